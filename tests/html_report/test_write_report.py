@@ -35,7 +35,7 @@ def test_the_verdict_comes_first_and_says_bytes():
         "Bytes between nodes", "0 B", "10 kB", True,
     )  # fmt: skip
     assert page.pairs.rows[0][:2] == ("0 and 2", "5 kB")
-    assert [launch.launcher for launch in page.launches][:2] == ["mpirun", "srun"]
+    assert [launch.launcher for launch in page.launches][:2] == ["Open MPI", "Slurm"]
 
 
 def test_tables_hold_the_numbers_of_the_evaluation():

@@ -63,12 +63,12 @@ def report(
     with watched(pattern, reading, method, quiet=quiet) as watch:
         if mappings:
             found = given_mappings(mappings, mapping_format, where, watch.graph)
-            origin = origin_of_files(mappings, typed)
+            origin = origin_of_files(pattern, mappings, typed)
         else:
             assert where is not None
             options = method.keywords() | spread.keywords() | {"per": machine.tasks_per_unit()}
             placed = watch.map(blocks, where, options)
-            found, origin = made_here(placed, typed)
+            found, origin = made_here(pattern, placed, typed)
     first = next(iter(found.values()))
     launcher = compare_with or usual_order(mapping_format or blocks.for_format, first.where)
     write_report(watch.graph, found, output, launcher=launcher, origin=origin, force=force)

@@ -6,12 +6,16 @@ from typing import Any
 
 from hopbytes._util.quantities import amount, short_amount
 from hopbytes.html_report.chart_style import HEIGHT, altair, as_json, colours
+from hopbytes.html_report.page_tables import Load
 from hopbytes.pictures.figures.cost_history import CostHistory
 from hopbytes.pictures.figures.level_bytes import HopHistogram, LevelBytes
 from hopbytes.pictures.figures.link_loads import LinkLoads, LoadHistogram
 
 #: Axis labels with decimal prefixes, such as 150 MB.
-PREFIXED = "replace(format(datum.value, '.3~s'), /([a-zA-Z])?$/, ' $1') + '{unit}'"
+PREFIXED = (
+    "abs(datum.value) < 1 ? format(datum.value, '.3~g') + ' {unit}' : "
+    "replace(format(datum.value, '.3~s'), /([a-zA-Z])?$/, ' $1') + '{unit}'"
+)
 #: Pixels of one bar of a chart with lying bars.
 BAR = 22
 
@@ -70,8 +74,8 @@ def hop_chart(found: HopHistogram, unit: str) -> dict[str, Any]:
     return as_json(chart.properties(width="container", height=HEIGHT, description=text))
 
 
-def load_chart(found: LoadHistogram, names: tuple[str, ...], load: str) -> dict[str, Any]:
-    """Return bars of the number of links by their load; `load` says what a load is."""
+def load_chart(found: LoadHistogram, names: tuple[str, ...], load: Load) -> dict[str, Any]:
+    """Return bars of the number of links by their load."""
     alt = altair()
     rows = []
     edges, share = found.edges.tolist(), 0.9 / len(names)
@@ -81,12 +85,15 @@ def load_chart(found: LoadHistogram, names: tuple[str, ...], load: str) -> dict[
             left = low + (high - low) * (0.05 + number * share)
             rows.append({
                 "mapping": name, "x": left, "x2": left + (high - low) * share, "links": count, "zero": 0,
-                "said": f"{short_amount(low)} to {short_amount(high)}",
+                "said": f"{load.said(low)} to {load.said(high)}",
             })  # fmt: skip
     most = int(found.counts.max(initial=1))
     ticks = [0, *(10**power for power in range(len(str(most))) if 10**power <= most)]
     chart = alt.Chart(alt.Data(values=[row for row in rows if row["links"]])).mark_bar(clip=True).encode(
-        x=alt.X("x:Q", title=load, axis=_amounts(""), scale=alt.Scale(domain=[0, edges[-1]], nice=False)),
+        x=alt.X(
+            "x:Q", title=load.name, axis=_amounts(load.unit),
+            scale=alt.Scale(domain=[0, edges[-1]], nice=False),
+        ),
         x2="x2:Q",
         y=alt.Y(
             "links:Q", title="links (logarithmic)", axis=alt.Axis(values=ticks),
@@ -94,21 +101,21 @@ def load_chart(found: LoadHistogram, names: tuple[str, ...], load: str) -> dict[
         ),
         y2="zero:Q",
         color=alt.Color("mapping:N", scale=colours(names), title=None),
-        tooltip=_told(("mapping", "mapping"), ("said", load), ("links", "links")),
+        tooltip=_told(("mapping", "mapping"), ("said", load.name), ("links", "links")),
     )
     text = "Bars: number of links by their load, for each mapping."
     chart = chart.add_params(_zoom(["x"]))
     return as_json(chart.properties(width="container", height=HEIGHT, description=text))
 
 
-def hot_link_chart(loads: dict[str, LinkLoads], places: list[int], load: str) -> dict[str, Any]:
+def hot_link_chart(loads: dict[str, LinkLoads], places: list[int], load: Load) -> dict[str, Any]:
     """Return bars of the load of some links, by name, one for each mapping."""
     alt = altair()
     names = tuple(loads)
     rows = [
         {
             "mapping": name, "link": one.names[place], "load": float(one.congestion[place]),
-            "said": short_amount(float(one.congestion[place])),
+            "said": load.said(float(one.congestion[place])),
             "volume": short_amount(float(one.volumes[place])),
         }
         for place in places
@@ -116,11 +123,11 @@ def hot_link_chart(loads: dict[str, LinkLoads], places: list[int], load: str) ->
     ]
     order = [next(iter(loads.values())).names[place] for place in places]
     chart = alt.Chart(alt.Data(values=rows)).mark_bar(cornerRadiusEnd=2).encode(
-        y=alt.Y("link:N", sort=order, title=None, axis=alt.Axis(labelLimit=260)),
+        y=alt.Y("link:N", sort=order, title=None, axis=alt.Axis(labelLimit=420)),
         yOffset=alt.YOffset("mapping:N", sort=list(names)),
-        x=alt.X("load:Q", title=load, axis=_amounts("")),
+        x=alt.X("load:Q", title=load.name, axis=_amounts(load.unit)),
         color=alt.Color("mapping:N", scale=colours(names), title=None),
-        tooltip=_told(("mapping", "mapping"), ("link", "link"), ("said", load), ("volume", "volume")),
+        tooltip=_told(("mapping", "mapping"), ("link", "link"), ("said", load.name), ("volume", "volume")),
     )
     text = "Bars: load of the most loaded links, by name, for each mapping."
     height = BAR * len(rows) * 2 // 3 + 10
@@ -141,7 +148,7 @@ def history_chart(histories: dict[str, CostHistory], names: tuple[str, ...]) -> 
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("x:Q", title="seconds since the search began"),
         y=alt.Y("J:Q", title="best J", axis=_amounts(""), scale=alt.Scale(zero=False)),
-        color=alt.Color("mapping:N", scale=colours(names), title=None),
+        color=alt.Color("mapping:N", scale=colours(names, histories), title=None),
         tooltip=_told(("mapping", "mapping"), ("time", "time"), ("said", "J"), ("edges", "scanned edges")),
     )
     line = base.mark_line(interpolate="step-after", clip=True, aria=False)
@@ -152,12 +159,12 @@ def history_chart(histories: dict[str, CostHistory], names: tuple[str, ...]) -> 
 
 
 def _zoom(encodings: list[str]) -> Any:
-    """Return the selection that moves with the mouse and zooms with shift and the wheel.
+    """Return the selection that moves with the mouse and zooms with Ctrl and the wheel.
 
     The script of the page knows it by its name and by those of the fields: ``zoom_x``, ``zoom_y``.
     """
     return altair().selection_interval(
-        name="zoom", bind="scales", encodings=encodings, zoom="wheel![event.shiftKey]"
+        name="zoom", bind="scales", encodings=encodings, zoom="wheel![event.ctrlKey || event.metaKey]"
     )
 
 

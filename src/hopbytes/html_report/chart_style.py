@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
@@ -58,10 +59,15 @@ def altair() -> ModuleType:
     return altair
 
 
-def colours(names: tuple[str, ...]) -> Any:
-    """Return the scale of colours for names of mappings, of which the first is the launcher's order."""
-    found = [MAPPING_COLOURS[number % len(MAPPING_COLOURS)] for number in range(len(names) - 1)]
-    return altair().Scale(domain=list(names), range=[ORDER_COLOUR, *found])
+def colours(names: tuple[str, ...], shown: Iterable[str] | None = None) -> Any:
+    """Return the scale of colours for names of mappings, of which the first is the launcher's order.
+
+    `shown` are the names in the legend; by default all of them.
+    """
+    several = [MAPPING_COLOURS[number % len(MAPPING_COLOURS)] for number in range(len(names) - 1)]
+    of_name = dict(zip(names, [ORDER_COLOUR, *several], strict=True))
+    kept = list(names if shown is None else shown)
+    return altair().Scale(domain=kept, range=[of_name[name] for name in kept])
 
 
 def as_json(chart: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from hopbytes.errors import HopbytesError
 from hopbytes.formats.base import formats
+from hopbytes.launching.launchers import LAUNCHERS
 from hopbytes.model.mapping import Mapping
 
 #: Formats of the launchers that most clusters have, with the names of their files.
@@ -38,9 +39,8 @@ def launches(mapping: Mapping, stored: str) -> list[Launch]:
             written = formats[form].write_mapping(mapping, {})
         except HopbytesError:  # the launcher cannot start ranks so
             continue
-        lines = [(line.mpi, line.command) for line in written.lines] or [(form, written.launch)]
-        commands = dict.fromkeys(command.replace("{stem}", file) for _, command in lines if command)
-        name = formats[form].capabilities.launcher or form
+        lines = [f"{line.command}  # {line.mpi}" for line in written.lines] or [written.launch]
+        commands = tuple(line.replace("{stem}", file) for line in lines if line)
         writes = f"hopbytes write {stored} --format {form} -o {file}"
-        found.append(Launch(name, writes, tuple(commands)))
+        found.append(Launch(LAUNCHERS[form].name, writes, commands))
     return found

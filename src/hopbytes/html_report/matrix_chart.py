@@ -22,13 +22,16 @@ SIDE = 400
 #: Rows and columns of the grid that carries texts, and the most cells of it that have one.
 GRID, MOST_CELLS = 32, 2048
 #: Nodes whose borders are drawn, and nodes whose names stand on the axes.
-BORDERS_DRAWN, NODES_NAMED = 128, 12
+BORDERS_DRAWN, NODES_NAMED = 512, 16
+#: Nodes on a side between which borders are visible.
+BORDERS_CLEAR = 33
 #: Colours from the smallest volume to the largest.
 RAMP = ("#cfe3ef", "#86c1d9", "#3b8fc2", "#1d5aa3", "#0f2a63")
 
 
 def matrix_chart(
-    matrix: CommMatrix, blocks: tuple[Block, ...], extremes: tuple[int, int], unit: str
+    matrix: CommMatrix, blocks: tuple[Block, ...], extremes: tuple[int, int], unit: str, *,
+    still: bool = False,
 ) -> dict[str, Any]:
     """Return the chart of a communication matrix.
 
@@ -41,6 +44,8 @@ def matrix_chart(
         Smallest and largest value of the scale of colours.
     unit : str
         Unit of volumes.
+    still : bool
+        For a picture that nobody can zoom: without what would be invisible in it.
     """
     alt = altair()
     sides = alt.Scale(domain=[0, matrix.tasks], nice=False)
@@ -50,10 +55,10 @@ def matrix_chart(
     ends = {"x2": "x2:Q", "y2": "y2:Q"}
     images = [_image(0, 0, matrix.cells * 1, matrix.tasks_per_cell, matrix.tasks, extremes)]
     overview = alt.Chart(alt.Data(values=images)).mark_image(
-        aspect=False, smooth=matrix.rows > SIDE, clip=True, aria=False
+        aspect=False, smooth=False, clip=True, aria=False
     ).encode(x=receivers, y=senders, url="url:N", **ends)  # fmt: skip
     layers = [overview]
-    if blocks:
+    if blocks and not still:
         near = f"abs(domain('x')[1] - domain('x')[0]) < {matrix.tasks / 3} ? 1 : 0"
         details = [_image(one.row, one.column, one.cells, 1, matrix.tasks, extremes) for one in blocks]
         layers.append(
@@ -62,9 +67,12 @@ def matrix_chart(
             ).encode(x="x:Q", y="y:Q", url="url:N", **ends)
         )  # fmt: skip
     borders = matrix.borders[1:-1].tolist()
-    if 0 < len(borders) < BORDERS_DRAWN:
+    if 0 < len(borders) < (BORDERS_CLEAR if still else BORDERS_DRAWN):
         rows = [{"at": each} for each in borders]
-        line = {"color": LINE, "strokeWidth": 1, "clip": True, "aria": False}
+        # Borders of many nodes would hide the matrix; they appear when few nodes are shown.
+        nodes = f"abs(domain('x')[1] - domain('x')[0]) * {len(matrix.nodes)} / {matrix.tasks}"
+        clear = alt.expr(f"{nodes} < {BORDERS_CLEAR} ? 1 : 0")
+        line = {"color": LINE, "strokeWidth": 1, "clip": True, "aria": False, "strokeOpacity": clear}
         layers += [
             alt.Chart(alt.Data(values=rows)).mark_rule(**line).encode(x="at:Q"),
             alt.Chart(alt.Data(values=rows)).mark_rule(**line).encode(y="at:Q"),
@@ -75,18 +83,27 @@ def matrix_chart(
         "shade:Q", title=_legend(matrix, unit),
         scale=alt.Scale(type="log" if low < high else "linear", domain=[low, max(high, 1)], range=list(RAMP)),
         legend=alt.Legend(
-            gradientOpacity=1, gradientLength=220, labelExpr=PREFIXED.replace("{unit}", unit), tickCount=4
+            gradientOpacity=1, gradientLength=320, labelExpr=PREFIXED.replace("{unit}", unit),
+            values=_ticks(low, high),
         ),
     )  # fmt: skip
-    zoom = alt.selection_interval(name="zoom", bind="scales", zoom="wheel![event.shiftKey]")
+    zoom = alt.selection_interval(name="zoom", bind="scales", zoom="wheel![event.ctrlKey || event.metaKey]")
+    texts = _texts(matrix, unit)[: 1 if still else None]  # one of them brings the legend
     layers.append(
-        alt.Chart(alt.Data(values=_texts(matrix, unit)))
+        alt.Chart(alt.Data(values=texts))
         .mark_rect(fillOpacity=0, clip=True, aria=False)
         .encode(x="x:Q", y="y:Q", color=shade, tooltip=tips, **ends)
         .add_params(zoom)
     )
     text = "Communication matrix: rows send to columns, tasks stand in the order of the machine."
     return as_json(alt.layer(*layers).properties(width=SIDE, height=SIDE, description=text))
+
+
+def _ticks(low: int, high: int) -> list[int]:
+    """Return values for the legend: every power of ten or of a hundred, or the ends if there are few."""
+    powers = [10**each for each in range(19) if low <= 10**each <= high]
+    found = powers[:: 1 + len(powers) // 6]
+    return found if len(found) > 2 else sorted({low, high})
 
 
 def png(shades: UInt8) -> str:
@@ -155,7 +172,8 @@ def _axis(matrix: CommMatrix, side: str) -> Any:
     # Names of hosts are data: as JSON they cannot end the expression.
     name = f"{json.dumps(list(matrix.nodes))}[indexof({json.dumps(middles)}, datum.value)]"
     chosen = f"inrange(datum.value, domain('{side}')) ? {name} : ''"  # nothing beside what is shown
-    return alt.Axis(grid=False, values=middles, labelExpr=chosen, ticks=False, labelLimit=90)
+    angle = {"labelAngle": -45} if side == "x" and len(middles) > 6 else {}
+    return alt.Axis(grid=False, values=middles, labelExpr=chosen, ticks=False, labelLimit=90, **angle)
 
 
 def _legend(matrix: CommMatrix, unit: str) -> str:

@@ -9,10 +9,11 @@ from hopbytes._util.quantities import amount
 from hopbytes.cost.metrics.evaluation import Evaluation
 from hopbytes.html_report import bar_charts
 from hopbytes.html_report.chart_style import picture
-from hopbytes.html_report.matrix_blocks import busiest_blocks, coarser
+from hopbytes.html_report.matrix_blocks import Block, busiest_blocks, coarser
 from hopbytes.html_report.matrix_chart import matrix_chart
 from hopbytes.html_report.page_tables import (
     NAMED,
+    Load,
     Table,
     history_table,
     hop_table,
@@ -25,10 +26,12 @@ from hopbytes.model.mapping import Mapping
 from hopbytes.pictures.figures.comm_matrix import CommMatrix, comm_matrix, common_extremes
 from hopbytes.pictures.figures.cost_history import cost_history
 from hopbytes.pictures.figures.level_bytes import hop_histogram, level_bytes
-from hopbytes.pictures.figures.link_loads import link_loads, load_histogram
+from hopbytes.pictures.figures.link_loads import LinkLoads, link_loads, load_histogram
 
 #: Mappings whose matrix is drawn beside that of the launcher's own order.
 MATRICES = 3
+#: Rows of a matrix that is shown as a whole: each has a pixel, and more would blur.
+ROWS = 256
 #: Rows and columns of the table beside a matrix.
 TABLE_PARTS = 16
 
@@ -65,20 +68,22 @@ def chart(name: str, title: str, spec: dict[str, Any], table: Table, *, zooms: b
     return Chart(name, title, spec, picture(spec), table, zooms)
 
 
+def _matrix(
+    name: str, title: str, matrix: CommMatrix, blocks: tuple[Block, ...], extremes: tuple[int, int], unit: str
+) -> Chart:
+    live, still = (matrix_chart(matrix, blocks, extremes, unit, still=each) for each in (False, True))
+    return Chart(name, title, live, picture(still), _matrix_table(title, matrix, unit), zooms=True)
+
+
 def matrix_charts(graph: CommGraph, mappings: dict[str, Mapping], unit: str) -> list[Chart]:
     """Return the communication matrices, the launcher's own order first, with one scale of colours."""
     chosen = dict(list(mappings.items())[: MATRICES + 1])
-    most = None if graph.n <= 256 else 512
-    found = {name: comm_matrix(graph, mapping, most_rows=most) for name, mapping in chosen.items()}
-    blocks = {name: busiest_blocks(graph, matrix) for name, matrix in found.items()}
-    low, high = common_extremes(found.values())
+    found = {name: comm_matrix(graph, mapping, most_rows=ROWS) for name, mapping in chosen.items()}
+    extremes = common_extremes(found.values())
     return [
-        chart(
-            f"matrix.{number}", name, matrix_chart(matrix, blocks[name], (low, high), unit),
-            _matrix_table(name, matrix, unit), zooms=True,
-        )
+        _matrix(f"matrix.{number}", name, matrix, busiest_blocks(graph, matrix), extremes, unit)
         for number, (name, matrix) in enumerate(found.items())
-    ]  # fmt: skip
+    ]
 
 
 def _matrix_table(name: str, matrix: CommMatrix, unit: str) -> Table:
@@ -122,8 +127,7 @@ def network_charts(
     hops = hop_histogram(graph, mappings)
     loads = {name: link_loads(graph, mapping) for name, mapping in mappings.items()}
     first = loads[names[1]]
-    one_capacity = len(set(first.capacities.tolist())) == 1
-    load = "load" if one_capacity and int(first.capacities[0]) == 1 else f"load / capacity ({first.unit})"
+    load = _load_of(first, unit)
     histogram = load_histogram(list(loads.values()))
     charts = [
         chart("hops", "Links on the way", bar_charts.hop_chart(hops, unit), hop_table(hops, unit)),
@@ -140,8 +144,20 @@ def network_charts(
     return charts
 
 
+def _load_of(loads: LinkLoads, unit: str) -> Load:
+    """Return what the volume of a link over its capacity is."""
+    if set(loads.capacities.tolist()) == {1}:
+        return Load("bytes on a link" if unit == "B" else "volume on a link", unit)
+    if unit == "B" and loads.unit == "bytes/s":
+        return Load("bytes on a link / its bandwidth", "s")
+    return Load(f"volume on a link / its capacity ({loads.unit})", "")
+
+
 def history_charts(mappings: dict[str, Mapping]) -> list[Chart]:
-    """Return the chart of J over time; none unless a search found at least two mappings."""
+    """Return the chart of J over time; none unless a search found at least two mappings.
+
+    The launcher's own order comes first in `mappings`.
+    """
     found = {
         name: cost_history(mapping)
         for name, mapping in mappings.items()

@@ -28,6 +28,8 @@ from hopbytes.report.verdict import ORDERS, slots_sentence, verdict, volume_unit
 
 #: Name of the launcher's own order in charts and tables.
 IN_ORDER = "in order"
+#: Characters of the names in the title; below, they stand in full.
+LONGEST_NAME = 80
 #: Columns of the lists of ranks per node.
 COLUMNS = 110
 
@@ -93,12 +95,12 @@ def page_of(graph: CommGraph, mappings: dict[str, Mapping], launcher: str, origi
     charts = [
         *level_charts(graph, everyone, unit),
         *network_charts(graph, everyone, evaluation, unit),
-        *history_charts(mappings),
+        *history_charts(everyone),
     ]
     times, time_notes = predicted_times(graph, everyone)
     total = amount(graph.total_volume, unit or "units of volume")
     return Page(
-        title=f"{graph.name} on {first.where.machine.spec()}",
+        title=f"{_short(origin.pattern or graph.name)} on {_short(first.where.machine.spec())}",
         subtitle=f"{graph.n:,} tasks, {graph.m:,} arcs, {total}; {first.where.k:,} PEs",
         judged=tuple(_judged(name, mapping, evaluations[name], unit) for name, mapping in mappings.items()),
         matrices=tuple(matrix_charts(graph, everyone, unit)),
@@ -114,6 +116,10 @@ def page_of(graph: CommGraph, mappings: dict[str, Mapping], launcher: str, origi
         origin=tuple(_origin(graph, mappings, launcher, origin)),
         notices=tuple(_notices(graph, mappings)),
     )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
 
 
 def _judged(name: str, mapping: Mapping, evaluation: Evaluation, unit: str) -> Judged:

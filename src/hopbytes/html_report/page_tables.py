@@ -43,6 +43,19 @@ class Table:
     words: tuple[int, ...] = (0,)
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the load of a link is: its name, and its unit ("" if it has none)."""
+
+    name: str
+    unit: str
+
+    def said(self, value: float) -> str:
+        """Return a load for people."""
+        small = f"{value:.3g} {self.unit}".rstrip()
+        return small if abs(value) < 1 else short_amount(value, self.unit)
+
+
 def comparison_table(evaluations: dict[str, Evaluation], *, complete: bool, unit: str | None) -> Table:
     """Return the metrics of the launcher's own order and of all mappings, in columns."""
     found = [chosen_rows(one, complete=complete, unit=unit) for one in evaluations.values()]
@@ -79,16 +92,16 @@ def hop_table(found: HopHistogram, unit: str) -> Table:
     return Table("Volume by number of links on the way", ("links", *found.mappings), tuple(rows))
 
 
-def load_table(found: LoadHistogram, names: Sequence[str], load: str) -> Table:
+def load_table(found: LoadHistogram, names: Sequence[str], load: Load) -> Table:
     """Return the number of links by their load, for each mapping."""
     edges = found.edges.tolist()
     rows = [("no traffic", *(f"{count:,}" for count in found.idle.tolist()))]
     rows += [
-        (f"{short_amount(low)} to {short_amount(high)}", *(f"{count:,}" for count in counts))
+        (f"{load.said(low)} to {load.said(high)}", *(f"{count:,}" for count in counts))
         for low, high, counts in zip(edges[:-1], edges[1:], found.counts.T.tolist(), strict=True)
         if any(counts)
     ]
-    return Table(f"Number of links by {load}", (load, *names), tuple(rows))
+    return Table(f"Number of links by {load.name}", (load.name, *names), tuple(rows))
 
 
 def pair_table(graph: CommGraph, mappings: dict[str, Mapping], unit: str) -> Table:
@@ -108,20 +121,20 @@ def pair_table(graph: CommGraph, mappings: dict[str, Mapping], unit: str) -> Tab
 def _place(pair: HeavyPair) -> str:
     where = "on the same PE" if pair.level == "same PE" else f"between {pair.level}s"
     hops = "" if not pair.hops else f", {pair.hops} {'link' if pair.hops == 1 else 'links'}"
-    return f"{pair.first_place}, {pair.second_place}: {where}{hops}"
+    return f"{where}{hops}: {pair.first_place}, {pair.second_place}"
 
 
 def link_table(
-    loads: dict[str, LinkLoads], places: list[int], hottest: Sequence[HotLink], load: str
+    loads: dict[str, LinkLoads], places: list[int], hottest: Sequence[HotLink], load: Load
 ) -> Table:
     """Return the most loaded links of the first mapping, by name, and the tasks whose data they carry."""
     named = {link.name: link for link in hottest}
     rows = []
     for place in places:
         name = next(iter(loads.values())).names[place]
-        cells = [short_amount(float(one.congestion[place])) for one in loads.values()]
+        cells = [load.said(float(one.congestion[place])) for one in loads.values()]
         rows.append((name, *cells, _flows(named.get(name))))
-    head = ("link", *(f"{load}, {name}" for name in loads), "tasks with the largest flows")
+    head = ("link", *(f"{load.name}, {name}" for name in loads), "tasks with the largest flows")
     return Table(f"The {len(rows)} most loaded links", head, tuple(rows), (0, len(head) - 1))
 
 

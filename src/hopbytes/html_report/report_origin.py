@@ -29,26 +29,29 @@ class Origin:
         The command that stores the first mapping, if it was made for the report; "" otherwise.
     stored : str
         Name of the file of the first mapping, quoted for a shell.
+    pattern : str
+        The pattern as it was typed; "" takes the name that it knows itself.
     """
 
     command: str = ""
     stores: str = ""
     stored: str = "MAPPING.json"
+    pattern: str = ""
 
 
-def origin_of_files(paths: Sequence[str], words: Sequence[str]) -> Origin:
+def origin_of_files(pattern: str, paths: Sequence[str], words: Sequence[str]) -> Origin:
     """Return the origin of a report about mappings in files; `words` are the command line."""
-    return Origin(_command(words), "", shlex.quote(paths[0]))
+    return Origin(_command(words), "", shlex.quote(paths[0]), os.path.basename(pattern))
 
 
-def made_here(mapping: Mapping, words: Sequence[str]) -> tuple[dict[str, Mapping], Origin]:
+def made_here(pattern: str, mapping: Mapping, words: Sequence[str]) -> tuple[dict[str, Mapping], Origin]:
     """Return a mapping by a name that says how it was made, and the origin of a report about it.
 
     `words` are the command line.
     """
     name = f"preset {mapping.info['preset']}" if mapping.info.get("preset") else "mapping"
     stores = _command(as_map(words)) if words and words[0] == "report" else ""
-    return {name: mapping}, Origin(_command(words), stores, STORED)
+    return {name: mapping}, Origin(_command(words), stores, STORED, os.path.basename(pattern))
 
 
 def _command(words: Sequence[str]) -> str:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hopbytes.formats.reading import read as read
     from hopbytes.formats.reading import read_mapping as read_mapping
     from hopbytes.formats.reading import read_pattern as read_pattern
+    from hopbytes.html_report.write_report import write_report as write_report
     from hopbytes.machines.base import Machine as Machine
     from hopbytes.machines.selection.allocate import machine as machine
     from hopbytes.model.allocation import Allocation as Allocation
@@ -83,6 +84,7 @@ _MODULE_OF = {
     "read_pattern": "hopbytes.formats.reading",
     "refiners": "hopbytes.algorithms.refiners",
     "write": "hopbytes.formats.exchange",
+    "write_report": "hopbytes.html_report.write_report",
 }
 _MODULES = ("mappers", "plot", "presets", "refiners")
 

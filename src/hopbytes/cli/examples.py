@@ -6,6 +6,7 @@ SUMMARIES = {
     "probe": "Ask the nodes of a job for their cores and GPUs.",
     "map": "Map a pattern to a machine and write launch files.",
     "eval": "Evaluate a mapping beside the launcher's own order.",
+    "report": "Write a page with verdict, charts and tables of mappings.",
     "compare": "Compare two mappings of a pattern.",
     "run": "Map a program for this job and start it.",
     "verify": "Check where a launch really puts the ranks.",
@@ -55,6 +56,13 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         (
             "What is the default mapping of srun worth?",
             "hopbytes eval app.pattern --on 'node:8 core:8' --placement block",
+        ),
+    ),
+    "report": (
+        ("A page about a stored mapping", "hopbytes report app.pattern app.json -o report.html"),
+        (
+            "What would a mapping gain on another machine?",
+            "hopbytes report app.pattern --on 'torus:4x4x4' --preset strong -o report.html",
         ),
     ),
     "compare": (("Which of two mappings is better?", "hopbytes compare app.pattern eco.json strong.json"),),

@@ -51,12 +51,7 @@ def evaluation_table(
     -------
     str
     """
-    volume = None if unit is None else partial(short_amount, unit=unit)
-    lines = rows(evaluation, True, volume)
-    if not complete:
-        chosen = [_plain_label(line) for line in lines if line.label in FIRST or _heads(line)]
-        lines = _without_empty_levels(chosen)
-    table = list(zip(HEADINGS, *lines, strict=True))
+    table = list(zip(HEADINGS, *chosen_rows(evaluation, complete=complete, unit=unit), strict=True))
     shown = [column for column in table if any(column[1:])]
     for heading in (HEADINGS[5], HEADINGS[4], HEADINGS[3]):
         if _width(shown) > columns:
@@ -67,6 +62,16 @@ def evaluation_table(
         links = [each for each in sentences if each.startswith("hottest link")]
         sentences = [each for each in sentences if each not in links[LINKS:]]
     return printable("\n".join(text + _wrapped(sentences, columns)), "\n")
+
+
+def chosen_rows(evaluation: Evaluation, *, complete: bool, unit: str | None) -> list[Row]:
+    """Return the rows of :func:`evaluation_table`; a row with empty cells is the heading of those below."""
+    volume = None if unit is None else partial(short_amount, unit=unit)
+    lines = rows(evaluation, True, volume)
+    if complete:
+        return lines
+    chosen = [_plain_label(line) for line in lines if line.label in FIRST or _heads(line)]
+    return _without_empty_levels(chosen)
 
 
 def _heads(line: Row) -> bool:

@@ -1,0 +1,211 @@
+"""What the report says: verdict, key figures, charts, tables, commands, and how it was made."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from typing import Any
+
+from hopbytes._util.quantities import amount, number, short_amount
+from hopbytes._version import __version__
+from hopbytes.cost.metrics.evaluation import Evaluation, evaluate
+from hopbytes.errors import HopbytesError
+from hopbytes.html_report.launch_advice import Launch, launches
+from hopbytes.html_report.page_charts import (
+    Chart,
+    history_charts,
+    level_charts,
+    matrix_charts,
+    network_charts,
+)
+from hopbytes.html_report.page_tables import Table, comparison_table, pair_table
+from hopbytes.html_report.report_origin import Origin
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
+from hopbytes.pictures.figures.level_bytes import launcher_mapping
+from hopbytes.report.ranks_text import ranks_per_node
+from hopbytes.report.verdict import ORDERS, slots_sentence, verdict, volume_unit
+
+#: Name of the launcher's own order in charts and tables.
+IN_ORDER = "in order"
+#: Characters of the names in the title; below, they stand in full.
+LONGEST_NAME = 80
+#: Columns of the lists of ranks per node.
+COLUMNS = 110
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A key figure: its name, its value, the value in order, and the change in words."""
+
+    name: str
+    value: str
+    before: str
+    change: str
+    better: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A mapping with its verdict: the headline, the sentences below it, key figures, ranks per node."""
+
+    name: str
+    headline: str
+    sentences: tuple[str, ...]
+    figures: tuple[Figure, ...]
+    ranks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Everything that the template shows."""
+
+    title: str
+    subtitle: str
+    judged: tuple[Judged, ...]
+    matrices: tuple[Chart, ...]
+    charts: tuple[Chart, ...]
+    comparison: Table
+    all_metrics: Table
+    pairs: Table
+    times: Table | None
+    time_notes: tuple[str, ...]
+    stores: str
+    checks: str
+    launches: tuple[Launch, ...]
+    origin: tuple[tuple[str, str], ...]
+    notices: tuple[str, ...]
+    version: str = __version__
+
+    @property
+    def specs(self) -> dict[str, dict[str, Any]]:
+        """Charts by name, as browsers draw them."""
+        return {one.name: one.spec for one in (*self.matrices, *self.charts)}
+
+
+def page_of(graph: CommGraph, mappings: dict[str, Mapping], launcher: str, origin: Origin) -> Page:
+    """Return the content of the report; see :func:`hopbytes.write_report`."""
+    first = next(iter(mappings.values()))
+    evaluations = {
+        name: evaluate(graph, one, random_seeds=0, launcher=launcher) for name, one in mappings.items()
+    }
+    evaluation = next(iter(evaluations.values()))
+    unit = volume_unit(evaluation, first)
+    everyone = {IN_ORDER: launcher_mapping(graph, first, launcher), **mappings}
+    charts = [
+        *level_charts(graph, everyone, unit),
+        *network_charts(graph, everyone, evaluation, unit),
+        *history_charts(everyone),
+    ]
+    times, time_notes = predicted_times(graph, everyone)
+    total = amount(graph.total_volume, unit or "units of volume")
+    return Page(
+        title=f"{_short(origin.pattern or graph.name)} on {_short(first.where.machine.spec())}",
+        subtitle=f"{graph.n:,} tasks, {graph.m:,} arcs, {total}; {first.where.k:,} PEs",
+        judged=tuple(_judged(name, mapping, evaluations[name], unit) for name, mapping in mappings.items()),
+        matrices=tuple(matrix_charts(graph, everyone, unit)),
+        charts=tuple(charts),
+        comparison=comparison_table(evaluations, complete=False, unit=unit),
+        all_metrics=comparison_table(evaluations, complete=True, unit=None),
+        pairs=pair_table(graph, everyone, unit),
+        times=times,
+        time_notes=time_notes,
+        stores=origin.stores,
+        checks=f"hopbytes verify {origin.stored} -- mpirun -n {graph.n}",
+        launches=tuple(launches(first, origin.stored)),
+        origin=tuple(_origin(graph, mappings, launcher, origin)),
+        notices=tuple(_notices(graph, mappings)),
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
+
+
+def _judged(name: str, mapping: Mapping, evaluation: Evaluation, unit: str) -> Judged:
+    *sentences, headline = verdict(evaluation, mapping) or [""]
+    slots = slots_sentence(mapping)
+    return Judged(
+        name, headline, tuple([*sentences, slots] if slots else sentences),
+        tuple(_figures(evaluation, unit)), tuple(ranks_per_node(mapping, COLUMNS)),
+    )  # fmt: skip
+
+
+def _figures(evaluation: Evaluation, unit: str) -> list[Figure]:
+    """Return key figures: of this mapping, and in order."""
+    own, base = evaluation.mapping, evaluation.in_order
+    assert base is not None
+    found = []
+    if own.traffic is not None and base.traffic is not None and base.traffic.inter_node_volume:
+        what = "Bytes between nodes" if unit == "B" else "Volume between nodes"
+        values = [int(one.traffic.inter_node_volume) for one in (own, base) if one.traffic]
+        found.append(_figure(what, values[0], values[1], lambda value: amount(value, unit)))
+    found.append(_figure("Communication cost J", own.comm_cost, base.comm_cost, short_amount))
+    if own.links is not None and base.links is not None:
+        found.append(_figure("Hop-bytes", own.links.hop_bytes, base.links.hop_bytes, short_amount))
+        most = own.links.max_congestion, base.links.max_congestion
+        found.append(_figure("Busiest link (congestion)", *most, short_amount))
+    elif own.weighted_mean_distance or base.weighted_mean_distance:
+        mean = [one.weighted_mean_distance for one in (own, base)]
+        found.append(_figure("Mean distance of a byte", mean[0], mean[1], lambda value: f"{value:.3g}"))
+    return found
+
+
+def _figure(name: str, own: float, base: float, said: Any) -> Figure:
+    change = "" if not base else f"{own / base - 1:+.1%}".replace("%", " %").replace("-", "−")
+    if own == base:
+        change = "unchanged"
+    return Figure(name, said(own), said(base), change, None if own == base else own < base)
+
+
+def predicted_times(graph: CommGraph, mappings: dict[str, Mapping]) -> tuple[Table | None, tuple[str, ...]]:
+    """Return the predicted time of the messages, or None where nothing can predict it."""
+    if importlib.util.find_spec("hopbytes.simulation") is None:
+        return None, ()
+    simulate = importlib.import_module("hopbytes.simulation.simulate").simulate
+    try:
+        found = {name: simulate(graph, mapping, grade="bound") for name, mapping in mappings.items()}
+    except HopbytesError:  # distances only, or volumes that are no bytes
+        return None, ()
+    base = next(iter(found.values())).seconds
+    rows = [
+        (
+            name, f"{one.seconds:.4g} s", f"{one.seconds / base - 1:+.1%}".replace("%", " %") if base else "",
+            one.limit, f"{one.rounds:,}",
+        )
+        for name, one in found.items()
+    ]
+    head = ("mapping", "all messages", "against in order", "limited by", "rounds")
+    table = Table("Lower bound of the time of all messages", head, tuple(rows), (0, 3))
+    return table, tuple(dict.fromkeys(note for one in found.values() for note in one.notices))
+
+
+def _origin(
+    graph: CommGraph, mappings: dict[str, Mapping], launcher: str, origin: Origin
+) -> list[tuple[str, str]]:
+    """Return facts about pattern, machine and mappings."""
+    where = next(iter(mappings.values())).where
+    facts = [("Pattern", graph.name), ("Machine", where.machine.spec())]
+    facts.append(("Compared with", ORDERS.get(launcher, f"the launcher's order {launcher}")))
+    for name, mapping in mappings.items():
+        info = mapping.info
+        parts = [f"preset {info['preset']}"] if info.get("preset") else []
+        parts += [] if parts else [f"mapper {info['mapper']}"] if info.get("mapper") else []
+        parts += [f"objective {info['objective']}"] if info.get("objective") else []
+        parts += [f"seed {info['seed']}"] if "seed" in info else []
+        seconds = info.get("seconds")
+        parts += [f"{number(seconds['map'])} s"] if seconds else []
+        parts += [f"hopbytes {info['version']}"] if info.get("version") else []
+        facts.append((f"Mapping {name}", ", ".join(parts) or "does not say how it was made"))
+    if origin.command:
+        facts.append(("Command", origin.command))
+    facts.append(("Report written by", f"hopbytes {__version__}"))
+    return facts
+
+
+def _notices(graph: CommGraph, mappings: dict[str, Mapping]) -> list[str]:
+    """Return what a reader should know about the input and the mappings, each sentence once."""
+    said = list(graph.meta.get("notices", ()))
+    for mapping in mappings.values():
+        said += [*mapping.where.notices, *mapping.info.get("notices", ())]
+    return list(dict.fromkeys(str(each) for each in said))

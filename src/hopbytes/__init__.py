@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from hopbytes.model.comm_graph import CommGraph as CommGraph
     from hopbytes.model.mapping import Mapping as Mapping
     from hopbytes.model.mapping_info import MappingInfo as MappingInfo
+    from hopbytes.simulation.prediction import Prediction as Prediction
+    from hopbytes.simulation.simulate import simulate as simulate
     from hopbytes.solve import presets as presets
     from hopbytes.solve.map_tasks import map_tasks as map_tasks
     from hopbytes.solve.presets import Chain as Chain
@@ -63,6 +65,7 @@ _MODULE_OF = {
     "Mapping": "hopbytes.model.mapping",
     "MappingInfo": "hopbytes.model.mapping_info",
     "MissingPackageError": "hopbytes.errors",
+    "Prediction": "hopbytes.simulation.prediction",
     "Receipt": "hopbytes.formats.exchange",
     "Refiner": "hopbytes.algorithms.base",
     "ScaleError": "hopbytes.errors",
@@ -80,6 +83,7 @@ _MODULE_OF = {
     "read_mapping": "hopbytes.formats.reading",
     "read_pattern": "hopbytes.formats.reading",
     "refiners": "hopbytes.algorithms.refiners",
+    "simulate": "hopbytes.simulation.simulate",
     "write": "hopbytes.formats.exchange",
 }
 _MODULES = ("mappers", "presets", "refiners")

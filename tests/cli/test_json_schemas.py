@@ -27,6 +27,8 @@ CALLS = [
     ("eval", *HALO, "--placement", "cyclic"),
     ("eval", *SMALL, "--placement", "block"),
     ("eval", "stencil:4x2", "--on", TIMED, "--placement", "block"),
+    ("simulate", *SMALL),
+    ("simulate", *HALO, "MAPPING", "--grade", "bound"),
     *(("list", kind) for kind in KINDS),
     ("show", "node:8@10 package:2@3 core:6@1"),
     ("show", "torus:4x4@10 / core:2@1"),

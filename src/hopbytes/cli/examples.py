@@ -6,6 +6,7 @@ SUMMARIES = {
     "probe": "Ask the nodes of a job for their cores and GPUs.",
     "map": "Map a pattern to a machine and write launch files.",
     "eval": "Evaluate a mapping beside the launcher's own order.",
+    "simulate": "Predict how long the messages of a pattern take.",
     "compare": "Compare two mappings of a pattern.",
     "run": "Map a program for this job and start it.",
     "verify": "Check where a launch really puts the ranks.",
@@ -55,6 +56,16 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         (
             "What is the default mapping of srun worth?",
             "hopbytes eval app.pattern --on 'node:8 core:8' --placement block",
+        ),
+    ),
+    "simulate": (
+        (
+            "How long do the messages take on a mapping?",
+            "hopbytes simulate app.pattern app.json",
+        ),
+        (
+            "And with nodes filled in order, on a torus?",
+            "hopbytes simulate app.pattern --on 'torus:8x8:lat=1e-7:bw=10000000000 / core:4'",
         ),
     ),
     "compare": (("Which of two mappings is better?", "hopbytes compare app.pattern eco.json strong.json"),),

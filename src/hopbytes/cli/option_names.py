@@ -12,8 +12,10 @@ import shlex
 
 #: Option of every argument that messages name; with a function or a value where that makes a difference.
 OPTIONS = {
-    "adapters": "--adapters", "allowed": "--allowed", "as_typed": "--as-typed", "batches": "--batches",
-    "block": "--block", "capacity": "--capacity", "collectives": "--collectives", "compiler": "--cc",
+    "adapters": "--adapters", "allowed": "--allowed", "as_typed": "--as-typed", "assume": "--assume",
+    "batches": "--batches", "block": "--block", "bytes_scale": "--bytes-scale", "grade": "--grade",
+    "iterations": "--iterations", "oversubscription": "--oversubscription",
+    "capacity": "--capacity", "collectives": "--collectives", "compiler": "--cc",
     "cores_per_task": "--cores-per-task", "distance": "--distance", "exclude": "--exclude",
     "force": "--force", "form": "--for", "hierarchy": "--hierarchy", "hosts": "--hosts",
     "launched": "--launched",

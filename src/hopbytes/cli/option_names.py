@@ -21,6 +21,7 @@ OPTIONS = {
     "launched": "--launched",
     "launcher": "--launcher", "max_bytes": "--max-bytes", "node_name_map": "--node-name-map",
     "oversubscribe": "--oversubscribe", "pack": "--pack", "partition": "--partition",
+    "platform": "--platform",
     "partition=False": "--processes", "per": "--per", "rails": "--rails", "read.format": "--input-format",
     "read_mapping.format": "--mapping-format", "replace": "--replace", "reserve": "--reserve",
     "spec": "--on", "spread": "--spread", "symmetrize": "--symmetrize", "tasks_per_node": "--tasks-per-node",

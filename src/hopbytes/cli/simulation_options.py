@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from hopbytes.cli.common_options import Maker
 from hopbytes.cli.declare import option
-from hopbytes.cli.values import factor
+from hopbytes.cli.values import factor, seconds
 
 _simulation: Maker = partial(option, panel="Simulation")
 
@@ -21,8 +21,9 @@ class SimulationOptions:
         str | None,
         _simulation(
             "--grade", metavar="GRADE", values="grades",
-            help="How the time is found: bound (lower bounds, at once).",
-            default="bound",
+            help="How the time is found: bound (lower bounds, at once), flows (SimGrid, messages added up "
+            "per pair of nodes) or replay (SimGrid, every message).",
+            default="flows where SimGrid is installed, else bound",
         ),
     ] = None
     bytes_scale: Annotated[
@@ -52,7 +53,13 @@ class SimulationOptions:
             help="On machines of levels: a unit above the nodes sends 1/N of what its nodes could send.",
         ),
     ] = 1.0
+    time_limit: Annotated[
+        float | None,
+        _simulation(
+            "--time-limit", metavar="TIME", parser=seconds, default="10m", help="Stop SimGrid after this time."
+        ),
+    ] = None
 
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.simulate`."""
-        return dict(vars(self))
+        return {name: value for name, value in vars(self).items() if value is not None}

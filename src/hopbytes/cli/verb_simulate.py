@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from hopbytes.cli.common_options import ComparedOrder as Order
-from hopbytes.cli.common_options import Json, MappingFormat, PatternFile, ReadingOptions, SpreadOptions
-from hopbytes.cli.declare import UsageError, argument
+from hopbytes.cli.common_options import Force, Json, MappingFormat, PatternFile, ReadingOptions, SpreadOptions
+from hopbytes.cli.declare import UsageError, argument, option
 from hopbytes.cli.launching_options import given_mapping
 from hopbytes.cli.machine_options import MachineOptions
 from hopbytes.cli.simulation_options import SimulationOptions
@@ -26,6 +26,14 @@ def simulate(
             "launcher's own order is simulated.",
         ),
     ] = None,
+    platform: Annotated[
+        str | None,
+        option(
+            "--platform", metavar="FILE", panel="Output", values="files",
+            help="Keep the platform as an XML file of SimGrid (that of the launcher's order).",
+        ),
+    ] = None,
+    force: Force = False,
     compare_with: Order = None,
     mapping_format: MappingFormat = None,
     json: Json = False,
@@ -47,7 +55,9 @@ def simulate(
     assert where is not None
     order = compare_with or usual_order(mapping_format, where)
     options = {"per": machine.tasks_per_unit(), **spread.keywords()}
-    predictions = predict(graph, where, found, order, options, simulation.keywords())
+    written = {"platform": platform, "force": force}
+    settings = {**simulation.keywords(), "tell": tell}
+    predictions = predict(graph, where, found, order, options, settings, written)
     record = predictions_record(predictions, where)
     tell(*record["notices"])
     if json:

@@ -35,6 +35,7 @@ def predict(
     order: str,
     spread: dict[str, Any],
     options: dict[str, Any],
+    written: dict[str, Any],
 ) -> dict[str, Prediction]:
     """Return predictions by name: the launcher's own order first, then `mappings`.
 
@@ -46,16 +47,18 @@ def predict(
         Keywords of :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
     options : dict
         Keywords of :func:`hopbytes.simulate`.
+    written : dict
+        Keywords `platform` and `force` of :func:`hopbytes.simulate`, for the first prediction.
     """
     predictions = {}
     try:
         usual = launcher_placement(where, graph.n, order, **spread)
-        predictions[f"in order ({order})"] = simulate(graph, usual, **options)
+        predictions[f"in order ({order})"] = simulate(graph, usual, **options, **written)
     except InfeasibleError:
         if not mappings:
             raise
     for name, mapping in mappings.items():
-        predictions[name] = simulate(graph, mapping, **options)
+        predictions[name] = simulate(graph, mapping, **options, **({} if predictions else written))
     return predictions
 
 

@@ -38,6 +38,12 @@ class Round:
             "message": max(float(single.max(initial=0.0)), self.inside.longest),
         }
 
+    @property
+    def spread(self) -> bool:
+        """Whether flows take several paths."""
+        ends = self.places.endpoint[self.flows.sources[:1]], self.places.endpoint[self.flows.targets[:1]]
+        return self.links.routes(*ends).numerators is not None
+
     def _injection(self) -> float:
         """Return the seconds of the endpoint or router that sends or receives longest over all its links."""
         if self.links.outlet is None or not self.flows.count:

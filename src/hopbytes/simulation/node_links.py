@@ -11,6 +11,7 @@ from hopbytes._arrays import Float64, Int32, Int64
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import Routes
 from hopbytes.machines.network.network import Network
+from hopbytes.machines.network.wiring import Wiring
 from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.allocation import Allocation
 from hopbytes.simulation.assumed_speeds import Speeds, missing
@@ -43,6 +44,8 @@ class NodeLinks:
         None where it is unknown.
     notices : tuple of str
         What was assumed about bandwidths and latencies.
+    wiring : Wiring or None
+        Where links begin and end, if that is known.
     """
 
     capacity: Float64
@@ -53,6 +56,7 @@ class NodeLinks:
     endpoint_of_pe: Int32
     outlet: tuple[Int64, Float64] | None
     notices: tuple[str, ...] = ()
+    wiring: Wiring | None = None
 
 
 def node_links(where: Allocation, speeds: Speeds | None, oversubscription: float = 1.0) -> NodeLinks:
@@ -120,6 +124,7 @@ def _of_network(where: Allocation, network: Network, speeds: Speeds | None) -> N
     return NodeLinks(
         capacity, np.full(network.n_links, hop), message, network.name_link, network.routes,
         np.ascontiguousarray(endpoints, np.int32), _outlet(network, capacity), tuple(notices),
+        None if network.wiring is None else network.wiring(),
     )  # fmt: skip
 
 

@@ -56,7 +56,8 @@ class SimulationOptions:
     time_limit: Annotated[
         float | None,
         _simulation(
-            "--time-limit", metavar="TIME", parser=seconds, default="10m", help="Stop SimGrid after this time."
+            "--time-limit", metavar="TIME", parser=seconds, default="10m",
+            help="Stop SimGrid after this time.",
         ),
     ] = None
 

@@ -71,7 +71,8 @@ class Platform:
         rows = [f'<host id={quoteattr(name)} speed="{self.speed!r}f" core="1024"/>' for name in names]
         rate, wait = self.copy
         rows += [_link(f"copy{number}", rate, wait, "FATPIPE") for number in range(len(names))]
-        rows.append(_link("message", 1e15, self.links.message, "FATPIPE"))
+        # One of these links per host: one that all flows share would make them a single large problem.
+        rows += [_link(f"message{at}", 1e15, self.links.message, "FATPIPE") for at in range(len(names))]
         rows += [
             f"<route src={quoteattr(name)} dst={quoteattr(name)}><link_ctn id=\"copy{number}\"/></route>"
             for number, name in enumerate(names)
@@ -97,7 +98,9 @@ class Platform:
             used[routes.links] = True
             bounds, taken, lines = routes.indptr.tolist(), routes.links.tolist(), []
             for pair, (a, b) in enumerate(zip(sources[part].tolist(), targets[part].tolist(), strict=True)):
-                crossed = ["message", *(f"l{link}" for link in taken[bounds[pair] : bounds[pair + 1]])]
+                crossed = [f"l{link}" for link in taken[bounds[pair] : bounds[pair + 1]]]
+                if self.links.message or not crossed:
+                    crossed.insert(0, f"message{a}")
                 if node[a] == node[b]:
                     crossed = [f"copy{a}"]
                 body = "".join(f'<link_ctn id="{link}"/>' for link in crossed)

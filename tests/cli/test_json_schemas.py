@@ -28,6 +28,7 @@ CALLS = [
     ("eval", *SMALL, "--placement", "block"),
     ("eval", "stencil:4x2", "--on", TIMED, "--placement", "block"),
     ("simulate", *SMALL),
+    ("advise", *HALO, "--grade", "bound", "--seeds", "1"),
     ("simulate", *HALO, "MAPPING", "--grade", "bound"),
     *(("list", kind) for kind in KINDS),
     ("show", "node:8@10 package:2@3 core:6@1"),

@@ -7,6 +7,7 @@ SUMMARIES = {
     "map": "Map a pattern to a machine and write launch files.",
     "eval": "Evaluate a mapping beside the launcher's own order.",
     "simulate": "Predict how long the messages of a pattern take.",
+    "advise": "Is another placement worth it? What to type.",
     "compare": "Compare two mappings of a pattern.",
     "run": "Map a program for this job and start it.",
     "verify": "Check where a launch really puts the ranks.",
@@ -66,6 +67,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         (
             "And with nodes filled in order, on a torus?",
             "hopbytes simulate app.pattern --on 'torus:8x8:lat=1e-7:bw=10000000000 / core:4'",
+        ),
+    ),
+    "advise": (
+        (
+            "Is it worth it for 64 ranks on 8 nodes?",
+            "hopbytes advise app.pattern --on 'node:8 core:8'",
         ),
     ),
     "compare": (("Which of two mappings is better?", "hopbytes compare app.pattern eco.json strong.json"),),

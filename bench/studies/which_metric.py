@@ -2,6 +2,7 @@
 
     python -m bench.studies.which_metric --rows rows.jsonl --mappings 200    # goes on where it ended
     python -m bench.studies.which_metric --rows rows.jsonl --table           # tables of what is there
+    python -m bench.studies.which_metric --objectives                        # what each objective gains
 
 Every row is one mapping of one pattern on one machine: the 14 metrics and the simulated seconds of a round
 (grade flows). Mappings are random ones, and orders and preset fast with 0 to 64 random exchanges. Metrics are
@@ -35,6 +36,7 @@ PATTERNS = (
     "hierarchical:4x4x4", "ml:tp=4,pp=4,dp=4",
 )  # fmt: skip
 MOST_EXCHANGES = 64
+OBJECTIVES = ("comm_cost", "hop_bytes", "hops", "max_congestion", "max_messages", "hybrid")
 
 
 def mapping_number(number: int, graph: hb.CommGraph, where: hb.Allocation) -> hb.Mapping:
@@ -110,6 +112,25 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def objectives() -> str:
+    """Return simulated times of preset eco by objective: geometric means over the patterns, in order = 1."""
+    lines = [f"| machine | {' | '.join(OBJECTIVES)} |", f"|---|{'---|' * len(OBJECTIVES)}"]
+    for machine, spec in MACHINES.items():
+        where = hb.machine(spec)
+        shares: dict[str, list[float]] = {name: [] for name in OBJECTIVES}
+        for pattern in PATTERNS:
+            graph = hb.read(pattern)
+            filled = launcher_placement(where, graph.n, "fill")
+            usual = hb.simulate(graph, filled, grade="flows", iterations=1)
+            for name in OBJECTIVES:
+                mapping = hb.map_tasks(graph, where, preset="eco", objective=name)
+                found = hb.simulate(graph, mapping, grade="flows", iterations=1)
+                shares[name].append(found.seconds / usual.seconds)
+        means = [f"{np.exp(np.mean(np.log(each))):.3f} (worst {max(each):.2f})" for each in shares.values()]
+        lines.append(f"| {machine} | {' | '.join(means)} |")
+    return "\n".join(lines)
+
+
 def _pearson(rows: Sequence[dict[str, Any]], name: str, pattern: str) -> float | None:
     """Return the correlation of a metric with the times of a pattern; None where one of them is constant."""
     held = [row for row in rows if row["pattern"] == pattern]
@@ -123,10 +144,14 @@ def main() -> None:
     """Simulate, or print the tables."""
     plain = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
-    parser.add_argument("--rows", type=Path, required=True)
+    parser.add_argument("--rows", type=Path, default=Path("rows.jsonl"))
+    parser.add_argument("--objectives", action="store_true", help="times of preset eco by objective instead")
     parser.add_argument("--mappings", type=int, default=200)
     parser.add_argument("--table", action="store_true")
     given = parser.parse_args()
+    if given.objectives:
+        print(objectives())
+        return
     if not given.table:
         simulate_rows(given.rows, given.mappings)
     print(table(read_rows(given.rows)))

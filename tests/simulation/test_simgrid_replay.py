@@ -9,6 +9,7 @@ import pytest
 import hopbytes as hb
 from hopbytes.errors import HopbytesError, MissingPackageError, UnsupportedError
 from hopbytes.simulation import simgrid_run
+from hopbytes.simulation.simgrid_replay import actions
 
 needs_simgrid = pytest.mark.skipif(
     shutil.which("smpirun") is None, reason="needs SimGrid's smpirun (Debian: libsimgrid-dev)"
@@ -185,3 +186,31 @@ def test_long_simulations_are_announced(tmp_path, monkeypatch):
     found = hb.simulate(graph, hb.Mapping(range(64), where), grade="flows", tell=told.append)
     assert found.seconds == 1.5
     assert "4032 flows" in told[0]
+
+
+CLUSTER = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="c" prefix="n" radical="0-{last}" suffix="" speed="1Gf" bw="125MBps" lat="0us"
+           topology="{kind}" topo_parameters="{shape}" sharing_policy="SPLITDUPLEX"/>
+</platform>
+"""
+
+
+@needs_simgrid
+@pytest.mark.parametrize(
+    ("kind", "shape", "last"),
+    [("TORUS", "4,2,2", 15), ("FAT_TREE", "2;4,4;1,2;1,2", 15)],
+    ids=["torus", "fat tree"],
+)
+def test_clusters_take_as_long_as_in_simgrid_itself(tmp_path, kind, shape, last):
+    """SimGrid's own routing of its own kind of cluster, and our routes of the machine read from its file."""
+    path = tmp_path / "cluster.xml"
+    path.write_text(CLUSTER.format(kind=kind, shape=shape, last=last))
+    graph = hb.read("stencil:4x4:bytes=10000000")
+    mapping = hb.map_tasks(graph, hb.machine(f"simgrid:{path}"), mapper="random", seed=2)
+    ours = hb.simulate(graph, mapping, grade="flows").seconds
+    hosts = [f"n{number}" for number in mapping.pe.tolist()]
+    trace = actions(graph.sources(), graph.targets, graph.arc_volumes().astype(float), 16)
+    theirs = simgrid_run.simulated_seconds([path.read_bytes()], hosts, trace, timeout=60)
+    assert ours == pytest.approx(theirs, rel=1e-3)

@@ -21,7 +21,7 @@ PURPOSE = {
     "cli": "commands", "mpi": "inside a running MPI program", "record": "what a program sends",
     "launching": "launch, verify, probe", "report": "tables and verdicts",
     "pictures": "figures: data, drawing", "solve": "map_tasks, feasibility",
-    "algorithms": "mappers and refiners",
+    "algorithms": "mappers and refiners", "simulation": "predicted time",
     "discovery": "probe, measure nodes", "cost": "objectives and metrics",
     "formats": "files, read and written", "machines": "levels, networks, nodes, slots",
     "fabrics": "output of network tools", "partitioners": "k-way partitions", "patterns": "generated graphs",

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from hopbytes.model.mapping import Mapping as Mapping
     from hopbytes.model.mapping_info import MappingInfo as MappingInfo
     from hopbytes.pictures import plot as plot
+    from hopbytes.simulation.prediction import Prediction as Prediction
+    from hopbytes.simulation.simulate import simulate as simulate
     from hopbytes.solve import presets as presets
     from hopbytes.solve.map_tasks import map_tasks as map_tasks
     from hopbytes.solve.presets import Chain as Chain
@@ -65,6 +67,7 @@ _MODULE_OF = {
     "Mapping": "hopbytes.model.mapping",
     "MappingInfo": "hopbytes.model.mapping_info",
     "MissingPackageError": "hopbytes.errors",
+    "Prediction": "hopbytes.simulation.prediction",
     "Receipt": "hopbytes.formats.exchange",
     "Refiner": "hopbytes.algorithms.base",
     "ScaleError": "hopbytes.errors",
@@ -83,6 +86,7 @@ _MODULE_OF = {
     "read_mapping": "hopbytes.formats.reading",
     "read_pattern": "hopbytes.formats.reading",
     "refiners": "hopbytes.algorithms.refiners",
+    "simulate": "hopbytes.simulation.simulate",
     "write": "hopbytes.formats.exchange",
     "write_report": "hopbytes.html_report.write_report",
 }

@@ -34,8 +34,8 @@ COLLECT_EVERY = 100_000
 #: Verbs in the order in which people meet them; the function of verb `name` is
 #: ``hopbytes.cli.verb_<name>.<name>``, with underscores for dashes.
 VERBS = (
-    "record", "probe", "map", "eval", "report", "compare", "run", "verify", "write", "locate",
-    "bench-pattern", "measure", "show", "list", "convert", "compare-runs", "completion",
+    "record", "probe", "map", "eval", "report", "simulate", "advise", "compare", "run", "verify", "write",
+    "locate", "bench-pattern", "measure", "show", "list", "convert", "compare-runs", "completion",
 )  # fmt: skip
 #: Former names of verbs, which are accepted for one release.
 OLD_VERBS = {"where": "locate", "replay": "bench-pattern"}

@@ -18,6 +18,10 @@ PROGRAM, VARIABLE = "hopbytes", "_HOPBYTES_COMPLETE"
 WORDS = {
     "orders": ("fill", "block", "cyclic", "bynode", "socket", "plane="),
     "weights": ("bytes", "messages", "time"),
+    "grades": ("bound", "flows", "replay"),
+    "speeds": (
+        "ethernet-10g", "ethernet-25g", "ethernet-100g", "hdr100", "hdr200", "ndr400", "slingshot200", "none",
+    ),
     "shells": SHELLS,
     "words": (),
 }

@@ -7,6 +7,8 @@ SUMMARIES = {
     "map": "Map a pattern to a machine and write launch files.",
     "eval": "Evaluate a mapping beside the launcher's own order.",
     "report": "Write a page with verdict, charts and tables of mappings.",
+    "simulate": "Predict how long the messages of a pattern take.",
+    "advise": "Is another placement worth it? What to type.",
     "compare": "Compare two mappings of a pattern.",
     "run": "Map a program for this job and start it.",
     "verify": "Check where a launch really puts the ranks.",
@@ -63,6 +65,22 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         (
             "What would a mapping gain on another machine?",
             "hopbytes report app.pattern --on 'torus:4x4x4' --preset strong -o report.html",
+        ),
+    ),
+    "simulate": (
+        (
+            "How long do the messages take on a mapping?",
+            "hopbytes simulate app.pattern app.json",
+        ),
+        (
+            "And with nodes filled in order, on a torus?",
+            "hopbytes simulate app.pattern --on 'torus:8x8:lat=1e-7:bw=10000000000 / core:4'",
+        ),
+    ),
+    "advise": (
+        (
+            "Is it worth it for 64 ranks on 8 nodes?",
+            "hopbytes advise app.pattern --on 'node:8 core:8'",
         ),
     ),
     "compare": (("Which of two mappings is better?", "hopbytes compare app.pattern eco.json strong.json"),),

@@ -14,7 +14,8 @@ from hopbytes.report.layout import entry_lines, width
 
 #: Headings in the order in which they appear.
 PANELS = (
-    "Arguments", "Options", "Machine", "Problem", "Method", "Launching", "Input", "Output", "InfiniBand"
+    "Arguments", "Options", "Machine", "Problem", "Method", "Simulation", "Launching", "Input", "Output",
+    "InfiniBand",
 )
 #: Widths of the column of names: of options, and of verbs.
 NAMES, VERB_NAMES = 26, 18

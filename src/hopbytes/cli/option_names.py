@@ -12,13 +12,16 @@ import shlex
 
 #: Option of every argument that messages name; with a function or a value where that makes a difference.
 OPTIONS = {
-    "adapters": "--adapters", "allowed": "--allowed", "as_typed": "--as-typed", "batches": "--batches",
-    "block": "--block", "capacity": "--capacity", "collectives": "--collectives", "compiler": "--cc",
+    "adapters": "--adapters", "allowed": "--allowed", "as_typed": "--as-typed", "assume": "--assume",
+    "batches": "--batches", "block": "--block", "bytes_scale": "--bytes-scale", "grade": "--grade",
+    "iterations": "--iterations", "oversubscription": "--oversubscription",
+    "capacity": "--capacity", "collectives": "--collectives", "compiler": "--cc",
     "cores_per_task": "--cores-per-task", "distance": "--distance", "exclude": "--exclude",
     "force": "--force", "form": "--for", "hierarchy": "--hierarchy", "hosts": "--hosts",
     "launched": "--launched",
     "launcher": "--launcher", "max_bytes": "--max-bytes", "node_name_map": "--node-name-map",
     "oversubscribe": "--oversubscribe", "pack": "--pack", "partition": "--partition",
+    "platform": "--platform",
     "partition=False": "--processes", "per": "--per", "rails": "--rails", "read.format": "--input-format",
     "read_mapping.format": "--mapping-format", "replace": "--replace", "reserve": "--reserve",
     "spec": "--on", "spread": "--spread", "symmetrize": "--symmetrize", "tasks_per_node": "--tasks-per-node",

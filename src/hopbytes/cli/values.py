@@ -43,3 +43,20 @@ def work_units(text: str) -> int:
     if re.fullmatch(r"[0-9]{1,30}|[0-9]{1,3}(,[0-9]{3})+|[0-9]{1,3}(_[0-9]{3})+", text.strip()):
         return int(text.replace(",", "").replace("_", ""))
     raise BadParameter(f"{text[:40]!r}, expected a number of scanned edges such as 60,959,284")
+
+
+def factor(text: str) -> float:
+    """Return a number above 0, such as 2, 0.5 or 1e-3.
+
+    Examples
+    --------
+    >>> factor("1e-3")
+    0.001
+    """
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not (math.isfinite(found) and found > 0):
+        raise BadParameter(f"{text[:40]!r}, expected a number above 0")
+    return found

@@ -1,0 +1,124 @@
+"""Simulated wall time of MPI programs under SimGrid's SMPI in several orders of ranks.
+
+    python -m bench.studies.simulated_programs                   # 64 ranks: three machines, four programs
+    python -m bench.studies.simulated_programs --ranks 256 --programs cg mesh
+
+The programs are those of simulated_programs.c: small, but they compute, check their results and send real
+data; they were written for this study, since the NAS benchmarks cannot be had from a package. Computing is
+charged by operations at 4 Gflop/s a core, so that the same command gives the same times on every computer.
+The pattern that is mapped is the trace of the run in order (smpirun -trace-ti); ranks are put on hosts by
+the host file that hopbytes writes in format slurm. Needs smpirun and smpicc (Debian: libsimgrid-dev).
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import hopbytes as hb
+from bench import ROOT
+from bench.rivals.needed import need
+from hopbytes.simulation.simgrid_run import PLAIN
+
+#: Ranks → name → machine: 100 Gbit/s cables; four nodes of the fat tree share one link upwards.
+INSIDE = "@1:bw=1e10:lat=3e-7"
+MACHINES = {
+    64: {
+        "cluster": f"node:8@10:bw=12.5e9:lat=1.2e-6 core:8{INSIDE}",
+        "fat tree 4:1": "fattree:4x4:up=1x1:bw=12500000000:lat=3e-7 / core:4:bw=1e10:lat=3e-7",
+        "torus": "torus:4x2x2:bw=12500000000:lat=3e-7 / core:4:bw=1e10:lat=3e-7",
+    },
+    256: {
+        "cluster": f"node:16@10:bw=12.5e9:lat=1.2e-6 core:16{INSIDE}",
+        "fat tree 4:1": "fattree:4x8:up=1x1:bw=12500000000:lat=3e-7 / core:8:bw=1e10:lat=3e-7",
+        "torus": "torus:4x4x4:bw=12500000000:lat=3e-7 / core:4:bw=1e10:lat=3e-7",
+    },
+}
+#: Name → side and steps.
+PROGRAMS = {"cg": (24, 10), "mesh": (24, 10), "transpose": (32, 4), "sweep": (24, 2)}
+ORDERS = ("in order", "random", "eco", "strong", "routed")
+SPEED = 4e9
+SECONDS = re.compile(r"^seconds ([0-9.]+)", re.MULTILINE)
+
+
+def mapped(graph: hb.CommGraph, where: hb.Allocation, order: str) -> hb.Mapping | None:
+    """Return the mapping of one order; None for `routed` where there is no network."""
+    if order == "in order":
+        return hb.map_tasks(graph, where, mapper="identity", pack=True)
+    if order == "random":
+        return hb.map_tasks(graph, where, mapper="random", seed=1)
+    if order == "routed" and where.machine.network() is None:
+        return None
+    return hb.map_tasks(graph, where, preset=order)
+
+
+def run(folder: Path, name: str, mapping: hb.Mapping, *options: str) -> float:
+    """Return the simulated seconds of a program on the hosts of a mapping."""
+    hb.write(mapping, folder / "hostfile", format="slurm", force=True)
+    lines = (folder / "hostfile").read_text().splitlines(keepends=True)
+    (folder / "hosts").write_text("".join(lines[1:]))  # smpirun takes the comment of the file for a host
+    side, steps = PROGRAMS[name]
+    words = [
+        "smpirun", "-np", str(mapping.n), "-platform", "machine.xml", "-hostfile", "hosts", *PLAIN,
+        "--cfg=smpi/simulate-computation:no", "--log=root.thresh:error", *options,
+        str(folder / "programs"), name, str(side), str(steps),
+    ]  # fmt: skip
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600)
+    found = SECONDS.search(done.stdout)
+    if done.returncode or found is None:
+        raise SystemExit(f"{' '.join(words)}: {done.stdout[-1000:]}{done.stderr[:1000]}")
+    return float(found[1])
+
+
+def study(spec: str, ranks: int, name: str, folder: Path) -> dict[str, float | None]:
+    """Return the simulated seconds of a program in every order on one machine."""
+    nodes = int(hb.machine(spec).node_of_pe[-1]) + 1
+    where = hb.machine(spec, hosts=f"n[0-{nodes - 1}]")
+    ring = hb.read(f"stencil:{ranks}")
+    first = hb.map_tasks(ring, where, mapper="identity", pack=True)
+    hb.simulate(ring, first, grade="bound", platform=folder / "machine.xml", force=True)
+    text = (folder / "machine.xml").read_text()
+    (folder / "machine.xml").write_text(text.replace('speed="1000000000.0f"', f'speed="{SPEED!r}f"'))
+    run(folder, name, first, "-trace-ti", "-trace-file", str(folder / "trace.ti"))
+    traces = (folder / "trace.ti").read_text().split()  # one per rank; the reader finds the others
+    graph = hb.read(traces[0], holds="pattern", collectives="binomial")
+    times: dict[str, float | None] = {}
+    for order in ORDERS:
+        mapping = mapped(graph, where, order)
+        times[order] = None if mapping is None else run(folder, name, mapping)
+    return times
+
+
+def main() -> None:
+    """Print one row per program and machine."""
+    plain = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
+    parser.add_argument("--ranks", type=int, default=64, choices=sorted(MACHINES))
+    parser.add_argument("--programs", nargs="+", default=list(PROGRAMS), choices=list(PROGRAMS))
+    parser.add_argument("--machines", nargs="+")
+    given = parser.parse_args()
+    need("smpirun")
+    need("smpicc")
+    print(f"| ranks | program | machine | {' | '.join(ORDERS)} |\n|---|---|---|{'---|' * len(ORDERS)}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        source = ROOT / "bench/studies/simulated_programs.c"
+        subprocess.run(["smpicc", "-O2", "-o", str(folder / "programs"), str(source), "-lm"], check=True)
+        for program in given.programs:
+            for machine, spec in MACHINES[given.ranks].items():
+                if given.machines and machine not in given.machines:
+                    continue
+                times = study(spec, given.ranks, program, folder)
+                base = times["in order"] or 1.0
+                row = [
+                    "-" if each is None else f"{each * 1e3:.3f} ms ({each / base - 1:+.0%})"
+                    for each in times.values()
+                ]
+                print(f"| {given.ranks} | {program} | {machine} | {' | '.join(row)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

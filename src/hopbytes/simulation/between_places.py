@@ -1,0 +1,147 @@
+"""Bytes of a round between nodes, added up per pair of places, and the links they take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes._arrays import Float64, Int32, Int64
+from hopbytes.errors import UnsupportedError
+from hopbytes.model.mapping import Mapping
+from hopbytes.simulation.node_links import NodeLinks
+from hopbytes.simulation.phase import Phase
+
+#: Pairs whose routes are held at the same time.
+BATCH = 2**15
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """The places that exchange messages: a place is a node with one of its endpoints.
+
+    Parameters
+    ----------
+    of_task : int64[tasks]
+        Place of every task.
+    node, endpoint : int32[places]
+    """
+
+    of_task: Int64
+    node: Int32
+    endpoint: Int32
+
+    @property
+    def count(self) -> int:
+        """Number of places."""
+        return len(self.node)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flows:
+    """Messages between nodes, added up per pair of places.
+
+    Parameters
+    ----------
+    sources, targets : int64[flows]
+        Places, all pairs different.
+    bytes : float64[flows]
+        Of all messages of a round.
+    largest : float64[flows]
+        Bytes of the largest of these messages.
+    messages : int
+        Messages of a round that became flows.
+    """
+
+    sources: Int64
+    targets: Int64
+    bytes: Float64
+    largest: Float64
+    messages: int
+
+    @property
+    def count(self) -> int:
+        """Number of flows."""
+        return len(self.sources)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkUse:
+    """What flows do to links.
+
+    Parameters
+    ----------
+    seconds : float64[links]
+        Bytes on every link over its capacity.
+    bytes : float64[links]
+    latency : float64[flows]
+        Seconds of an empty message on the route of each flow.
+    slowest : float64[flows]
+        Bytes per second of the slowest link of the route; infinite without a link.
+    """
+
+    seconds: Float64
+    bytes: Float64
+    latency: Float64
+    slowest: Float64
+
+
+def places_of(mapping: Mapping, links: NodeLinks) -> Places:
+    """Return the place of every task; O(n log n)."""
+    node = mapping.where.node_of_pe[mapping.pe].astype(np.int64)
+    endpoint = links.endpoint_of_pe[mapping.pe].astype(np.int64)
+    ends = int(endpoint.max(initial=0)) + 1
+    keys, of_task = np.unique(node * ends + endpoint, return_inverse=True)
+    nodes, endpoints = np.divmod(keys, ends)
+    return Places(of_task.reshape(-1).astype(np.int64), nodes.astype(np.int32), endpoints.astype(np.int32))
+
+
+def flows_between(phase: Phase, places: Places) -> Flows:
+    """Return the messages between different nodes, added up; O(messages log messages)."""
+    source, target = places.of_task[phase.sources], places.of_task[phase.targets]
+    apart = places.node[source] != places.node[target]
+    keys, of_flow = np.unique(source[apart] * places.count + target[apart], return_inverse=True)
+    of_flow = of_flow.reshape(-1)
+    sums = np.bincount(of_flow, weights=phase.bytes[apart], minlength=len(keys)).astype(np.float64)
+    largest = np.zeros(len(keys))
+    np.maximum.at(largest, of_flow, phase.bytes[apart])
+    first, second = np.divmod(keys, max(1, places.count))
+    return Flows(first, second, sums, largest, int(np.count_nonzero(apart)))
+
+
+def use_of_links(flows: Flows, places: Places, links: NodeLinks) -> LinkUse:
+    """Put flows on links; O(links of all routes), `BATCH` flows at a time.
+
+    Raises
+    ------
+    UnsupportedError
+        There is no route between two places.
+    """
+    carried = np.zeros(len(links.capacity))
+    latency = np.full(flows.count, links.message)
+    slowest = np.full(flows.count, np.inf)
+    ends = places.endpoint
+    for start in range(0, flows.count, BATCH):
+        part = slice(start, min(start + BATCH, flows.count))
+        source, target = ends[flows.sources[part]], ends[flows.targets[part]]
+        routes = links.routes(source, target)
+        lengths = np.diff(routes.indptr)
+        lost = np.flatnonzero((lengths == 0) & (source != target))
+        if len(lost):
+            pair = int(source[lost[0]]), int(target[lost[0]])
+            raise UnsupportedError(f"simulate: no route from endpoint {pair[0]} to endpoint {pair[1]}")
+        flow = np.repeat(np.arange(len(lengths)), lengths)
+        share = np.ones(len(routes.links))
+        if routes.numerators is not None and routes.denominators is not None:
+            share = routes.numerators / routes.denominators
+        carried += np.bincount(
+            routes.links, weights=share * flows.bytes[part][flow], minlength=len(carried)
+        )
+        latency[part] += np.bincount(
+            flow, weights=share * links.latency[routes.links], minlength=len(lengths)
+        )
+        own = np.full(len(lengths), np.inf)
+        np.minimum.at(own, flow, links.capacity[routes.links] / share)
+        slowest[part] = own
+    seconds = np.divide(carried, links.capacity, out=np.zeros_like(carried), where=links.capacity > 0)
+    return LinkUse(seconds, carried, latency, slowest)

@@ -1,0 +1,86 @@
+"""Grades ``flows`` and ``replay``: a round as actions of MPI processes that SimGrid replays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from hopbytes._arrays import Array, Float64
+from hopbytes.model.mapping import Mapping
+from hopbytes.simulation.assumed_speeds import Speeds
+from hopbytes.simulation.bound import Round
+from hopbytes.simulation.phase import Phase
+from hopbytes.simulation.simgrid_network import ALL_PAIRS, Platform, every_pair
+from hopbytes.simulation.simgrid_run import simulated_seconds
+
+#: Above this number of messages the time of the simulation is announced.
+ANNOUNCED = 2000
+#: Seconds of a message times the number of messages: what unlike sizes on a large network took at most.
+COST = 1e-6
+
+
+def platform_of(mapping: Mapping, there: Round, speeds: Speeds | None) -> Platform:
+    """Return the platform of the places of a mapping.
+
+    Messages inside a host take the bandwidth and the latency of the outermost level inside a node.
+    """
+    where = mapping.where
+    node = where.machine.level_named(("node", "host", "server"))
+    inside = where.machine.levels[0 if node is None else node + 1 :]
+    rate = next((level.bandwidth for level in inside if level.bandwidth), None)
+    wait = next((level.latency for level in inside if level.latency is not None), None)
+    usual = (10e9, 3e-7) if speeds is None else (speeds.copy_bandwidth, speeds.copy_latency)
+    copy = usual[0] if rate is None else rate, usual[1] if wait is None else wait
+    return Platform(there.links, there.places, where, copy)
+
+
+def platform_file(platform: Platform, there: Round) -> Iterator[bytes]:
+    """Yield the platform with the routes of all pairs, or of those that talk if there are many hosts."""
+    count = there.places.count
+    pairs = every_pair(count) if count <= ALL_PAIRS else (there.flows.sources, there.flows.targets)
+    return platform.text(*pairs)
+
+
+def flows_seconds(platform: Platform, there: Round, timeout: float) -> float:
+    """Return the simulated seconds of the flows of a round; see :func:`simulated_seconds` for errors."""
+    flows = there.flows
+    if not flows.count:
+        return 0.0
+    text = platform.text(flows.sources, flows.targets)
+    acts = actions(flows.sources, flows.targets, flows.bytes, there.places.count)
+    return simulated_seconds(text, platform.hosts, acts, timeout=timeout)
+
+
+def replay_seconds(
+    platform: Platform, there: Round, phase: Phase, mapping: Mapping, timeout: float
+) -> float:
+    """Return the simulated seconds of all messages of a round, one process per task."""
+    flows, places = there.flows, there.places
+    sources, targets = flows.sources, flows.targets
+    if len(np.unique(places.node)) < places.count:  # places of one node exchange messages as well
+        sources, targets = every_pair(places.count)
+    hosts = [platform.hosts[place] for place in places.of_task.tolist()] if places.count else []
+    apart = mapping.pe[phase.sources] != mapping.pe[phase.targets]
+    acts = actions(phase.sources[apart], phase.targets[apart], phase.bytes[apart], phase.tasks)
+    return simulated_seconds(platform.text(sources, targets), hosts, acts, timeout=timeout)
+
+
+def expected_seconds(messages: int) -> float:
+    """Return how long SimGrid may take at most on an unloaded core, roughly: it grows with the square."""
+    return COST * messages * messages
+
+
+def actions(sources: Array, targets: Array, volumes: Float64, tasks: int) -> Iterable[str]:
+    """Yield the trace of one round: every process starts all of its messages and waits for them."""
+    sizes = np.maximum(np.ceil(volumes), 0).astype(np.int64)
+    steps: list[list[str]] = [[] for _ in range(tasks)]
+    for source, target, size in zip(sources.tolist(), targets.tolist(), sizes.tolist(), strict=True):
+        steps[target].append(f"{target} irecv {source} 0 {size} 6")
+        steps[source].append(f"{source} isend {target} 0 {size} 6")
+    for task, own in enumerate(steps):
+        yield f"{task} init"
+        yield from own
+        if own:
+            yield f"{task} waitall"
+        yield f"{task} finalize"

@@ -1,0 +1,193 @@
+"""simulate(): the predicted time of a communication phase under a mapping."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from hopbytes.errors import FormatError, WrongTypeError, unknown_name
+from hopbytes.formats.files import atomic_write, may_write
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.graph_sources import NetworkxGraph
+from hopbytes.model.mapping import Mapping
+from hopbytes.simulation.assumed_speeds import USUAL, speeds_named
+from hopbytes.simulation.bound import Round, round_on
+from hopbytes.simulation.node_links import node_links
+from hopbytes.simulation.phase import Phase, phase_of
+from hopbytes.simulation.prediction import Prediction
+from hopbytes.simulation.simgrid_replay import (
+    ANNOUNCED,
+    expected_seconds,
+    flows_seconds,
+    platform_file,
+    platform_of,
+    replay_seconds,
+)
+from hopbytes.simulation.simgrid_run import installed, needed
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+GRADES = ("bound", "flows", "replay")
+#: What is said where the default is the weakest grade.
+ONE_PATH = "the machine spreads flows over several paths; SimGrid sends each over one of them"
+MORE = "lower bounds only: with SimGrid (Debian: apt install libsimgrid-dev) times are simulated"
+
+
+def simulate(
+    graph: CommGraph | ArrayLike | scipy.sparse.sparray | NetworkxGraph,
+    mapping: Mapping,
+    *,
+    grade: str | None = None,
+    bytes_scale: float = 1.0,
+    iterations: int | None = None,
+    assume: str = USUAL,
+    oversubscription: float = 1.0,
+    time_limit: float = 600.0,
+    platform: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    tell: Callable[[str], None] | None = None,
+) -> Prediction:
+    """Predict how long the communication of a pattern takes under a mapping.
+
+    In every round each arc of the pattern is one message, and all messages start at once; rounds follow one
+    another. Computation is not part of it.
+
+    Parameters
+    ----------
+    graph : CommGraph, or a matrix or graph that :meth:`hopbytes.CommGraph.of` takes
+        Volumes are bytes.
+    mapping : Mapping
+        With as many tasks as the graph.
+    grade : {"bound", "flows", "replay"}, optional
+        ``"bound"``: lower bounds of a round (busiest link, node, PE, and longest message), of which the
+        largest counts. ``"flows"``: the messages between nodes, added up per pair of nodes, share the links
+        in a simulation by SimGrid; copies inside nodes are bounded beside it. ``"replay"``: all messages,
+        one simulated MPI process per task. By default ``"flows"`` where SimGrid is installed, else
+        ``"bound"``.
+    bytes_scale : float
+        Factor for all volumes.
+    iterations : int, optional
+        Rounds that the pattern is the sum of. By default the median number of messages of its arcs where
+        the pattern counts messages, else 1.
+    assume : str
+        Latencies and bandwidths where the machine has none, by name (``"hdr100"``, ``"ethernet-25g"``,
+        ...), or ``"none"`` to refuse such machines.
+    oversubscription : float
+        On machines of levels, a unit above the nodes sends 1/N of what its nodes could send together.
+    time_limit : float
+        Seconds after which SimGrid is stopped.
+    platform : path, optional
+        Keep the platform as an XML file for SimGrid there; with up to 256 hosts it has all routes, else those
+        of the nodes that exchange messages.
+    force : bool
+        Overwrite a platform file that hopbytes did not write.
+    tell : callable, optional
+        Called with a sentence before a simulation that may take minutes.
+
+    Returns
+    -------
+    Prediction
+
+    Raises
+    ------
+    FormatError
+        Pattern and mapping have different numbers of tasks; a number outside its range.
+    UnsupportedError
+        The machine has distances only, or no bandwidths while nothing may be assumed; the platform file
+        cannot be written.
+    MissingPackageError
+        The grade needs SimGrid, which is not installed.
+    HopbytesError
+        SimGrid crashed or did not end within the time limit.
+
+    Notes
+    -----
+    Grade ``"bound"`` takes O(arcs log arcs + links of all routes). SimGrid runs in a process of its own; its
+    time grows with the square of the number of flows. Its model: a message takes the sum of the latencies of
+    its route plus bytes over its share of the slowest link, and links are shared fairly (CM02 without
+    corrections for TCP; Casanova et al., "Versatile, scalable, and accurate simulation of distributed
+    applications and platforms", 2014).
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> where = hb.machine("torus:4:bw=1000000000:lat=1e-6")
+    >>> ring = hb.CommGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [1_000_000] * 4)
+    >>> round(simulate(ring, hb.Mapping([0, 1, 2, 3], where), grade="bound").seconds, 6)
+    0.001001
+    """
+    graph, chosen = CommGraph.of(graph), grade or (GRADES[1] if installed() else GRADES[0])
+    _check(graph, mapping, chosen, oversubscription)
+    if chosen != "bound" and not installed():
+        raise needed(chosen)
+    began = time.perf_counter()
+    speeds = speeds_named(assume)
+    phase = phase_of(graph, bytes_scale=bytes_scale, iterations=iterations)
+    links = node_links(mapping.where, speeds, oversubscription)
+    there = round_on(phase, mapping, links, speeds)
+    hosts = platform_of(mapping, there, speeds)
+    if platform is not None:
+        path = os.fspath(platform)
+        may_write(path, force)
+        atomic_write({path: platform_file(hosts, there)})
+    seconds = max(there.parts.values())
+    if chosen != "bound" and tell is not None:
+        _announce(there.flows.count if chosen == "flows" else len(phase.bytes), tell)
+    if chosen == "flows":
+        inside = max(there.parts["copy"], there.inside.longest)
+        seconds = max(flows_seconds(hosts, there, time_limit), inside)
+    elif chosen == "replay":
+        seconds = replay_seconds(hosts, there, phase, mapping, time_limit)
+    spread = chosen != "bound" and there.spread
+    found = predicted(phase, there, chosen, seconds, time.perf_counter() - began)
+    if spread:
+        found = dataclasses.replace(found, notices=(*found.notices, ONE_PATH))
+    if grade is None and chosen == "bound":
+        found = dataclasses.replace(found, notices=(*found.notices, MORE))
+    return found
+
+
+def _announce(messages: int, tell: Callable[[str], None]) -> None:
+    if messages > ANNOUNCED:
+        most = expected_seconds(messages)
+        length = f"{most:.0f} seconds" if most < 120 else f"{most / 60:.0f} minutes"
+        tell(f"SimGrid simulates {messages} flows, which takes up to about {length}")
+
+
+def predicted(phase: Phase, there: Round, grade: str, seconds: float, took: float) -> Prediction:
+    """Return the prediction of a round that takes `seconds`."""
+    parts = there.parts
+    return Prediction(
+        grade=grade,
+        seconds=seconds * phase.rounds,
+        round_seconds=seconds,
+        rounds=phase.rounds,
+        parts=parts,
+        limit=max(parts, key=parts.__getitem__),
+        links=there.hottest(),
+        bytes_between_nodes=float(there.flows.bytes.sum()),
+        bytes_inside_nodes=there.inside.bytes,
+        flows=there.flows.count,
+        messages=there.flows.messages + there.inside.messages,
+        computing_seconds=took,
+        notices=(*phase.notices, *there.links.notices, *there.inside.notices),
+    )
+
+
+def _check(graph: CommGraph, mapping: Mapping, grade: str, oversubscription: float) -> None:
+    if not isinstance(mapping, Mapping):
+        kind = type(mapping).__name__
+        raise WrongTypeError(f"the mapping is a {kind}, expected a Mapping such as Mapping(pe, where)")
+    if mapping.n != graph.n:
+        raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
+    if grade not in GRADES:
+        raise unknown_name("grade", grade, GRADES)
+    if not (math.isfinite(oversubscription) and oversubscription >= 1):
+        raise FormatError("`oversubscription`", None, f"{oversubscription}, expected a number >= 1")

@@ -1,0 +1,52 @@
+"""The verb ``simulate``: its table, its record, and wrong use."""
+
+import json
+
+import pytest
+
+SLOW = "node:4@10:bw=1e9:lat=1e-6 core:2@1:bw=1e10:lat=1e-7"
+
+
+def test_the_launchers_order_and_two_mappings(hopbytes):
+    for mapper in ("identity", "random"):
+        words = ("map", "stencil:4x2", "--on", SLOW, "--mapper", mapper, "-o", f"{mapper}.json")
+        assert hopbytes(*words).returncode == 0
+    done = hopbytes("simulate", "stencil:4x2", "identity.json", "random.json", "--grade", "bound")
+    assert done.returncode == 0, done.stderr
+    rows = done.stdout.splitlines()
+    assert [row.split()[0] for row in rows[2:5]] == ["in", "identity.json", "random.json"]
+    assert "+0.0%" in rows[3]
+    assert "lower bounds" in rows[0]
+
+
+def test_the_record_says_what_was_assumed(hopbytes):
+    done = hopbytes("simulate", "stencil:4x2", "--on", "node:4 core:2", "--grade", "bound", "--json")
+    record = json.loads(done.stdout)
+    assert record["grade"] == "bound"
+    assert record["predictions"][0]["mapping"] == "in order (fill)"
+    assert any("hdr100" in notice and "--assume" in notice for notice in record["notices"])
+    assert all(notice in done.stderr for notice in record["notices"])
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("stencil:4x2",), 2, "--on"),
+        (("stencil:4x2", "--on", "node:4 core:2", "--bytes-scale", "-1"), 2, "--bytes-scale"),
+        (("stencil:4x2", "--on", "node:4 core:2", "--assume", "none"), 1, "--assume"),
+        (("stencil:4x2", "--on", "node:4 core:2", "--grade", "exact"), 1, "bound"),
+        (("stencil:4x4", "--on", "node:2 core:2"), 1, "16 tasks"),
+    ],
+)
+def test_wrong_use_is_one_line(hopbytes, words, code, said):
+    done = hopbytes("simulate", *words)
+    assert done.returncode == code
+    assert said in done.stderr.splitlines()[-1]
+    assert done.stdout == ""
+
+
+def test_a_mapping_of_another_size(hopbytes):
+    assert hopbytes("map", "stencil:4x2", "--on", SLOW, "--quiet", "-o", "placed.json").returncode == 0
+    done = hopbytes("simulate", "stencil:3x2", "placed.json")
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,74 @@
+"""Recommendations: keep, an order, or a preset; and what is to be typed."""
+
+import pytest
+
+import hopbytes as hb
+from hopbytes.errors import InfeasibleError
+from hopbytes.report.advice import advise
+from hopbytes.report.advice_text import UNDO, advice_text, recommendation, to_type
+
+SLOW = "node:4@10:bw=1e9:lat=1e-6 core:4@1:bw=1e10:lat=1e-7"
+
+
+def pairs(*arcs, n=16):
+    """Return a graph of one megabyte per pair."""
+    sources, targets = zip(*arcs, strict=True)
+    return hb.CommGraph.from_edges(sources, targets, [10**6] * len(arcs), n=n)
+
+
+def advised(graph, spec=SLOW, **options):
+    """Return the advice by lower bounds of one seed."""
+    return advise(graph, hb.machine(spec), grade="bound", **{"seeds": 1, **options})
+
+
+def test_neighbours_stay_as_they_are():
+    """Pairs inside nodes: no order is better than nodes filled."""
+    found = advised(pairs(*((2 * i, 2 * i + 1) for i in range(8))))
+    assert found.keep
+    assert found.gain == 0
+    assert to_type(found, "app.pattern", SLOW) == []
+    assert recommendation(found).startswith("Keep what you have")
+
+
+def test_a_launchers_order_is_preferred_where_it_is_as_good():
+    """Task i talks to i + 4 only: round robin over four nodes puts them together, as a preset does."""
+    found = advised(pairs(*((i, (i + 4) % 16) for i in range(16))))
+    assert found.recommended.name == "order cyclic"
+    assert found.gain > 0.8
+    assert "--distribution=cyclic" in to_type(found, "app.pattern", SLOW)[0]
+
+
+def test_a_preset_where_no_order_helps():
+    """Partners at distances that no order brings together."""
+    arcs = [(0, 5), (1, 10), (2, 15), (3, 8), (4, 9), (6, 11), (7, 12), (13, 14)]
+    found = advised(pairs(*arcs), presets=("fast", "eco"))
+    assert found.recommended.kind == "preset"
+    assert found.recommended.name == "preset fast"  # as good as eco, with less work
+    assert found.recommended.prediction.bytes_between_nodes == 0
+    text = advice_text(found, "my app.pattern", SLOW)
+    assert "hopbytes map 'my app.pattern' --on" in text
+    assert UNDO in text
+    assert "busiest links" in text
+    assert found.usual.levels == {"node": 7 * 10**6, "core": 10**6}
+
+
+def test_the_recommended_command_gives_the_predicted_mapping():
+    graph, where = hb.read("stencil:4x4x2:periodic=xyz"), hb.machine("torus:2x4 / core:4")
+    found = advise(graph, where, grade="bound", seeds=2, presets=("fast",))
+    preset = next(each for each in found.candidates if each.kind == "preset")
+    again = hb.map_tasks(graph, where, preset="fast", seed=preset.seed)
+    assert again.pe.tolist() == preset.mapping.pe.tolist()
+    assert len(preset.seconds) == 2
+    assert preset.best == preset.seconds[0]
+
+
+def test_a_small_gain_is_not_worth_it():
+    """One large pair inside a node sets the time; nothing else matters."""
+    graph = hb.CommGraph.from_edges([0, 2], [1, 5], [10**9, 10**4], n=16)
+    found = advised(graph, presets=("eco",))
+    assert found.keep
+
+
+def test_too_few_slots():
+    with pytest.raises(InfeasibleError):
+        advised(pairs((0, 1), n=40))

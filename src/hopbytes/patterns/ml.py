@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._util.options import build
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.base import (
     MAX_TASKS,
@@ -248,3 +249,19 @@ class MachineLearning(Pattern):
         first = [place for place in range(len(order)) if place not in last]
         groups: Int64 = grid.transpose(first + last).reshape(-1, math.prod(sizes[kind] for kind in kinds))
         return groups
+
+
+def training_of(graph: CommGraph) -> MachineLearning | None:
+    """Return the generator of a pattern that is a training job (``ml:``), None for other patterns.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> training_of(hb.read("ml:tp=2,pp=1,dp=2,layers=2")).dp, training_of(hb.read("stencil:4x4"))
+    (2, None)
+    """
+    spec = str(graph.meta.get("name", ""))
+    if graph.meta.get("format") != "generated" or spec.partition(":")[0] != "ml":
+        return None
+    found = build(patterns, spec)
+    return found if isinstance(found, MachineLearning) else None

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hopbytes._util.options import build
 from hopbytes.machines.common.gpu_domains import gpu_domains
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.patterns.base import patterns
-from hopbytes.patterns.ml import MachineLearning
+from hopbytes.patterns.ml import training_of
 from hopbytes.report.quantities import amount
 
 #: Domains with their articles.
@@ -52,22 +50,6 @@ class KindOfTraffic:
             shares.append(f"{_percent(self.on_rail, self.volume)} on one rail")
             shares.append(f"{_percent(other, self.volume)} between rails")
         return f"{self.kind} parallelism: {amount(self.volume)} per step, {', '.join(shares)}"
-
-
-def training_of(graph: CommGraph) -> MachineLearning | None:
-    """Return the generator of a pattern that is a training job (``ml:``), None for other patterns.
-
-    Examples
-    --------
-    >>> import hopbytes as hb
-    >>> training_of(hb.read("ml:tp=2,pp=1,dp=2,layers=2")).dp, training_of(hb.read("stencil:4x4"))
-    (2, None)
-    """
-    spec = str(graph.meta.get("name", ""))
-    if graph.meta.get("format") != "generated" or spec.partition(":")[0] != "ml":
-        return None
-    found = build(patterns, spec)
-    return found if isinstance(found, MachineLearning) else None
 
 
 def parallelism(graph: CommGraph, mapping: Mapping) -> list[KindOfTraffic]:

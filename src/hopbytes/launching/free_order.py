@@ -10,8 +10,6 @@ from hopbytes._arrays import Int32
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.patterns.ml import training_of
-from hopbytes.patterns.rank_orders import MEGATRON_OPTIONS, rank_orders
 from hopbytes.solve.map_tasks import map_tasks
 
 #: Formats in which only the order of hosts can be chosen.
@@ -43,6 +41,8 @@ def free_order(graph: CommGraph, mapping: Mapping, form: str, **options: Any) ->
     -----
     For training jobs (``ml:``) the rank orders of Megatron-LM are compared, too: O(24 arcs).
     """
+    from hopbytes.patterns.rank_orders import MEGATRON_OPTIONS
+
     where, slots = mapping.where, np.sort(mapping.pe)
     if form not in ORDERED or graph.n > min(MOST_TASKS, where.k):
         return []
@@ -69,6 +69,9 @@ def free_order(graph: CommGraph, mapping: Mapping, form: str, **options: Any) ->
 
 def _best_order(graph: CommGraph, mapping: Mapping, slots: Int32) -> tuple[str, int]:
     """Return the rank order with the lowest J, ranks in order on the slots in use; "" for other patterns."""
+    from hopbytes.patterns.ml import training_of
+    from hopbytes.patterns.rank_orders import rank_orders
+
     training = training_of(graph)
     if training is None:
         return "", 0

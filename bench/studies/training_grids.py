@@ -3,7 +3,8 @@
 ``python -m bench.studies.training_grids --gpus 64`` (also 512, 4096) prints a table: for every grid, machine
 and allocation the natural rank order, the best of the six rank orders of Megatron-LM that begin with ``tp``,
 and preset ``eco``. An allocation is compact, or has holes: a random four fifths of the hosts of the machine.
-``--samples DIR`` adds the InfiniBand fabric of the developers' samples. ``--json FILE`` keeps the rows.
+``--samples DIR`` adds the InfiniBand fabric of the developers' samples. ``--json FILE`` keeps the rows,
+``--only NVL72,holes`` leaves out other machines and allocations, so that runs of 4096 GPUs can be divided.
 """
 
 from __future__ import annotations
@@ -83,10 +84,14 @@ def measured(graph: hb.CommGraph, where: Any, pe: Any) -> dict[str, Any]:
     }
 
 
-def rows_of(gpus: int, samples: Path | None) -> Iterator[dict[str, Any]]:
-    """Yield a row for each grid, machine, allocation and order."""
+def rows_of(gpus: int, samples: Path | None, only: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each grid, machine and allocation; `only` names machines and allocations."""
     for name, spec, per_host in machines_for(gpus, samples):
+        if only and not any(word in name for word in only):
+            continue
         for allocation, where in allocations(name, spec, gpus // per_host):
+            if {"compact", "holes"} & set(only) and allocation not in only:
+                continue
             for grid in GRIDS[gpus]:
                 graph = hb.read_pattern(f"ml:{grid},{MODEL}")
                 training = training_of(graph)
@@ -123,9 +128,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--gpus", type=int, default=64, choices=sorted(GRIDS))
     parser.add_argument("--samples", type=Path, help="folder of the developers' samples")
     parser.add_argument("--json", type=Path, help="file to which the rows are appended")
+    parser.add_argument("--only", default="", help="machines and allocations, such as NVL72,holes")
     options = parser.parse_args(arguments)
     print("| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD))
-    for row in rows_of(options.gpus, options.samples):
+    for row in rows_of(options.gpus, options.samples, [word for word in options.only.split(",") if word]):
         print(line_of(row), flush=True)
         if options.json is not None:
             with options.json.open("a") as stream:

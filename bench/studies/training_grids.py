@@ -87,7 +87,8 @@ def measured(graph: hb.CommGraph, where: Any, pe: Any) -> dict[str, Any]:
 def rows_of(gpus: int, samples: Path | None, only: list[str]) -> Iterator[dict[str, Any]]:
     """Yield a row for each grid, machine and allocation; `only` names machines and allocations."""
     for name, spec, per_host in machines_for(gpus, samples):
-        if only and not any(word in name for word in only):
+        named = [word for word in only if word not in ("compact", "holes")]
+        if named and not any(word in name for word in named):
             continue
         for allocation, where in allocations(name, spec, gpus // per_host):
             if {"compact", "holes"} & set(only) and allocation not in only:

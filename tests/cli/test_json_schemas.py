@@ -30,6 +30,8 @@ CALLS = [
     ("simulate", *SMALL),
     ("advise", *HALO, "--grade", "bound", "--seeds", "1"),
     ("simulate", *HALO, "MAPPING", "--grade", "bound"),
+    ("map", "ml:tp=2,pp=1,dp=2,layers=2", "--on", "rails:2x2", "--quiet"),
+    ("eval", "ml:tp=2,pp=1,dp=2,layers=2", "--on", "node:2 gpu:2", "--placement", "block"),
     *(("list", kind) for kind in KINDS),
     ("show", "node:8@10 package:2@3 core:6@1"),
     ("show", "torus:4x4@10 / core:2@1"),

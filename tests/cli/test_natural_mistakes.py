@@ -73,7 +73,6 @@ REFUSED = {
         ("run", "--pattern", LJ, "--", "env", "true"), 1, ("such as mpirun -n 16 ./app",),
     ),
     "a misspelt generator": (("map", "mlp:tp=8", *ON), 1, ("no pattern generator 'mlp'", "did you mean ml?")),
-    "an option in capitals": (("map", "ml:TP=8", *ON), 1, ("'TP=8' is unknown (did you mean tp=8?)",)),
     "levels innermost first": (
         ("map", LJ, "--on", "core:6 package:2 node:6"), 1,
         ("outermost first", "'node:6 package:2 core:6'"),

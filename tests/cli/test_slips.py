@@ -91,7 +91,6 @@ def test_what_is_no_slip_goes_on(hopbytes):
             "mlp:tp=8: no such file, and no pattern generator 'mlp' (did you mean ml?)",
         ),
         (("map", "qqqq:3", *ON), "no pattern generator 'qqqq' (known: alltoall, butterfly,"),
-        (("map", "ml:TP=8", *ON), "option 'TP=8' is unknown (did you mean tp=8?)"),
         (("map", "ml:layer=8", *ON), "option 'layer=8' is unknown (did you mean layers=8?)"),
         (
             ("run", "--pattern", EXAMPLE, "--", "sbatch", "job.sh"),

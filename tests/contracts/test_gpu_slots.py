@@ -22,7 +22,7 @@ FORMATS = sorted(
     name for name in formats if formats[name].holds == "mapping" and name not in ("json", "plain")
 )
 #: Formats that leave GPUs to local ranks, which count from 0 on every host.
-LOCAL = {"hosts", "torchrun"}
+LOCAL = {"hosts", "mesh", "torchrun"}
 #: jsrun binds to hardware threads, which these machines do not name.
 REFUSING = {"bluegene", "fujitsu", "jsrun"}
 SPECS = ("node:2@10 gpu:4@1", "node:2 package:2 gpu:2", "node:2@10 gpu:4@1 core:3@1", "gpu:8 core:1")
@@ -59,7 +59,7 @@ def test_every_rank_sees_its_gpu_and_only_known_cores_are_named(form, spec):
     assert not BINDING.search(written.launch)
     found = {int(rank): (cores, int(gpus)) for rank, cores, _, gpus in SCRIPTED.findall(script)}
     # Processes that are renumbered when they run.
-    order = np.argsort(pe) if form in ("cray", "newrank") else range(8)
+    order = np.argsort(pe) if form in ("cray", "lammps", "newrank") else range(8)
     per_node = 8 // len(mapping.where.hosts or "1")
     expected = [pe[task] % per_node for task in order]
     assert [found[rank][1] for rank in range(8)] == expected

@@ -140,7 +140,8 @@ def test_flux_is_told_ranks_per_node_or_in_all_but_not_both():
     mapping = place("node:2@10 core:2@1", [3, 0, 1, 2], hosts=("a", "b"))
     start = launched("flux run -n 4 -N 2 -o verbose ./app", "flux", mapping)
     assert start.text() == (
-        "flux run --tasks-per-node=2 --taskmap=hostfile:p -o 'cpu-affinity=map:0;1' -N 2 -o verbose ./app"
+        "flux run --tasks-per-node=2 --requires=hosts:a,b --taskmap=hostfile:p "
+        "-o 'cpu-affinity=map:0;1' -N 2 -o verbose ./app"
     )
 
 

@@ -89,6 +89,21 @@ def test_gain_on_unequal_nodes():
     assert mapping.info["comm_cost"] < 0.75 * in_order
 
 
+ORDERS = ("dp-tp-cp-ep-pp", "tp-cp-ep-dp-pp")
+
+
+def test_a_free_order_is_told_where_it_gains():
+    where = hb.machine("node:2@10 gpu:4@1")
+    unlucky, natural = (hb.read(f"ml:tp=4,pp=1,dp=2,layers=2,order={order}") for order in ORDERS)
+    said = map_for(unlucky, where, "torchrun", preset="fast").info["notices"]
+    free = hb.map_tasks(unlucky, where, preset="fast").comm_cost
+    assert any(f"J {free:,}" in notice and "format mesh" in notice for notice in said)
+    assert any("rank order tp-cp-ep-dp-pp" in notice and "the default" in notice for notice in said)
+    for graph, options in ((natural, {}), (unlucky, {"weight": "messages"}), (unlucky, {"work_limit": 9})):
+        said = map_for(graph, where, "torchrun", preset="fast", **options).info["notices"]
+        assert not any("mesh" in notice or "rank order" in notice for notice in said)
+
+
 def test_blocks_that_do_not_divide_are_named():
     graph = hb.CommGraph.from_edges([0], [1], n=16)
     with pytest.raises(InfeasibleError, match=mentions("3", "4")):

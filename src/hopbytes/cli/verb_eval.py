@@ -63,6 +63,7 @@ def eval(
     from hopbytes.cli.output import check_drawing, draw_evaluation, print_json, print_table, print_text, tell
     from hopbytes.launching.usual import usual_order
     from hopbytes.machines.selection.launcher_order import launcher_placement
+    from hopbytes.report.parallelism import parallelism, parallelism_record
     from hopbytes.report.summary import RANDOM_SEEDS
     from hopbytes.report.verdict import verdict, volume_unit
 
@@ -83,8 +84,9 @@ def eval(
     launcher = compare_with or placement or usual_order(mapping_format, placed.where)
     evaluation = hb.evaluate(graph, placed, random_seeds=RANDOM_SEEDS * (all or json), launcher=launcher)
     if json:
-        print_json({"verdict": verdict(evaluation, placed), **evaluation.to_dict()})
+        record = {"verdict": verdict(evaluation, placed), **parallelism_record(graph, placed)}
+        print_json(record | evaluation.to_dict())
     else:
-        print_text("\n".join([*verdict(evaluation, placed), ""]))
+        print_text("\n".join([*verdict(evaluation, placed), *map(str, parallelism(graph, placed)), ""]))
         print_table(evaluation, complete=all, unit=volume_unit(evaluation, placed))
     draw_evaluation(graph, placed, output, launcher=launcher, force=force)

@@ -13,6 +13,7 @@ from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.launching.block_sizes import best_sizes
+from hopbytes.launching.free_order import free_order
 from hopbytes.machines.selection.slot_counts import spread as chosen_slots
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -92,7 +93,7 @@ def map_for(
     limit = (
         f"{form} gives only consecutive ranks to a host; newrank and hopbytes.mpi.reorder allow any mapping"
     )
-    notices = [*mapping.info["notices"], limit]
+    notices = [*mapping.info["notices"], limit, *free_order(graph, mapping, form, **options)]
     return Mapping(mapping.pe, where, {**mapping.info, "said_by": form, "notices": notices})
 
 

@@ -14,6 +14,7 @@ from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.machines.selection.allocate import machine as machine_from
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.mpi.grids import best_dims, face_cells
 from hopbytes.mpi.process_places import Spot, machine_of, processes_on, this_spot
 from hopbytes.mpi.sends import Sends, checked_neighbours, checked_sends, neighbours_sends
 from hopbytes.solve.map_tasks import map_tasks
@@ -110,36 +111,63 @@ def create_dist_graph_adjacent(
 
 def create_cart(
     comm: Comm,
-    dims: Sequence[int],
+    dims: Sequence[int] | str,
     periods: Sequence[bool] | None = None,
     reorder: bool = True,
     *,
+    extents: Sequence[int] | None = None,
     machine: Allocation | str | None = None,
     preset: str = PRESET,
     seed: int = 0,
 ) -> Comm:
     """Do what ``comm.Create_cart(dims, periods, reorder=True)`` is specified to do; collective.
 
-    Every rank is assumed to send the same number of bytes to each of its neighbours in the grid.
+    Every rank is assumed to send the same number of bytes to each of its neighbours in the grid, or with
+    `extents` the cells of the face between them.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+    dims : sequence of int, or ``"auto"``
+        Ranks per dimension; with ``"auto"`` they are chosen for `extents`.
+    periods : sequence of bool, optional
+        Which dimensions are rings; by default none.
+    reorder : bool
+    extents : sequence of int, optional
+        Cells of the problem per dimension. For ``dims="auto"`` the grid is chosen whose ranks have the
+        smallest surface, see :func:`hopbytes.mpi.grids.best_dims`.
+    machine, preset, seed
+        See :func:`reorder`.
 
     Raises
     ------
     HopbytesError
-        See :func:`reorder`; also if the sizes of grid and communicator differ.
+        See :func:`reorder`; also if the sizes of grid and communicator differ, or ``"auto"`` is given
+        without `extents`.
     """
+    if isinstance(dims, str):
+        if dims != "auto" or extents is None:
+            what = f"dims={dims[:20]!r}, expected numbers, or 'auto' with `extents`"
+            raise FormatError("create_cart", None, what)
+        dims = best_dims(comm.Get_size(), extents, periods)
     periods = [False] * len(dims) if periods is None else list(periods)
     if reorder:
         count = int(np.prod(dims, dtype=np.int64))
         if count != comm.Get_size():
             raise FormatError("create_cart", None, f"a grid of {count} ranks, expected {comm.Get_size()}")
-        sends = grid_neighbours(comm.Get_rank(), dims, periods)
+        weights = None if extents is None else face_cells(dims, extents)
+        sends = grid_neighbours(comm.Get_rank(), dims, periods, weights)
         new, _ = _new_ranks(comm, sends, machine, preset, seed, None)
         comm = comm.Split(0, new)
     return comm.Create_cart(list(dims), periods, reorder=False)
 
 
-def grid_neighbours(rank: int, dims: Sequence[int], periods: Sequence[bool]) -> dict[int, int]:
-    """Return the neighbours of a rank in a grid, the last dimension running fastest, with weight 1 each.
+def grid_neighbours(
+    rank: int, dims: Sequence[int], periods: Sequence[bool], weights: Sequence[int] | None = None
+) -> dict[int, int]:
+    """Return the neighbours of a rank in a grid, the last dimension running fastest.
+
+    Their values are the weights of the dimensions, by default 1 each.
 
     Examples
     --------
@@ -157,7 +185,7 @@ def grid_neighbours(rank: int, dims: Sequence[int], periods: Sequence[bool]) -> 
             at[axis] %= extent
             neighbour = int(np.ravel_multi_index(at, tuple(dims)))
             if neighbour != rank:
-                found[neighbour] = 1
+                found[neighbour] = 1 if weights is None else weights[axis]
     return found
 
 

@@ -58,7 +58,17 @@ def is_pattern_spec(text: str) -> bool:
     (True, False)
     """
     name, colon, _ = text.partition(":")
-    return bool(colon) and name in patterns
+    return bool(colon) and _known_name(name) in patterns
+
+
+def _known_name(name: str) -> str:
+    """Return the name of a generator as it is registered; people write ``ML:TP=8``, too."""
+    return name if name in patterns or name.lower() not in patterns else name.lower()
+
+
+def _small_key(item: str) -> str:
+    key, equals, value = item.partition("=")
+    return f"{key.lower()}={value}" if equals else item
 
 
 def pattern(spec: str) -> CommGraph:
@@ -68,7 +78,7 @@ def pattern(spec: str) -> CommGraph:
     ----------
     spec : str
         ``name:value:key=value,key=value``; items are separated by colons or commas. Only the first item may
-        omit its key.
+        omit its key. Names and keys may be written in capitals.
 
     Returns
     -------
@@ -86,8 +96,9 @@ def pattern(spec: str) -> CommGraph:
     512
     """
     name, _, rest = spec.partition(":")
+    name = _known_name(name)
     kind = patterns[name]
-    items = [item.strip() for item in re.split("[:,]", rest) if item.strip()]
+    items = [_small_key(item.strip()) for item in re.split("[:,]", rest) if item.strip()]
     first = dataclasses.fields(kind)[0].name  # type: ignore[arg-type]
     if items and "=" not in items[0]:
         items[0] = f"{first}={items[0]}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._util.options import build
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.base import (
     MAX_TASKS,
@@ -24,9 +25,13 @@ from hopbytes.patterns.collectives import (
     all_to_all,
     neighbour_exchange,
     ring_exchange,
+    shared,
 )
+from hopbytes.patterns.gradients import GradientPlan
 
 KINDS = ("tp", "cp", "ep", "dp", "pp")
+#: How context parallel tasks exchange data.
+CONTEXTS = ("ring", "alltoall")
 
 
 @patterns.register("ml")
@@ -53,20 +58,43 @@ class MachineLearning(Pattern):
     order : str
         Kinds of parallelism, beginning with the one whose groups consist of consecutive tasks.
     allreduce : str
-        ``ring`` or ``tree``, see :mod:`hopbytes.patterns.collectives`.
+        ``ring``, ``tree``, ``double_tree`` or ``two_level``, see :mod:`hopbytes.patterns.collectives`.
+    inner : int
+        Consecutive members of a group in the inner rings of ``two_level``: the GPUs of a host.
+    zero : int
+        Stage of ZeRO, 0 to 3; FSDP is stage 3.
+    shard : int
+        With `zero`: tasks among which states are divided, a divisor of the group; 0 means all of dp·cp.
+    sp : bool
+        Sequence parallelism of Megatron-LM inside tensor groups.
+    context : str
+        ``ring`` (ring attention, or an all-gather of the same volume), ``alltoall`` (Ulysses).
+    kv : int
+        Width of the keys, and of the values; 0 means `hidden`.
+    ffn : int
+        Width of the feed-forward network of a layer, or of each expert; 0 means 4 hidden.
+    gated : bool
+        Feed-forward networks have three matrices (SwiGLU) instead of two.
+    experts : int
+        Experts of a layer, a multiple of `ep`; 0 means `ep`.
 
     Notes
     -----
     With A = batch · seq / cp · hidden · element bytes of activations and L = layers / pp layers per stage,
     each task sends per step (integer divisions round down):
 
-    - tensor: 4 all-reduces of A per layer and micro-batch (two forward, two backward);
-    - context: 3 (cp - 1) times the keys and values, 2 A / tp, to the next task of a ring per layer and
-      micro-batch (once forward; backward the values and their gradients);
+    - tensor: 4 all-reduces of A per layer and micro-batch (two forward, two backward); with `sp` 4
+      reduce-scatters and 6 all-gathers of A instead (Korthikanti et al., MLSys 2023, section 4.2.2);
+    - context: 3 (cp - 1) times the keys and values, 2 A / tp · kv / hidden, to the next task of a ring per
+      layer and micro-batch (once forward; backward the values and their gradients); or 8 all-to-alls, 4 of
+      A / tp and 4 of A / tp · kv / hidden (queries, output; keys, values; forward and backward);
     - expert: 4 all-to-alls of top · A / tp per layer and micro-batch (to the experts and back, twice);
     - pipeline: A / tp to the next stage and A / tp back, per micro-batch;
-    - data: one all-reduce of the gradients, 12 hidden² · L · element / tp, over dp and cp. With ep > 1 two
-      thirds of the gradients belong to experts, and are reduced over the dp·cp/ep tasks with the same expert.
+    - data: one all-reduce of the gradients, P · L · element / tp, over dp and cp, or what `zero` says
+      (:class:`hopbytes.patterns.gradients.GradientPlan`). A layer has P = 2 hidden² + 2 hidden · kv
+      parameters of attention and 2 (3 if `gated`) hidden · ffn others, 12 hidden² by default. With ep > 1
+      the latter are those of one expert, and each task's experts / ep of them are reduced over the dp·cp/ep
+      tasks with the same experts.
 
     The groups and the default order are those of Megatron-LM (Narayanan et al., SC 2021). O(arcs).
 
@@ -92,45 +120,105 @@ class MachineLearning(Pattern):
     top: int = 2
     order: str = "tp-cp-ep-dp-pp"
     allreduce: str = "ring"
+    inner: int = 8
+    zero: int = 0
+    shard: int = 0
+    sp: bool = False
+    context: str = "ring"
+    kv: int = 0
+    ffn: int = 0
+    gated: bool = False
+    experts: int = 0
 
     def graph(self) -> CommGraph:
         """Return the pattern."""
         n = self._checked()
+        return build_graph(self, n, [arcs for kind in self._traffic(n).values() for arcs in kind])
+
+    def traffic(self) -> dict[str, list[Arcs]]:
+        """Return the arcs of each kind of parallelism: ``tensor``, ``context``, ``expert`` …"""
+        return self._traffic(self._checked())
+
+    def grid(self) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """Return the kinds of parallelism, outermost first, and their sizes: task = index in that grid."""
+        self._checked()
+        sizes = {"tp": self.tp, "cp": self.cp, "dp": self.dp, "pp": self.pp}
+        names = tuple(kind for kind in self.order.split("-")[::-1] if kind in sizes)
+        return names, tuple(sizes[name] for name in names)
+
+    def _traffic(self, n: int) -> dict[str, list[Arcs]]:
         stage, activations = self.layers // self.pp, self._activations()
         per_layer, piece = stage * self.micro, activations // self.tp
         dense = {"tp": self.tp, "cp": self.cp, "dp": self.dp, "pp": self.pp}
-        kinds = all_reduce(self._groups(dense, "tp"), activations, 4 * per_layer, self.allreduce)
-        kinds += ring_exchange(self._groups(dense, "cp"), 2 * piece, 3 * (self.cp - 1) * per_layer)
-        kinds += neighbour_exchange(self._groups(dense, "pp"), piece, self.micro)
-        kinds += self._gradients(dense, stage)
+        kinds = {
+            "tensor": self._tensor(self._groups(dense, "tp"), activations, per_layer),
+            "context": self._context(self._groups(dense, "cp"), piece, per_layer),
+            "expert": [],
+            "pipeline": neighbour_exchange(self._groups(dense, "pp"), piece, self.micro),
+            "data": self._gradients(dense, stage),
+        }
         if self.ep > 1:
             check_arcs(self, n * self.ep)
-            kinds += all_to_all(self._groups(self._experts(), "ep"), self.top * piece, 4 * per_layer)
-        return build_graph(self, n, kinds)
+            groups = self._groups(self._experts(), "ep")
+            kinds["expert"] = all_to_all(groups, self.top * piece, 4 * per_layer)
+        return kinds
+
+    def _tensor(self, groups: Int64, activations: int, per_layer: int) -> list[Arcs]:
+        if self.sp:
+            return shared(groups, activations, 10 * per_layer)
+        return all_reduce(groups, activations, 4 * per_layer, self.allreduce, self.inner)
+
+    def _context(self, groups: Int64, piece: int, per_layer: int) -> list[Arcs]:
+        narrow = piece * (self.kv or self.hidden) // self.hidden
+        if self.context == "ring":
+            return ring_exchange(groups, 2 * narrow, 3 * (self.cp - 1) * per_layer)
+        check_arcs(self, groups.size * self.cp)
+        return all_to_all(groups, piece, 4 * per_layer) + all_to_all(groups, narrow, 4 * per_layer)
 
     def _checked(self) -> int:
         """Return the number of tasks; UnsupportedError if parameters contradict each other."""
-        sizes = {name: getattr(self, name) for name in (*KINDS, "hidden", "layers", "seq", "micro")}
-        for name, size in {**sizes, "batch": self.batch, "element": self.element, "top": self.top}.items():
-            if size < 1:
-                raise invalid_parameter(self, f"{name}={size}, expected an integer >= 1")
+        self._check_sizes()
         n = self.tp * self.cp * self.dp * self.pp
         if n > MAX_TASKS:
             raise invalid_parameter(self, f"{n} tasks, expected at most {MAX_TASKS}")
         for whole, part in (("layers", "pp"), ("seq", "cp"), ("hidden", "tp")):
-            if sizes[whole] % sizes[part]:
-                what = f"{whole}={sizes[whole]}, expected a multiple of {part}={sizes[part]}"
+            if getattr(self, whole) % getattr(self, part):
+                what = f"{whole}={getattr(self, whole)}, expected a multiple of {part}={getattr(self, part)}"
                 raise invalid_parameter(self, what)
         if self.dp * self.cp % self.ep:
             raise invalid_parameter(self, f"ep={self.ep}, expected a divisor of dp·cp = {self.dp * self.cp}")
+        if self.experts % self.ep:
+            raise invalid_parameter(self, f"experts={self.experts}, expected a multiple of ep={self.ep}")
         if sorted(self.order.split("-")) != sorted(KINDS):
             raise invalid_parameter(self, f"order={self.order}, expected {'-'.join(KINDS)} in any order")
-        if self.allreduce not in ALGORITHMS:
-            raise invalid_parameter(self, f"allreduce={self.allreduce}, expected {' or '.join(ALGORITHMS)}")
+        for name, words in (("allreduce", ALGORITHMS), ("context", CONTEXTS)):
+            if getattr(self, name) not in words:
+                raise invalid_parameter(self, f"{name}={getattr(self, name)}, expected {' or '.join(words)}")
+        self._check_shards()
         if self.ep > 1 and not np.array_equal(self._groups(self._experts(), "pp"), self._stages()):
             what = "expected an order in which the experts of a layer are in the pipeline stage of the layer"
             raise invalid_parameter(self, f"order={self.order}, {what}")
         return n
+
+    def _check_sizes(self) -> None:
+        positive = (*KINDS, "hidden", "layers", "seq", "micro", "batch", "element", "top", "inner")
+        for names, least in ((positive, 1), (("zero", "shard", "kv", "ffn", "experts"), 0)):
+            for name in names:
+                if getattr(self, name) < least:
+                    what = f"{name}={getattr(self, name)}, expected an integer >= {least}"
+                    raise invalid_parameter(self, what)
+
+    def _check_shards(self) -> None:
+        if self.zero > 3:
+            raise invalid_parameter(self, f"zero={self.zero}, expected a stage from 0 to 3")
+        groups = {"dp·cp": self.dp * self.cp}
+        if self.ep > 1:
+            groups["dp·cp/ep"] = self.dp * self.cp // self.ep
+        for name, size in groups.items():
+            if self.shard and size % self.shard:
+                raise invalid_parameter(self, f"shard={self.shard}, expected a divisor of {name} = {size}")
+        if self.shard and not self.zero:
+            raise invalid_parameter(self, f"shard={self.shard} without zero, expected zero=1, 2 or 3")
 
     def _activations(self) -> int:
         return self.batch * (self.seq // self.cp) * self.hidden * self.element
@@ -143,12 +231,15 @@ class MachineLearning(Pattern):
         return self._groups({"tp": self.tp, "cp": self.cp, "dp": self.dp, "pp": self.pp}, "pp")
 
     def _gradients(self, dense: dict[str, int], stage: int) -> list[Arcs]:
-        numbers = stage * self.hidden * self.hidden * self.element
+        plan = GradientPlan(self.zero, self.shard, self.micro, self.allreduce, self.inner)
+        attention = 2 * self.hidden * (self.hidden + (self.kv or self.hidden))
+        forward = (3 if self.gated else 2) * self.hidden * (self.ffn or 4 * self.hidden)
+        numbers, groups = stage * self.element, self._groups(dense, "cp", "dp")
         if self.ep == 1:
-            return all_reduce(self._groups(dense, "cp", "dp"), 12 * numbers // self.tp, 1, self.allreduce)
-        shared = all_reduce(self._groups(dense, "cp", "dp"), 4 * numbers // self.tp, 1, self.allreduce)
-        own = all_reduce(self._groups(self._experts(), "dp"), 8 * numbers // self.tp, 1, self.allreduce)
-        return shared + own
+            return plan.arcs(groups, (attention + forward) * numbers // self.tp)
+        experts = max(self.experts, self.ep) // self.ep
+        own = plan.arcs(self._groups(self._experts(), "dp"), experts * forward * numbers // self.tp)
+        return plan.arcs(groups, attention * numbers // self.tp) + own
 
     def _groups(self, sizes: dict[str, int], *kinds: str) -> Int64:
         """Return int64[groups, size]: the tasks of a group differ in their coordinates of `kinds` only."""
@@ -158,3 +249,19 @@ class MachineLearning(Pattern):
         first = [place for place in range(len(order)) if place not in last]
         groups: Int64 = grid.transpose(first + last).reshape(-1, math.prod(sizes[kind] for kind in kinds))
         return groups
+
+
+def training_of(graph: CommGraph) -> MachineLearning | None:
+    """Return the generator of a pattern that is a training job (``ml:``), None for other patterns.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> training_of(hb.read("ml:tp=2,pp=1,dp=2,layers=2")).dp, training_of(hb.read("stencil:4x4"))
+    (2, None)
+    """
+    spec = str(graph.meta.get("name", ""))
+    if graph.meta.get("format") != "generated" or spec.partition(":")[0] != "ml":
+        return None
+    found = build(patterns, spec)
+    return found if isinstance(found, MachineLearning) else None

@@ -33,6 +33,7 @@ def map_summary(
     Measures the mapping, the launcher's own and, with `chance`, random ones: O(n + m) each.
     """
     from hopbytes.cost.metrics.evaluation import evaluate
+    from hopbytes.report.parallelism import parallelism
     from hopbytes.report.tables import summary
     from hopbytes.report.verdict import slots_sentence, verdict
 
@@ -43,13 +44,16 @@ def map_summary(
     if "migrations" in mapping.info:
         moved, price = mapping.info["migrations"], mapping.info["migration_cost"]
         line += f" · {moved} of {mapping.n} tasks migrate" + (f" for {price:,}" if price else "")
-    return [each for each in (*verdict(evaluation, mapping), slots_sentence(mapping), line) if each]
+    kinds = [str(each) for each in parallelism(graph, mapping)]
+    return [each for each in (*verdict(evaluation, mapping), *kinds, slots_sentence(mapping), line) if each]
 
 
 def map_record(
     graph: CommGraph, mapping: Mapping, read_seconds: float, receipt: Receipt | None
 ) -> dict[str, Any]:
     """Return the object that ``map --json`` prints: facts of the run, files written, launch command."""
+    from hopbytes.report.parallelism import parallelism_record
+
     info: dict[str, Any] = dict(mapping.info)
     first = ("comm_cost", "imbalance", "balance", "problem")
     record = {key: info.pop(key) for key in first}
@@ -62,6 +66,7 @@ def map_record(
         *record.get("notices", ()),
         *(receipt.notices if receipt else ()),
     ]
+    record |= parallelism_record(graph, mapping)
     record["files"] = list(receipt.paths) if receipt else []
     record["launch"] = receipt.launch if receipt else ""
     record["launches"] = {line.mpi: line.command for line in receipt.lines} if receipt else {}

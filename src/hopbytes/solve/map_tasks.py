@@ -24,7 +24,7 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.constraints import collect_constraints
 from hopbytes.solve.feasibility import verify
-from hopbytes.solve.method import effort_of, method_of
+from hopbytes.solve.method import effort_of, for_training, method_of
 from hopbytes.solve.presets import Chain
 from hopbytes.solve.problem import Request
 from hopbytes.solve.run_report import run_report, warn_of
@@ -187,6 +187,7 @@ def map_tasks(
     )
     effort = effort_of(seed, threads, work_limit, progress, stop, clock)
     method = method_of(preset, mapper, refine, objective)
+    method = for_training(method, graph, where)
     form = _search_form(graph, where, weight, method.objective)
     constraints = collect_constraints(
         graph.n, where, fixed=fixed, forbidden=forbidden, initial=initial, migration_price=migration_price

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from hopbytes._util.checks import check_functions, name_of, whole
 from hopbytes._util.clock import Clock
 from hopbytes.algorithms.base import Effort, Mapper, Progress, Refiner
+from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.presets import DEFAULT, QUICKEST, Chain, chain, for_objective, presets
 
 #: Value of ``info["preset"]`` for a chain that is not a preset.
@@ -73,6 +76,24 @@ def method_of(
     steps = dataclasses.replace(base, requested=(*base.requested, *chain(base.mapper, *more).refiners))
     quick = None if name == QUICKEST else for_objective(presets[QUICKEST](), objective)
     return Method(objective, steps, name, quick)
+
+
+def for_training(method: Method, graph: CommGraph, where: Allocation) -> Method:
+    """Let the rank orders of training frameworks compete, for a training job on a machine with rails.
+
+    Presets cut the machine into parts, but a product of groups on a product of hosts and rails may have a
+    regular answer that no cut finds.
+    """
+    if method.preset is None or getattr(where.distance, "units", None) is None:
+        return method
+    from hopbytes.patterns.ml import training_of
+
+    if training_of(graph) is None:
+        return method
+    swap = Swap(starts=1, perturbations=100, one_way=5)
+    orders = dataclasses.replace(chain("training_order", swap), goal=method.objective)
+    steps = dataclasses.replace(method.steps, competitors=(orders, *method.steps.competitors))
+    return dataclasses.replace(method, steps=steps)
 
 
 def _name_of(given: Chain) -> str:

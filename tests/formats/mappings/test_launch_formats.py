@@ -122,7 +122,8 @@ def test_mvapich_separates_ranks_by_colons_and_keeps_unequal_hosts():
 def test_flux_maps_hosts_and_sets():
     written = write("flux", SCATTERED)
     assert lines_of(written) == ["n1", "n2"] * 4
-    assert "--tasks-per-node=4 --taskmap=hostfile:{stem} -o cpu-affinity='map:0;1;2;3'" in written.launch
+    assert "--tasks-per-node=4 --requires=hosts:n2,n1 --taskmap=hostfile:{stem}" in written.launch
+    assert "--taskmap=hostfile:{stem} -o cpu-affinity='map:0;1;2;3'" in written.launch
     assert "'[[1,1,1,1],[0,1,1,1]" in " ".join(written.notices)
 
 

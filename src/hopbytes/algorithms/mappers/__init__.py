@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # Editors and type checkers cannot know the attributes that a
     from hopbytes.algorithms.mappers.rcm import Rcm as Rcm
     from hopbytes.algorithms.mappers.round_robin import RoundRobin as RoundRobin
     from hopbytes.algorithms.mappers.top_down import TopDown as TopDown
+    from hopbytes.algorithms.mappers.training_order import TrainingOrder as TrainingOrder
     from hopbytes.algorithms.mappers.treematch import TreeMatch as TreeMatch
     from hopbytes.algorithms.mappers.two_phase import TwoPhase as TwoPhase
     from hopbytes.algorithms.mappers.ug import HopGreedy as HopGreedy

@@ -30,7 +30,9 @@ class Flux(HostList):
     effect in a job that requested no GPUs. The file has no comments, because the documentation does not say
     that Flux skips them.
 
-    Source: flux-run(1) on --taskmap, flux-shell(1) on cpu-affinity and gpu-affinity, RFC 34.
+    ``--requires=hosts:`` makes Flux allocate the hosts that the task map names.
+
+    Source: flux-run(1) on --taskmap and --requires, flux-shell(1) on cpu-affinity and gpu-affinity, RFC 34.
     """
 
     ranks = staticmethod(rank_hosts)
@@ -59,7 +61,11 @@ class Flux(HostList):
         count = equal_count(launch, "flux")
         binding = common_binding(launch)
         files = {"": hosts_by_rank(binding.launch)}
-        command = f"flux run -N {launch.n // count} --tasks-per-node={count} --taskmap=hostfile:{{stem}}"
+        command = f"flux run -N {launch.n // count} --tasks-per-node={count}"
+        if not launch.hosts_unknown and launch.hosts != ("localhost",):
+            used = [launch.hosts[node] for node in sorted(set(launch.node.tolist()))]
+            command += f" --requires=hosts:{','.join(used)}"  # else the job dies where a host is missing
+        command += " --taskmap=hostfile:{stem}"
         notices = assumptions(launch)
         notices.append(f"older Flux: --taskmap=manual:'{_task_map(binding.launch)}', nodes in machine order")
         if binding.cpus is None:

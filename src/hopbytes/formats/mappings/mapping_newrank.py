@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes._arrays import Int32
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Capabilities, Format, LaunchLine, Source, Written, formats
 from hopbytes.formats.files import open_source
@@ -56,23 +56,16 @@ class NewRank(Format):
             See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
         launch = prepare(mapping, {**options, "hosts": None})
-        launched = options.get("launched") or "block"
-        if not isinstance(launched, str):
-            raise UnsupportedError(f"`launched={launched!r}`, expected block, cyclic or the name of a file")
-        new = np.empty(launch.n, np.int64)
-        # In machine order, the j-th process of the launch becomes the j-th task of the mapping.
-        new[np.argsort(_launched_pe(launch, launched), kind="stable")] = np.argsort(mapping.pe, kind="stable")
+        new, launched = new_ranks_of(launch, options.get("launched") or "block")
         lines = [str(rank) for rank in new.tolist()]
         # The comment is the last line, so that line i is rank i also for readers that ignore comments.
-        if not launched.isprintable():
-            raise UnsupportedError(f"`launched={launched!a}`, expected a file name that fits one line")
         lines.append(f"# {MARK}: new rank of old rank i in line i; launched: {launched}")
         files = {"": "\n".join(lines) + "\n"}
         scripts: tuple[str, ...] = ()
         if launch.has_gpus:  # the script looks up the launcher's process number, which is the old rank
             files[".place.sh"] = place_script(launch, order=new.tolist())
             scripts = (".place.sh",)
-        commands = _commands(launch, launched)
+        commands = commands_of(launch, launched)
         first = commands[0].command if commands else ""
         return Written(files, first, _notices(launch, launched), scripts, lines=commands)
 
@@ -119,6 +112,25 @@ class NewRank(Format):
 formats.register("newrank")(NewRank())
 
 
+def new_ranks_of(launch: Launch, launched: Any) -> tuple[Int64, str]:
+    """Return int64[n], the new rank of every old rank, and how old ranks are launched, as checked text.
+
+    Raises
+    ------
+    UnsupportedError
+        `launched` is no text, or no name that fits one line.
+    """
+    if not isinstance(launched, str):
+        raise UnsupportedError(f"`launched={launched!r}`, expected block, cyclic or the name of a file")
+    new = np.empty(launch.n, np.int64)
+    # In machine order, the j-th process of the launch becomes the j-th task of the mapping.
+    order = np.argsort(_launched_pe(launch, launched), kind="stable")
+    new[order] = np.argsort(launch.mapping.pe, kind="stable")
+    if not launched.isprintable():
+        raise UnsupportedError(f"`launched={launched!a}`, expected a file name that fits one line")
+    return new, launched
+
+
 def _launched_in_comment(source: Source, data: bytes) -> str:
     """Return how the comment in the last line says that ranks are launched.
 
@@ -162,7 +174,7 @@ def _launched_pe(launch: Launch, launched: str) -> Int32:
     return placed.pe
 
 
-def _commands(launch: Launch, launched: str) -> tuple[LaunchLine, ...]:
+def commands_of(launch: Launch, launched: str) -> tuple[LaunchLine, ...]:
     """Return for each launcher a command that starts ranks as `launched` says.
 
     If slots have GPUs, the launcher does not bind ranks to cores, and a script shows each rank its GPU.

@@ -66,11 +66,7 @@ class Torchrun(Format):
         launch = prepare(mapping, options)
         names, count = nodes_in_order(launch, "torchrun")
         refuse_gaps(launch, "torchrun")
-        if launch.hosts == ("localhost",):
-            cases = "*) node=0 ;;\n"
-        else:
-            cases = "".join(f"{_called(host, names)}) node={node} ;;\n" for node, host in enumerate(names))
-        script = _SCRIPT.format(mark=MARK, nodes=len(names), cases=cases, count=count, first=names[0])
+        script = host_script(names, count)
         notices = []
         if launch.hosts_unknown:
             notices.append("host names are unknown, the file has placeholders: give `hosts`")
@@ -84,6 +80,14 @@ class Torchrun(Format):
 
 
 formats.register("torchrun")(Torchrun())
+
+
+def host_script(hosts: list[str], count: int) -> str:
+    """Return the script that starts `count` processes on its host; hosts are numbered in this order."""
+    cases = "".join(f"{_called(host, hosts)}) node={node} ;;\n" for node, host in enumerate(hosts))
+    if hosts == ["localhost"]:
+        cases = "*) node=0 ;;\n"
+    return _SCRIPT.format(mark=MARK, nodes=len(hosts), cases=cases, count=count, first=hosts[0])
 
 
 def _called(host: str, names: list[str]) -> str:

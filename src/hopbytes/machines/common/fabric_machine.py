@@ -162,6 +162,11 @@ class FabricMachine(NetworkMachine):
         return np.array([number for host in self.hosts for number in host.adapters], np.int64)
 
     @property
+    def adapters_per_host(self) -> Int64:
+        """int64[hosts]: number of adapters of every host; endpoints are numbered host by host."""
+        return np.array([len(host.adapters) for host in self.hosts], np.int64)
+
+    @property
     def network_use(self) -> NetworkUse:
         """Adapters of cores and slots, by `rails`."""
         return NetworkUse(self._endpoint_of_core, self._slot_endpoints)
@@ -169,7 +174,7 @@ class FabricMachine(NetworkMachine):
     def _endpoint_of_core(self) -> Int32:
         """int32[n_cores]: adapter each core sends through, by `rails`."""
         node = self.node_of_core().astype(np.int64)
-        adapters = np.array([len(host.adapters) for host in self.hosts], np.int64)
+        adapters = self.adapters_per_host
         first = np.cumsum(adapters) - adapters
         if self.rails == "first":
             return first[node].astype(np.int32)

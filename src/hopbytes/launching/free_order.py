@@ -1,0 +1,83 @@
+"""What a mapping without the limits of a launcher would gain, and how a program can have it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hopbytes._arrays import Int32
+from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
+from hopbytes.solve.map_tasks import map_tasks
+
+#: Formats in which only the order of hosts can be chosen.
+ORDERED = ("hosts", "torchrun")
+#: Tasks up to which the pattern is mapped a second time.
+MOST_TASKS = 2**14
+#: Options that a second, quick mapping does not take into account.
+USUAL = {
+    "objective": "comm_cost", "weight": "bytes", "time_limit": None, "work_limit": None, "fixed": None,
+    "forbidden": None, "initial": None,
+}
+
+
+def free_order(graph: CommGraph, mapping: Mapping, form: str, **options: Any) -> list[str]:
+    """Return sentences about the communication cost with free rank numbers; empty if there is no gain.
+
+    Parameters
+    ----------
+    graph : CommGraph
+    mapping : Mapping
+        As the launch format `form` can express it.
+    form : str
+        Name of the format; others than :data:`ORDERED` give no sentence.
+    **options
+        Those of :func:`hopbytes.map_tasks`, which maps again with preset ``fast``, the same seed and threads.
+        With an objective, a weight, limits or constraints among them there is no sentence.
+
+    Notes
+    -----
+    For training jobs (``ml:``) the rank orders of Megatron-LM are compared, too: O(24 arcs).
+    """
+    from hopbytes.patterns.rank_orders import MEGATRON_OPTIONS
+
+    where, slots = mapping.where, np.sort(mapping.pe)
+    if form not in ORDERED or graph.n > min(MOST_TASKS, where.k):
+        return []
+    if any(options.get(name) not in (None, usual) for name, usual in USUAL.items()):
+        return []
+    own = CommCost().value(graph, where, mapping.pe)
+    kept = {name: options[name] for name in ("seed", "threads") if name in options}
+    free = map_tasks(graph, where, preset="fast", partition=False, equal_nodes=True, **kept)
+    best = CommCost().value(graph, where, free.pe)
+    found = []
+    if best < own:
+        found.append(
+            f"{form} keeps ranks consecutive: J {own:,}; with ranks renumbered in the program J {best:,} "
+            f"({1 - best / own:.1%} less): format mesh writes it for PyTorch and JAX, newrank for MPI"
+        )
+    order, value = _best_order(graph, mapping, slots)
+    if value < own and order:
+        found.append(
+            f"rank order {order} of the training program has J {value:,} ({1 - value / own:.1%} less), hosts "
+            f"in machine order: Megatron-LM {MEGATRON_OPTIONS.get(order, f'order={order}')}"
+        )
+    return found
+
+
+def _best_order(graph: CommGraph, mapping: Mapping, slots: Int32) -> tuple[str, int]:
+    """Return the rank order with the lowest J, ranks in order on the slots in use; "" for other patterns."""
+    from hopbytes.patterns.ml import training_of
+    from hopbytes.patterns.rank_orders import rank_orders
+
+    training = training_of(graph)
+    if training is None:
+        return "", 0
+    values = {
+        name: CommCost().value(graph, mapping.where, slots[rank].astype(np.int32))
+        for name, rank in rank_orders(training).items()
+    }
+    order = min(values, key=lambda name: values[name])  # the first of equal ones
+    return order, values[order]

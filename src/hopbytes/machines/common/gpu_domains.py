@@ -1,0 +1,65 @@
+"""Which PEs share a fast domain, such as NVLink, and which are on the same rail of the network."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hopbytes._arrays import Int32
+from hopbytes.machines.common.delegating_machine import DelegatingMachine
+from hopbytes.machines.network.rail_distances import RailDistance
+from hopbytes.model.allocation import Allocation
+
+
+class GpuDomains(NamedTuple):
+    """Units of an allocation that matter for the groups of a training job.
+
+    Parameters
+    ----------
+    domain : int32[k]
+        NVLink domain of every PE where the machine tells it, else its node.
+    rail : int32[k] or None
+        Rail of every PE: the number of its GPU or of its adapter on the host; None if neither is known.
+    name : str
+        What a domain is: ``"NVLink domain"`` or ``"node"``.
+    """
+
+    domain: Int32
+    rail: Int32 | None
+    name: str
+
+
+def gpu_domains(where: Allocation) -> GpuDomains:
+    """Return the domains and rails of an allocation; O(k).
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> gpu_domains(hb.machine("rails:4x2:domain=2")).domain.tolist()
+    [0, 0, 0, 0, 1, 1, 1, 1]
+    >>> gpu_domains(hb.machine("node:2 gpu:2")).rail.tolist()
+    [0, 1, 0, 1]
+    """
+    distance = where.distance
+    if isinstance(distance, RailDistance) and distance.units is not None:
+        units, endpoint = distance.units, distance.endpoint
+        return GpuDomains(units.domain[endpoint], units.rail[endpoint], "NVLink domain")
+    return GpuDomains(where.node_of_pe, _rails(where), "node")
+
+
+def _rails(where: Allocation) -> Int32 | None:
+    machine = where.machine
+    while isinstance(machine, DelegatingMachine):
+        machine = machine.base
+    adapters = getattr(machine, "adapters_per_host", None)
+    if adapters is None:
+        return where.gpus
+    if len(adapters) == 0 or int(adapters.max()) < 2:
+        return None
+    first = np.cumsum(adapters) - adapters
+    endpoints = where.endpoints
+    if endpoints is None:
+        endpoints = where.machine.network_use.endpoint_of_core()[where.first_core]
+    rail: Int32 = (endpoints - first[where.node_of_pe]).astype(np.int32)
+    return rail

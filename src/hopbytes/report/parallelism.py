@@ -1,0 +1,112 @@
+"""What each kind of parallelism of a training job sends, and where the mapping puts that traffic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hopbytes.machines.common.gpu_domains import gpu_domains
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
+from hopbytes.patterns.ml import training_of
+from hopbytes.report.quantities import amount
+
+#: Domains with their articles.
+ARTICLES = {"NVLink domain": "an NVLink domain", "node": "a node"}
+
+
+@dataclass(frozen=True, slots=True)
+class KindOfTraffic:
+    """The traffic of one kind of parallelism.
+
+    Parameters
+    ----------
+    kind : str
+        ``tensor``, ``context``, ``expert``, ``pipeline`` or ``data``.
+    volume : int
+        Bytes per step, of all tasks.
+    inside : int
+        Bytes inside a domain: an NVLink domain where the machine tells it, else a node.
+    on_rail : int or None
+        Bytes between domains on one rail; None if the machine does not tell its rails.
+    domain : str
+        What a domain is.
+    """
+
+    kind: str
+    volume: int
+    inside: int
+    on_rail: int | None
+    domain: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def __str__(self) -> str:
+        shares = [f"{_percent(self.inside, self.volume)} inside {ARTICLES[self.domain]}"]
+        if self.on_rail is not None:
+            other = self.volume - self.inside - self.on_rail
+            shares.append(f"{_percent(self.on_rail, self.volume)} on one rail")
+            shares.append(f"{_percent(other, self.volume)} between rails")
+        return f"{self.kind} parallelism: {amount(self.volume)} per step, {', '.join(shares)}"
+
+
+def parallelism(graph: CommGraph, mapping: Mapping) -> list[KindOfTraffic]:
+    """Return the traffic of each kind of parallelism that sends anything; empty unless `graph` is ``ml:``.
+
+    Parameters
+    ----------
+    graph : CommGraph
+    mapping : Mapping
+        Of as many tasks.
+
+    Notes
+    -----
+    The pattern is generated again, O(arcs).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hopbytes as hb
+    >>> graph = hb.read("ml:tp=2,pp=1,dp=2,hidden=8,layers=1,seq=4,micro=1")
+    >>> mapping = hb.Mapping(np.arange(4, dtype=np.int32), hb.machine("rails:2x2"))
+    >>> for each in parallelism(graph, mapping): print(each)
+    tensor parallelism: 1.02 kB per step, 100 % inside an NVLink domain, 0 % on one rail, 0 % between rails
+    data parallelism: 3.07 kB per step, 0 % inside an NVLink domain, 100 % on one rail, 0 % between rails
+    """
+    training = training_of(graph)
+    if training is None or mapping.n != graph.n:
+        return []
+    domains = gpu_domains(mapping.where)
+    domain = domains.domain[mapping.pe]
+    rail = None if domains.rail is None else domains.rail[mapping.pe]
+    found = []
+    for kind, parts in training.traffic().items():
+        total = inside = on_rail = 0
+        for arcs in parts:
+            moving = arcs.sources != arcs.targets
+            near = moving & (domain[arcs.sources] == domain[arcs.targets])
+            total += int(arcs.volumes[moving].sum())
+            inside += int(arcs.volumes[near].sum())
+            if rail is not None:
+                same = moving & ~near & (rail[arcs.sources] == rail[arcs.targets])
+                on_rail += int(arcs.volumes[same].sum())
+        if total:
+            found.append(KindOfTraffic(kind, total, inside, None if rail is None else on_rail, domains.name))
+    return found
+
+
+def parallelism_record(graph: CommGraph, mapping: Mapping) -> dict[str, Any]:
+    """Return ``{"parallelism": […]}`` for JSON, or nothing if the pattern is no training job."""
+    kinds = [each.to_dict() for each in parallelism(graph, mapping)]
+    return {"parallelism": kinds} if kinds else {}
+
+
+def _percent(part: int, whole: int) -> str:
+    share = 100 * part / whole
+    if part in (0, whole):
+        return f"{share:.0f} %"
+    if round(share, 1) in (0, 100):
+        return "< 0.1 %" if share < 50 else "> 99.9 %"
+    return f"{share:.1f} %"

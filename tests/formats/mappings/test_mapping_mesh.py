@@ -1,0 +1,259 @@
+"""Format mesh: PyTorch and JAX put every task where the mapping says."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from helpers.paths import ROOT
+from hopbytes.errors import UnsupportedError
+from hopbytes.formats.base import formats
+
+#: Natural ranks tear the tensor groups of this order apart, so that the mapping is a real permutation.
+SPEC = "ml:tp=2,pp=2,dp=2,layers=2,hidden=64,seq=64,micro=2,order=pp-dp-cp-ep-tp"
+
+TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=8")
+
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
+needs_jax = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="JAX is not installed")
+
+
+def written(folder, spec=SPEC, machine="rails:4x2", **options):
+    graph = hb.read(spec)
+    mapping = hb.map_tasks(graph, hb.machine(machine), preset="fast", seed=1)
+    receipt = hb.write(mapping, folder / "mesh.py", format="mesh", graph=graph, **options)
+    return mapping, receipt
+
+
+def python(folder, text, **variables):
+    """Run Python in a folder, in a process of its own."""
+    (folder / "worker.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "worker.py"], cwd=folder, env={**os.environ, **variables}, capture_output=True,
+        text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def free_port():
+    """Return the option of torchrun with a port that nobody listens at."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return f"--master-port={listener.getsockname()[1]}"
+
+
+def test_the_files_agree_with_the_mapping(tmp_path):
+    mapping, receipt = written(tmp_path, hosts=[f"h{number}" for number in range(4)])
+    facts = json.loads((tmp_path / "mesh.py.json").read_text())
+    assert facts["rank_of_task"] == mapping.pe.tolist()
+    assert facts["axes"] == ["tp", "cp", "dp", "pp"]
+    assert facts["shape"] == [2, 1, 2, 2]
+    assert facts["processes_per_host"] == 2
+    scope = {}
+    exec((tmp_path / "mesh.py").read_text(), scope)  # our own text
+    assert scope["HOSTS"] == ("h0", "h1", "h2", "h3")
+    assert [scope["task_of"](rank) for rank in range(8)] == np.argsort(mapping.pe).tolist()
+    assert "--node-rank" in (tmp_path / "mesh.py.sh").read_text()
+    assert receipt.launch.startswith("srun -N 4 --ntasks-per-node=1 sh ")
+    assert (tmp_path / "mesh.py.sh").stat().st_mode & 0o100
+
+
+def test_published_orders_are_recognised(tmp_path):
+    for order, word in (("tp-cp-ep-dp-pp", "the default"), ("tp-cp-ep-pp-dp", "--use-tp-pp-dp-mapping")):
+        graph = hb.read(f"ml:tp=2,pp=2,dp=2,layers=2,order={order}")
+        in_order = hb.Mapping(np.arange(8, dtype=np.int32), hb.machine("rails:4x2"))
+        notices = formats["mesh"].write_mapping(in_order, {"graph": graph}).notices
+        assert any(word in notice and order in notice for notice in notices), notices
+    reverse = hb.Mapping(np.arange(8, dtype=np.int32)[::-1].copy(), hb.machine("rails:4x2"))
+    notices = formats["mesh"].write_mapping(reverse, {"graph": graph}).notices
+    assert any("no rank order" in notice for notice in notices)
+
+
+def test_other_patterns_have_one_axis():
+    graph = hb.read("stencil:2x2:bytes=8")
+    mapping = hb.map_tasks(graph, "node:2 gpu:2")
+    written = formats["mesh"].write_mapping(mapping, {"graph": graph})
+    assert json.loads(written.files[".json"])["shape"] == [4]
+
+
+def test_refusals_are_one_line():
+    uneven = hb.map_tasks("alltoall:3", "node:2 gpu:2")
+    last = hb.map_tasks("alltoall:2", hb.machine("node:2 gpu:2"), mapper="identity")
+    second = hb.Mapping(np.array([1, 3], np.int32), last.where)
+    for mapping, words in ((uneven, "tasks on host"), (second, "uses its GPUs 1")):
+        with pytest.raises(UnsupportedError) as caught:
+            formats["mesh"].write_mapping(mapping, {})
+        assert words in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+WRONG = """
+import mesh
+for call, variables, words in (
+    (mesh.torch_mesh, {"RANK": "0", "WORLD_SIZE": "4"}, "4 processes or devices, expected the 8"),
+    (mesh.torch_mesh, {"RANK": "x"}, "RANK is 'x'"),
+    (mesh.torch_mesh, {"RANK": "3", "WORLD_SIZE": "8"}, "expected h1: start hosts in the order"),
+):
+    import os
+    os.environ.update(variables)
+    try:
+        call("cpu")
+    except RuntimeError as error:
+        assert words in str(error), error
+    else:
+        raise SystemExit("nothing was refused")
+"""
+
+
+@needs_torch
+def test_another_world_is_refused(tmp_path):
+    written(tmp_path, hosts=["h0", "h1", "h2", "h3"])
+    python(tmp_path, WRONG)
+
+
+FAKE = """
+import json, sys
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.testing._internal.distributed.fake_pg import FakeStore
+import mesh
+
+found = {}
+dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=8)
+permuted = torch.tensor(mesh.RANK_OF_TASK).reshape(mesh.SHAPE)
+for kind, made in (
+    ("permuted", DeviceMesh("cpu", permuted, mesh_dim_names=mesh.AXES)),
+    ("ours", init_device_mesh("cpu", mesh.SHAPE, mesh_dim_names=mesh.AXES)),
+):
+    own = [int(x) for x in (made.mesh == dist.get_rank()).nonzero()[0]]
+    rows = {}
+    for axis, name in enumerate(mesh.AXES):
+        index = tuple(slice(None) if a == axis else own[a] for a in range(len(own)))
+        rows[name] = made.mesh[index].tolist(), dist.get_process_group_ranks(made.get_group(name))
+    found[kind] = rows
+print(json.dumps(found))
+"""
+
+
+@needs_torch
+def test_groups_of_a_permuted_mesh_lose_their_order_and_ours_do_not(tmp_path):
+    """PyTorch sorts the ranks of a group: members are not where a permuted mesh has them."""
+    reverse = hb.Mapping(np.arange(8, dtype=np.int32)[::-1].copy(), hb.machine("rails:4x2"))
+    hb.write(reverse, tmp_path / "mesh.py", format="mesh", graph=hb.read(SPEC))
+    found = json.loads(python(tmp_path, FAKE))
+    assert any(row != group for row, group in found["permuted"].values())
+    assert all(row == group for row, group in found["ours"].values())
+
+
+WORKER = """
+import json, os
+import torch
+import torch.distributed as dist
+import mesh
+
+launched = int(os.environ["RANK"])
+made = mesh.torch_mesh("cpu", "gloo")
+rows = {}
+for name in mesh.AXES:
+    group = made.get_group(name)
+    heard = [torch.zeros(2, dtype=torch.int64) for _ in range(dist.get_world_size(group))]
+    dist.all_gather(heard, torch.tensor([launched, dist.get_rank()]), group=group)
+    rows[name] = made.get_local_rank(name), [each.tolist() for each in heard]
+answer = {"launched": launched, "task": dist.get_rank(), "local": os.environ["LOCAL_RANK"], "rows": rows}
+with open(f"answer{launched}.json", "w") as stream:
+    json.dump(answer, stream)
+dist.barrier()
+dist.destroy_process_group()
+"""
+
+
+@needs_torch
+@pytest.mark.slow
+@pytest.mark.launcher
+def test_eight_processes_of_torchrun_are_where_the_mapping_says(tmp_path):
+    mapping, _ = written(tmp_path)
+    assert not np.array_equal(mapping.pe, np.arange(8))
+    (tmp_path / "worker.py").write_text(WORKER)
+    done = subprocess.run(
+        [*TORCHRUN, free_port(), "worker.py"],
+        cwd=tmp_path, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=240,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    facts = json.loads((tmp_path / "mesh.py.json").read_text())
+    tasks = np.arange(8).reshape(facts["shape"])
+    for launched in range(8):
+        answer = json.loads((tmp_path / f"answer{launched}.json").read_text())
+        task = answer["task"]
+        assert mapping.pe[task] == launched == int(answer["local"])
+        place = np.argwhere(tasks == task)[0]
+        for axis, name in enumerate(facts["axes"]):
+            row = tasks[tuple(slice(None) if a == axis else place[a] for a in range(4))]
+            number, heard = answer["rows"][name]
+            assert number == place[axis]
+            assert heard == [[int(mapping.pe[other]), int(other)] for other in row]
+
+
+JAX = """
+import json
+import jax
+import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
+import mesh
+
+made = mesh.jax_mesh()
+array = jax.device_put(np.arange(8), NamedSharding(made, PartitionSpec(mesh.AXES)))
+shards = {int(shard.data[0]): shard.device.id for shard in array.addressable_shards}
+try:
+    mesh.jax_mesh(jax.devices()[:4])
+except RuntimeError as error:
+    print(json.dumps([list(made.axis_names), list(made.devices.shape), shards, str(error)]))
+"""
+
+
+@needs_jax
+@pytest.mark.slow
+def test_eight_devices_of_jax_hold_the_shards_of_their_tasks(tmp_path):
+    mapping, _ = written(tmp_path)
+    output = python(
+        tmp_path, JAX, XLA_FLAGS="--xla_force_host_platform_device_count=8", JAX_PLATFORMS="cpu"
+    )
+    axes, shape, shards, error = json.loads(output.splitlines()[-1])
+    assert (axes, shape) == (["tp", "cp", "dp", "pp"], [2, 1, 2, 2])
+    assert {int(task): device for task, device in shards.items()} == dict(enumerate(mapping.pe.tolist()))
+    assert "4 processes or devices, expected the 8" in error
+
+
+@needs_torch
+@pytest.mark.slow
+@pytest.mark.launcher
+def test_the_page_about_training_runs(tmp_path):
+    page = (ROOT / "docs" / "training.md").read_text()
+    blocks = re.findall(r"```(sh|python)\n(.*?)```", page, re.DOTALL)
+    assert [kind for kind, _ in blocks] == ["sh", "python", "sh"]
+    map_command, run_command = (shlex.split(text) for kind, text in blocks if kind == "sh")
+    assert (map_command[0], run_command[0]) == ("hopbytes", "torchrun")
+    (tmp_path / "train.py").write_text(blocks[1][1])
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    for module, words in (
+        ("hopbytes", map_command[1:]), ("torch.distributed.run", [free_port(), *run_command[1:]]),
+    ):  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-m", module, *words], cwd=tmp_path, env=environment, capture_output=True,
+            text=True, timeout=240, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[-2000:]
+    # Two data parallel tasks have the inputs 1 and 2, so that the sum of their gradients is 3.
+    assert sorted(done.stdout.split("\n")) == ["", *(f"task {task}: gradient 3" for task in range(8))]

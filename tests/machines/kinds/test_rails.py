@@ -1,0 +1,129 @@
+"""Rail-optimised clusters of GPUs: distances, routes, levels and launch files known by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from helpers.machines import link_names
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.formats.base import formats
+from hopbytes.machines.spec import parse_machine
+
+
+def test_routes_by_leaf_spine_and_nvlink():
+    machine = parse_machine("rails:6x4:pod=4:spines=2:bw=450x50x100")
+    network = machine.network()
+    assert network.describe()["links"] == 4 * 24 + 2 * 8 * 2
+    assert network.describe()["capacities"] == {"50": 48, "100": 32, "450": 48}
+    assert link_names(machine, 0, 3) == ["n0.gpu0 -> nvswitch0", "nvswitch0 -> n0.gpu3"]
+    assert link_names(machine, 0, 12) == ["n0.gpu0 -> leaf0.0", "leaf0.0 -> n3.gpu0"]
+    # Another rail of the same pod, and the same rail of another pod: through spine (target mod 2).
+    assert link_names(machine, 0, 13) == [
+        "n0.gpu0 -> leaf0.0", "leaf0.0 -> spine1", "spine1 -> leaf0.1", "leaf0.1 -> n3.gpu1",
+    ]  # fmt: skip
+    assert link_names(machine, 0, 16)[1:3] == ["leaf0.0 -> spine0", "spine0 -> leaf1.0"]
+
+
+def test_pxn_changes_the_rail_inside_the_domain():
+    machine = parse_machine("rails:4x2:domain=2:spines=0:route=pxn")
+    # Host 3 is the second of its domain, so the message leaves by the second host of domain 0.
+    assert link_names(machine, 0, 7) == [
+        "n0.gpu0 -> nvswitch0", "nvswitch0 -> n1.gpu1", "n1.gpu1 -> leaf0.1", "leaf0.1 -> n3.gpu1",
+    ]  # fmt: skip
+    assert machine.distance().matrix()[0].tolist() == [0, 1, 1, 1, 20, 21, 20, 21]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "rails:6x2", "rails:5x2:pod=2", "rails:7x2:domain=2:pod=4", "rails:3x2:route=pxn:spines=0",
+        "rails:6x2:pod=2:route=pxn", "rails:4x2:domain=4", "rails:1x4", "rails:3x1", "rails:5x3:domain=2",
+    ],
+)  # fmt: skip
+def test_every_route_arrives_and_distances_follow_the_definition(spec):
+    machine = parse_machine(spec)
+    network, distance = machine.network(), machine.distance()
+    k, hosts = machine.n_cores, machine.node_of_core()
+    host, rail = np.arange(k) // machine.rails, np.arange(k) % machine.rails
+    assert np.array_equal(host, hosts)
+    matrix = distance.matrix()
+    for a in range(k):
+        hops = network.hops(a, np.arange(k))
+        for b in range(k):
+            same = host[a] // machine.domain == host[b] // machine.domain
+            pod = host[a] // machine.pod == host[b] // machine.pod
+            if a == b:
+                want = 0
+            elif same:
+                want = 1
+            elif rail[a] == rail[b] or machine.rule == "spines":
+                want = 20 if pod and rail[a] == rail[b] else 40
+            else:
+                want = 21 if pod else 41
+            assert matrix[a, b] == want == distance.between(a, b), (a, b)
+            assert hops[b] == {0: 0, 1: 2, 20: 2, 40: 4, 21: 4, 41: 6}[want], (a, b)
+    assert distance.largest == matrix.max()
+    some = np.array([0, k - 1])
+    assert distance.select(some).matrix()[0, 1] == matrix[0, k - 1]
+    assert parse_machine(machine.spec()) == machine
+
+
+def test_levels_are_pods_domains_hosts_and_gpus():
+    machine = parse_machine("rails:128x4:domain=18:pod=72:spines=36")
+    assert [(level.name, level.distance) for level in machine.levels] == [
+        ("pod", 40), ("domain", 20), ("node", 1), ("gpu", 1),
+    ]  # fmt: skip
+    assert np.bincount(machine.ancestors(1)).tolist() == [72] * 7 + [8]
+    assert machine.spec() == "rails:128x4:domain=18:pod=72:spines=36@10 / gpu:4@1"
+
+
+def test_hosts_are_hosts_and_slots_are_gpus():
+    where = hb.machine("rails:3x2 / gpu:2 core:3", hosts="a[1-3]", exclude="node=a2")
+    assert where.k == 4
+    assert where.gpus.tolist() == [0, 1, 0, 1]
+    assert [len(where.cores_of(pe)) for pe in range(4)] == [3] * 4
+    mapping = hb.map_tasks("alltoall:4", where)
+    for name in ("torchrun", "slurm", "openmpi", "hydra"):
+        text = formats[name].write_mapping(mapping, {}).files[""]
+        assert "a1" in text, name
+        assert "a3" in text, name
+        assert "a2" not in text, name
+
+
+@pytest.mark.parametrize(
+    ("spec", "word"),
+    [
+        ("rails:32", "HOSTSxRAILS"), ("rails:2x2x2", "HOSTSxRAILS"), ("rails:0x8", "integers >= 1"),
+        ("rails:4x2:domain=5", "at most the 4 hosts"), ("rails:8x2:domain=4:pod=6", "multiple of domain=4"),
+        ("rails:4x2:spines=0", "route=pxn"), ("rails:4x2:spines=0:route=pxn:pod=2", "single pod"),
+        ("rails:4x2:route=ring", "spines, pxn"), ("rails:4x2 / core:8", "gpu:2"),
+        ("rails:4x2 / gpu:4", "gpu:2"), ("rails:4x2:bw=1x2", "one number or three"),
+        ("rails:4x2:bw=0", "bw='0'"), ("rails:4096x8", "tables"), ("rails:4x2:leaves=3", "leaves=3"),
+        ("rails:4x2@20000", "per hop"),
+    ],
+)  # fmt: skip
+def test_bad_specs_are_one_line(spec, word):
+    with pytest.raises((FormatError, UnsupportedError)) as caught:
+        parse_machine(spec)
+    assert word in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "ml:tp=8,pp=4,dp=8", "ml:tp=8,pp=4,dp=8,order=dp-tp-cp-ep-pp",
+        "ml:tp=8,pp=4,dp=8,order=pp-dp-cp-ep-tp",
+    ],
+)
+def test_rings_stay_on_their_rail_and_tensor_groups_in_their_domain(spec):
+    graph = hb.read_pattern(spec)
+    where = hb.machine("rails:32x8")
+    pe = hb.map_tasks(graph, where, preset="fast").pe
+    source = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    a, b = pe[source], pe[graph.targets]
+    inside, on_rail = a // 8 == b // 8, a % 8 == b % 8
+    assert np.all(inside | on_rail)  # nothing crosses from rail to rail
+    assert graph.volumes[inside].sum() == 32 * 8 * 4 * 20 * 8 * 14 * 8192 * 4096 * 2 // 8  # tensor traffic

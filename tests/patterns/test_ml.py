@@ -1,0 +1,122 @@
+"""Volumes of training jobs, computed by hand for published models and from the formulas of the papers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from hopbytes._util.options import build
+from hopbytes.errors import UnsupportedError
+from hopbytes.patterns.base import patterns
+
+
+def per_task(spec):
+    """Return the bytes that each task sends, by kind; every task sends equally much except in pipelines."""
+    training = build(patterns, spec)
+    sums = {}
+    for kind, parts in training.traffic().items():
+        sent = np.zeros(training.tp * training.cp * training.dp * training.pp, np.int64)
+        for arcs in parts:
+            moving = arcs.sources != arcs.targets
+            np.add.at(sent, arcs.sources[moving], arcs.volumes[moving])
+        if kind != "pipeline" and len(sent):
+            assert np.ptp(sent) == 0, kind
+        sums[kind] = int(sent.max(initial=0))
+    return sums
+
+
+def test_gpt_3_175b_of_megatron_lm():
+    """Narayanan et al., SC 2021: model of table 2 (174.6 B, 384 GPUs, batch 1536), formulas of section 3.2.
+
+    Every micro-batch and layer of a device: 8 b s h (t - 1) / t numbers of tensor parallelism; b s h / t
+    numbers between stages (with the scatter/gather optimisation of section 4.1).
+    """
+    found = per_task("ml:tp=8,pp=12,dp=4,hidden=12288,layers=96,seq=2048,micro=384")
+    numbers = 1 * 2048 * 12288  # b s h
+    assert found["tensor"] == 8 * numbers * 7 // 8 * 2 * (96 // 12) * 384
+    assert found["pipeline"] == 2 * numbers // 8 * 2 * 384  # forward and backward
+    parameters = 12 * 96 * 12288**2  # without embeddings
+    assert round(parameters / 1e9) == 174
+    assert found["data"] == 2 * 3 * (parameters // (8 * 12) * 2) // 4
+    assert found["expert"] == found["context"] == 0
+
+
+def test_megatron_turing_nlg_530b():
+    """Smith et al., arXiv 2201.11990: 105 layers, hidden 20480, tp 8, pp 35, batch 1920, dp 8."""
+    found = per_task("ml:tp=8,pp=35,dp=8,hidden=20480,layers=105,seq=2048,micro=240,sp=yes")
+    parameters = 12 * 105 * 20480**2
+    assert round(parameters / 1e9) == 528
+    assert found["data"] == 2 * 7 * (parameters // (8 * 35) * 2) // 8
+    # Sequence parallelism: 6 all-gathers and 4 reduce-scatters in place of 4 all-reduces (8 such halves).
+    assert found["tensor"] == 10 * 7 * (2048 * 20480 * 2) // 8 * 3 * 240
+
+
+def test_llama_3_405b_with_long_sequences():
+    """Grattafiori et al., arXiv 2407.21783, tables 3 and 4: tp 8, cp 16, pp 16, dp 8, 131072 tokens.
+
+    126 layers do not divide by 16 stages: the first and the last stage have one less, so 128 are given here.
+    """
+    found = per_task(
+        "ml:tp=8,cp=16,pp=16,dp=8,hidden=16384,layers=128,seq=131072,micro=16,kv=1024,ffn=53248,gated=yes,zero=1"
+    )
+    layer = 2 * 16384 * (16384 + 1024) + 3 * 16384 * 53248
+    embeddings = 2 * 128256 * 16384
+    assert round((126 * layer + embeddings) / 1e9) == 406
+    part = layer * 8 * 2 // 8  # bytes of a stage of 8 layers, divided by tensor parallelism
+    assert found["data"] == 2 * 127 * part // 128
+    activations = 131072 // 16 * 16384 * 2
+    assert found["context"] == 3 * 15 * 2 * (activations // 8 // 16) * 8 * 16
+    assert found["tensor"] == 4 * 2 * 7 * activations // 8 * 8 * 16
+
+
+@pytest.mark.parametrize(("zero", "times"), [(0, 2), (1, 2), (2, 1 + 5), (3, 3 * 5)])
+def test_stages_of_zero(zero, times):
+    """Rajbhandari et al., SC 2020, section 7: 2, 2 and 3 Psi for one micro-batch; here there are five."""
+    common = "ml:tp=1,pp=1,dp=4,hidden=16,layers=2,seq=8,micro=5"
+    psi = 12 * 16**2 * 2 * 2
+    assert per_task(f"{common},zero={zero}")["data"] == times * psi * 3 // 4
+
+
+def test_hybrid_sharding_keeps_gathers_in_its_parts():
+    graph = hb.read("ml:tp=1,pp=1,dp=8,hidden=16,layers=1,seq=8,micro=1,zero=3,shard=4")
+    psi = 12 * 16**2 * 2
+    matrix = graph.to_scipy().toarray()
+    assert matrix[0, 1] == 3 * 3 * psi // 4  # two all-gathers and a reduce-scatter among tasks 0 to 3
+    assert matrix[0, 4] == psi // 4  # an all-reduce of a quarter between two copies: 2 * (2 - 1) / 2
+    assert set(np.flatnonzero(matrix[0]).tolist()) == {1, 4}
+
+
+def test_context_by_all_to_all():
+    """DeepSpeed-Ulysses (arXiv 2309.14509, section 3.2): queries, keys, values, output: M / P each."""
+    found = per_task("ml:tp=1,pp=1,dp=1,cp=4,hidden=16,layers=1,seq=8,micro=1,context=alltoall,zero=1")
+    tensor = 8 // 4 * 16 * 2
+    assert found["context"] == 2 * 4 * tensor * 3 // 4
+
+
+def test_experts_share_what_expert_parallelism_leaves():
+    sizes = "tp=1,pp=1,dp=8,hidden=16,layers=1,seq=8,micro=1"
+    found = per_task(f"ml:{sizes},ep=4,experts=8,ffn=32")
+    common, expert = 4 * 16**2 * 2, 2 * 16 * 32 * 2
+    assert found["data"] == 2 * 7 * common // 8 + 2 * 1 * (2 * expert) // 2
+
+
+def test_capital_letters_are_understood():
+    assert hb.read("ML:TP=2,PP=1,DP=2,Layers=2").name == hb.read("ml:tp=2,pp=1,dp=2,layers=2").name
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("zero=4", "a stage from 0 to 3"), ("shard=2", "zero=1"),
+        ("zero=3,shard=3", "a divisor of dp·cp = 8"),
+        ("zero=1,ep=4,shard=4", "a divisor of dp·cp/ep = 2"), ("ep=4,experts=6", "a multiple of ep=4"),
+        ("context=tree", "ring or alltoall"), ("sp=maybe", "true or false"), ("inner=0", "inner=0"),
+        ("ffn=-1", "ffn"), ("fsdp=1", "unknown"),
+    ],
+)
+def test_refusals(spec, words):
+    with pytest.raises(UnsupportedError) as caught:
+        hb.read(f"ml:{spec}")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)

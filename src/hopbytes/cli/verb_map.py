@@ -18,6 +18,7 @@ from hopbytes.cli.common_options import (
 from hopbytes.cli.launching_options import BlockOptions, LaunchingOptions
 from hopbytes.cli.machine_options import MachineOptions
 from hopbytes.cli.place_options import PlaceOptions
+from hopbytes.cli.stream_options import StreamOptions
 
 
 def map(
@@ -27,6 +28,7 @@ def map(
     spread: SpreadOptions,
     places: PlaceOptions,
     method: MethodOptions,
+    stream: StreamOptions,
     reading: ReadingOptions,
     writing: WritingOptions,
     blocks: BlockOptions,
@@ -48,8 +50,13 @@ def map(
     from hopbytes.launching.usual import usual_order
     from hopbytes.report.summary import map_record, map_summary
 
+    stream.check(problem, spread, places, method, blocks, launching)
     where, writing = machine.allocation(), writing.preferring(blocks.for_format, output)
     writing.check(output)
+    if stream.stream:
+        mapping = stream.map(pattern, where, problem, method, reading, quiet=quiet)
+        stream.show(mapping, written(writing, mapping, output, {}, json=json), json=json, quiet=quiet)
+        return
     with watched(pattern, reading, method, quiet=quiet) as watch:
         graph = watch.graph
         options = problem.keywords(launches=writing.launches(output)) | method.keywords() | spread.keywords()

@@ -1,4 +1,4 @@
-"""Mapping of a graph that arrives in blocks of vertices: the arrays that blocks share, and the calls per block."""
+"""Mapping of a graph that arrives in blocks of vertices: the arrays of all blocks, the calls per block."""
 
 from __future__ import annotations
 
@@ -149,8 +149,8 @@ class SketchArrays(NamedTuple):
     weight : int64[n]
         Load of every cluster.
     key, value : uint64[size], int64[size]
-        Pairs of clusters, the larger number in the upper 32 bits, and the weight between them; key 0 is a free
-        entry. `size` is a power of two, of which three quarters are used.
+        Pairs of clusters, the larger number in the upper 32 bits, and the weight between them; key 0 is a
+        free entry. `size` is a power of two, of which three quarters are used.
     pairs : int64[1]
         Number of entries.
     """

@@ -91,8 +91,8 @@ def map_stream(
     Returns
     -------
     Mapping
-        ``info`` has the entries of a partition by :func:`hopbytes.map_tasks`; those under "work" count passes,
-        clusters, pairs, contractions, dropped pairs and moves.
+        ``info`` has the entries of a partition by :func:`hopbytes.map_tasks`; those under "work" count
+        passes, clusters, contractions, dropped pairs and moves.
 
     Raises
     ------
@@ -112,13 +112,13 @@ def map_stream(
 
     Notes
     -----
-    Memory is O(n + k + buffer): 24 bytes per vertex, 16 more with vertex weights, and a block of 2^19 arcs; the
-    rows of METIS files add 8 bytes per vertex. Time is O(passes (n c + m l)) for l levels and c PEs per unit
-    of a level. Every edge is counted exactly; the clusters are those of size-constrained label propagation.
+    Memory is O(n + k + buffer): 24 bytes per vertex, 16 more with vertex weights, and a block of 2^19 arcs;
+    the rows of METIS files add 8 bytes per vertex. Time is O(passes (n c + m l)) for l levels and c PEs per
+    unit of a level. The clusters are those of size-constrained label propagation.
 
     Sources: Faraj and Schulz, "Buffered streaming graph partitioning", JEA 2022, and "Recursive multi-section
-    on the fly", CLUSTER 2022; Meyerhenke, Sanders, Schulz, "Partitioning complex networks via size-constrained
-    clustering", SEA 2014.
+    on the fly", CLUSTER 2022; Meyerhenke, Sanders, Schulz, "Partitioning complex networks via
+    size-constrained clustering", SEA 2014.
 
     Examples
     --------

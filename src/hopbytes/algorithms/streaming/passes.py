@@ -1,4 +1,4 @@
-"""Passes through a graph on disk: clustering, placing, moving, and counting; each block is seen once per pass."""
+"""Passes through a graph on disk: clustering, placing, moving, and counting; each sees every block once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from hopbytes.reference.stream_reference import Counter
 
 @dataclass
 class CheckedStream:
-    """The blocks of a graph, checked: every pass has to see the same graph, with both directions of its edges.
+    """The blocks of a graph, checked: every pass has to see the same graph, both directions of all edges.
 
     Parameters
     ----------
@@ -132,7 +132,8 @@ def state_of(pe: Int32, tree: TreeOfPes, loads: Int64 | None) -> MappingState:
 
 def comm_cost(blocks: CheckedStream, where: Allocation, pe: Int32) -> int:
     """Return J, the sum over stored arcs of volume x distance, in one more pass; exact below 2^63."""
-    return sum(block_cost(block, where, pe) for block in blocks.blocks()) // (2 if blocks.stream.doubled else 1)
+    cost = sum(block_cost(block, where, pe) for block in blocks.blocks())
+    return cost // 2 if blocks.stream.doubled else cost
 
 
 def block_cost(block: Block, where: Allocation, pe: Int32) -> int:

@@ -63,8 +63,8 @@ def tree_of(where: Allocation, load_caps: Int64, zero_load_caps: Int64) -> TreeO
 def penalties(tree: TreeOfPes, total_load: int, total_weight: float) -> Float64:
     """Return float64[2*nodes]: what each node costs a vertex of load 1, per square root of its load.
 
-    With ideal load I of a node and weight w of edges per load the cost is ``1.5 w sqrt(load / I)``, so that a
-    node that is full costs one and a half times what a vertex can save there. Vertices without load pay nothing.
+    With ideal load I of a node and weight w of edges per load the cost is ``1.5 w sqrt(load / I)``, so that
+    a full node costs one and a half times what a vertex can save there. Vertices without load pay nothing.
 
     Source: Tsourakakis, Gkantsidis, Radunovic, Vojnovic, "FENNEL", WSDM 2014, with gamma = 1.5.
     """

@@ -82,8 +82,7 @@ class Sketch:
         a, b, weights = self._listed()
         loads = arrays.weight[names]
         graph = CommGraph.from_edges(
-            np.concatenate([number[a], number[b]]), np.concatenate([number[b], number[a]]),
-            np.concatenate([weights, weights]), n=len(names), undirected=True,
+            number[a], number[b], weights, n=len(names), undirected=True,
             loads=None if int(loads.min(initial=1)) == int(loads.max(initial=1)) == 1 else loads,
         )
         return graph, number[arrays.cluster]
@@ -158,4 +157,5 @@ def _with_table(cluster: Int32, weight: Int64, buffer: int) -> SketchArrays:
 def _pairs_of(arrays: SketchArrays) -> tuple[Int64, Int64, Int64]:
     at = np.flatnonzero(arrays.key)
     keys = arrays.key[at]
-    return (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(2**32 - 1)).astype(np.int64), arrays.value[at]
+    a, b = keys >> np.uint64(32), keys & np.uint64(2**32 - 1)
+    return a.astype(np.int64), b.astype(np.int64), arrays.value[at]

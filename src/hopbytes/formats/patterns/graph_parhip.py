@@ -1,7 +1,7 @@
 """The binary layout of ParHIP: a header of three words, row offsets in bytes, neighbours, weights.
 
-Source: the user guide of KaHIP (section on binary files of ParHIP), with the flags that KaMinPar adds for weights
-and for numbers of 32 bits.
+Source: the user guide of KaHIP (section on binary files of ParHIP), with the flags that KaMinPar adds for
+weights and for numbers of 32 bits.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Parhip(Format):
     marked = False
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the first word holds flags only, and the first offset is that of the first neighbour."""
+        """Tell whether the first word holds flags, and the first offset is that of the first neighbour."""
         if len(head) < HEADER_BYTES + 8:
             return False
         flags, n, _ = (int(word) for word in np.frombuffer(head[:HEADER_BYTES], "<u8"))
@@ -90,7 +90,7 @@ class Parhip(Format):
         if options.get("symmetrize"):
             graph, notices = symmetrized(graph)
         elif not graph.undirected and kernels.find_asymmetry(graph.arcs(graph.volumes)) >= 0:
-            raise UnsupportedError("the pattern is not symmetric, expected one that is: use `symmetrize=True`")
+            raise UnsupportedError("the pattern is not symmetric, expected one that is: `symmetrize=True`")
         if graph.messages is not None:
             notices.append("message counts are lost: the ParHIP layout holds one weight per edge")
         if graph.scale != 1:
@@ -140,7 +140,8 @@ def _take(source: Source, what: str, dtype: str, count: int) -> Array:
         pieces.append(piece)
         left -= len(piece)
     if left:
-        raise FormatError(source.name, None, f"the file ends inside the {what}, expected {count} numbers there")
+        found_end = f"the file ends inside the {what}, expected {count} numbers there"
+        raise FormatError(source.name, None, found_end)
     found: Array = np.frombuffer(b"".join(pieces), dtype)
     if sys.byteorder == "big":
         found = found.astype(found.dtype.newbyteorder("="))

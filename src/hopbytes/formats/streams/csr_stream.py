@@ -1,4 +1,4 @@
-"""Graphs in binary sections (row offsets, targets, weights) in blocks: the ParHIP layout, and sorted edge lists."""
+"""Graphs in binary sections (row offsets, targets, weights) in blocks: ParHIP files, sorted edge lists."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from hopbytes.formats.patterns.graph_parhip import read_layout
 from hopbytes.formats.streams.graph_stream import BLOCK_ARCS, BLOCK_ROWS, GraphStream
 from hopbytes.formats.streams.number_section import NumberSection, SectionReader
 from hopbytes.kernels.streaming import Block
+
 
 @dataclass(frozen=True)
 class CsrStream(GraphStream):
@@ -60,6 +61,10 @@ class CsrStream(GraphStream):
                     None if loads is None else loads.take_int64(len(indptr) - 1),
                 )
 
+    @property
+    def _end(self) -> int:
+        return self.first_target + self.width * self.arcs
+
     def _row_pointers(self) -> Iterator[tuple[int, Int64]]:
         """Yield the first vertex of every block and its row pointers, from 0."""
         assert self.offsets is not None
@@ -69,16 +74,18 @@ class CsrStream(GraphStream):
             while first < self.n:
                 rows = np.concatenate([last, reader.take_int64(min(BLOCK_ROWS, self.n - first))])
                 if int(np.diff(rows).min()) < 0 or np.any((rows - self.first_target) % self.width):
-                    wrong = np.diff(rows) < 0
-                    row = first + 1 + int(np.argmax(wrong | ((rows[1:] - self.first_target) % self.width > 0)))
+                    wrong = (np.diff(rows) < 0) | ((rows[1:] - self.first_target) % self.width > 0)
+                    row = first + 1 + int(np.argmax(wrong))
                     what = f"the offset of vertex {row} is {rows[row - first]}, expected ascending multiples"
                     raise FormatError(self.name, None, f"{what} of {self.width} bytes")
                 last = rows[-1:]
+                if int(last[0]) > self._end:
+                    self._check_offset(first + len(rows) - 1, int(last[0]), self._end)
                 pointers = (rows - rows[0]) // self.width
                 for begin, end in _cuts(pointers):
                     yield first + begin, pointers[begin : end + 1] - pointers[begin]
                 first += len(rows) - 1
-            self._check_offset(self.n, int(last[0]), self.first_target + self.width * self.arcs)
+            self._check_offset(self.n, int(last[0]), self._end)
 
     def _check_offset(self, row: int, found: int, expected: int) -> None:
         if found != expected:

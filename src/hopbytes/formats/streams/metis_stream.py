@@ -18,12 +18,14 @@ from hopbytes.formats.streams.graph_stream import BLOCK_ARCS, BLOCK_ROWS, GraphS
 from hopbytes.kernels.streaming import Block
 from hopbytes.reference.text_reference import Slot, Status
 
+NO_HEADER = Header(0, 0, 0, False, 0, False)
+
 
 @dataclass(frozen=True)
 class MetisStream(GraphStream):
     """A METIS file, also compressed; memory O(n) words for row pointers and loads, and a block of arcs."""
 
-    header: Header = Header(0, 0, 0, False, 0, False)
+    header: Header = NO_HEADER
     max_bytes: int = 0
 
     @classmethod
@@ -31,7 +33,7 @@ class MetisStream(GraphStream):
         """Read the first line of a file."""
         with open_source(path, max_bytes=max_bytes) as source:
             header = read_header(source)
-        notices = ("vertex sizes are ignored",) if header.sizes else ()
+        notices: tuple[str, ...] = ("vertex sizes are ignored",) if header.sizes else ()
         if header.loads > 1:
             notices += (f"of {header.loads} weights per vertex only the first is used, as the load",)
         return cls(

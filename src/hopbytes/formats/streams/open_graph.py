@@ -57,8 +57,8 @@ def open_graph(
         found = recognise(source, "pattern") if format is None else format_named(format, "pattern")
     kind = next((key for key in STREAMED if formats[key] is found), None)
     if kind is None:
-        raise UnsupportedError(f"{name}: {_name_of(found)} files cannot be read in blocks, expected a METIS or "
-                               f"ParHIP graph or an edge list: hopbytes convert {name} FILE.parhip --symmetrize")
+        what = f"{name}: {_name_of(found)} files cannot be read in blocks, expected a METIS or ParHIP graph"
+        raise UnsupportedError(f"{what} or an edge list: hopbytes convert {name} FILE.parhip --symmetrize")
     before = _stamp(name)
     if kind == "metis":
         yield MetisStream.open(name, max_bytes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import BinaryIO
 
 import numpy as np
 
@@ -38,13 +37,14 @@ def sort_edges(path: str, max_bytes: int, folder: str, run_arcs: int = RUN_ARCS)
     FormatError, ScaleError
         As the reader of edge lists; decimals are refused, since their scale is known only at the end.
     """
-    runs, n, arcs = [], 0, 0
-    for number, (pairs, volumes, n) in enumerate(_sorted_runs(path, max_bytes, run_arcs)):
-        name = os.path.join(folder, f"run{number}")
+    runs: list[str] = []
+    n = 0
+    for pairs, volumes, seen in _sorted_runs(path, max_bytes, run_arcs):
+        n = seen
+        name = os.path.join(folder, f"run{len(runs)}")
         with open(name, "wb") as file:
             np.stack([pairs, volumes], axis=1).tofile(file)
         runs.append(name)
-        arcs += len(pairs)
     degrees = np.zeros(n, np.int64)
     targets_name, weights_name = (os.path.join(folder, part) for part in ("targets", "weights"))
     with open(targets_name, "wb") as targets, open(weights_name, "wb") as weights:
@@ -87,7 +87,8 @@ def _sorted_runs(path: str, max_bytes: int, run_arcs: int) -> Iterator[tuple[Int
             volumes = table[:, 2] if columns > 2 else np.ones(len(table), np.int64)
             total += int(volumes.astype(np.float64).sum())
             if 2 * total > MAX_SUM // 2:
-                raise ScaleError(f"{path}: volumes sum to more than 2^61: divide them by {1 + total // 2**60}")
+                factor = 1 + total // 2**60
+                raise ScaleError(f"{path}: volumes sum to more than 2^61: divide them by {factor} or more")
             arcs += len(table)
             if n is None:
                 seen = max(seen, int(table[:, :2].max()) + 1)
@@ -155,18 +156,17 @@ class _Run:
     """A sorted run on disk, of which some arcs are in memory."""
 
     def __init__(self, name: str, piece: int) -> None:
-        self._file: BinaryIO = open(name, "rb")
-        self._piece = piece
+        self._name, self._piece, self._begin = name, piece, 0
         self.arcs, self.ended = np.empty((0, _WORDS), np.int64), False
         self.fill()
 
     def fill(self) -> None:
         """Read further arcs behind those in memory."""
-        new = np.fromfile(self._file, np.int64, _WORDS * self._piece).reshape(-1, _WORDS)
+        new = np.fromfile(self._name, np.int64, _WORDS * self._piece, offset=8 * _WORDS * self._begin)
+        new = new.reshape(-1, _WORDS)
+        self._begin += len(new)
         self.ended = len(new) < self._piece
         self.arcs = np.concatenate([self.arcs, new])
-        if self.ended:
-            self._file.close()
 
     def take(self, below: int) -> Int64:
         """Return the arcs with a pair below a bound, and forget them."""

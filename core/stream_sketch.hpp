@@ -2,6 +2,7 @@
 // in a hash table. Both are arrays of the caller, who contracts the sketch when the table is full.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -19,11 +20,14 @@ struct StreamSketch {
   int64_t heaviest;  // largest load of a cluster of several vertices
 };
 
+// Fibonacci hashing: the upper bits of a product, of which a table of 2^bits entries uses so many.
+inline uint64_t spread_bits(uint64_t key, int bits) { return key * 0x9E3779B97F4A7C15u >> (64 - bits); }
+
 inline void add_pair(const StreamSketch& sketch, int32_t a, int32_t b, int64_t w) {
   if (a == b) return;
   const uint64_t key = static_cast<uint64_t>(std::max(a, b)) << 32 | static_cast<uint64_t>(std::min(a, b));
   const uint64_t mask = sketch.key.size() - 1;
-  uint64_t at = mixed_word(key) & mask;
+  uint64_t at = spread_bits(key, std::countr_zero(sketch.key.size()));
   while (sketch.key[at] != 0 && sketch.key[at] != key) at = (at + 1) & mask;
   if (sketch.key[at] == 0) {
     sketch.key[at] = key;
@@ -42,15 +46,17 @@ class WeightByCluster {
   void restart(int64_t degree) {
     for (uint32_t at : used_) cluster_[at] = -1;
     used_.clear();
-    size_t size = 16;
-    while (size < 2 * static_cast<size_t>(degree)) size *= 2;
-    if (size > cluster_.size()) {
+    while (cluster_.size() < 2 * static_cast<size_t>(degree) || bits_ == 0) {
+      bits_ = bits_ == 0 ? 4 : bits_ + 1;
+      const size_t size = size_t{1} << bits_;
       cluster_.assign(size, -1);
       weight_.assign(size, 0);
     }
   }
   void add(int32_t cluster, int64_t w) {
-    const uint32_t at = place(cluster);
+    // Consecutive neighbours often are in one cluster.
+    const uint32_t at = cluster_[last_] == cluster ? last_ : place(cluster);
+    last_ = at;
     if (cluster_[at] < 0) {
       cluster_[at] = cluster;
       weight_[at] = 0;
@@ -70,13 +76,15 @@ class WeightByCluster {
  private:
   uint32_t place(int32_t cluster) const {
     const uint32_t mask = static_cast<uint32_t>(cluster_.size()) - 1;
-    uint32_t at = static_cast<uint32_t>(mixed_word(static_cast<uint64_t>(cluster)) & mask);
+    uint32_t at = static_cast<uint32_t>(spread_bits(static_cast<uint64_t>(cluster), bits_));
     while (cluster_[at] >= 0 && cluster_[at] != cluster) at = (at + 1) & mask;
     return at;
   }
   std::vector<int32_t> cluster_;
   std::vector<int64_t> weight_;
   std::vector<uint32_t> used_;
+  uint32_t last_ = 0;
+  int bits_ = 0;
 };
 
 // The cluster with the heaviest connection that has room for a vertex; of equals the lighter one, then the one that
@@ -112,9 +120,19 @@ inline int64_t stream_cluster(const StreamBlock& block, const StreamSketch& sket
     sketch.weight[own] -= load;
     sketch.weight[best] += load;
     sketch.cluster[vertex] = best;
-    for (int64_t e = begin; e < end; ++e)
-      if (block.target[e] < vertex && block.w(e) > 0)
-        add_pair(sketch, best, sketch.cluster[block.target[e]], block.w(e));
+    int32_t other = best;
+    int64_t sum = 0;
+    for (int64_t e = begin; e < end; ++e) {
+      if (block.target[e] >= vertex || block.w(e) <= 0) continue;
+      const int32_t cluster = sketch.cluster[block.target[e]];
+      if (cluster != other) {
+        add_pair(sketch, best, other, sum);
+        other = cluster;
+        sum = 0;
+      }
+      sum += block.w(e);
+    }
+    add_pair(sketch, best, other, sum);
   }
   return row;
 }

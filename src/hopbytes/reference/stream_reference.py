@@ -230,7 +230,7 @@ def _add_pair(sketch: _SketchArrays, a: int, b: int, w: int) -> None:
     if a == b:
         return
     wanted = max(a, b) << 32 | min(a, b)
-    at = _mixed_word(wanted) & (len(key) - 1)
+    at = (wanted * _GAMMA & _WORD) >> (65 - len(key).bit_length())
     while int(key[at]) not in (0, wanted):
         at = (at + 1) & (len(key) - 1)
     if int(key[at]) == 0:

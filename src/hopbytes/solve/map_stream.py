@@ -43,6 +43,9 @@ BUFFER = 1 << 22
 PASSES = 2
 #: Clusters per PE at least, so that PEs can be filled evenly, and after all contractions of a full buffer.
 CLUSTERS_PER_PE, FEWEST_PER_PE = 16, 4
+#: Largest cluster in vertices of mean load, unless the buffer is so small that clusters have to be larger: those
+#: have about so many pairs for each one that their largest load would leave.
+SMALL_CLUSTER, PAIRS_PER_CLUSTER = 16, 16
 
 
 def map_stream(
@@ -187,7 +190,9 @@ class _Run:
             check_sums(self.blocks.total_weight, self.where)
             return state
         total = n if loads is None else sum_of(loads)
-        heaviest = max(1, total // (CLUSTERS_PER_PE * k))
+        # As small as the buffer allows, but not so small that clusters save nothing.
+        small = max(SMALL_CLUSTER * total // n, PAIRS_PER_CLUSTER * total // buffer)
+        heaviest = max(1, min(total // (CLUSTERS_PER_PE * k), small))
         self.sketch = Sketch(n, loads, buffer, heaviest, max(heaviest, total // (FEWEST_PER_PE * k)))
         cluster(self.blocks, self.sketch)
         check_sums(self.blocks.total_weight, self.where)

@@ -5,10 +5,17 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from hopbytes.cli.common_options import Maker, MethodOptions, ProblemOptions, ReadingOptions
+from hopbytes.cli.common_options import (
+    Maker,
+    MethodOptions,
+    ProblemOptions,
+    ReadingOptions,
+    WritingOptions,
+)
 from hopbytes.cli.declare import UsageError, option
+from hopbytes.cli.machine_options import MachineOptions
 
 if TYPE_CHECKING:
     from hopbytes.formats.exchange import Receipt
@@ -16,6 +23,8 @@ if TYPE_CHECKING:
     from hopbytes.model.mapping import Mapping
 
 _stream: Maker = partial(option, panel="Method")
+#: The groups of options of ``map`` that mean the same for a streamed graph.
+Method: TypeAlias = tuple[ProblemOptions, MethodOptions, ReadingOptions, WritingOptions]
 
 #: Options of other groups that mean the same for a streamed graph.
 SHARED = {"preset", "seed", "threads", "imbalance", "strict_balance", "input_format", "max_bytes"}
@@ -49,13 +58,13 @@ class StreamOptions:
         ),
     ] = None
 
-    def check(self, *groups: Any) -> None:
-        """Raise an error for options without a meaning: these without --stream, or others with it."""
+    def given(self, *groups: Any) -> bool:
+        """Return whether to stream; an error for options without a meaning, also those of other groups."""
         if not self.stream:
             given = [name for name in ("passes", "buffer") if getattr(self, name) is not None]
             if given:
                 raise UsageError(f"--{given[0]} needs --stream")
-            return
+            return False
         for group in groups:
             for field in dataclasses.fields(group):
                 value = getattr(group, field.name)
@@ -64,6 +73,20 @@ class StreamOptions:
                     continue
                 name = "processes" if field.name == "partition" else field.name.replace("_", "-")
                 raise UsageError(f"--stream and --{name} exclude each other")
+        return True
+
+    def run(
+        self, path: str, machine: MachineOptions, method: Method, output: str | None, *, json: bool,
+        quiet: bool,
+    ) -> None:
+        """Map a graph on disk, write the mapping and say what is known of it without the graph."""
+        from hopbytes.cli.output import written
+
+        problem, algorithm, reading, writing = method
+        where, writing = machine.allocation(), writing.preferring(None, output)
+        writing.check(output)
+        mapping = self.map(path, where, problem, algorithm, reading, quiet=quiet)
+        self.show(mapping, written(writing, mapping, output, {}, json=json), json=json, quiet=quiet)
 
     def map(
         self, path: str, where: Allocation, problem: ProblemOptions, method: MethodOptions,

@@ -50,13 +50,11 @@ def map(
     from hopbytes.launching.usual import usual_order
     from hopbytes.report.summary import map_record, map_summary
 
-    stream.check(problem, spread, places, method, blocks, launching)
+    if stream.given(problem, spread, places, method, blocks, launching):
+        same = (problem, method, reading, writing)
+        return stream.run(pattern, machine, same, output, json=json, quiet=quiet)
     where, writing = machine.allocation(), writing.preferring(blocks.for_format, output)
     writing.check(output)
-    if stream.stream:
-        mapping = stream.map(pattern, where, problem, method, reading, quiet=quiet)
-        stream.show(mapping, written(writing, mapping, output, {}, json=json), json=json, quiet=quiet)
-        return
     with watched(pattern, reading, method, quiet=quiet) as watch:
         graph = watch.graph
         options = problem.keywords(launches=writing.launches(output)) | method.keywords() | spread.keywords()

@@ -43,8 +43,8 @@ BUFFER = 1 << 22
 PASSES = 2
 #: Clusters per PE at least, so that PEs can be filled evenly, and after all contractions of a full buffer.
 CLUSTERS_PER_PE, FEWEST_PER_PE = 16, 4
-#: Largest cluster in vertices of mean load, unless the buffer is so small that clusters have to be larger: those
-#: have about so many pairs for each one that their largest load would leave.
+#: Largest cluster in vertices of mean load, and the smallest buffer in pairs per cluster of that load: with a
+#: smaller one clusters are larger from the start.
 SMALL_CLUSTER, PAIRS_PER_CLUSTER = 16, 16
 
 

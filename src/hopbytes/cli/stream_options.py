@@ -68,7 +68,7 @@ class StreamOptions:
         for group in groups:
             for field in dataclasses.fields(group):
                 value = getattr(group, field.name)
-                unset = value == field.default or (not value and not field.default)
+                unset = value == field.default or value in ([], ())
                 if unset or field.name in SHARED or (field.name == "partition" and value):
                     continue
                 name = "processes" if field.name == "partition" else field.name.replace("_", "-")

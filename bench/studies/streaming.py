@@ -5,7 +5,7 @@
 
 Meshes, geometric and irregular graphs, each in its own order and with its vertices in random order, on
 island:6@100 node:8@10 core:4@1. Four ways: one vertex after the other (`buffer=0`), then clusters with a
-buffer for one pair per 16 arcs, in one pass and in two, then the default (two passes, 2^22 pairs). Writes a
+buffer for one pair per 16 arcs (at most 2^20), in one pass and in two, then the default (two passes, 2^22 pairs). Writes a
 line of JSON per graph and goes on where it was; prints a table with the ratios of J and their geometric
 means. "read" is one pass that parses the file and does nothing else. Ten minutes; asked is J <= 2 x fast
 after one pass, and <= 1.35 x after a pass with a buffer.
@@ -32,6 +32,7 @@ MACHINE = "island:6@100 node:8@10 core:4@1"
 REAL = ("brack2", "wing", "fe_pwt", "fe_sphere", "4elt", "t60k", "delaunay_n16", "rgg_n_2_15_s0")
 #: Arcs of a graph for every pair of clusters that the small buffer holds.
 ARCS_PER_PAIR = 16
+MOST_PAIRS = 1 << 20
 
 
 def instances() -> Iterator[tuple[str, Callable[[], graphs.Arrays]]]:
@@ -55,7 +56,7 @@ def _real(path: Path) -> graphs.Arrays:
 
 def ways(arcs: int) -> dict[str, dict[str, int]]:
     """Return the options of `map_stream` by the name of the column."""
-    small = max(1000, arcs // ARCS_PER_PAIR)
+    small = max(1000, min(arcs // ARCS_PER_PAIR, MOST_PAIRS))
     return {
         "online": {"buffer": 0, "passes": 1}, "one pass": {"buffer": small, "passes": 1},
         "buffered": {"buffer": small, "passes": 2}, "default": {},

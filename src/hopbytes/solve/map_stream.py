@@ -42,7 +42,7 @@ from hopbytes.textio.open_input import MAX_BYTES
 BUFFER = 1 << 22
 PASSES = 2
 #: Clusters per PE at least, so that PEs can be filled evenly, and after all contractions of a full buffer.
-CLUSTERS_PER_PE, FEWEST_PER_PE = 16, 4
+CLUSTERS_PER_PE, FEWEST_PER_PE = 16, 8
 #: Largest cluster in vertices of mean load, and the smallest buffer in pairs per cluster of that load: with a
 #: smaller one clusters are larger from the start.
 SMALL_CLUSTER, PAIRS_PER_CLUSTER = 16, 16

@@ -11,8 +11,8 @@ from hopbytes.model.comm_graph import CommGraph
 
 #: Bytes per pair that a sketch takes: two tables while it is contracted, and the rows of its graph.
 BYTES_PER_PAIR = 100
-#: A contraction should leave at most this share of the pairs, so that there are few contractions.
-SHARE_LEFT = 0.5
+#: A contraction should leave at most this share of the pairs. Fewer would mean larger clusters than needed.
+SHARE_LEFT = 0.75
 #: A sweep that leaves more than this share of the pairs ends the contraction with clusters of one size.
 FRUITLESS = 0.95
 SMALLEST_TABLE = 1 << 10
@@ -53,13 +53,13 @@ class Sketch:
         row = 0
         while (row := cluster_block(block, self._arrays, self.heaviest, row)) < block.rows:
             degree = int(block.indptr[row + 1] - block.indptr[row])
-            if degree > self._most // 2:  # a hub needs a larger table, whatever the buffer is
-                self._enlarge(4 * degree)
+            if degree > self._most // 5:  # a hub needs a larger table, whatever the buffer is
+                self._enlarge(8 * degree)
             else:
                 self.contract()
 
     def contract(self) -> None:
-        """Merge clusters until at most half of the pairs are left; drop the lightest where that fails."""
+        """Merge clusters until a quarter of the table is free; drop the lightest where that fails."""
         self.contractions += 1
         goal = int(SHARE_LEFT * self._most)
         while self.pairs > goal:

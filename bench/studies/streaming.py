@@ -5,10 +5,10 @@
 
 Meshes, geometric and irregular graphs, each in its own order and with its vertices in random order, on
 island:6@100 node:8@10 core:4@1. Four ways: one vertex after the other (`buffer=0`), then clusters with a
-buffer for one pair per 16 arcs (at most 2^20), in one pass and in two, then the default (two passes, 2^22 pairs). Writes a
-line of JSON per graph and goes on where it was; prints a table with the ratios of J and their geometric
-means. "read" is one pass that parses the file and does nothing else. Ten minutes; asked is J <= 2 x fast
-after one pass, and <= 1.35 x after a pass with a buffer.
+buffer for one pair per 16 arcs (at most 2^20), in one pass and in two, then the default (two passes, 2^22
+pairs). Writes a line of JSON per graph and goes on where it was; prints a table with the ratios of J and
+their geometric means. "read" is one pass that parses the file and does nothing else. Ten minutes; asked is
+J <= 2 x fast after one pass, and <= 1.35 x after a pass with a buffer.
 """
 
 from __future__ import annotations

@@ -28,3 +28,4 @@ void bind_places(nb::module_& m);
 void bind_routed(nb::module_& m);
 void bind_group(nb::module_& m);
 void bind_leaders(nb::module_& m);
+void bind_stream(nb::module_& m);

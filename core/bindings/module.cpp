@@ -15,4 +15,5 @@ NB_MODULE(_core, m) {
   bind_routed(m);
   bind_group(m);
   bind_leaders(m);
+  bind_stream(m);
 }

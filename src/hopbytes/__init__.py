@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from hopbytes.simulation.prediction import Prediction as Prediction
     from hopbytes.simulation.simulate import simulate as simulate
     from hopbytes.solve import presets as presets
+    from hopbytes.solve.map_stream import map_stream as map_stream
     from hopbytes.solve.map_tasks import map_tasks as map_tasks
     from hopbytes.solve.presets import Chain as Chain
 
@@ -77,6 +78,7 @@ _MODULE_OF = {
     "evaluate": "hopbytes.cost.metrics.evaluation",
     "explain_times": "hopbytes.cost.metrics.regression",
     "machine": "hopbytes.machines.selection.allocate",
+    "map_stream": "hopbytes.solve.map_stream",
     "map_tasks": "hopbytes.solve.map_tasks",
     "mappers": "hopbytes.algorithms.mappers",
     "metric_columns": "hopbytes.cost.metrics.regression",

@@ -18,6 +18,7 @@ from hopbytes.cli.common_options import (
 from hopbytes.cli.launching_options import BlockOptions, LaunchingOptions
 from hopbytes.cli.machine_options import MachineOptions
 from hopbytes.cli.place_options import PlaceOptions
+from hopbytes.cli.stream_options import StreamOptions
 
 
 def map(
@@ -27,6 +28,7 @@ def map(
     spread: SpreadOptions,
     places: PlaceOptions,
     method: MethodOptions,
+    stream: StreamOptions,
     reading: ReadingOptions,
     writing: WritingOptions,
     blocks: BlockOptions,
@@ -46,6 +48,9 @@ def map(
     from hopbytes.cli.output import advice_for, launch_lines, print_json, tell, written
     from hopbytes.cli.watching import watched
 
+    if stream.given(problem, spread, places, method, blocks, launching):
+        same = (problem, method, reading, writing)
+        return stream.run(pattern, machine, same, output, json=json, quiet=quiet)
     where, writing = machine.allocation(), writing.preferring(blocks.for_format, output)
     writing.check(output)
     with watched(pattern, reading, method, quiet=quiet) as watch:

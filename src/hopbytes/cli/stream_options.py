@@ -1,0 +1,140 @@
+"""Options of ``map --stream``: a graph is read in blocks and never held as a whole."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+from hopbytes.cli.common_options import (
+    Maker,
+    MethodOptions,
+    ProblemOptions,
+    ReadingOptions,
+    WritingOptions,
+)
+from hopbytes.cli.declare import UsageError, option
+from hopbytes.cli.machine_options import MachineOptions
+
+if TYPE_CHECKING:
+    from hopbytes.formats.exchange import Receipt
+    from hopbytes.model.allocation import Allocation
+    from hopbytes.model.mapping import Mapping
+
+_stream: Maker = partial(option, panel="Method")
+#: The groups of options of ``map`` that mean the same for a streamed graph.
+Method: TypeAlias = tuple[ProblemOptions, MethodOptions, ReadingOptions, WritingOptions]
+
+#: Options of other groups that mean the same for a streamed graph.
+SHARED = {"preset", "seed", "threads", "imbalance", "strict_balance", "input_format", "max_bytes"}
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """Whether the pattern is streamed, in how many passes and with which buffer."""
+
+    stream: Annotated[
+        bool,
+        _stream(
+            "--stream",
+            help="Read a METIS or ParHIP graph or an edge list in blocks, never the whole: for partitions of "
+            "graphs that do not fit into memory.",
+        ),
+    ] = False
+    passes: Annotated[
+        int | None,
+        _stream(
+            "--passes", metavar="N", least=1, rare=True, default="2",
+            help="With --stream: passes that map; all but the first improve the mapping.",
+        ),
+    ] = None
+    buffer: Annotated[
+        int | None,
+        _stream(
+            "--buffer", metavar="N", least=0, rare=True, default="4194304",
+            help="With --stream: pairs of clusters in memory, about 250 bytes each; 0 places every vertex at "
+            "once.",
+        ),
+    ] = None
+
+    def given(self, *groups: Any) -> bool:
+        """Return whether to stream; an error for options without a meaning, also those of other groups."""
+        if not self.stream:
+            given = [name for name in ("passes", "buffer") if getattr(self, name) is not None]
+            if given:
+                raise UsageError(f"--{given[0]} needs --stream")
+            return False
+        for group in groups:
+            for field in dataclasses.fields(group):
+                value = getattr(group, field.name)
+                unset = value == field.default or value in ([], ())
+                if unset or field.name in SHARED or (field.name == "partition" and value):
+                    continue
+                name = "processes" if field.name == "partition" else field.name.replace("_", "-")
+                raise UsageError(f"--stream and --{name} exclude each other")
+        return True
+
+    def run(
+        self, path: str, machine: MachineOptions, method: Method, output: str | None, *, json: bool,
+        quiet: bool,
+    ) -> None:
+        """Map a graph on disk, write the mapping and say what is known of it without the graph."""
+        from hopbytes.cli.output import written
+
+        problem, algorithm, reading, writing = method
+        where, writing = machine.allocation(), writing.preferring(None, output)
+        writing.check(output)
+        mapping = self.map(path, where, problem, algorithm, reading, quiet=quiet)
+        self.show(mapping, written(writing, mapping, output, {}, json=json), json=json, quiet=quiet)
+
+    def map(
+        self, path: str, where: Allocation, problem: ProblemOptions, method: MethodOptions,
+        reading: ReadingOptions, *, quiet: bool,
+    ) -> Mapping:
+        """Map a graph on disk, showing the passes on a terminal."""
+        import hopbytes as hb
+        from hopbytes.cli.stopping import prompt_end
+        from hopbytes.report.progress import progress_bar
+
+        limit: dict[str, Any] = {} if reading.max_bytes is None else {"max_bytes": reading.max_bytes}
+        chosen = {name: getattr(self, name) for name in ("passes", "buffer")}
+        chosen |= {"preset": method.preset, "threads": method.threads}
+        with progress_bar(quiet=quiet) as progress, prompt_end(progress.stop, lambda: False):
+            report = progress.report
+
+            def seen(number: int, done: int, total: int) -> None:
+                if report is not None:
+                    report(f"pass {number}", done, total)
+
+            found: Mapping = hb.map_stream(
+                path, where, format=reading.input_format, imbalance=problem.imbalance,
+                strict_balance=problem.strict_balance, seed=method.seed, progress=seen, **limit,
+                **{name: value for name, value in chosen.items() if value is not None},
+            )
+        return found
+
+    def show(self, mapping: Mapping, receipt: Receipt | None, *, json: bool, quiet: bool) -> None:
+        """Print what is known without the graph: J, balance and the work."""
+        from hopbytes.cli.output import print_json, tell
+        from hopbytes.model.comm_graph import CommGraph
+        from hopbytes.report.summary import map_record
+
+        nothing: list[int] = []
+        record = map_record(CommGraph.from_edges(nothing, nothing), mapping, 0.0, receipt)
+        if json:
+            print_json(record)
+        elif not quiet:
+            tell(*record["notices"], stream_sentence(mapping))
+
+
+def stream_sentence(mapping: Mapping) -> str:
+    """Return the line of numbers about a streamed mapping."""
+    info = mapping.info
+    work, clusters = info["work"], ""
+    if "clusters" in work:
+        clusters = f"; {work['clusters']:,} clusters, {work['contractions']} contractions"
+    return (
+        f"partition: J {info['comm_cost']:,}; {mapping.n:,} tasks on {mapping.where.k:,} PEs, at most "
+        f"{info['bound_kept']:,} of {info['bound_asked']:,} each; {work['passes']} passes{clusters}"
+    )

@@ -1,0 +1,197 @@
+"""The binary layout of ParHIP: a header of three words, row offsets in bytes, neighbours, weights.
+
+Source: the user guide of KaHIP (section on binary files of ParHIP), with the flags that KaMinPar adds for
+weights and for numbers of 32 bits.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from collections.abc import Mapping as Dictionary
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hopbytes import kernels
+from hopbytes._arrays import Array, Int64
+from hopbytes._util.integers import MAX_TASKS
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.formats.base import Format, Source, Written, formats
+from hopbytes.formats.patterns.symmetrize import symmetrized
+from hopbytes.kernels.records import Csr
+from hopbytes.model.comm_graph import CommGraph
+
+#: Flags of the first word; a set bit means absent, or of 32 instead of 64 bits.
+NO_ARC_WEIGHTS, NO_LOADS, NARROW_OFFSETS, NARROW_TARGETS, NARROW_LOADS, NARROW_WEIGHTS = (
+    1 << bit for bit in range(6)
+)
+HEADER_BYTES = 24
+ARCS_PER_PIECE = 1 << 20
+
+
+class Layout(NamedTuple):
+    """What the header of a file says about the rest.
+
+    Parameters
+    ----------
+    n, arcs : int
+    parts : dict of str to (str, int, int)
+        For "offsets", "neighbours" and, if present, "vertex weights" and "edge weights" the type of the
+        numbers, how many there are, and where the first one begins.
+    size : int
+        Bytes of the whole file.
+    """
+
+    n: int
+    arcs: int
+    parts: dict[str, tuple[str, int, int]]
+    size: int
+
+
+class Parhip(Format):
+    """Undirected graphs with 32 or 64 bits per number; loads and volumes may be absent."""
+
+    holds = "pattern"
+    suffixes = (".parhip", ".bgf")
+    summary = "binary graph of ParHIP and KaMinPar: undirected, integer weights"
+    marked = False
+
+    def sniff(self, name: str, head: bytes) -> bool:
+        """Tell whether the first word holds flags, and the first offset is that of the first neighbour."""
+        if len(head) < HEADER_BYTES + 8:
+            return False
+        flags, n, _ = (int(word) for word in np.frombuffer(head[:HEADER_BYTES], "<u8"))
+        width = 4 if flags & NARROW_OFFSETS else 8
+        first = int.from_bytes(head[HEADER_BYTES : HEADER_BYTES + width], "little")
+        return flags < 64 and n <= MAX_TASKS and first == HEADER_BYTES + width * (n + 1)
+
+    def read(self, source: Source) -> CommGraph:
+        """Return an undirected graph; volumes and loads are None if the file has no such weights."""
+        layout = read_layout(source)
+        arrays = {what: _take(source, what, *part[:2]) for what, part in layout.parts.items()}
+        width = np.dtype(layout.parts["neighbours"][0]).itemsize
+        begin = layout.parts["neighbours"][2]
+        offsets = arrays["offsets"].astype(np.int64)
+        indptr, rest = np.divmod(offsets - begin, width)
+        in_order = int(indptr[0]) == 0 and int(indptr[-1]) == layout.arcs
+        if not in_order or np.any(rest) or np.any(np.diff(indptr) < 0):
+            what = f"offsets of rows, expected ascending ones from {begin} to {begin + width * layout.arcs}"
+            raise FormatError(source.name, None, what)
+        found = arrays["neighbours"]
+        if layout.arcs and int(found.max()) >= layout.n:
+            what = f"neighbour {found.max()}, expected vertices from 0 to {layout.n - 1}"
+            raise FormatError(source.name, None, what)
+        return _graph(source, indptr, found, arrays.get("edge weights"), arrays.get("vertex weights"))
+
+    def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> Written:
+        """Return the file of a symmetric pattern, or with ``symmetrize`` of any pattern."""
+        notices: list[str] = []
+        if options.get("symmetrize"):
+            graph, notices = symmetrized(graph)
+        elif not graph.undirected and kernels.find_asymmetry(graph.arcs(graph.volumes)) >= 0:
+            raise UnsupportedError("the pattern is not symmetric, expected one that is: `symmetrize=True`")
+        if graph.messages is not None:
+            notices.append("message counts are lost: the ParHIP layout holds one weight per edge")
+        if graph.scale != 1:
+            notices.append(f"volumes are the numbers of the source times {graph.scale}")
+        return Written({"": _pieces(graph)}, notices=tuple(notices))
+
+
+formats.register("parhip")(Parhip())
+
+
+def read_layout(source: Source) -> Layout:
+    """Read the header; FormatError if it is malformed or the file has not the size that follows from it."""
+    words = source.stream.read(HEADER_BYTES)
+    if len(words) < HEADER_BYTES:
+        what = f"{len(words)} bytes, expected a header of {HEADER_BYTES} bytes: flags, vertices, arcs"
+        raise FormatError(source.name, None, what)
+    flags, n, arcs = (int(word) for word in np.frombuffer(words, "<u8"))
+    if flags >= 64:
+        raise FormatError(source.name, None, f"flags {flags}, expected 0 to 63 (is this a ParHIP file?)")
+    if n > MAX_TASKS:
+        raise FormatError(source.name, None, f"{n} vertices, expected at most {MAX_TASKS}")
+    listed = [("offsets", f"<u{_width(flags, NARROW_OFFSETS)}", n + 1)]
+    listed += [("neighbours", f"<u{_width(flags, NARROW_TARGETS)}", arcs)]
+    if not flags & NO_LOADS:
+        listed += [("vertex weights", f"<i{_width(flags, NARROW_LOADS)}", n)]
+    if not flags & NO_ARC_WEIGHTS:
+        listed += [("edge weights", f"<i{_width(flags, NARROW_WEIGHTS)}", arcs)]
+    parts, at = {}, HEADER_BYTES
+    for what, dtype, count in listed:
+        parts[what] = (dtype, count, at)
+        at += np.dtype(dtype).itemsize * count
+    if source.size is not None and source.size != at:
+        found = f"{source.size} bytes, expected {at} for {n} vertices and {arcs} arcs"
+        raise FormatError(source.name, None, f"{found} (is the file complete?)")
+    return Layout(n, arcs, parts, at)
+
+
+def _width(flags: int, narrow: int) -> int:
+    return 4 if flags & narrow else 8
+
+
+def _take(source: Source, what: str, dtype: str, count: int) -> Array:
+    """Return numbers from the stream; they grow with the content, not with the number in the header."""
+    size = np.dtype(dtype).itemsize * count
+    pieces, left = [], size
+    while left and (piece := source.stream.read(min(left, 1 << 26))):
+        pieces.append(piece)
+        left -= len(piece)
+    if left:
+        found_end = f"the file ends inside the {what}, expected {count} numbers there"
+        raise FormatError(source.name, None, found_end)
+    found: Array = np.frombuffer(b"".join(pieces), dtype)
+    if sys.byteorder == "big":
+        found = found.astype(found.dtype.newbyteorder("="))
+    if dtype[1] == "i" and count and int(found.min()) < 0:
+        raise FormatError(source.name, None, f"{what}: {found.min()}, expected numbers >= 0")
+    return found
+
+
+def _graph(
+    source: Source, indptr: Int64, targets: Array, weights: Array | None, loads: Array | None
+) -> CommGraph:
+    """Sort the rows where that is needed, check both directions and build the graph."""
+    narrow = targets.astype(np.int32)
+    volumes = None if weights is None else weights.astype(np.int64)
+    if kernels.check_csr(indptr, narrow) >= 0:
+        sources = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
+        order = np.lexsort((narrow, sources))
+        narrow = np.ascontiguousarray(narrow[order])
+        volumes = None if volumes is None else np.ascontiguousarray(volumes[order])
+        row = kernels.check_csr(indptr, narrow)
+        if row >= 0:
+            raise FormatError(source.name, None, f"vertex {row} lists a neighbour twice, expected it once")
+    if kernels.has_diagonal(indptr, narrow):
+        raise FormatError(source.name, None, "a vertex is its own neighbour, expected no loops")
+    arc = kernels.find_asymmetry(Csr(indptr, narrow, volumes))
+    if arc >= 0:
+        vertex = int(np.searchsorted(indptr, arc, "right")) - 1
+        what = f"the edge of vertices {vertex} and {narrow[arc]} differs in its two directions, expected both"
+        raise FormatError(source.name, None, f"{what} with equal weights")
+    return CommGraph(
+        indptr, narrow, volumes, loads=None if loads is None else loads.astype(np.int64), undirected=True,
+        meta={"name": source.title, "format": "parhip"},
+    )
+
+
+def _pieces(graph: CommGraph) -> Iterator[bytes]:
+    """Yield the file with 64-bit offsets and weights and 32-bit neighbours."""
+    keep = graph.targets != graph.sources()
+    targets = graph.targets[keep]
+    kept = np.concatenate([[0], np.cumsum(keep, dtype=np.int64)])[graph.indptr]
+    flags = NARROW_TARGETS
+    flags |= NO_ARC_WEIGHTS if graph.volumes is None else 0
+    flags |= NO_LOADS if graph.loads is None else 0
+    yield np.array([flags, graph.n, len(targets)], "<u8").tobytes()
+    yield (HEADER_BYTES + 8 * (graph.n + 1) + 4 * kept).astype("<u8").tobytes()
+    arrays: list[tuple[Array | None, str]] = [
+        (targets, "<u4"), (graph.loads, "<i8"),
+        (None if graph.volumes is None else graph.volumes[keep], "<i8"),
+    ]
+    for array, dtype in arrays:
+        for first in range(0, 0 if array is None else len(array), ARCS_PER_PIECE):
+            assert array is not None
+            yield array[first : first + ARCS_PER_PIECE].astype(dtype).tobytes()

@@ -1,0 +1,176 @@
+"""Mapping of a graph that arrives in blocks of vertices: the arrays of all blocks, the calls per block."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hopbytes._arrays import Float64, Int32, Int64, UInt64
+from hopbytes.kernels.base import implementation, optional
+from hopbytes.kernels.records import Csr
+from hopbytes.reference.stream_reference import Counter
+
+_kernel = implementation("stream")
+
+
+class Block(NamedTuple):
+    """The rows of consecutive vertices of a graph.
+
+    Parameters
+    ----------
+    first : int
+        The first vertex.
+    indptr : int64[rows+1]
+        Row pointers, from 0.
+    targets : int32[arcs]
+        Neighbours, which are vertices of the whole graph.
+    weights : int64[arcs] or None
+        None means 1 each.
+    loads : int64[rows] or None
+        None means 1 each.
+    """
+
+    first: int
+    indptr: Int64
+    targets: Int32
+    weights: Int64 | None = None
+    loads: Int64 | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of vertices."""
+        return len(self.indptr) - 1
+
+    @property
+    def csr(self) -> Csr:
+        """The rows as a record of arrays."""
+        return Csr(self.indptr, self.targets, self.weights)
+
+    def arrays(self) -> tuple[int, Int64, Int32, Int64, Int64]:
+        """Return the arguments of kernels."""
+        return self.first, self.indptr, self.targets, optional(self.weights), optional(self.loads)
+
+
+class TreeOfPes(NamedTuple):
+    """A tree over k PEs, all at the same depth; nodes are numbered level by level from the root, which is 0.
+
+    Parameters
+    ----------
+    first_child : int32[nodes+1]
+        The children of node x are ``first_child[x]`` to ``first_child[x+1] - 1``.
+    path : int32[depth*k]
+        The node at depth d + 1 that holds PE p is ``path[d*k + p]``.
+    pe_of_leaf : int32[k]
+        PE of each leaf, from the first leaf on.
+    caps : int64[2*nodes]
+        Largest load of each node, then the largest number of its vertices without load.
+    gains : int64[depth]
+        Distance that two vertices save which are together from that depth on.
+    """
+
+    first_child: Int32
+    path: Int32
+    pe_of_leaf: Int32
+    caps: Int64
+    gains: Int64
+
+    @property
+    def k(self) -> int:
+        """Number of PEs."""
+        return len(self.pe_of_leaf)
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes, with the root and the leaves."""
+        return len(self.first_child) - 1
+
+
+class MappingState(NamedTuple):
+    """What is known after some blocks; kernels change these arrays.
+
+    Parameters
+    ----------
+    pe : int32[n]
+        PE of every vertex, -1 before it came.
+    load : int64[2*nodes]
+        Load of each node, then the number of its vertices without load.
+    tasks : int64[k]
+        Number of vertices of each PE.
+    empty : int64[nodes]
+        Number of PEs below each node that have no vertex.
+    counter : int64[len(Counter)]
+    """
+
+    pe: Int32
+    load: Int64
+    tasks: Int64
+    empty: Int64
+    counter: Int64
+
+    @classmethod
+    def start(cls, n: int, tree: TreeOfPes) -> MappingState:
+        """Return the state before the first block; no PE may stay empty if there are enough vertices."""
+        empty = np.zeros(tree.nodes, np.int64)
+        empty[0] = tree.k
+        empty += np.bincount(tree.path, minlength=tree.nodes)
+        counter = np.zeros(len(Counter), np.int64)
+        counter[Counter.REMAINING], counter[Counter.FILL_ALL] = n, n >= tree.k
+        pe = np.full(n, -1, np.int32)
+        return cls(pe, np.zeros(2 * tree.nodes, np.int64), np.zeros(tree.k, np.int64), empty, counter)
+
+
+def check_block(block: Block, n: int, sums: UInt64) -> int:
+    """Add the fingerprint of a block to `sums`, uint64[4]; return its first arc to no vertex, -1 if none."""
+    return int(_kernel.stream_check(block.arrays(), n, sums))
+
+
+def assign_block(block: Block, tree: TreeOfPes, state: MappingState, penalty: Float64) -> None:
+    """Place every vertex of a block by its way down the tree; `penalty` is float64[2*nodes].
+
+    Source: after Faraj and Schulz, "Recursive multi-section on the fly", CLUSTER 2022, with the score of
+    Tsourakakis et al., "FENNEL", WSDM 2014.
+    """
+    _kernel.stream_assign(block.arrays(), tuple(tree), tuple(state), penalty)
+
+
+def refine_block(block: Block, tree: TreeOfPes, state: MappingState) -> None:
+    """Move vertices of a block to PEs of neighbours where that lowers J, or ends an overload."""
+    _kernel.stream_refine(block.arrays(), tuple(tree), tuple(state))
+
+
+class SketchArrays(NamedTuple):
+    """Clusters of vertices and the weights between them, summed in a hash table; kernels change them.
+
+    Parameters
+    ----------
+    cluster : int32[n]
+        Cluster of every vertex, a number from 0 to n-1; at first every vertex is one of its own.
+    weight : int64[n]
+        Load of every cluster.
+    key, value : uint64[size], int64[size]
+        Pairs of clusters, the larger number in the upper 32 bits, and the weight between them; key 0 is a
+        free entry. `size` is a power of two, of which three quarters are used.
+    pairs : int64[1]
+        Number of entries.
+    """
+
+    cluster: Int32
+    weight: Int64
+    key: UInt64
+    value: Int64
+    pairs: Int64
+
+
+def cluster_block(block: Block, sketch: SketchArrays, heaviest: int, row: int) -> int:
+    """Add vertices of a block from `row` on to a sketch; return the row at which its table was full.
+
+    That is ``block.rows`` if all fitted. Clusters of several vertices have at most load `heaviest`. The
+    vertices choose clusters as in size-constrained label propagation (Meyerhenke, Sanders, Schulz, 2014).
+    """
+    return int(_kernel.stream_cluster(block.arrays(), tuple(sketch), heaviest, row))
+
+
+def add_pairs(sketch: SketchArrays, a: Int32, b: Int32, weights: Int64) -> None:
+    """Add weights between clusters `a` and `b` to the table, in which there must be room for them."""
+    _kernel.stream_pairs(tuple(sketch), a, b, weights)

@@ -3,12 +3,12 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <queue>
 #include <vector>
 
 #include "control.hpp"
 #include "csr.hpp"
 #include "distance.hpp"
+#include "donors.hpp"
 #include "nearest.hpp"
 #include "linear_cost.hpp"
 
@@ -55,12 +55,10 @@ template <class Distance, class Nearest> class Repair {
 
   // Gives every empty PE a task from the nearest PE with at least two. For loads of 1 and maximum loads of 1.
   RepairResult fill_empty() {
-    std::vector<int64_t> surplus(k_);
-    for (int64_t p = 0; p < k_; ++p) surplus[p] = -room_[p];  // tasks beyond the first
-    RoomTree donors(surplus);
+    Donors donors(pe_, k_, linear_cost_);
     for (int64_t p = 0; p < k_ && !cancelled(); ++p) {
       if (first_[p] >= 0) continue;
-      int64_t q = nearest_(donors, p, 1);
+      int64_t q = nearest_(donors.surplus(), p, 1);
       if (q < 0) break;
       int64_t best = -1, best_change = 0;
       const auto evaluate = [&](int64_t donor) {
@@ -77,13 +75,14 @@ template <class Distance, class Nearest> class Repair {
       };
       evaluate(q);
       // The nearest donor has no task that may be on p: all others are tried in the order of their numbers.
-      for (int64_t donor = linear_cost_ && best < 0 ? donors.first(0, k_, 1) : -1;
-           best < 0 && donor >= 0 && !cancelled(); donor = donors.first(donor + 1, k_, 1))
+      for (int64_t donor = -1; linear_cost_ && best < 0 && !cancelled();) {
+        donor = donors.next(donor + 1, p);
+        if (donor < 0) break;
         evaluate(q = donor);
+      }
       if (best < 0) continue;
       move(best, p, best_change);
-      donors.change(q, -1);
-      donors.change(p, 1);
+      donors.moved(best, q, p);
     }
     return result_;
   }
@@ -309,30 +308,5 @@ template <class Distance, class Nearest> class Repair {
   int64_t work_left_ = 20'000'000;  // steps spent on exchanges before giving up
   RepairResult result_;
 };
-
-// List scheduling: assigns the heaviest tasks first, each to the PE with the smallest relative load. Tasks
-// without load stay. (Graham 1969: exceeds the mean by at most the heaviest task.) O(n log n).
-inline void list_schedule(In<int64_t> load, In<int64_t> capacity, Out<int32_t> pe) {
-  std::vector<int64_t> order;
-  for (int64_t u = 0; u < static_cast<int64_t>(load.size()); ++u)
-    if (load[u] > 0) order.push_back(u);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return load[a] > load[b]; });
-  struct Fill { int64_t sum, capacity, pe; };
-  const auto fuller = [](const Fill& a, const Fill& b) {
-    const __int128 mine = static_cast<__int128>(a.sum) * b.capacity,
-                   its = static_cast<__int128>(b.sum) * a.capacity;
-    return mine != its ? mine > its : a.pe > b.pe;
-  };
-  std::vector<Fill> fills;
-  for (int64_t p = 0; p < static_cast<int64_t>(capacity.size()); ++p) fills.push_back({0, capacity[p], p});
-  std::priority_queue<Fill, std::vector<Fill>, decltype(fuller)> emptiest(fuller, std::move(fills));
-  for (int64_t u : order) {
-    Fill fill = emptiest.top();
-    emptiest.pop();
-    pe[u] = static_cast<int32_t>(fill.pe);
-    fill.sum += load[u];
-    emptiest.push(fill);
-  }
-}
 
 }  // namespace hopbytes

@@ -1,4 +1,5 @@
-// Binds repair.hpp.
+// Binds repair.hpp and list_schedule.hpp.
+#include "list_schedule.hpp"
 #include "repair.hpp"
 #include "search_arguments.hpp"
 

@@ -35,14 +35,14 @@ def shapes() -> Iterator[tuple[str, hb.CommGraph, str]]:
         yield "path", pairs(number[:-1], number[1:], 20_000), spec
         yield "complete", pairs(*np.triu_indices(500, 1), 500), spec
         rng = np.random.default_rng(1)
-        yield "random, mean degree 8", pairs(*rng.integers(0, 20_000, (2, 80_000)), 20_000), spec
+        yield "random of mean degree 8", pairs(*rng.integers(0, 20_000, (2, 80_000)), 20_000), spec
     rng = np.random.default_rng(2)
     place = rng.random((4_117, 2))
     # Points of the plane, each joined with those within a radius that gives about 33,498 arcs.
     from scipy.spatial import cKDTree
 
     near = cKDTree(place).query_pairs(np.sqrt(33_498 / (4_117 * 4_116 * np.pi)), output_type="ndarray")
-    yield "plane, 100 blocks", pairs(near[:, 0], near[:, 1], 4_117), "core:100"
+    yield "plane in 100 blocks", pairs(near[:, 0], near[:, 1], 4_117), "core:100"
 
 
 def files(folder: Path) -> Iterator[tuple[str, hb.CommGraph, str]]:

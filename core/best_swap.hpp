@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "control.hpp"
 #include "csr.hpp"
 
 namespace hopbytes {
@@ -13,8 +14,9 @@ class BestSwap {
  public:
   // `table` holds the symmetric distances of k PEs. All sums of weight x distance fit 63 bits. The arithmetic
   // is unsigned because intermediate sums may wrap around.
-  BestSwap(const Csr& graph, In<int64_t> table, int64_t k, Out<int32_t> pe)
+  BestSwap(const Csr& graph, In<int64_t> table, int64_t k, Out<int32_t> pe, const Control& control)
       : g_(graph),
+        control_(control),
         n_(graph.n()),
         k_(k),
         table_(table),
@@ -23,15 +25,16 @@ class BestSwap {
         partner_(n_, -1),
         gain_(n_, 0),
         changed_(n_, 0) {
-    for (int64_t u = 0; u < n_; ++u)
+    for (int64_t u = 0; u < n_ && !control_.should_stop(); ++u)
       for (int64_t e = g_.indptr[u]; e < g_.indptr[u + 1]; ++e) shift(u, g_.w(e), pe_[g_.target[e]], 1);
-    for (int64_t u = 0; u < n_; ++u) look(u);
+    for (int64_t u = 0; u < n_ && !control_.should_stop(); ++u) look(u);
   }
 
-  // Returns the number of exchanges made, which is at most `most`.
+  // Returns the number of exchanges made, which is at most `most`. A request to stop ends the search between
+  // two exchanges.
   int64_t run(int64_t most) {
     int64_t made = 0;
-    for (; made < most; ++made) {
+    for (; made < most && !control_.should_stop(); ++made) {
       int64_t best = -1;
       for (int64_t u = 0; u < n_; ++u)
         if (partner_[u] >= 0 && (best < 0 || gain_[u] > gain_[best])) best = u;
@@ -94,7 +97,7 @@ class BestSwap {
     std::sort(moved.begin(), moved.end());
     moved.erase(std::unique(moved.begin(), moved.end()), moved.end());
     // Only exchanges with one of the moved tasks have changed their gain.
-    for (int64_t u = 0; u < n_; ++u) {
+    for (int64_t u = 0; u < n_ && !control_.should_stop(); ++u) {
       if (changed_[u] || (partner_[u] >= 0 && changed_[partner_[u]])) look(u);
       else
         for (auto v = std::upper_bound(moved.begin(), moved.end(), u); v != moved.end(); ++v)
@@ -104,6 +107,7 @@ class BestSwap {
   }
 
   const Csr g_;
+  const Control control_;
   int64_t n_, k_;
   In<int64_t> table_;
   Out<int32_t> pe_;

@@ -55,7 +55,7 @@ class TreeRoom {
   }
 
   // Returns the free PE with the smallest total distance to all PEs.
-  int32_t central() const {
+  int32_t central(const Control&) const {
     PeChoice best;
     find_central(root_, 0, best);
     return best.pe;
@@ -63,6 +63,7 @@ class TreeRoom {
 
   // Returns the free PE with the smallest total distance to all tasks placed so far.
   int32_t closest() const { return nodes_[root_].pe; }
+  static constexpr bool kQuickSteps = true;
 
   void take(int32_t p) {
     --left_[p];
@@ -160,7 +161,7 @@ class TreeRoom {
 };
 
 // Answers the same questions for any distance by scanning all PEs: O(k) per step, O(k x partners) for the
-// cheapest PE.
+// cheapest PE, O(k^2) for the most central one unless the control asks to stop.
 template <class Distance> class ScannedRoom {
  public:
   ScannedRoom(const Distance& distance, In<int64_t> room)
@@ -169,9 +170,10 @@ template <class Distance> class ScannedRoom {
         left_(room.begin(), room.end()),
         far_(room.size(), 0) {}
 
-  int32_t central() const {
+  int32_t central(const Control& control) const {
     return pick([&](int32_t p) {
       int64_t far = 0;
+      if (control.should_stop()) return PeChoice{0, no_place, p};
       for (int64_t q = 0; q < k_; ++q) far += distance_(p, static_cast<int32_t>(q));
       return PeChoice{0, far, p};
     });
@@ -179,6 +181,7 @@ template <class Distance> class ScannedRoom {
   int32_t closest() const {
     return pick([&](int32_t p) { return PeChoice{0, far_[p], p}; });
   }
+  static constexpr bool kQuickSteps = false;
   void take(int32_t p) {
     --left_[p];
     for (int64_t q = 0; q < k_; ++q) far_[q] += distance_(static_cast<int32_t>(q), p);
@@ -213,7 +216,8 @@ ScannedRoom<Distance> room_on(const Distance& distance, In<int64_t> room) {
 // Places the task with the largest communication volume first, on the most central PE. Afterwards it always
 // places the task with the largest volume to the tasks already placed. The PE of a task is the free one
 // nearest to all placed tasks, or with `linked` the one that is cheapest for this task. Ties go to the
-// smaller number. When it should stop, the remaining tasks are placed in order of their numbers.
+// smaller number. When it should stop, the remaining tasks are placed in order of their numbers: on the nearest
+// PEs where a step takes a logarithm of k, otherwise on the free PEs in order of their numbers.
 template <class W, class D>
 void place_greedily(const WorkGraph<W>& g, const D& distance, In<int64_t> room, bool linked,
                     const Control& control, Out<int32_t> pe) {
@@ -237,7 +241,7 @@ void place_greedily(const WorkGraph<W>& g, const D& distance, In<int64_t> room, 
     for (int64_t e = g.start[t]; e < g.start[t + 1]; ++e)
       if (const int32_t w = g.adj[e]; pe[w] < 0) next.emplace(volume_to_placed[w] += g.weight[e], -w);
   };
-  if (g.n > 0) put(first, places.central());
+  if (g.n > 0) put(first, places.central(control));
   while (!next.empty() && !control.should_stop()) {
     const int32_t t = -next.top().second;
     next.pop();
@@ -251,8 +255,21 @@ void place_greedily(const WorkGraph<W>& g, const D& distance, In<int64_t> room, 
       put(t, places.cheapest(partners));
     }
   }
-  for (int32_t t = 0; t < g.n; ++t)
-    if (pe[t] < 0) put(t, places.closest());
+  if constexpr (places.kQuickSteps) {
+    for (int32_t t = 0; t < g.n; ++t)
+      if (pe[t] < 0) put(t, places.closest());
+  } else {
+    std::vector<int64_t> left(room.begin(), room.end());
+    for (const int32_t p : pe)
+      if (p >= 0) --left[p];
+    int32_t p = 0;
+    for (int32_t t = 0; t < g.n; ++t) {
+      if (pe[t] >= 0) continue;
+      while (left[p] <= 0) ++p;
+      --left[p];
+      pe[t] = p;
+    }
+  }
 }
 
 }  // namespace hopbytes

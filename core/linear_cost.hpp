@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -123,13 +124,19 @@ struct LinearCost {
     return sum;
   }
 
-  // Returns equal labels for vertices that agree in both `label` (may be null) and kind.
+  // Returns equal labels for vertices that agree in both `label` (may be null) and kind, numbered in the order
+  // of their first vertices. O(n) expected.
   std::vector<int32_t> labels(const int32_t* label) const {
-    std::map<std::pair<int32_t, int32_t>, int32_t> number;
+    std::unordered_map<uint64_t, int32_t> number;
     std::vector<int32_t> both(n());
-    for (int64_t v = 0; v < n(); ++v)
-      both[v] = number.try_emplace({label ? label[v] : 0, kind[v]}, static_cast<int32_t>(number.size()))
-                    .first->second;
+    uint64_t previous = 0;
+    for (int64_t v = 0; v < n(); ++v) {
+      const uint64_t own = static_cast<uint64_t>(label ? label[v] : 0) << 32 | static_cast<uint32_t>(kind[v]);
+      both[v] = v > 0 && own == previous
+                    ? both[v - 1]
+                    : number.try_emplace(own, static_cast<int32_t>(number.size())).first->second;
+      previous = own;
+    }
     return both;
   }
 };

@@ -43,6 +43,7 @@ class PlaceFit {
     return order;
   }
 
+  int32_t classes() const { return static_cast<int32_t>(count_.size()); }
   int32_t class_of_group(int32_t group) const { return group_class_[group]; }
 
   // Returns whether `group` may take the free place: it fits, and every larger class has places to spare.

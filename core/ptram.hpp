@@ -1,9 +1,13 @@
 // PTRAM: greedy mapping by a hybrid of hop-bytes and congestion along real routes, then exchanges that
 // relieve the hottest link (Mirsadeghi and Afsahi, 2016). The nodes are evaluated one after the other.
 #pragma once
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+#include <vector>
+
 #include "control.hpp"
-#include "rng.hpp"
-#include "vertex_heap.hpp"
 #include "work_graph.hpp"
 #include "place_fit.hpp"
 #include "place_search.hpp"
@@ -13,14 +17,18 @@
 namespace hopbytes {
 
 // Classes of places whose routes differ only in links of their own, numbered by the lowest place of each
-// class. While such places are free, they are equally good for every group. O(places^2 x route length).
+// class. While such places are free, they are equally good for every group. O(places^2 x route length). When it
+// should stop, every place is a class by itself, which is valid but lets more places be evaluated.
 inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t links, In<int64_t> price,
-                                          std::span<const int64_t> capacity) {
+                                          std::span<const int64_t> capacity, const Control& control) {
   const int32_t places = static_cast<int32_t>(capacity.size());
+  std::vector<int32_t> of(places);
+  std::iota(of.begin(), of.end(), 0);
   // A link is private to a place if every route over it begins or ends there: -1 unseen, -2 shared.
   struct Ends { int32_t a = -1, b = -1; };
   std::vector<Ends> ends(links);
-  for (int32_t a = 0; a < places; ++a)
+  for (int32_t a = 0; a < places; ++a) {
+    if (control.should_stop()) return of;
     for (int32_t b = 0; b < places; ++b)
       if (a != b)
         routes.links(a, b, [&](const Step& step) {
@@ -31,6 +39,7 @@ inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t li
             if (e.b != a && e.b != b) e.b = -2;
           }
         });
+  }
   // Only a link with a single owner is private; a link that a single pair of places uses has no owner.
   const auto owner = [&](int32_t link) {
     const Ends& e = ends[link];
@@ -52,13 +61,14 @@ inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t li
     return hash;
   };
   std::vector<uint64_t> signature(places, 0);
-  for (int32_t p = 0; p < places; ++p)
+  for (int32_t p = 0; p < places; ++p) {
+    if (control.should_stop()) return of;
     for (int32_t other = 0; other < places; ++other)
       if (other != p) signature[p] += route_hash(p, other);
-  std::vector<int32_t> of(places);
+  }
   std::vector<int32_t> leaders;
   for (int32_t p = 0; p < places; ++p) {
-    of[p] = p;
+    if (control.should_stop()) return of;
     for (const int32_t q : leaders)
       if (capacity[p] == capacity[q] && signature[p] - route_hash(p, q) == signature[q] - route_hash(q, p)) {
         of[p] = q;
@@ -69,55 +79,75 @@ inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t li
   return of;
 }
 
-// Chooses the next group: the one with the largest volume to placed groups plus a falling share of its volume
-// to unplaced ones.
+// Chooses the next group of a class: the one with the largest volume to placed groups plus a falling share of
+// its volume to unplaced ones, of equal ones the smallest number. With p its volume to placed groups and c its
+// whole volume, that is the largest c + p x (number of placed groups). So of groups with one p the largest c
+// is best at any time, and a step compares one group per different p: O(different p + arcs of the group x log).
 class NextGroup {
  public:
-  explicit NextGroup(const Flows& flows)
-      : flows_(flows),
-        volume_to_placed_(flows.n(), 0),
-        volume_to_unplaced_(flows.n(), 0),
-        placed_(flows.n(), 0) {
-    for (int32_t g = 0; g < flows.n(); ++g) volume_to_unplaced_[g] = flows.communication_volume(g);
+  NextGroup(const Flows& flows, const PlaceFit& fit)
+      : flows_(flows), fit_(fit), volume_to_placed_(flows.n(), 0), waiting_(fit.classes()) {
+    for (int32_t g = 0; g < flows.n(); ++g) {
+      volume_.push_back(flows.communication_volume(g));
+      waiting_[fit.class_of_group(g)][0].insert({-volume_[g], g});
+    }
+    placed_.assign(flows.n(), 0);
   }
-  // Returns the next group that `wanted` accepts, -1 if none is left.
-  template <class Wanted> int32_t next(Wanted wanted) const {
+  // Returns the next group of a class, -1 if none is left.
+  int32_t next(int32_t of_class) {
     int32_t best = -1;
     Wide most = 0;
-    for (int32_t g = 0; g < flows_.n(); ++g) {
-      if (placed_[g] || !wanted(g)) continue;
-      const Wide volume = static_cast<Wide>(volume_to_placed_[g]) * (count_ + 1) + volume_to_unplaced_[g];
-      if (best < 0 || volume > most) best = g, most = volume;
+    for (const auto& [to_placed, groups] : waiting_[of_class]) {
+      ++compared_;
+      const auto [negative, g] = *groups.begin();
+      const Wide volume = static_cast<Wide>(to_placed) * count_ - negative;
+      if (best < 0 || volume > most || (volume == most && g < best)) best = g, most = volume;
     }
     return best;
   }
   void place(int32_t group) {
     placed_[group] = 1;
     ++count_;
+    remove(group);
     flows_.at(group, [&](int64_t e) {
       const int32_t other = flows_.other_end(e, group);
+      if (placed_[other]) return;
+      remove(other);
       volume_to_placed_[other] += flows_.volume(e);
-      volume_to_unplaced_[other] -= flows_.volume(e);
+      waiting_[fit_.class_of_group(other)][volume_to_placed_[other]].insert({-volume_[other], other});
     });
   }
+  // Returns how many groups were compared so far.
+  int64_t compared() const { return compared_; }
 
  private:
+  void remove(int32_t group) {
+    auto& by_placed = waiting_[fit_.class_of_group(group)];
+    const auto found = by_placed.find(volume_to_placed_[group]);
+    found->second.erase({-volume_[group], group});
+    if (found->second.empty()) by_placed.erase(found);
+  }
+
   const Flows& flows_;
-  std::vector<int64_t> volume_to_placed_, volume_to_unplaced_;
+  const PlaceFit& fit_;
+  std::vector<int64_t> volume_to_placed_, volume_;
+  // per class and volume to placed groups: the negative whole volume and the number of each unplaced group
+  std::vector<std::map<int64_t, std::set<std::pair<int64_t, int32_t>>>> waiting_;
   std::vector<uint8_t> placed_;
-  int64_t count_ = 0;
+  int64_t count_ = 0, compared_ = 0;
 };
 
-// Returns the order in which groups are placed. It does not depend on where they are placed.
-inline std::vector<int32_t> ptram_order(const Flows& flows, const PlaceFit& fit) {
-  NextGroup queue(flows);
+// Returns the order in which groups are placed. It does not depend on where they are placed. `compared` is the
+// number of comparisons of groups.
+inline std::vector<int32_t> ptram_order(const Flows& flows, const PlaceFit& fit, int64_t& compared) {
+  NextGroup queue(flows, fit);
   std::vector<int32_t> order;
   for (const int32_t rank : fit.by_rarity())
-    for (int32_t group;
-         (group = queue.next([&](int32_t g) { return fit.class_of_group(g) == rank; })) >= 0;) {
+    for (int32_t group; (group = queue.next(rank)) >= 0;) {
       order.push_back(group);
       queue.place(group);
     }
+  compared = queue.compared();
   return order;
 }
 
@@ -130,8 +160,8 @@ inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size,
   PlaceFit fit(size, capacity);
   const int32_t places = static_cast<int32_t>(capacity.size());
   std::vector<int64_t> seen(places, -1);
-  int64_t evaluations = 0, step = 0;
-  for (const int32_t group : ptram_order(state.flows(), fit)) {
+  int64_t evaluations = 0, step = 0, compared = 0;
+  for (const int32_t group : ptram_order(state.flows(), fit, compared)) {
     Hybrid metric = hybrid;
     if (by_share) metric.weight[0] *= static_cast<double>(size.size()) / static_cast<double>(step + 1);
     int32_t best = -1, spare = -1;

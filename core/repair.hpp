@@ -2,13 +2,13 @@
 // to the smaller number. The work depends on the number of tasks on overloaded PEs, not on n x k.
 #pragma once
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <queue>
 #include <vector>
 
+#include "control.hpp"
 #include "csr.hpp"
 #include "distance.hpp"
+#include "donors.hpp"
 #include "nearest.hpp"
 #include "linear_cost.hpp"
 
@@ -18,12 +18,13 @@ struct RepairResult {
   int64_t moves = 0;
   int64_t swaps = 0;
   __int128 cost_change = 0;  // each pair of tasks once; leaving a forbidden PE gains 2^60
+  int64_t pes_compared = 0;  // PEs that were considered for a task, or as donors for an empty PE
 };
 
 template <class Distance, class Nearest> class Repair {
  public:
   Repair(const Csr& graph, In<int64_t> load, Out<int32_t> pe, In<int64_t> capacity, Distance distance,
-         Nearest nearest, int32_t* control, const LinearCost* linear_cost = nullptr)
+         Nearest nearest, const Control& control, const LinearCost* linear_cost = nullptr)
       : g_(graph),
         linear_cost_(linear_cost),
         load_(load),
@@ -54,15 +55,14 @@ template <class Distance, class Nearest> class Repair {
 
   // Gives every empty PE a task from the nearest PE with at least two. For loads of 1 and maximum loads of 1.
   RepairResult fill_empty() {
-    std::vector<int64_t> surplus(k_);
-    for (int64_t p = 0; p < k_; ++p) surplus[p] = -room_[p];  // tasks beyond the first
-    RoomTree donors(surplus);
+    Donors donors(pe_, k_, linear_cost_);
     for (int64_t p = 0; p < k_ && !cancelled(); ++p) {
       if (first_[p] >= 0) continue;
-      int64_t q = nearest_(donors, p, 1);
+      int64_t q = nearest_(donors.surplus(), p, 1);
       if (q < 0) break;
       int64_t best = -1, best_change = 0;
       const auto evaluate = [&](int64_t donor) {
+        ++result_.pes_compared;
         int64_t scanned_edges = 0;
         for (int64_t u = first_[donor]; u >= 0 && scanned_edges < kMembersTried;
              u = next_[u], ++scanned_edges) {
@@ -74,12 +74,15 @@ template <class Distance, class Nearest> class Repair {
         }
       };
       evaluate(q);
-      for (int64_t donor = 0; best < 0 && linear_cost_ && donor < k_; ++donor)
-        if (donors[donor] > 0) evaluate(q = donor);
+      // The nearest donor has no task that may be on p: all others are tried in the order of their numbers.
+      for (int64_t donor = -1; linear_cost_ && best < 0 && !cancelled();) {
+        donor = donors.next(donor + 1, p);
+        if (donor < 0) break;
+        evaluate(q = donor);
+      }
       if (best < 0) continue;
       move(best, p, best_change);
-      donors.change(q, -1);
-      donors.change(p, 1);
+      donors.moved(best, q, p);
     }
     return result_;
   }
@@ -105,9 +108,7 @@ template <class Distance, class Nearest> class Repair {
   };
 
   int64_t weight(int64_t u) const { return load_.empty() ? 1 : load_[u]; }
-  bool cancelled() const {
-    return control_ && std::atomic_ref<int32_t>(*control_).load(std::memory_order_relaxed) != 0;
-  }
+  bool cancelled() const { return control_.should_stop(); }
 
   RoomTree room_per_pe(In<int64_t> capacity) const {
     std::vector<int64_t> room(capacity.begin(), capacity.end());
@@ -172,6 +173,7 @@ template <class Distance, class Nearest> class Repair {
     collect(u);
     int64_t best = -1, best_change = 0;
     const auto consider = [&](int64_t q) {
+      ++result_.pes_compared;
       if (q < 0 || q == p || q == best || room_[q] < w || !permitted(u, q)) return;
       const int64_t change = change_to(u, p, q);
       if (best < 0 || change < best_change || (change == best_change && q < best))
@@ -181,9 +183,14 @@ template <class Distance, class Nearest> class Repair {
     for (size_t i = 0; i < tried; ++i) consider(near_[i].first);
     consider(nearest_(room_, p, w));
     for (size_t i = 0; i < std::min<size_t>(tried, 2); ++i) consider(nearest_(room_, near_[i].first, w));
-    // If the nearest PEs with room are forbidden, all others are tried.
-    if (best < 0 && linear_cost_ && linear_cost_->kind[u] != 0)
-      for (int64_t q = 0; q < k_; ++q) consider(q);
+    // If the nearest PEs with room are forbidden, all others with room are tried: those that the task lists if
+    // it may only be there.
+    if (best < 0 && linear_cost_ && linear_cost_->kind[u] != 0) {
+      if (linear_cost_->rest[u] >= LinearCost::kForbidden)
+        for (const int32_t q : linear_cost_->listed(u)) consider(q);
+      else
+        for (int64_t q = room_.first(0, k_, w); q >= 0; q = room_.first(q + 1, k_, w)) consider(q);
+    }
     if (best < 0) return false;
     out = {best_change, std::min(w, -room_[p]), u, best, result_.moves};
     return true;
@@ -291,7 +298,7 @@ template <class Distance, class Nearest> class Repair {
   Out<int32_t> pe_;
   Distance distance_;
   Nearest nearest_;
-  int32_t* control_;
+  const Control control_;
   int64_t k_;
   RoomTree room_;
   std::vector<int64_t> first_, next_, previous_;  // tasks with load, per PE, as linked lists
@@ -301,30 +308,5 @@ template <class Distance, class Nearest> class Repair {
   int64_t work_left_ = 20'000'000;  // steps spent on exchanges before giving up
   RepairResult result_;
 };
-
-// List scheduling: assigns the heaviest tasks first, each to the PE with the smallest relative load. Tasks
-// without load stay. (Graham 1969: exceeds the mean by at most the heaviest task.) O(n log n).
-inline void list_schedule(In<int64_t> load, In<int64_t> capacity, Out<int32_t> pe) {
-  std::vector<int64_t> order;
-  for (int64_t u = 0; u < static_cast<int64_t>(load.size()); ++u)
-    if (load[u] > 0) order.push_back(u);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return load[a] > load[b]; });
-  struct Fill { int64_t sum, capacity, pe; };
-  const auto fuller = [](const Fill& a, const Fill& b) {
-    const __int128 mine = static_cast<__int128>(a.sum) * b.capacity,
-                   its = static_cast<__int128>(b.sum) * a.capacity;
-    return mine != its ? mine > its : a.pe > b.pe;
-  };
-  std::vector<Fill> fills;
-  for (int64_t p = 0; p < static_cast<int64_t>(capacity.size()); ++p) fills.push_back({0, capacity[p], p});
-  std::priority_queue<Fill, std::vector<Fill>, decltype(fuller)> emptiest(fuller, std::move(fills));
-  for (int64_t u : order) {
-    Fill fill = emptiest.top();
-    emptiest.pop();
-    pe[u] = static_cast<int32_t>(fill.pe);
-    fill.sum += load[u];
-    emptiest.push(fill);
-  }
-}
 
 }  // namespace hopbytes

@@ -19,9 +19,10 @@ void bind_group(nb::module_& m) {
   m.def(
       "best_swap",
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int64_t> table,
-         int64_t k, OutArray<int32_t> pe, int64_t most) {
-        return BestSwap({in(indptr), in(target), in(weight)}, in(table), k, out(pe)).run(most);
+         int64_t k, OutArray<int32_t> pe, int64_t most, OutArray<int32_t> control) {
+        const Control polled(control.data());
+        return BestSwap({in(indptr), in(target), in(weight)}, in(table), k, out(pe), polled).run(most);
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "table"_a.noconvert(), "k"_a,
-      "pe"_a.noconvert(), "most"_a, Release());
+      "pe"_a.noconvert(), "most"_a, "control"_a.noconvert(), Release());
 }

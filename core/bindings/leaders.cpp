@@ -13,8 +13,10 @@ void bind_leaders(nb::module_& m) {
            InArray<int64_t> capacity, OutArray<int32_t> order) {
           nb::gil_scoped_release release;
           const Flows flows({in(indptr), in(target), in(volume)});
-          const auto found = ptram_order(flows, PlaceFit(in(size), in(capacity)));
+          int64_t compared = 0;
+          const auto found = ptram_order(flows, PlaceFit(in(size), in(capacity)), compared);
           std::copy(found.begin(), found.end(), order.data());
+          return compared;
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "sizes"_a.noconvert(),
         "capacities"_a.noconvert(), "order"_a.noconvert());

@@ -1,4 +1,5 @@
-// Binds repair.hpp.
+// Binds repair.hpp and list_schedule.hpp.
+#include "list_schedule.hpp"
 #include "repair.hpp"
 #include "search_arguments.hpp"
 
@@ -8,19 +9,19 @@ using Release = nb::call_guard<nb::gil_scoped_release>;
 
 namespace {
 
-using Counters = std::tuple<int64_t, int64_t, int64_t>;
+using Counters = std::tuple<int64_t, int64_t, int64_t, int64_t>;
 
 // Runs one of two repairs on one of the forms of distance.
 template <class Distance, class Nearest>
 Counters run(const Csr& graph, In<int64_t> load, Out<int32_t> pe, In<int64_t> capacity, bool fill,
              Distance distance, Nearest nearest, Out<int32_t> control,
              const std::shared_ptr<const LinearCost>& linear_cost) {
-  Repair<Distance, Nearest> repair(graph, load, pe, capacity, distance, nearest, control.data(),
-                                   linear_cost.get());
+  Repair<Distance, Nearest> repair(graph, load, pe, capacity, distance, nearest,
+                                   Control(control.data()), linear_cost.get());
   const RepairResult done = fill ? repair.fill_empty() : repair.enforce_capacities();
   constexpr __int128 most = std::numeric_limits<int64_t>::max();
   const auto change = static_cast<int64_t>(std::clamp(done.cost_change, -most, most));
-  return {done.moves, done.swaps, change};
+  return {done.moves, done.swaps, change, done.pes_compared};
 }
 
 }  // namespace

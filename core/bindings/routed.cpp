@@ -110,15 +110,16 @@ void bind_routed(nb::module_& m) {
   m.def("route_classes",
         [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
            InArray<int32_t> head, InArray<int32_t> endpoint, int64_t links, InArray<int64_t> price,
-           InArray<int64_t> capacity, OutArray<int32_t> classes) {
+           InArray<int64_t> capacity, OutArray<int32_t> control, OutArray<int32_t> classes) {
           nb::gil_scoped_release release;
           with_placed_routes(form, route_arrays(numbers, table, first, head), in(endpoint), 0,
                              [&](const PlacedRoutes& routes) {
-                               const auto found = route_classes(routes, links, in(price), in(capacity));
+                               const auto found = route_classes(
+                                   routes, links, in(price), in(capacity), Control(control.data()));
                                std::copy(found.begin(), found.end(), classes.data());
                              });
         },
         "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
         "endpoints"_a.noconvert(), "links"_a, "prices"_a.noconvert(), "capacities"_a.noconvert(),
-        "classes"_a.noconvert());
+        "control"_a.noconvert(), "classes"_a.noconvert());
 }

@@ -161,7 +161,7 @@ def _run(
     rescaled = given._replace(table=near) if is_table else given._replace(bit_costs=near)
     rounded = seen.weights is not symmetric.weights or not np.array_equal(near, costs)
     priced = rescale_linear_cost(linear_cost, symmetric.weights, arcs, seen.scale)
-    moves, swaps, change = interruptible(
+    moves, swaps, change, _ = interruptible(
         lambda: kernels.repair(
             Csr(symmetric.indptr, symmetric.targets, seen.weights), loads, pe, caps, rescaled, flag,
             fill_empty=fill_empty, linear_cost=priced,

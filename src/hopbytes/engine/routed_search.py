@@ -183,10 +183,18 @@ def hottest_link_refine(
     return _search(_REFINE, traffic, routing, neighbourhood, place, options, control=control)
 
 
-def route_classes(routing: Routing, capacities: Int64) -> Int32:
-    """Return int32[P], the lowest place with the same capacity and, except for own links, the same routes."""
-    classes = np.empty(len(capacities), np.int32)
-    compiled.route_classes(*routing[:6], routing.links, optional(routing.prices), capacities, classes)
+def route_classes(routing: Routing, capacities: Int64, control: RunControl = DEFAULT_CONTROL) -> Int32:
+    """Return int32[P], the lowest place with the same capacity and, except for own links, the same routes.
+
+    O(P^2) routes are compared. If `control` ends the call early, every place has its own number.
+    """
+    flag, classes = control.flag(), np.empty(len(capacities), np.int32)
+    interruptible(
+        lambda: compiled.route_classes(
+            *routing[:6], routing.links, optional(routing.prices), capacities, flag, classes
+        ),
+        flag, control, len(capacities) ** 2,
+    )
     return classes
 
 

@@ -11,7 +11,9 @@ from hopbytes.kernels.records import Csr
 _kernel = implementation("best_swap")
 
 
-def best_swap(csr: Csr, table: Int64, pe: Int32, most: int) -> tuple[Int32, int]:
+def best_swap(
+    csr: Csr, table: Int64, pe: Int32, most: int, flag: Int32 | None = None
+) -> tuple[Int32, int]:
     """Repeatedly exchange the PEs of the two tasks with the best gain until no exchange has a gain.
 
     Parameters
@@ -23,6 +25,8 @@ def best_swap(csr: Csr, table: Int64, pe: Int32, most: int) -> tuple[Int32, int]
     pe : int32[n]
     most : int
         Maximum number of exchanges.
+    flag : int32[1] or None
+        Control flag, which is polled; any value but 0 ends the call early. None: nothing does.
 
     Returns
     -------
@@ -45,5 +49,7 @@ def best_swap(csr: Csr, table: Int64, pe: Int32, most: int) -> tuple[Int32, int]
     indptr, targets, weights = csr
     result = pe.copy()
     flat = np.ascontiguousarray(table, np.int64).ravel()
-    made = _kernel.best_swap(indptr, targets, optional(weights), flat, len(table), result, most)
+    if flag is None:
+        flag = np.zeros(1, np.int32)
+    made = _kernel.best_swap(indptr, targets, optional(weights), flat, len(table), result, most, flag)
     return result, int(made)

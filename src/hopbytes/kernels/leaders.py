@@ -27,7 +27,7 @@ def placement_order(arcs: Csr, sizes: Int64, capacities: Int64) -> Int32:
 
     Groups that need a rare size of place come first. Among the others the next one has the largest volume to
     groups before it, plus 1/(their number + 1) of its volume to the rest; in case of ties the lower number is
-    taken. O(G^2 + m).
+    taken. O(G d + m log G) with d different volumes to groups before, at most G.
 
     Examples
     --------

@@ -14,7 +14,7 @@ def repair(
     csr: Csr, loads: Int64 | None, pe: Int32, capacities: Int64, distances: Distances, flag: Int32, *,
     fill_empty: bool = False,
     linear_cost: LinearCost | None = None,
-) -> tuple[int, int, int]:
+) -> tuple[int, int, int, int]:
     """Move tasks, in place, until no PE exceeds its capacity, as far as moves and swaps can achieve it.
 
     Parameters
@@ -37,23 +37,24 @@ def repair(
 
     Returns
     -------
-    (moves, swaps, change)
-        Numbers of moves and of swaps, and the change of the sum over pairs of weight x distance, where each
-        pair counts once.
+    (moves, swaps, change, compared)
+        Numbers of moves and of swaps, the change of the sum over pairs of weight x distance, where each pair
+        counts once, and the number of PEs that were considered as targets or donors.
     """
     indptr, targets, weights = csr
     labels, bit_costs, table = distances
     shared = (indptr, targets, optional(weights), optional(loads), pe, capacities, fill_empty)
     if table is not None:
         scanned = np.empty(0, np.uint64) if labels is None else labels
-        moves, swaps, change = compiled.repair_table(
+        found = compiled.repair_table(
             *shared, scanned, table, flag, as_arrays(linear_cost)
         )
     else:
-        moves, swaps, change = compiled.repair_tree(
+        found = compiled.repair_tree(
             *shared, labels, bit_costs, flag, as_arrays(linear_cost)
         )
-    return int(moves), int(swaps), int(change)
+    moves, swaps, change, compared = found
+    return int(moves), int(swaps), int(change), int(compared)
 
 
 def list_schedule(loads: Int64, capacities: Int64, pe: Int32) -> None:

@@ -8,9 +8,9 @@ from hopbytes._arrays import Int32, Int64
 
 
 def best_swap(
-    indptr: Int64, targets: Int32, weights: Int64, table: Int64, k: int, pe: Int32, most: int
+    indptr: Int64, targets: Int32, weights: Int64, table: Int64, k: int, pe: Int32, most: int, flag: Int32
 ) -> int:
-    """Exchange tasks in place; return the number of exchanges."""
+    """Exchange tasks in place until the first number in `flag` is not 0; return the number of exchanges."""
     n = len(pe)
     edges = [
         (v, int(targets[e]), int(weights[e]) if len(weights) else 1)
@@ -26,6 +26,8 @@ def best_swap(
         return places
 
     for made in range(most):
+        if flag[0]:
+            return made
         now = cost([int(p) for p in pe])
         gains = {pair: now - cost(exchanged(*pair)) for pair in combinations(range(n), 2)}
         best = max(gains, key=lambda pair: (gains[pair], (-pair[0], -pair[1])), default=None)

@@ -116,7 +116,7 @@ class HybridGreedy(Mapper):
         # If nodes have several ports, every port has its own routes, which classes of nodes do not cover.
         classes = np.arange(grouped.nodes.count, dtype=np.int32)
         if problem.routing.ports == 1:
-            classes = route_classes(problem.routing, grouped.capacities)
+            classes = route_classes(problem.routing, grouped.capacities, effort.run_control())
         place, evaluations = hybrid_greedy(
             problem.traffic, problem.routing, neighbourhood_of(grouped.nodes), terms, classes,
             by_share=not self.raw, control=effort.run_control(),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.algorithms.base import Effort, mappers
 from hopbytes.algorithms.papers.libtopomap import TopologyMapper, classes
 from hopbytes.algorithms.two_level import Grouped, HostGraph
@@ -57,7 +57,10 @@ class TopologyGreedy(TopologyMapper):
         waiting = np.argsort(-total, kind="stable").tolist()
         edges: list[tuple[int, int, int]] = []
         last = 0
-        for _ in range(count):
+        for step in range(count):
+            if effort.out_of_time:
+                effort.spend(2 * step * len(hosts.targets), whole=False)
+                return _in_order(place, free, of_group, of_place)
             near, group = _next(edges, waiting, place)
             distance = roads.distances(last if near < 0 else int(place[near]))[: hosts.places]
             distance[~(free & (of_place == of_group[group]))] = np.inf
@@ -71,6 +74,15 @@ class TopologyGreedy(TopologyMapper):
                 heapq.heappush(edges, (-volume, group, other))
         effort.spend(2 * count * len(hosts.targets))
         return place.astype(np.int32)
+
+
+def _in_order(place: Int64, free: Bool, of_group: Int64, of_place: Int64) -> Int32:
+    """Assign the groups without a node to free nodes, both in the order of their numbers within a class."""
+    waiting, left = np.flatnonzero(place < 0), np.flatnonzero(free)
+    groups = waiting[np.argsort(of_group[waiting], kind="stable")]
+    nodes = left[np.argsort(of_place[left], kind="stable")]
+    place[groups] = nodes[: len(groups)]
+    return place.astype(np.int32)
 
 
 def _next(edges: list[tuple[int, int, int]], waiting: list[int], place: Int64) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from hopbytes.algorithms.papers.locked_passes import LockedPasses
 from hopbytes.algorithms.shared.quotient_graph import with_isolated
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, random_order
 from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.engine import interruptible
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.best_swap import best_swap
 from hopbytes.kernels.records import Csr
@@ -86,10 +88,13 @@ class Mpipp(Mapper):
         if self.passes:
             return self._by_passes(LockedPasses(csr, table, tasks), pe, effort)
         each = max(64, n)  # number of exchanges between two checks of the limits
+        control = effort.run_control()
         while not effort.used_up and n > 1:
-            pe, made = best_swap(csr, table, pe, each)
+            flag = control.flag()
+            search = partial(best_swap, csr, table, pe, each, flag)
+            pe, made = interruptible(search, flag, control, n * n)
             effort.count(exchanges=made)
-            effort.spend(n * (n + made))
+            effort.spend(n * (n + made), whole=not flag[0])
             if made < each:
                 break
         return pe

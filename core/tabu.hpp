@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "control.hpp"
 #include "parallel.hpp"
@@ -71,12 +72,15 @@ template <class T> class Search {
         if (keep_best()) since_best = 0;
       }
     }
+    control_.record_work(std::exchange(unrecorded_, 0));
     return best_;
   }
 
  private:
   // The work of starting a search from Python, in scanned edges.
   static constexpr int64_t kStartWork = 5'000;
+  // Searches on several threads share one counter, so they add to it rarely.
+  static constexpr int64_t kRecordedAtOnce = 1'000'000;
 
   // Eight pairs in a branch-free pass cost about as much as one scanned edge elsewhere.
   int64_t work_per_pass() const { return n_ * n_ / 8 + 1; }
@@ -121,7 +125,8 @@ template <class T> class Search {
 
   void exchange(int64_t r, int64_t s, int64_t change) {
     ++now_;
-    control_.record_work(work_per_pass());
+    unrecorded_ += work_per_pass();
+    if (unrecorded_ >= kRecordedAtOnce) control_.record_work(std::exchange(unrecorded_, 0));
     cost_ += change;
     const int64_t until_r = now_ + tenure(), until_s = now_ + tenure();
     changes_.exchange(r, s, now_, until_r, until_s);
@@ -135,6 +140,7 @@ template <class T> class Search {
   Changes<T> changes_;
   int64_t cost_ = 0, best_ = 0;  // relative to the first permutation
   int64_t now_ = 0;
+  int64_t unrecorded_ = 0;  // scanned edges that the control does not know yet
 };
 
 }  // namespace tabu_detail

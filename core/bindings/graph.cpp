@@ -1,4 +1,5 @@
-// Binds csr.hpp, cost.hpp and weights_uneven of work_graph.hpp.
+// Binds csr.hpp, cost.hpp, bandwidth_order.hpp and weights_uneven of work_graph.hpp.
+#include "bandwidth_order.hpp"
 #include "arrays.hpp"
 #include <nanobind/stl/pair.h>
 #include "cost.hpp"
@@ -49,6 +50,12 @@ void bind_graph(nb::module_& m) {
           return find_asymmetry({in(indptr), in(target), in(volume)});
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), Release());
+  m.def(
+      "reverse_cuthill_mckee",
+      [](InArray<int64_t> indptr, InArray<int32_t> target, OutArray<int32_t> order) {
+        reverse_cuthill_mckee({in(indptr), in(target), {}}, out(order));
+      },
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), "order"_a.noconvert(), Release());
   m.def(
       "weights_uneven",
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight) {

@@ -1,4 +1,4 @@
-"""When the engine takes weights for uneven: the border worked out by hand, and the twin."""
+"""When the engine takes weights for uneven, by hand and by the twin; the order of Cuthill and McKee."""
 
 import numpy as np
 import pytest
@@ -35,3 +35,26 @@ def test_equal_weights_and_no_edges_are_even():
 def test_the_twin_agrees(weights):
     graph = pairs(weights)
     assert kernels.weights_uneven(graph) is reference.weights_uneven(*graph)
+
+
+def symmetric(n: int, edges: set[tuple[int, int]]) -> Csr:
+    rows = [sorted({b for a, b in edges if a == v} | {a for a, b in edges if b == v}) for v in range(n)]
+    indptr = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+    return Csr(indptr, np.array([u for row in rows for u in row], np.int32), None)
+
+
+@given(st.integers(1, 12), st.data())
+def test_the_order_is_that_of_the_twin_and_holds_every_vertex(n, data):
+    vertex = st.integers(0, n - 1)
+    edges = data.draw(st.sets(st.tuples(vertex, vertex).filter(lambda edge: edge[0] < edge[1])))
+    graph = symmetric(n, edges)
+    order, expected = kernels.reverse_cuthill_mckee(graph), np.empty(n, np.int32)
+    reference.reverse_cuthill_mckee(graph.indptr, graph.targets, expected)
+    assert order.tolist() == expected.tolist()
+    assert sorted(order.tolist()) == list(range(n))
+
+
+def test_the_order_makes_a_scattered_path_consecutive():
+    places = [3, 0, 4, 1, 5, 2]
+    path = symmetric(6, {(min(a, b), max(a, b)) for a, b in zip(places, places[1:], strict=False)})
+    assert kernels.reverse_cuthill_mckee(path).tolist() in (places, places[::-1])

@@ -14,6 +14,7 @@ from hopbytes.kernels.graph import (
     has_diagonal,
     induced_csr,
     symmetrize,
+    reverse_cuthill_mckee,
     weights_uneven,
 )
 from hopbytes.kernels.repair import list_schedule, repair
@@ -36,5 +37,6 @@ __all__ = [
     "parse_table",
     "repair",
     "symmetrize",
+    "reverse_cuthill_mckee",
     "weights_uneven",
 ]

@@ -1,4 +1,4 @@
-"""Reference implementation of ``core/csr.hpp`` and of ``weights_uneven`` in ``core/work_graph.hpp``."""
+"""Reference implementation of ``core/csr.hpp``, of ``core/bandwidth_order.hpp`` and of ``weights_uneven``."""
 
 from __future__ import annotations
 
@@ -84,6 +84,23 @@ def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64) -> int:
         if weight.get((j, i)) != w:
             return e
     return -1
+
+
+def reverse_cuthill_mckee(indptr: Int64, targets: Int32, order: Int32) -> None:
+    """Write the vertices in reverse Cuthill-McKee order; of equal degrees the smaller number comes first."""
+    degree = np.diff(indptr).tolist()
+    found: list[int] = []
+    numbered: set[int] = set()
+    for start in sorted(range(len(degree)), key=lambda v: (degree[v], v)):
+        if start in numbered:
+            continue
+        numbered.add(start)
+        found.append(start)
+        for v in itertools.islice(found, len(found) - 1, None):
+            near = {int(u) for u in targets[indptr[v] : indptr[v + 1]]} - numbered
+            numbered |= near
+            found += sorted(near, key=lambda u: (degree[u], u))
+    order[:] = found[::-1]
 
 
 def weights_uneven(indptr: Int64, targets: Int32, weights: Int64) -> bool:

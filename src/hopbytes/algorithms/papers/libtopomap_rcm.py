@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Effort, mappers
 from hopbytes.algorithms.papers.libtopomap import TopologyMapper, in_step
 from hopbytes.algorithms.two_level import Grouped, HostGraph
+from hopbytes.kernels.records import Csr
 
 
 @mappers.register("libtopomap_rcm")
@@ -34,7 +36,7 @@ class TopologyRcm(TopologyMapper):
     Hoefler and Snir, "Generic topology mapping strategies for large-scale parallel architectures", ICS 2011.
     In this order the nonzeros of a sparse matrix are near the diagonal, so groups that communicate are
     assigned to nodes that are near each other. Weights are ignored. The order of the network includes routers
-    and switches, which are then skipped. The orders are computed by SciPy. O(n log n + links).
+    and switches, which are then skipped. O(n + links log links).
     """
 
     def place(self, grouped: Grouped, hosts: HostGraph, effort: Effort) -> Int32:
@@ -46,11 +48,4 @@ class TopologyRcm(TopologyMapper):
 
 
 def _order(indptr: Int64, targets: Int32) -> Int64:
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-    count = len(indptr) - 1
-    # SciPy accepts only 32-bit row pointers.
-    ones = np.ones(len(targets), np.int8)
-    pattern = csr_array((ones, targets, indptr.astype(np.int32)), shape=(count, count))
-    return np.asarray(reverse_cuthill_mckee(pattern, symmetric_mode=True)).astype(np.int64)
+    return kernels.reverse_cuthill_mckee(Csr(indptr, targets, None)).astype(np.int64)

@@ -1,5 +1,5 @@
 // Binds control.hpp.
-#include "control.hpp"
+#include "util/control.hpp"
 
 #include "arrays.hpp"
 

@@ -1,9 +1,9 @@
-// Binds csr.hpp, cost.hpp, bandwidth_order.hpp and weights_uneven of work_graph.hpp.
-#include "bandwidth_order.hpp"
+// Binds csr.hpp, cost.hpp, bandwidth_order.hpp and weights_uneven of graph.hpp.
+#include "graph/bandwidth_order.hpp"
 #include "arrays.hpp"
 #include <nanobind/stl/pair.h>
-#include "cost.hpp"
-#include "csr.hpp"
+#include "graph/cost.hpp"
+#include "graph/csr.hpp"
 #include "graph_view.hpp"
 
 using namespace hopbytes;

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "csr.hpp"
-#include "distance.hpp"
-#include "work_graph.hpp"
+#include "graph/csr.hpp"
+#include "graph/distance.hpp"
+#include "graph/graph.hpp"
 
 namespace hopbytes {
 
@@ -14,7 +14,7 @@ namespace hopbytes {
 template <class W> struct View {
   std::vector<W> weight;
   std::vector<int64_t> load;
-  WorkGraph<W> graph;
+  Graph<W> graph;
 
   View(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads) {
     graph.n = static_cast<int64_t>(indptr.size()) - 1;

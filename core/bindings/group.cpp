@@ -1,7 +1,7 @@
 // Binds group.hpp and best_swap.hpp.
 #include "arrays.hpp"
-#include "best_swap.hpp"
-#include "group.hpp"
+#include "assignment/best_swap.hpp"
+#include "grouping/group.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;

@@ -1,8 +1,8 @@
 // Binds stored_routes.hpp and ptram_order of ptram.hpp: what the leader processes of PTRAM compute from their
 // own routes.
 #include "arrays.hpp"
-#include "ptram.hpp"
-#include "stored_routes.hpp"
+#include "routing/ptram.hpp"
+#include "routing/stored_routes.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;

@@ -3,7 +3,7 @@
 #include <memory>
 #include <span>
 
-#include "linear_cost.hpp"
+#include "graph/linear_cost.hpp"
 
 namespace hopbytes {
 

@@ -1,6 +1,6 @@
 // Binds parse.hpp.
 #include "arrays.hpp"
-#include "parse.hpp"
+#include "io/parse.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;

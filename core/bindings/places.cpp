@@ -3,8 +3,8 @@
 
 #include "arrays.hpp"
 #include "graph_view.hpp"
-#include "hop_greedy.hpp"
-#include "hop_swap.hpp"
+#include "routing/hop_greedy.hpp"
+#include "routing/hop_swap.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;

@@ -1,6 +1,6 @@
 // Binds repair.hpp and list_schedule.hpp.
-#include "list_schedule.hpp"
-#include "repair.hpp"
+#include "feasibility/list_schedule.hpp"
+#include "feasibility/repair.hpp"
 #include "search_arguments.hpp"
 
 using namespace hopbytes;

@@ -2,9 +2,9 @@
 #include <nanobind/stl/pair.h>
 
 #include "arrays.hpp"
-#include "congestion_search.hpp"
+#include "routing/congestion_search.hpp"
 #include "named_settings.hpp"
-#include "ptram.hpp"
+#include "routing/ptram.hpp"
 #include "route_arguments.hpp"
 
 using namespace hopbytes;

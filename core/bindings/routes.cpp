@@ -1,10 +1,10 @@
 // Binds routes.hpp, routes_hierarchy.hpp, link_loads.hpp, shortest.hpp and traffic.hpp.
 #include "arrays.hpp"
 #include <nanobind/stl/tuple.h>
-#include "link_loads.hpp"
+#include "routing/link_loads.hpp"
 #include "route_arguments.hpp"
-#include "shortest.hpp"
-#include "traffic.hpp"
+#include "routing/shortest.hpp"
+#include "routing/traffic.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;

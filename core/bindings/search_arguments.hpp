@@ -5,7 +5,7 @@
 
 #include <tuple>
 
-#include "control.hpp"
+#include "util/control.hpp"
 #include "graph_view.hpp"
 #include "linear_cost_view.hpp"
 

@@ -1,9 +1,9 @@
 // Binds swap_refine.hpp and pairwise_repartition.hpp: one task per slot, by SwapSearch.
-#include "csr.hpp"
+#include "graph/csr.hpp"
 #include "named_settings.hpp"
-#include "pairwise_repartition.hpp"
+#include "assignment/pairwise_repartition.hpp"
 #include "search_arguments.hpp"
-#include "swap_refine.hpp"
+#include "assignment/swap_refine.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;

@@ -1,8 +1,8 @@
 // Binds pair_search.hpp, chains.hpp and constructions.hpp: one task per slot. What uses Exchange is compiled
 // here and what uses SwapSearch in slot_groups.cpp, so that neither is compiled twice.
-#include "chains.hpp"
-#include "constructions.hpp"
-#include "pair_search.hpp"
+#include "assignment/chains.hpp"
+#include "assignment/constructions.hpp"
+#include "assignment/pair_search.hpp"
 #include "search_arguments.hpp"
 
 using namespace hopbytes;

@@ -4,9 +4,9 @@
 #include <tuple>
 
 #include "arrays.hpp"
-#include "stream_check.hpp"
-#include "stream_sketch.hpp"
-#include "stream_tree.hpp"
+#include "streaming/stream_check.hpp"
+#include "streaming/stream_sketch.hpp"
+#include "streaming/stream_tree.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;

@@ -1,7 +1,7 @@
 // Binds tabu.hpp.
 #include "arrays.hpp"
 #include "named_settings.hpp"
-#include "tabu.hpp"
+#include "assignment/tabu.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;

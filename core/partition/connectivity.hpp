@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "any_distance.hpp"
-#include "work_graph.hpp"
+#include "graph/any_distance.hpp"
+#include "graph/graph.hpp"
 
 namespace hopbytes {
 

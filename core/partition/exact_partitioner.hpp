@@ -8,7 +8,7 @@
 #include "partition/multilevel.hpp"
 #include "partition/refinement/pairwise_fm.hpp"
 #include "partition/score.hpp"
-#include "vertex_heap.hpp"
+#include "util/vertex_heap.hpp"
 
 namespace hopbytes {
 

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <numeric>
 
-#include "parallel.hpp"
+#include "util/parallel.hpp"
 #include "partition/exact_partitioner.hpp"
 #include "partition/group_members.hpp"
 #include "partition/initial/linear_assignment.hpp"

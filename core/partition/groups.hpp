@@ -2,10 +2,10 @@
 // of blocks with its own maximum weights. The threads work on repetitions and recombinations; the result does
 // not depend on which thread does what.
 #pragma once
-#include "control.hpp"
-#include "csr.hpp"
+#include "util/control.hpp"
+#include "graph/csr.hpp"
 #include "partition/context.hpp"
-#include "work_graph.hpp"
+#include "graph/graph.hpp"
 
 namespace hopbytes {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "work_graph.hpp"
+#include "graph/graph.hpp"
 
 namespace hopbytes {
 

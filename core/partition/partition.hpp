@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "any_distance.hpp"
+#include "graph/any_distance.hpp"
 #include "partition/connectivity.hpp"
-#include "work_graph.hpp"
+#include "graph/graph.hpp"
 
 namespace hopbytes {
 

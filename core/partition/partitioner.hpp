@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "control.hpp"
+#include "util/control.hpp"
 #include "partition/context.hpp"
 #include "partition/multilevel.hpp"
 #include "partition/score.hpp"

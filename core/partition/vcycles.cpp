@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "parallel.hpp"
+#include "util/parallel.hpp"
 #include "partition/multilevel.hpp"
 
 namespace hopbytes {

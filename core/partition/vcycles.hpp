@@ -3,10 +3,10 @@
 #pragma once
 #include <span>
 
-#include "any_distance.hpp"
-#include "control.hpp"
+#include "graph/any_distance.hpp"
+#include "util/control.hpp"
 #include "partition/context.hpp"
-#include "work_graph.hpp"
+#include "graph/graph.hpp"
 
 namespace hopbytes {
 

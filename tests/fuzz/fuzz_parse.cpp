@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "parse.hpp"
+#include "io/parse.hpp"
 
 using namespace hopbytes;
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "partition/coarsening/two_hop.hpp"
-#include "sorting.hpp"
+#include "util/sorting.hpp"
 
 namespace hopbytes {
 

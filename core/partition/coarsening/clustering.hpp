@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "control.hpp"
+#include "util/control.hpp"
 #include "partition/context.hpp"
-#include "rng.hpp"
-#include "work_graph.hpp"
+#include "util/rng.hpp"
+#include "graph/graph.hpp"
 
 namespace hopbytes {
 

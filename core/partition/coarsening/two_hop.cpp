@@ -1,6 +1,6 @@
 #include "partition/coarsening/two_hop.hpp"
 
-#include "sorting.hpp"
+#include "util/sorting.hpp"
 
 namespace hopbytes {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "work_graph.hpp"
+#include "graph/graph.hpp"
 
 namespace hopbytes {
 

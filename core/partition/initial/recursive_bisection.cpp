@@ -7,7 +7,7 @@
 #include "partition/refinement/local_fm.hpp"
 #include "partition/refinement/rebalance.hpp"
 #include "partition/score.hpp"
-#include "portable_math.hpp"
+#include "util/portable_math.hpp"
 
 namespace hopbytes {
 

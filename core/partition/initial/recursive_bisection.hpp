@@ -3,9 +3,9 @@
 #pragma once
 #include <span>
 
-#include "control.hpp"
-#include "rng.hpp"
-#include "work_graph.hpp"
+#include "util/control.hpp"
+#include "util/rng.hpp"
+#include "graph/graph.hpp"
 
 namespace hopbytes {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "control.hpp"
-#include "work_graph.hpp"
+#include "util/control.hpp"
+#include "graph/graph.hpp"
 
 namespace hopbytes {
 

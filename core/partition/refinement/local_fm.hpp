@@ -7,7 +7,7 @@
 // may be overloaded by the load of one vertex, so that exactly full blocks can exchange vertices.)
 #pragma once
 #include "partition/refinement/refiner.hpp"
-#include "vertex_heap.hpp"
+#include "util/vertex_heap.hpp"
 
 namespace hopbytes {
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "control.hpp"
+#include "util/control.hpp"
 #include "partition/refinement/flow_network.hpp"
 
 namespace hopbytes {

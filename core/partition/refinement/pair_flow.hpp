@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "any_distance.hpp"
-#include "control.hpp"
+#include "graph/any_distance.hpp"
+#include "util/control.hpp"
 #include "partition/context.hpp"
 #include "partition/refinement/max_flow.hpp"
 #include "partition/refinement/minimum_cut_certificate.hpp"
-#include "work_graph.hpp"
+#include "graph/graph.hpp"
 
 namespace hopbytes {
 

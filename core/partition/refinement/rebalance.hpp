@@ -3,7 +3,7 @@
 #include <queue>
 
 #include "partition/refinement/refiner.hpp"
-#include "vertex_heap.hpp"
+#include "util/vertex_heap.hpp"
 
 namespace hopbytes {
 

@@ -3,10 +3,10 @@
 #include <memory>
 #include <vector>
 
-#include "control.hpp"
+#include "util/control.hpp"
 #include "partition/context.hpp"
 #include "partition/partition.hpp"
-#include "rng.hpp"
+#include "util/rng.hpp"
 
 namespace hopbytes {
 

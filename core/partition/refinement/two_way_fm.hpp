@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "bucket_queue.hpp"
-#include "work_graph.hpp"
+#include "util/bucket_queue.hpp"
+#include "graph/graph.hpp"
 
 namespace hopbytes {
 

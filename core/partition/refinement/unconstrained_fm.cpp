@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "portable_math.hpp"
+#include "util/portable_math.hpp"
 
 namespace hopbytes {
 

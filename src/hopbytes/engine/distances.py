@@ -10,7 +10,7 @@ from hopbytes._arrays import Int64, UInt64
 from hopbytes.engine.control import excess_bits, rescale_to_63_bits
 from hopbytes.kernels.records import Distances
 
-#: Position of the largest distance in a packed network (``NetworkDistance`` in core/distance.hpp).
+#: Position of the largest distance in a packed network (``NetworkDistance`` in core/graph/distance.hpp).
 LARGEST = 4
 
 

@@ -1,4 +1,4 @@
-"""Mapping of groups of tasks to nodes by link loads (``core/congestion_*.hpp``, ``core/ptram.hpp``)."""
+"""Mapping of groups of tasks to nodes by link loads (``core/congestion_*.hpp``, ``core/routing/ptram.hpp``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Routing(NamedTuple):
     Parameters
     ----------
     form, numbers, table, first, head
-        Routes between endpoints in the form that compiled code takes (see ``core/routes.hpp``).
+        Routes between endpoints in the form that compiled code takes (see ``core/routing/routes.hpp``).
     endpoints : int32[P x ports]
         Endpoint of every port, place by place.
     links : int
@@ -98,7 +98,7 @@ class CongestionSettings:
     hop_percent : int or None
         Percentage by which hop-bytes may exceed those of the start; None: no limit.
     set_percent : int
-        Percentage of evaluations in which several groups move at once (``core/set_moves.hpp``).
+        Percentage of evaluations in which several groups move at once (``core/routing/set_moves.hpp``).
     """
 
     evaluations: int
@@ -113,7 +113,7 @@ def congestion_search(
     traffic: Groups, routing: Routing, neighbourhood: Neighbourhood, place: Int32,
     settings: CongestionSettings, *, hybrid: HybridTerms | None = None, control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int, int]:
-    """Lower the load of all hot links by threshold accepting; see ``core/congestion_search.hpp``.
+    """Lower the load of all hot links by threshold accepting; see ``core/routing/congestion_search.hpp``.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def chain_search(
     *,
     control: RunControl = DEFAULT_CONTROL,
 ) -> Searched:
-    """Make chains of exchanges, also with losses (``core/chains.hpp``).
+    """Make chains of exchanges, also with losses (``core/assignment/chains.hpp``).
 
     The parameters are those of :func:`hopbytes.engine.slots.pair_search` and the following.
 
@@ -91,7 +91,7 @@ def repartition_pairs(
     *,
     control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Searched, int]:
-    """Bisect the tasks of pairs of units again (``core/pairwise_repartition.hpp``).
+    """Bisect the tasks of pairs of units again (``core/assignment/pairwise_repartition.hpp``).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tabu search on dense quadratic assignment (``core/tabu.hpp``) with a typed signature."""
+"""Tabu search on dense quadratic assignment (``core/assignment/tabu.hpp``) with a typed signature."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from hopbytes.kernels.records import Csr
 
 _kernel = implementation("routes")
 
-#: Forms of routes, in the order of ``RouteForm`` in core/routes_hierarchy.hpp.
+#: Forms of routes, in the order of ``RouteForm`` in core/routing/routes_hierarchy.hpp.
 FORMS = ("grid", "forwarding", "listed", "fat_tree", "hyperx", "dragonfly", "spread")
 
 #: The value that means "no route" in a table of hops.
@@ -35,7 +35,7 @@ class RouteForm:
     ----------
     kind : str
         One of :data:`FORMS`; the contents of the arrays are described at the struct of that form in
-        core/routes.hpp and core/routes_hierarchy.hpp.
+        core/routing/routes.hpp and core/routing/routes_hierarchy.hpp.
     numbers : int64[...]
     table, first, head : int32[...]
         Empty for forms that are computed by arithmetic alone.
@@ -261,7 +261,7 @@ def summarize_links(amounts: Int64, prices: Int64 | None = None) -> LoadSummary:
 def change_links(
     prices: Int64 | None, n_links: int, links: Int64, amounts: Int64, ask: Int64
 ) -> tuple[LoadSummary, Int64]:
-    """Apply changes to the incremental structure of core/link_loads.hpp, for tests.
+    """Apply changes to the incremental structure of core/routing/link_loads.hpp, for tests.
 
     Returns
     -------

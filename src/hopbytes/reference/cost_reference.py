@@ -1,4 +1,4 @@
-"""Reference implementation of ``core/cost.hpp``."""
+"""Reference implementation of ``core/graph/cost.hpp``."""
 
 from __future__ import annotations
 

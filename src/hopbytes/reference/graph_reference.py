@@ -1,4 +1,4 @@
-"""Reference implementation of ``core/csr.hpp``, of ``core/bandwidth_order.hpp`` and of ``weights_uneven``."""
+"""Reference implementation of ``core/graph/csr.hpp``, of ``core/graph/bandwidth_order.hpp`` and of ``weights_uneven``."""
 
 from __future__ import annotations
 

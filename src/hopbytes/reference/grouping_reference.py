@@ -1,4 +1,4 @@
-"""Reference implementation of ``core/group.hpp``: the grouping of TreeMatch by its definitions."""
+"""Reference implementation of ``core/grouping/group.hpp``: the grouping of TreeMatch by its definitions."""
 
 from __future__ import annotations
 

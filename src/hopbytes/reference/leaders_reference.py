@@ -1,4 +1,4 @@
-"""Reference implementation of ``core/stored_routes.hpp`` and of ``ptram_order`` in ``core/ptram.hpp``."""
+"""Reference implementation of ``core/routing/stored_routes.hpp`` and of ``ptram_order`` in ``core/routing/ptram.hpp``."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ Distances = tuple[UInt64, Int64, Int64]
 AssignmentCosts = tuple[Int64, Int32, Int64, Int64]
 ControlArrays = tuple[Int32, Int64]
 
-#: A linear assignment cost of this value or more means a forbidden PE (``core/linear_cost.hpp``).
+#: A linear assignment cost of this value or more means a forbidden PE (``core/graph/linear_cost.hpp``).
 FORBIDDEN = 2**60
 
 #: Kinds of :func:`pair_search`.
@@ -180,7 +180,7 @@ def pair_search(
 
 
 class _Chains:
-    """Chains of exchanges, also with losses, each started from one task (``core/chains.hpp``)."""
+    """Chains of exchanges, also with losses, each started from one task (``core/assignment/chains.hpp``)."""
 
     def __init__(self, search: _Search, fruitless_exchanges: int, budget: int) -> None:
         self.search, self.fruitless_exchanges, self.budget = search, fruitless_exchanges, budget

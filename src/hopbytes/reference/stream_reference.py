@@ -1,4 +1,4 @@
-"""Reference implementation of ``core/stream_tree.hpp``, ``stream_check.hpp`` and ``stream_sketch.hpp``."""
+"""Reference implementation of ``core/streaming/stream_tree.hpp``, ``stream_check.hpp`` and ``stream_sketch.hpp``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SketchArrays = tuple[Int32, Int64, UInt64, Int64, Int64]
 
 
 class Counter(IntEnum):
-    """Entries of the counters of a mapping by blocks (core/stream_tree.hpp)."""
+    """Entries of the counters of a mapping by blocks (core/streaming/stream_tree.hpp)."""
 
     REMAINING = 0
     FILL_ALL = 1

@@ -45,7 +45,7 @@ class Tabu(Refiner):
     The refiner requires that every used PE holds exactly one task, and returns other mappings unchanged.
     Asymmetric volumes and distances and linear costs are exact (other refiners use the mean of both
     directions; `swap` ends with this refiner if that makes a difference). Robust tabu search is due to
-    Taillard (1991); see ``core/tabu.hpp`` and :func:`hopbytes.engine.assignment.evolve`.
+    Taillard (1991); see ``core/assignment/tabu.hpp`` and :func:`hopbytes.engine.assignment.evolve`.
     """
 
     work: int = DEFAULT_WORK

@@ -175,7 +175,7 @@ class NetworkDistance:
 
 
 class LoweredNetwork(NamedTuple):
-    """What compiled code makes its distances from (``NetworkDistance`` in core/distance.hpp).
+    """What compiled code makes its distances from (``NetworkDistance`` in core/graph/distance.hpp).
 
     `labels` uint64[k]; `packed` int64[...] holds numbers, costs inside a node, coordinates or rows of all
     places and the table of hops, in the order described there. Entry 4 is the largest distance.

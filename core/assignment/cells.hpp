@@ -1,0 +1,196 @@
+// Slots, cells and neighbourhoods: which tasks a PE holds, and which PEs are worth trying for a task.
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "graph/distance.hpp"
+#include "util/rng.hpp"
+
+namespace hopbytes {
+
+// A range of PEs.
+struct PeRange {
+  int32_t first, last;  // last excluded
+};
+
+// Divides the PEs of a tree into cells. The PEs of one cell are at the same distance from every other PE: a
+// cell is an innermost unit of the machine, or a single PE where a PE holds several tasks. For every cell the
+// class also knows the units around it with up to `reach` PEs.
+class TreeCells {
+ public:
+  TreeCells(const TreeDistance& tree, int64_t k, int64_t indifferent, int64_t reach)
+      : tree_(tree), cell_(k), reach_(reach) {
+    std::vector<int64_t> widths;  // The widths at which a unit ends, because the distance grows there.
+    for (int64_t width = 0; width <= 64; ++width)
+      if (width == 64 || tree.bit_cost[width + 1] > std::max(tree.bit_cost[width], indifferent))
+        widths.push_back(width);
+    for (const int64_t width : widths) {
+      std::vector<PeRange> units;
+      int64_t largest = 0;
+      for (int32_t p = 0; p < k; ++p) {
+        if (p == 0 || tree.width(p, p - 1) > width) units.push_back({p, p});
+        units.back().last = p + 1;
+        largest = std::max<int64_t>(largest, p + 1 - units.back().first);
+      }
+      
+      Level level{width, std::vector<PeRange>(k)};
+      for (const PeRange unit : units)
+        std::fill(level.unit.begin() + unit.first, level.unit.begin() + unit.last, unit);
+      if (levels_.empty())
+        for (size_t c = 0; c < units.size(); ++c)
+          std::fill(cell_.begin() + units[c].first, cell_.begin() + units[c].last, static_cast<int32_t>(c));
+      levels_.push_back(std::move(level));
+      if (units.size() == 1) break;
+    }
+    count_ = k ? cell_.back() + 1 : 0;
+  }
+
+  int64_t count() const { return count_; }
+  int64_t pes() const { return static_cast<int64_t>(cell_.size()); }
+  int32_t cell_of(int32_t pe) const { return cell_[pe]; }
+  PeRange cell_range(int32_t pe) const { return levels_[0].unit[pe]; }
+
+  // Calls visit(first PE of a cell) for every cell near `there` that may be worth a try for a task on `here`:
+  // the cells of the largest unit of at most `reach` PEs that holds `there` and does not hold `here`.
+  template <class Visit> void around(int32_t here, int32_t there, Visit visit) const {
+    const int64_t apart = std::bit_width(tree_.label[here] ^ tree_.label[there]);
+    if (apart <= levels_[0].width) return;
+    size_t level = 0;
+    while (level + 1 < levels_.size() && levels_[level + 1].width < apart &&
+           levels_[level + 1].unit[there].last - levels_[level + 1].unit[there].first <= reach_)
+      ++level;
+    const PeRange unit = levels_[level].unit[there];
+    for (int32_t p = unit.first; p < unit.last; p = levels_[0].unit[p].last) visit(p);
+  }
+
+  // Draws a unit that holds `there` and does not hold `here`, with equal probability for every level. The
+  // range is empty if there is no such unit.
+  PeRange random_unit(int32_t here, int32_t there, Rng& rng) const {
+    const int64_t apart = std::bit_width(tree_.label[here] ^ tree_.label[there]);
+    size_t below = 0;
+    while (below < levels_.size() && levels_[below].width < apart) ++below;
+    return below ? levels_[rng.below(below)].unit[there] : PeRange{0, 0};
+  }
+
+ private:
+  struct Level {
+    int64_t width;
+    std::vector<PeRange> unit;  // the unit of every PE
+  };
+  const TreeDistance tree_;
+  std::vector<Level> levels_;
+  std::vector<int32_t> cell_;
+  int64_t reach_;
+  int64_t count_ = 0;
+};
+
+// With more PEs than this, sorting the distances of all pairs of PEs would take too long.
+constexpr int64_t most_sorted = 4096;
+
+// PEs under any distance; each PE is a cell of its own. The cells around a PE are the nearest ones, or on
+// large machines those with the closest numbers.
+template <class Distance> class NearCells {
+ public:
+  NearCells(const Distance& distance, int64_t k, int64_t reach)
+      : k_(k), near_(std::min(k, reach)), nearest_(k * near_) {
+    std::vector<std::pair<int64_t, int32_t>> row(k);
+    for (int32_t p = 0; p < k; ++p) {
+      int32_t* out = nearest_.data() + p * near_;
+      if (k > most_sorted) {
+        std::iota(out, out + near_, static_cast<int32_t>(std::clamp<int64_t>(p - near_ / 2, 0, k - near_)));
+        continue;
+      }
+      for (int32_t q = 0; q < k; ++q) row[q] = {p == q ? -1 : distance(p, q), q};
+      std::partial_sort(row.begin(), row.begin() + near_, row.end());
+      for (int64_t i = 0; i < near_; ++i) out[i] = row[i].second;
+    }
+  }
+
+  int64_t count() const { return k_; }
+  int64_t pes() const { return k_; }
+  int32_t cell_of(int32_t pe) const { return pe; }
+  PeRange cell_range(int32_t pe) const { return {pe, pe + 1}; }
+  template <class Visit> void around(int32_t here, int32_t there, Visit visit) const {
+    for (int64_t i = 0; i < near_; ++i)
+      if (nearest_[there * near_ + i] != here) visit(nearest_[there * near_ + i]);
+  }
+  PeRange random_unit(int32_t, int32_t there, Rng& rng) const {
+    const int32_t p = nearest_[there * near_ + static_cast<int64_t>(rng.below(near_))];
+    return {p, p + 1};
+  }
+
+ private:
+  int64_t k_, near_;
+  std::vector<int32_t> nearest_;
+};
+
+inline TreeCells cells_of(const TreeDistance& d, int64_t k, int64_t indifferent, int64_t reach) {
+  return {d, k, indifferent, reach};
+}
+template <class Distance> NearCells<Distance> cells_of(const Distance& d, int64_t k, int64_t, int64_t reach) {
+  return {d, k, reach};
+}
+
+// The tasks of every PE. The slots of a PE are adjacent in memory.
+class Slots {
+ public:
+  Slots(std::span<const int32_t> pe, int64_t k) : start_(k + 1, 0), task_(pe.size()), slot_(pe.size()) {
+    for (const int32_t p : pe) ++start_[p + 1];
+    for (int64_t p = 0; p < k; ++p) start_[p + 1] += start_[p];
+    std::vector<int64_t> next(start_.begin(), start_.end() - 1);
+    for (size_t v = 0; v < pe.size(); ++v) {
+      slot_[v] = static_cast<int32_t>(next[pe[v]]++);
+      task_[slot_[v]] = static_cast<int32_t>(v);
+    }
+  }
+  std::span<const int32_t> tasks(PeRange range) const {
+    return {task_.data() + start_[range.first],
+            static_cast<size_t>(start_[range.last] - start_[range.first])};
+  }
+  int64_t size(PeRange range) const { return start_[range.last] - start_[range.first]; }
+  void swap(int32_t u, int32_t v) {
+    std::swap(task_[slot_[u]], task_[slot_[v]]);
+    std::swap(slot_[u], slot_[v]);
+  }
+
+ private:
+  std::vector<int64_t> start_;
+  std::vector<int32_t> task_, slot_;
+};
+
+// Returns lower bounds: the i-th entry is at most the distance from any task to its i-th nearest other task,
+// for i = 0, 1, ... and at most `count` entries.
+inline std::vector<int64_t> nearest_costs(const TreeDistance& tree, int64_t k, const Slots& slots,
+                                          int64_t count) {
+  std::vector<int64_t> costs;
+  for (int64_t width = 0; width <= 64 && static_cast<int64_t>(costs.size()) < count; ++width) {
+    int64_t largest = 0, held = 0;
+    for (int32_t p = 0; p < k; ++p) {
+      if (p > 0 && tree.width(p, p - 1) > width) held = 0;
+      largest = std::max(largest, held += slots.size({p, p + 1}));
+    }
+    costs.resize(std::max<int64_t>(costs.size(), std::min(count, largest - 1)), tree.bit_cost[width]);
+    if (largest == slots.size({0, static_cast<int32_t>(k)})) break;
+  }
+  return costs;
+}
+template <class Distance>
+std::vector<int64_t> nearest_costs(const Distance& distance, int64_t k, const Slots& slots, int64_t count) {
+  count = std::min(count, slots.size({0, static_cast<int32_t>(k)}) - 1);
+  std::vector<int64_t> costs(std::max<int64_t>(0, count), k > most_sorted ? 0 : INT64_MAX), row;
+  for (int32_t p = 0; p < k && k <= most_sorted && count > 0; ++p) {
+    if (!slots.size({p, p + 1})) continue;
+    row.clear();
+    for (int32_t q = 0; q < k; ++q)
+      row.insert(row.end(), std::min(count + 1, slots.size({q, q + 1}) - (p == q)), distance(p, q));
+    std::partial_sort(row.begin(), row.begin() + count, row.end());
+    for (int64_t i = 0; i < count; ++i) costs[i] = std::min(costs[i], row[i]);
+  }
+  return costs;
+}
+
+}  // namespace hopbytes

@@ -1,0 +1,118 @@
+// Local search by exchanges over fixed sets of pairs: all pairs, pairs inside blocks of indices, and pairs
+// that are close in the communication graph (Heider 1972; Brandfass et al. 2013; Schulz and Träff 2017).
+#pragma once
+#include "graph/csr.hpp"
+#include "assignment/exchange.hpp"
+#include "util/control.hpp"
+#include "util/rng.hpp"
+#include "util/vertex_heap.hpp"
+#include "graph/graph.hpp"
+
+namespace hopbytes {
+
+struct PairCounts {
+  int64_t evaluations = 0, swaps = 0;
+  int64_t scanned_edges = 0;  // scanned edges, the measure of work
+};
+
+// Cyclic search over the pairs of the tasks first .. last-1, (i,j) -> (i,j+1) -> (i+1,i+2), until as many
+// consecutive pairs as there are have failed. Returns whether it made an exchange.
+template <class W, class D>
+bool search_cyclic(Exchange<W, D>& exchange, int64_t first, int64_t last, const Control& control,
+                   PairCounts& counts) {
+  const int64_t pairs = (last - first) * (last - first - 1) / 2;
+  bool any = false;
+  int64_t i = first, j = first + 1;
+  for (int64_t failed = 0; failed < pairs; ++failed) {
+    if ((failed & 1023) == 0 && control.should_stop()) break;
+    const int32_t u = static_cast<int32_t>(i), v = static_cast<int32_t>(j);
+    if (exchange.allowed(u, v)) {
+      ++counts.evaluations;
+      counts.scanned_edges += exchange.graph().degree(u) + exchange.graph().degree(v);
+      if (exchange.delta(u, v) < 0) {
+        exchange.apply(u, v);
+        ++counts.swaps;
+        any = true;
+        failed = -1;
+      }
+    }
+    if (++j == last) {
+      if (++i == last - 1) i = first;
+      j = i + 1;
+    }
+  }
+  return any;
+}
+
+template <class W, class D>
+void search_all_pairs(Exchange<W, D>& exchange, const Control& control, PairCounts& counts) {
+  search_cyclic(exchange, 0, exchange.graph().n, control, counts);
+}
+
+// Searches block after block of `size` consecutive tasks, until a whole round over all blocks finds nothing.
+template <class W, class D>
+void search_blocks(Exchange<W, D>& exchange, int64_t size, const Control& control, PairCounts& counts) {
+  const int64_t n = exchange.graph().n;
+  for (bool any = true; any && !control.should_stop();) {
+    any = false;
+    for (int64_t first = 0; first < n && !control.should_stop(); first += size)
+      any = search_cyclic(exchange, first, std::min(n, first + size), control, counts) || any;
+  }
+}
+
+// Searches pairs at most `reach` edges apart. The tasks wait in a queue, at first in the given order. The
+// neighbourhood of the present task is traversed breadth-first and never stored. A pair that failed is
+// skipped until an exchange changes the cost of one of its tasks.
+template <class W, class D>
+void search_near_pairs(Exchange<W, D>& exchange, int64_t reach, In<int32_t> order, const Control& control,
+                       PairCounts& counts) {
+  const Graph<W>& g = exchange.graph();
+  std::vector<int64_t> scanned(g.n, -1), changed(g.n, 0), seen(g.n, -1);
+  std::vector<int32_t> queue(order.begin(), order.end()), walk;
+  std::vector<uint8_t> waiting(g.n, 1);
+  int64_t clock = 0, turn = 0;
+  auto touch = [&](int32_t v) {
+    changed[v] = clock;
+    if (!waiting[v]) waiting[v] = 1, queue.push_back(v);
+  };
+  auto touch_around = [&](int32_t v) {
+    touch(v);
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) touch(g.adj[e]);
+  };
+  auto consider = [&](int32_t u, int32_t v) {
+    if (scanned[v] > std::max(changed[u], changed[v]) || !exchange.allowed(u, v)) return;
+    ++counts.evaluations;
+    counts.scanned_edges += g.degree(u) + g.degree(v);
+    if (exchange.delta(u, v) >= 0) return;
+    exchange.apply(u, v);
+    ++counts.swaps;
+    ++clock;
+    touch_around(u);
+    touch_around(v);
+  };
+  for (size_t head = 0; head < queue.size() && !control.should_stop();) {
+    const int32_t u = queue[head++];
+    waiting[u] = 0;
+    scanned[u] = ++clock;
+    seen[u] = ++turn;
+    walk.assign(1, u);
+    size_t from = 0;
+    for (int64_t depth = 0; depth < reach && from < walk.size(); ++depth) {
+      const size_t layer = walk.size();
+      for (; from < layer; ++from)
+        for (int64_t e = g.start[walk[from]]; e < g.start[walk[from] + 1]; ++e) {
+          const int32_t v = g.adj[e];
+          if (seen[v] == turn) continue;
+          seen[v] = turn;
+          walk.push_back(v);
+          consider(u, v);
+        }
+    }
+    if (head > static_cast<size_t>(g.n) && 2 * head > queue.size()) {  // drops processed entries of the queue
+      queue.erase(queue.begin(), queue.begin() + head);
+      head = 0;
+    }
+  }
+}
+
+}  // namespace hopbytes

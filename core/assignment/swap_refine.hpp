@@ -1,0 +1,67 @@
+// Improves one-task-per-slot mappings by exchanges: descent, annealing chains, iterated local search
+// (swap.hpp).
+#pragma once
+#include "util/parallel.hpp"
+#include "assignment/swap.hpp"
+
+namespace hopbytes {
+
+struct SwapCounts {
+  int64_t evaluations = 0, swaps = 0;
+};
+
+// Improves pe in place by exchanges, which keep the number of tasks on every PE, and its maximum load where
+// loads differ: descends, anneals from the result in several chains, keeps the cheapest mapping and
+// continues from it by iterated local search. Returns the total change of the cost (<= 0). The result does
+// not depend on the number of threads.
+template <class W, class D>
+int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_t> capacity,
+                    uint64_t seed, const SwapOptions& options, const Control& control, std::span<int32_t> pe,
+                    SwapCounts& counts) {
+  if (g.n < 2) return 0;
+  auto record = [&](const SwapSearch<W, D>& search) {
+    counts.evaluations += search.evaluations();
+    counts.swaps += search.swaps();
+    control.record_work(search.work());
+  };
+  int64_t total = 0;
+  {
+    SwapSearch<W, D> search(g, distance, capacity, pe, options, control);
+    Rng rng(seed);
+    total += search.descend_everywhere(rng);
+    if (options.chains < 1)
+      total += search.iterated_local_search(options.perturbation_work * (g.arcs() + g.n), rng);
+    record(search);
+  }
+  if (options.chains < 1 || control.should_stop()) return total;
+  struct Chain {
+    std::vector<int32_t> pe;
+    int64_t change = 0;
+    SwapCounts counts;
+  };
+  std::vector<Chain> chains(options.chains);
+  parallel_for(options.chains, options.threads, [&](int64_t c) {
+    chains[c].pe.assign(pe.begin(), pe.end());
+    SwapSearch<W, D> search(g, distance, capacity, chains[c].pe, options, control);
+    Rng rng(derive(seed, c));
+    chains[c].change +=
+        search.anneal(options.steps * g.n, start_acceptances[c % std::size(start_acceptances)], rng);
+    chains[c].change += search.descend_everywhere(rng);
+    chains[c].counts = {search.evaluations(), search.swaps()};
+    control.record_work(search.work());
+  });
+  const Chain* best = nullptr;
+  for (const Chain& chain : chains) {
+    counts.evaluations += chain.counts.evaluations;
+    counts.swaps += chain.counts.swaps;
+    if (chain.change < (best ? best->change : 0)) best = &chain;
+  }
+  if (best) std::copy(best->pe.begin(), best->pe.end(), pe.begin()), total += best->change;
+  SwapSearch<W, D> search(g, distance, capacity, pe, options, control);
+  Rng rng(derive(seed, options.chains));
+  total += search.iterated_local_search(options.perturbation_work * (g.arcs() + g.n), rng);
+  record(search);
+  return total;
+}
+
+}  // namespace hopbytes

@@ -1,0 +1,178 @@
+// Robust tabu search for dense quadratic assignment: n tasks on n places, one each.
+//
+// Taillard (1991): every step makes the best permitted exchange of two tasks, even if it raises the cost. A
+// task does not return to a place it left before its tenure has passed, unless that gives a new best. The
+// bookkeeping differs from the literature (tabu_changes.hpp). After `fruitless_before_perturbation` exchanges
+// without a new best since the last perturbation, the search makes some random exchanges (Benlic, Hao 2013,
+// breakout local search).
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "util/control.hpp"
+#include "util/parallel.hpp"
+#include "util/rng.hpp"
+#include "assignment/tabu_changes.hpp"
+
+namespace hopbytes {
+
+struct TabuOptions {
+  int64_t iterations = 0;  // exchanges made, including those of perturbations
+  int64_t fruitless = 0;   // exchanges without a new best that end the search; 0: never
+  // Exchanges without a new best before a perturbation; 0: no perturbations.
+  int64_t fruitless_before_perturbation = 0;
+  // Exchanges of a perturbation. The number grows while the search returns to the same cost.
+  int64_t least_perturbation = 3;
+  int64_t most_perturbation = 3;
+  int64_t tenure_low = 90;  // per cent of n
+  int64_t tenure_high = 110;
+  int64_t aspiration = 0;  // a pair that was not exchanged for so long is exchanged; 0: never
+};
+
+namespace tabu_detail {
+
+template <class T> class Search {
+ public:
+  Search(const DenseProblem& problem, std::span<int32_t> place, uint64_t seed, const TabuOptions& options,
+         const Control& control)
+      : n_(problem.n),
+        options_(options),
+        control_(control),
+        rng_(seed),
+        best_place_(place),
+        changes_(problem, place) {}
+
+  // Returns the cost of the best permutation found minus that of the first one (at most 0).
+  int64_t run(int64_t& done) {
+    control_.record_work(kStartWork + n_ * work_per_pass());
+    int64_t phase_best = 0, last_best = std::numeric_limits<int64_t>::max();
+    int64_t since_best = 0, since_perturbation = 0, perturbation = options_.least_perturbation;
+    for (done = 0; done < options_.iterations && !control_.should_stop();) {
+      const Pair move = choose();
+      if (move.i < 0) break;
+      const int64_t change = changes_.change(move.i, move.j);
+      // A descent ends in its local optimum; a tabu search continues.
+      if (options_.fruitless == 1 && change >= 0) break;
+      exchange(move.i, move.j, change);
+      ++done;
+      ++since_best, ++since_perturbation;
+      if (cost_ < phase_best) phase_best = cost_, since_perturbation = 0;
+      if (keep_best()) since_best = 0;
+      if (options_.fruitless > 0 && since_best >= options_.fruitless) break;
+      if (options_.fruitless_before_perturbation > 0 &&
+          since_perturbation >= options_.fruitless_before_perturbation) {
+        perturbation = phase_best == last_best ? std::min(perturbation + 1, options_.most_perturbation)
+                                               : options_.least_perturbation;
+        last_best = phase_best;
+        for (int64_t k = 0; k < perturbation; ++k, ++done) random_exchange();
+        phase_best = cost_, since_perturbation = 0;
+        if (keep_best()) since_best = 0;
+      }
+    }
+    control_.record_work(std::exchange(unrecorded_, 0));
+    return best_;
+  }
+
+ private:
+  // The work of starting a search from Python, in scanned edges.
+  static constexpr int64_t kStartWork = 5'000;
+  // Searches on several threads share one counter, so they add to it rarely.
+  static constexpr int64_t kRecordedAtOnce = 1'000'000;
+
+  // Eight pairs in a branch-free pass cost about as much as one scanned edge elsewhere.
+  int64_t work_per_pass() const { return n_ * n_ / 8 + 1; }
+
+  // Stores the present permutation if it is the best so far.
+  bool keep_best() {
+    if (cost_ >= best_) return false;
+    best_ = cost_;
+    std::copy(changes_.place().begin(), changes_.place().end(), best_place_.begin());
+    return true;
+  }
+
+  // Returns the best exchange that is not tabu or that gives a new best; ties are broken at random.
+  Pair choose() {
+    if (options_.aspiration > 0 && now_ % n_ == 0)
+      if (const Pair forced = changes_.least_recent(now_ - options_.aspiration); forced.i >= 0) return forced;
+    int64_t allowed = 0, tabu = 0;
+    const bool any_allowed = changes_.least_allowed(allowed), any_tabu = changes_.least_tabu(tabu);
+    Pair pick;
+    uint64_t seen = 0;
+    const auto draw = [&](int64_t i, int64_t j) {
+      if (++seen == 1 || rng_.below(seen) == 0) pick = {i, j};
+    };
+    if (any_tabu && (!any_allowed || (tabu < allowed && cost_ + tabu < best_)))
+      changes_.tabu_pairs(tabu, draw);
+    else if (any_allowed) changes_.allowed_pairs(allowed, draw);
+    return pick;
+  }
+
+  void random_exchange() {
+    const auto i = static_cast<int64_t>(rng_.below(n_));
+    auto j = static_cast<int64_t>(rng_.below(n_ - 1));
+    if (j >= i) ++j;
+    exchange(i, j, changes_.change(std::min(i, j), std::max(i, j)));
+  }
+
+  int64_t tenure() {
+    const int64_t low = std::max<int64_t>(1, n_ * options_.tenure_low / 100);
+    const int64_t high = std::max(low, n_ * options_.tenure_high / 100);
+    return low + static_cast<int64_t>(rng_.below(high - low + 1));
+  }
+
+  void exchange(int64_t r, int64_t s, int64_t change) {
+    ++now_;
+    unrecorded_ += work_per_pass();
+    if (unrecorded_ >= kRecordedAtOnce) control_.record_work(std::exchange(unrecorded_, 0));
+    cost_ += change;
+    const int64_t until_r = now_ + tenure(), until_s = now_ + tenure();
+    changes_.exchange(r, s, now_, until_r, until_s);
+  }
+
+  int64_t n_;
+  TabuOptions options_;
+  const Control& control_;
+  Rng rng_;
+  std::span<int32_t> best_place_;
+  Changes<T> changes_;
+  int64_t cost_ = 0, best_ = 0;  // relative to the first permutation
+  int64_t now_ = 0;
+  int64_t unrecorded_ = 0;  // scanned edges that the control does not know yet
+};
+
+}  // namespace tabu_detail
+
+// Improves `place` (a permutation of 0..n-1). Returns the change of the cost (at most 0); `done` becomes the
+// number of exchanges. All numbers must be >= 0 and `largest_number` below 2^61.
+inline int64_t tabu_search(const DenseProblem& problem, std::span<int32_t> place, uint64_t seed,
+                           const TabuOptions& options, const Control& control, int64_t& done) {
+  using namespace tabu_detail;
+  done = 0;
+  if (problem.n < 2) return 0;
+  const double largest = largest_number(problem);
+  auto with = [&](auto type) -> int64_t {
+    using T = decltype(type);
+    return Search<T>(problem, place, seed, options, control).run(done);
+  };
+  // Narrow types first, because more of their numbers fit a register. Floating-point types represent these
+  // integers exactly and multiply faster than integers of the same width.
+  if (largest < fits<float>()) return with(float{});
+  if (largest < fits<int32_t>()) return with(int32_t{});
+  if (largest < fits<double>()) return with(double{});
+  return with(int64_t{});
+}
+
+// Searches from several permutations (one per row of `place`), in parallel.
+inline void tabu_many(const DenseProblem& problem, std::span<int32_t> place, std::span<const uint64_t> seed,
+                      const TabuOptions& options, const Control& control, int32_t threads,
+                      std::span<int64_t> change, std::span<int64_t> done) {
+  parallel_for(static_cast<int64_t>(seed.size()), threads, [&](int64_t i) {
+    change[i] =
+        tabu_search(problem, place.subspan(i * problem.n, problem.n), seed[i], options, control, done[i]);
+  });
+}
+
+}  // namespace hopbytes

@@ -1,0 +1,299 @@
+// The change of the cost for every exchange of two tasks of a dense quadratic assignment, updated under
+// exchanges, with the tabu pairs set apart.
+//
+// Besides the change of every exchange (Frieze, Yadegar, El-Horbaty 1989: O(1) per pair after an exchange of
+// two other tasks) the class stores the cost of every task on every place, so that exchanges with the two
+// moved tasks are O(1) as well. Tabu pairs are few: they are stored in a list, and in the matrix their change
+// is increased by more than any change, so that one pass updates and evaluates all pairs without testing
+// which are permitted.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "assignment/tabu_passes.hpp"
+#include "assignment/tabu_problem.hpp"
+
+namespace hopbytes {
+
+namespace tabu_detail {
+
+struct Pair { int64_t i = -1, j = -1; };
+
+// T represents every number exactly (see `largest_number`).
+template <class T> class Changes {
+ public:
+  Changes(const DenseProblem& problem, std::span<const int32_t> place)
+      : n_(problem.n), both_(!problem.symmetric), stride_(padded(n_)),
+        place_(place.begin(), place.end()), flow_(read(problem.flow)),
+        near_(read(problem.distance)), cost_((n_ + kRows) * stride_, 0), change_((n_ + kRows) * stride_, 0),
+        tabu_until_(n_ * n_), tabu_tasks_(n_), numbers_((15 + 2 * kDeferred) * stride_, 0) {
+    T* next = numbers_.data();
+    for (T** array :
+         {&y_, &y2_, &own_, &costs_first_, &costs_second_, &on_first_, &on_second_, &least_, &number_,
+          &near_first_, &near_second_, &near_first2_, &near_second2_, &none_, &elsewhere_})
+      *array = next, next += stride_;
+    deferred_x_ = next, deferred_y_ = next + kDeferred * stride_;
+    for (int64_t j = 0; j < stride_; ++j) number_[j] = static_cast<T>(j);
+    if (both_) flow_in_ = transposed(flow_), near_in_ = transposed(near_);
+    initialize(problem.linear_cost);
+  }
+
+  const std::vector<int32_t>& place() const { return place_; }
+
+  // Returns the change of exchanging i < j, tabu or not.
+  int64_t change(int64_t i, int64_t j) const {
+    const T d = change_[i * stride_ + j];
+    return static_cast<int64_t>(d > kRaise<T> / 2 ? d - kRaise<T> : d);
+  }
+
+  // Exchanges the tasks r and s at time `now`. Neither returns to the place it leaves before the given times.
+  void exchange(int64_t r, int64_t s, int64_t now, int64_t until_r, int64_t until_s) {
+    make_tabu(r, until_r);
+    make_tabu(s, until_s);
+    std::swap(place_[r], place_[s]);
+    expire(r, s, now);
+    update(r, s, now);
+  }
+
+  // Computes the smallest change among pairs that are not tabu. Returns false if all pairs are tabu.
+  bool least_allowed(int64_t& change) const {
+    change = static_cast<int64_t>(least_of_all_);
+    return least_of_all_ < kRaise<T> / 2;
+  }
+
+  // Computes the smallest change among tabu pairs. Returns false if no pair is tabu.
+  bool least_tabu(int64_t& change) const {
+    T least = std::numeric_limits<T>::max();
+    for (const Tabu& pair : tabu_) least = std::min(least, change_[pair.i * stride_ + pair.j]);
+    if (!tabu_.empty()) change = static_cast<int64_t>(least - kRaise<T>);
+    return !tabu_.empty();
+  }
+
+  // Calls visit(i, j) for the permitted pairs with this change, column by column.
+  template <class Visit> void allowed_pairs(int64_t change, Visit visit) const {
+    const T value = static_cast<T>(change);
+    for (int64_t j = 1; j < n_; ++j) {
+      if (least_[j] != value) continue;
+      for (int64_t i = 0; i < j; ++i)
+        if (change_[i * stride_ + j] == value) visit(i, j);
+    }
+  }
+
+  // Calls visit(i, j) for the tabu pairs with this change.
+  template <class Visit> void tabu_pairs(int64_t change, Visit visit) const {
+    const T value = static_cast<T>(change) + kRaise<T>;
+    std::vector<Tabu> equal;
+    for (const Tabu& pair : tabu_)
+      if (change_[pair.i * stride_ + pair.j] == value) equal.push_back(pair);
+    std::sort(equal.begin(), equal.end(),
+              [](const Tabu& a, const Tabu& b) { return a.j != b.j ? a.j < b.j : a.i < b.i; });
+    for (const Tabu& pair : equal) visit(pair.i, pair.j);
+  }
+
+  // Long-term memory: returns the best pair whose last move was before `then`, a time at which no pair can be
+  // tabu.
+  Pair least_recent(int64_t then) const {
+    Pair pick;
+    for (int64_t i = 0; i < n_; ++i)
+      for (int64_t j = i + 1; j < n_; ++j) {
+        if (until(i, j) >= then) continue;
+        if (pick.i < 0 || change_[i * stride_ + j] < change_[pick.i * stride_ + pick.j]) pick = {i, j};
+      }
+    return pick;
+  }
+
+ private:
+  struct Tabu { int32_t i, j; int64_t until; };
+
+  Numbers<T> read(std::span<const int64_t> matrix) const {
+    Numbers<T> copy(n_ * stride_, 0);
+    for (int64_t i = 0; i < n_; ++i)
+      for (int64_t j = 0; j < n_; ++j) copy[i * stride_ + j] = static_cast<T>(matrix[i * n_ + j]);
+    return copy;
+  }
+
+  Numbers<T> transposed(const Numbers<T>& matrix) const {
+    Numbers<T> result(n_ * stride_, 0);
+    for (int64_t i = 0; i < n_; ++i)
+      for (int64_t j = 0; j < n_; ++j) result[j * stride_ + i] = matrix[i * stride_ + j];
+    return result;
+  }
+
+  // The rows hold the values out of a task or place, and those into it.
+  const T* out(int64_t task) const { return flow_.data() + task * stride_; }
+  const T* in(int64_t task) const { return (both_ ? flow_in_ : flow_).data() + task * stride_; }
+  const T* from(int64_t place) const { return near_.data() + place * stride_; }
+  const T* to(int64_t place) const { return (both_ ? near_in_ : near_).data() + place * stride_; }
+
+  void initialize(std::span<const int64_t> linear_cost) {
+    for (int64_t i = 0; i < n_; ++i)
+      for (int64_t p = 0; p < n_; ++p) {
+        // Places that a task never had count as left long ago, at different times, so that aspiration selects
+        // them one by one.
+        tabu_until_[i * n_ + p] = -(n_ * i + p);
+        cost_[i * stride_ + p] = linear_cost.empty() ? T(0) : static_cast<T>(linear_cost[i * n_ + p]);
+      }
+    set_up();
+  }
+
+  void set_up() {
+    for (int64_t k = 0; k < n_; ++k) {
+      defer(in(k), to(place_[k]));
+      if (both_) defer(out(k), from(place_[k]));
+    }
+    apply_deferred();
+    for (int64_t i = 0; i < n_; ++i) own_[i] = cost_[i * stride_ + place_[i]];
+    for (int64_t i = 0; i < n_; ++i)
+      for (int64_t j = i + 1; j < n_; ++j)
+        change_[i * stride_ + j] =
+            cost_[i * stride_ + place_[j]] + cost_[j * stride_ + place_[i]] - own_[i] - own_[j] +
+            correction(i, j);
+    pass_pairs(none_, none_);
+  }
+
+  T correction(int64_t i, int64_t j) const {
+    const T flow = out(i)[j], near = from(place_[i])[place_[j]];
+    return both_ ? between<true>(flow, in(i)[j], near, to(place_[i])[place_[j]])
+                 : between<false>(flow, flow, near, near);
+  }
+
+  // Defers an update of the costs by a product of two vectors. Returns its factor per task.
+  T* defer(const T* by_task, const T* by_place) {
+    if (deferred_ == kDeferred) apply_deferred();
+    T *x = deferred_x_ + deferred_ * stride_, *y = deferred_y_ + deferred_ * stride_;
+    std::copy_n(by_task, stride_, x), std::copy_n(by_place, stride_, y);
+    ++deferred_;
+    return x;
+  }
+
+  void apply_deferred() {
+    std::fill(deferred_x_ + deferred_ * stride_, deferred_x_ + kDeferred * stride_, T(0));
+    add_products(n_, cost_.data(), deferred_x_, deferred_y_);
+    deferred_ = 0;
+  }
+
+  // Defers the update of the costs after an exchange: the difference of the flows of the two tasks, per task
+  // (returned), times the difference of the distances of their places, per place. The distances are also read
+  // per task, for both places.
+  const T* differ(const T* flow_r, const T* flow_s, const T* near_r, const T* near_s,
+                                  T* first, T* second, T* y) {
+    if (deferred_ == kDeferred) apply_deferred();
+    T *x = deferred_x_ + deferred_ * stride_, *by_place = deferred_y_ + deferred_ * stride_;
+    ++deferred_;
+    find_difference<T>(n_, place_.data(),
+                       {flow_r, flow_s, near_r, near_s, x, by_place, first, second, y, own_});
+    return x;
+  }
+
+  // Updates everything after r and s have exchanged their places.
+  void update(int64_t r, int64_t s, int64_t now) {
+    const int64_t here = place_[r], there = place_[s];
+    // so that both factors remain valid until they are used
+    if (both_ && deferred_ + 2 > kDeferred) apply_deferred();
+    const T* x = differ(in(r), in(s), to(here), to(there), near_first_, near_second_, y_);
+    const T* x2 = none_;
+    if (both_) x2 = differ(out(r), out(s), from(here), from(there), near_first2_, near_second2_, y2_);
+    cost_row(r, costs_first_), cost_row(s, costs_second_);
+    own_[r] = costs_first_[here], own_[s] = costs_second_[there];
+    cost_columns(here, there);
+    const Factors<T> by{x, y_, x2, y2_};
+    reevaluate(r, -1, now, by, costs_first_, near_first_, near_first2_, on_first_);
+    reevaluate(s, r, now, by, costs_second_, near_second_, near_second2_, on_second_);
+    pass_pairs(x, x2);
+  }
+
+  // Computes the cost of a task on all places, including deferred updates.
+  void cost_row(int64_t task, T* costs) const {
+    std::copy_n(cost_.data() + task * stride_, stride_, costs);
+    add_rows<T>(stride_, costs, deferred_x_ + task, deferred_y_, deferred_);
+  }
+
+  // Computes the costs of all tasks on two places, including deferred updates.
+  void cost_columns(int64_t first, int64_t second) {
+    for (int64_t i = 0; i < n_; ++i) {
+      const T* row = cost_.data() + i * stride_;
+      on_first_[i] = row[first], on_second_[i] = row[second];
+    }
+    add_rows<T>(stride_, on_first_, deferred_y_ + first, deferred_x_, deferred_);
+    add_rows<T>(stride_, on_second_, deferred_y_ + second, deferred_x_, deferred_);
+  }
+
+  void pass_pairs(const T* x, const T* x2) {
+    least_of_all_ = evaluate_pairs<T>(both_, n_, change_.data(), {x, y_, x2, y2_}, number_, least_);
+  }
+
+  // Recomputes the changes of all exchanges with task r. `costs` are its costs on all places, `near` the
+  // distances of its place, `on_its_place` the costs of the other tasks there. The values include what the
+  // following pass subtracts. A pair is tabu while both tasks would return to a place they have left; the
+  // pair with `listed` is already in the list.
+  void reevaluate(int64_t r, int64_t listed, int64_t now, const Factors<T>& by,
+                                  const T* costs, const T* near, const T* near_back, const T* on_its_place) {
+    T* fresh = change_.data() + r * stride_;
+    const OneTask<T> task{costs, on_its_place, own_, out(r), in(r), near, near_back};
+    if (both_) evaluate_task<true>(n_, r, place_.data(), task, by, elsewhere_, fresh);
+    else evaluate_task<false>(n_, r, place_.data(), task, by, elsewhere_, fresh);
+    // Few tasks are still forbidden to return here.
+    std::erase_if(tabu_tasks_[place_[r]], [&](int32_t j) {
+      const int64_t until_here = tabu_until_[j * n_ + place_[r]];
+      if (until_here < now || j == r) return true;  // the task itself is entered again when it leaves
+      const int64_t until = std::min(until_here, tabu_until_[r * n_ + place_[j]]);
+      if (until < now) return false;
+      fresh[j] += kRaise<T>;
+      if (j != listed) tabu_.push_back({std::min<int32_t>(r, j), std::max<int32_t>(r, j), until});
+      return false;
+    });
+    for (int64_t i = 0; i < r; ++i) change_[i * stride_ + r] = fresh[i];
+  }
+
+  // Removes pairs from the list that are no longer tabu or that will be evaluated again.
+  void expire(int64_t r, int64_t s, int64_t now) {
+    std::erase_if(tabu_, [&](const Tabu& pair) {
+      if (pair.i == r || pair.i == s || pair.j == r || pair.j == s) return true;
+      if (pair.until >= now) return false;
+      change_[pair.i * stride_ + pair.j] -= kRaise<T>;
+      return true;
+    });
+  }
+
+  int64_t until(int64_t i, int64_t j) const {
+    return std::min(tabu_until_[i * n_ + place_[j]], tabu_until_[j * n_ + place_[i]]);
+  }
+
+  // Forbids the task to return to its present place until the given time.
+  void make_tabu(int64_t task, int64_t until) {
+    const int32_t here = place_[task];
+    tabu_until_[task * n_ + here] = until;
+    tabu_tasks_[here].push_back(static_cast<int32_t>(task));
+  }
+
+  int64_t n_;
+  bool both_;  // the problem is not symmetric
+  int64_t stride_;
+  std::vector<int32_t> place_;
+  Numbers<T> flow_, flow_in_;  // from task to task; flow_in_ is flow_ transposed
+  Numbers<T> near_, near_in_;  // from place to place
+  Numbers<T> cost_;  // of a task on a place if all others stay
+  Numbers<T> change_;  // of exchanging i < j, increased for tabu pairs
+  std::vector<int64_t> tabu_until_;  // time until which a task must not return to a place (tabu tenure)
+  std::vector<std::vector<int32_t>>
+      tabu_tasks_;  // tasks that must not return to a place, and some that may again
+  std::vector<Tabu> tabu_;
+  Numbers<T> numbers_;  // storage of the rows below
+  T *deferred_x_,
+      *deferred_y_;  // products not yet added to cost_: factors by task and by place, kDeferred rows
+  int64_t deferred_ = 0;
+  T *y_, *y2_;  // differences of the distances of the two moved tasks, by task
+  T *near_first_, *near_second_, *near_first2_, *near_second2_;  // those distances
+  T *own_;  // cost of every task on its place
+  T *costs_first_, *costs_second_;  // costs of the two moved tasks on all places
+  T *on_first_, *on_second_;  // costs of all tasks on the places of those two
+  T *elsewhere_, *least_, *number_, *none_;
+  T least_of_all_ = 0;
+};
+
+}  // namespace tabu_detail
+}  // namespace hopbytes

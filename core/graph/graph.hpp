@@ -1,0 +1,152 @@
+// The graph that the engine works on: symmetric, without diagonal, both directions stored; and induced
+// subgraphs. Weights have 32 or 64 bits (template), sums always 64.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "graph/linear_cost.hpp"
+
+namespace hopbytes {
+
+// An uninitialised array. Pages that are never written never become resident, so buffers may be allocated at
+// their upper bound.
+template <class T> class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(int64_t size) : data_(new T[size]), size_(size) {}
+  T& operator[](int64_t i) { return data_[i]; }
+  const T& operator[](int64_t i) const { return data_[i]; }
+  int64_t size() const { return size_; }
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+
+ private:
+  std::unique_ptr<T[]> data_;
+  int64_t size_ = 0;
+};
+
+// What does not depend on the type of the weights: code that reads no weight is compiled once for all types.
+struct GraphShape {
+  int64_t n = 0;
+  const int64_t* start = nullptr;  // n + 1
+  const int32_t* adj = nullptr;
+  const int64_t* load = nullptr;
+  int64_t total_load = 0;
+  int64_t max_load = 0;
+  // whether few edges weigh as much as all others, see weights_uneven; contraction keeps it
+  bool uneven = false;
+  std::shared_ptr<const LinearCost> linear_cost;  // null if edges are the only costs
+
+  int64_t arcs() const { return start[n]; }
+  int64_t degree(int64_t v) const { return start[v + 1] - start[v]; }
+
+  void sum_loads() {
+    total_load = max_load = 0;
+    for (int64_t v = 0; v < n; ++v) {
+      total_load += load[v];
+      max_load = std::max(max_load, load[v]);
+    }
+  }
+};
+
+template <class W> struct Graph : GraphShape {
+  const W* weight = nullptr;
+
+  // Storage of graphs that own their arrays; empty for views.
+  Buffer<int64_t> own_start;
+  Buffer<int32_t> own_adj;
+  Buffer<W> own_weight;
+  Buffer<int64_t> own_load;
+
+  void allocate(int64_t vertices, int64_t arc_bound) {
+    n = vertices;
+    own_start = Buffer<int64_t>(vertices + 1);
+    own_adj = Buffer<int32_t>(arc_bound);
+    own_weight = Buffer<W>(arc_bound);
+    own_load = Buffer<int64_t>(vertices);
+    start = own_start.data();
+    adj = own_adj.data();
+    weight = own_weight.data();
+    load = own_load.data();
+  }
+};
+
+// Returns whether the standard deviation of the weights exceeds their mean. This is usually true if they span
+// orders of magnitude, and never if they are similar.
+template <class W> bool weights_uneven(const Graph<W>& g) {
+  double sum = 0, squares = 0;
+  for (int64_t e = 0; e < g.arcs(); ++e) {
+    const auto w = static_cast<double>(g.weight[e]);
+    sum += w, squares += w * w;
+  }
+  return squares * static_cast<double>(g.arcs()) > 2 * sum * sum;
+}
+
+// Returns the subgraph induced by `members` (vertex numbers of g). local[v] must be the position of v among
+// the members for every member, and group[v] == id must hold exactly for the members.
+template <class W>
+Graph<W> induced(const Graph<W>& g, std::span<const int32_t> members, const int32_t* group,
+                     int32_t id, const int32_t* local) {
+  int64_t bound = 0;
+  for (int32_t v : members) bound += g.degree(v);
+  Graph<W> sub;
+  sub.allocate(static_cast<int64_t>(members.size()), bound);
+  int64_t filled = 0;
+  for (int64_t i = 0; i < sub.n; ++i) {
+    const int32_t v = members[i];
+    sub.own_start[i] = filled;
+    sub.own_load[i] = g.load[v];
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+      const int32_t u = g.adj[e];
+      if (group[u] != id) continue;
+      sub.own_adj[filled] = local[u];
+      sub.own_weight[filled++] = g.weight[e];
+    }
+  }
+  sub.own_start[sub.n] = filled;
+  sub.sum_loads();
+  sub.uneven = g.uneven;
+  return sub;
+}
+
+// Returns the load of two average vertices.
+inline int64_t average_pair(const GraphShape& g) {
+  const int64_t average = g.total_load / std::max<int64_t>(1, g.n);
+  return average + std::min(average, g.total_load - average);
+}
+
+// Returns the linear assignment costs of all vertices; larger than any other cost if a vertex is on a
+// forbidden block.
+inline int64_t total_linear_cost(const GraphShape& g, const int32_t* part) {
+  if (!g.linear_cost) return 0;
+  int64_t forbidden = 0;
+  const int64_t sum = g.linear_cost->total(part, forbidden);
+  return sum + std::min<int64_t>(forbidden, 4) * LinearCost::kForbidden;
+}
+
+// Returns the communication cost, every edge once, plus the linear assignment costs.
+template <class W, class D>
+int64_t placement_cost(const Graph<W>& g, const int32_t* pe, const D& distance) {
+  int64_t total = total_linear_cost(g, pe);
+  for (int64_t v = 0; v < g.n; ++v)
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e)
+      if (g.adj[e] > v && pe[g.adj[e]] != pe[v]) total += g.weight[e] * distance(pe[v], pe[g.adj[e]]);
+  return total;
+}
+
+// Returns the weight between different blocks, each edge once; both its arcs are stored, as in every
+// Graph.
+template <class W> int64_t edge_cut(const Graph<W>& g, const int32_t* part) {
+  int64_t twice = 0;  // Branch-free, because it is unpredictable which edges are cut.
+  for (int64_t v = 0; v < g.n; ++v) {
+    const int32_t own = part[v];
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e)
+      twice += (part[g.adj[e]] != own) * int64_t{g.weight[e]};
+  }
+  return twice / 2;
+}
+
+}  // namespace hopbytes

@@ -1,0 +1,190 @@
+// Grouping of few objects as in TreeMatch: independent sets in the conflict graph of all possible groups.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "grouping/best_grouping.hpp"
+
+namespace hopbytes {
+
+// Returns the binomial coefficient C(n, k), or limit + 1 if it is larger than `limit`.
+inline int64_t choose(int64_t n, int64_t k, int64_t limit) {
+  if (k < 0 || k > n) return 0;
+  Wide value = 1;
+  for (int64_t i = 1; i <= std::min(k, n - k); ++i) {
+    value = value * (n - i + 1) / i;
+    if (value > limit) return limit + 1;
+  }
+  return static_cast<int64_t>(value);
+}
+
+// Lists all groups of `arity` out of p objects, sorted by the weight that leaves them, and selects greedy
+// independent sets.
+class ListedGroups {
+ public:
+  ListedGroups(const Csr& graph, int64_t arity, BestGrouping& best)
+      : p_(graph.n()), k_(arity), best_(best), weight_(p_ * p_, 0), degree_(p_, 0), of_(p_), used_(p_) {
+    for (int64_t v = 0; v < p_; ++v)
+      for (int64_t e = graph.indptr[v]; e < graph.indptr[v + 1]; ++e) {
+        weight_[v * p_ + graph.target[e]] = static_cast<uint64_t>(graph.w(e));
+        degree_[v] += static_cast<uint64_t>(graph.w(e));
+      }
+    list();
+  }
+
+  void try_all() {
+    std::vector<int64_t> order(leaving_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return leaving_[a] < leaving_[b]; });
+    const size_t starts = std::min<size_t>(kStarts, order.size());
+    for (size_t start = 0; start < starts; ++start)
+      take(greedy(order, order[start]), Grouping::smallest_first);
+    largest_last(order);
+    by_weighted_degree(order);
+  }
+
+ private:
+  static constexpr size_t kStarts = 10;
+  static constexpr int64_t kSteps = 100'000;
+
+  void list() {
+    std::vector<int32_t> group(k_);
+    std::vector<uint64_t> value(k_ + 1, 0);  // the weight that leaves the first members
+    const auto extend = [&](const auto& self, int64_t depth, int64_t from) -> void {
+      if (depth == k_) {
+        members_.insert(members_.end(), group.begin(), group.end());
+        leaving_.push_back(value[k_]);
+        return;
+      }
+      for (int64_t v = from; v <= p_ - (k_ - depth); ++v) {
+        uint64_t change = degree_[v];
+        for (int64_t i = 0; i < depth; ++i) change -= 2 * weight_[v * p_ + group[i]];
+        group[depth] = static_cast<int32_t>(v);
+        value[depth + 1] = value[depth] + change;
+        self(self, depth + 1, v + 1);
+      }
+    };
+    extend(extend, 0, 0);
+  }
+
+  In<int32_t> members(int64_t group) const { return {members_.data() + group * k_, static_cast<size_t>(k_)}; }
+  bool free(int64_t group) const {
+    for (int32_t v : members(group))
+      if (used_[v]) return false;
+    return true;
+  }
+  void mark(int64_t group, char used) {
+    for (int32_t v : members(group)) used_[v] = used;
+  }
+
+  // Takes the first group, then every group in `order` that is disjoint from those taken.
+  std::vector<int64_t> greedy(const std::vector<int64_t>& order, int64_t first) {
+    std::fill(used_.begin(), used_.end(), 0);
+    std::vector<int64_t> taken{first};
+    mark(first, 1);
+    for (size_t i = 0; i < order.size() && static_cast<int64_t>(taken.size()) < p_ / k_; ++i)
+      if (free(order[i])) {
+        mark(order[i], 1);
+        taken.push_back(order[i]);
+      }
+    return taken;
+  }
+
+  void take(const std::vector<int64_t>& groups, Grouping which) {
+    for (size_t i = 0; i < groups.size(); ++i)
+      for (int32_t v : members(groups[i])) best_.trial()[v] = static_cast<int32_t>(i);
+    best_.offer(which);
+  }
+
+  // "Largest values last": finds the shortest prefix of the sorted groups that contains a complete grouping.
+  // It repeatedly searches below the largest group of the grouping found last, while the budget of steps
+  // lasts.
+  void largest_last(const std::vector<int64_t>& order) {
+    std::vector<int64_t> rank(order.size());
+    for (size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<int64_t>(i);
+    for (auto& list : of_) list.clear();
+    for (size_t i = 0; i < order.size(); ++i)
+      for (int32_t v : members(order[i])) of_[v].push_back(static_cast<int64_t>(i));
+    const auto last = [&](const std::vector<int64_t>& groups) {
+      int64_t largest = 0;
+      for (int64_t group : groups) largest = std::max(largest, rank[group]);
+      return largest;
+    };
+    std::vector<int64_t> found = greedy(order, order[0]), trial;
+    for (int64_t steps = kSteps; steps > 0;) {
+      std::fill(used_.begin(), used_.end(), 0);
+      trial.clear();
+      if (!cover(order, last(found), steps, trial)) break;
+      found = trial;
+    }
+    take(found, Grouping::largest_last);
+  }
+
+  // Covers all objects with groups ranked below `end`: the first uncovered object takes the best group
+  // possible.
+  bool cover(const std::vector<int64_t>& order, int64_t end, int64_t& steps, std::vector<int64_t>& taken) {
+    int64_t v = 0;
+    while (v < p_ && used_[v]) ++v;
+    if (v == p_) return true;
+    for (int64_t place : of_[v]) {
+      if (place >= end || --steps <= 0) return false;
+      const int64_t group = order[place];
+      if (!free(group)) continue;
+      mark(group, 1);
+      taken.push_back(group);
+      if (cover(order, end, steps, taken)) return true;
+      taken.pop_back();
+      mark(group, 0);
+    }
+    return false;
+  }
+
+  // The total value of all groups in conflict with a group over its own value, as quotient and remainder.
+  struct Ratio {
+    UnsignedWide quotient;
+    uint64_t rest, value;
+    bool operator>(const Ratio& other) const {
+      if (value == 0 || other.value == 0) return value == 0 && other.value != 0;
+      if (quotient != other.quotient) return quotient > other.quotient;
+      return static_cast<UnsignedWide>(rest) * other.value > static_cast<UnsignedWide>(other.rest) * value;
+    }
+  };
+
+  // "Largest weighted degree first". A group is in conflict with all groups except those that are disjoint
+  // from it. Of the r objects outside the group, each is in C(r-1, k-1) disjoint groups, and each pair in
+  // C(r-2, k-2).
+  void by_weighted_degree(const std::vector<int64_t>& sorted) {
+    const int64_t r = p_ - k_;
+    const UnsignedWide single = choose(r - 1, k_ - 1, INT64_MAX - 1),
+                       pair = choose(r - 2, k_ - 2, INT64_MAX - 1);
+    UnsignedWide all = 0, total = 0;
+    for (uint64_t degree : degree_) all += degree;
+    for (uint64_t value : leaving_) total += value;
+    std::vector<Ratio> ratio;
+    for (size_t i = 0; i < leaving_.size(); ++i) {
+      UnsignedWide inside = 0;  // weighted degrees of the members
+      for (int32_t v : members(static_cast<int64_t>(i))) inside += degree_[v];
+      const uint64_t value = leaving_[i];
+      const UnsignedWide disjoint = (all - inside) * single - (all - value - inside) * pair;
+      const UnsignedWide conflict = total - value - disjoint;
+      if (value == 0) ratio.push_back({0, 0, 0});
+      else ratio.push_back({conflict / value, static_cast<uint64_t>(conflict % value), value});
+    }
+    std::vector<int64_t> order = sorted;
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return ratio[a] > ratio[b]; });
+    take(greedy(order, order[0]), Grouping::weighted_degree);
+  }
+
+  int64_t p_, k_;
+  BestGrouping& best_;
+  std::vector<uint64_t> weight_, degree_, leaving_;
+  std::vector<int32_t> members_;  // k per group
+  std::vector<std::vector<int64_t>> of_;  // ranks of the groups of each object
+  std::vector<char> used_;
+};
+
+}  // namespace hopbytes

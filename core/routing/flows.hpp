@@ -1,0 +1,69 @@
+// Directed communication between groups, indexed from both ends.
+#pragma once
+#include "graph/csr.hpp"
+
+namespace hopbytes {
+
+// A group sends and receives through the ports of its place: one port, or several adapters in turn if its
+// tasks are near several of them. An arc then names the port at either end. Port q of place p has the number
+// p x count + q.
+struct Ports {
+  int32_t count = 1;
+  In<int32_t> out = {}, in = {};  // of every arc; empty if there is one port
+};
+
+// Directed arcs between groups, with an index from targets back to arcs. All methods skip arcs of a group to
+// itself and arcs without volume.
+class Flows {
+ public:
+  explicit Flows(const Csr& arcs, const Ports& ports = {})
+      : arcs_(arcs), ports_(ports), source_(arcs.m()), back_start_(arcs.n() + 1, 0), back_(arcs.m()) {
+    for (int32_t i = 0; i < n(); ++i)
+      for (int64_t e = arcs_.indptr[i]; e < arcs_.indptr[i + 1]; ++e)
+        source_[e] = i, ++back_start_[arcs_.target[e] + 1];
+    for (int32_t i = 0; i < n(); ++i) back_start_[i + 1] += back_start_[i];
+    std::vector<int64_t> next(back_start_.begin(), back_start_.end() - 1);
+    for (int64_t e = 0; e < arcs_.m(); ++e) back_[next[arcs_.target[e]]++] = e;
+  }
+
+  int32_t n() const { return static_cast<int32_t>(arcs_.n()); }
+  int64_t m() const { return arcs_.m(); }
+  int32_t source(int64_t arc) const { return source_[arc]; }
+  int32_t target(int64_t arc) const { return arcs_.target[arc]; }
+  int64_t volume(int64_t arc) const { return arcs_.w(arc); }
+  bool counts(int64_t arc) const { return source_[arc] != arcs_.target[arc] && arcs_.w(arc) > 0; }
+
+  int32_t ports() const { return ports_.count; }
+  // The numbers of the ports at both ends of an arc whose groups are on these places.
+  int32_t from(int64_t arc, int32_t place) const {
+    return ports_.count == 1 ? place : place * ports_.count + ports_.out[arc];
+  }
+  int32_t to(int64_t arc, int32_t place) const {
+    return ports_.count == 1 ? place : place * ports_.count + ports_.in[arc];
+  }
+
+  // Calls visit(arc) once for every arc that leaves or reaches a group.
+  template <class Visit> void at(int32_t group, Visit&& visit) const {
+    for (int64_t e = arcs_.indptr[group]; e < arcs_.indptr[group + 1]; ++e)
+      if (counts(e)) visit(e);
+    for (int64_t i = back_start_[group]; i < back_start_[group + 1]; ++i)
+      if (counts(back_[i])) visit(back_[i]);
+  }
+  int32_t other_end(int64_t arc, int32_t group) const {
+    return source_[arc] == group ? target(arc) : source_[arc];
+  }
+  // Returns the communication volume of a group, sent and received.
+  int64_t communication_volume(int32_t group) const {
+    int64_t sum = 0;
+    at(group, [&](int64_t e) { sum += volume(e); });
+    return sum;
+  }
+
+ private:
+  Csr arcs_;
+  Ports ports_;
+  std::vector<int32_t> source_;
+  std::vector<int64_t> back_start_, back_;
+};
+
+}  // namespace hopbytes

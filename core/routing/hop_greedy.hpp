@@ -1,0 +1,212 @@
+// Greedy growth on hops (UG of UMPA): the group with the largest volume to the placed groups goes near them.
+#pragma once
+#include <queue>
+
+#include "graph/csr.hpp"
+#include "routing/place_fit.hpp"
+#include "routing/place_search.hpp"
+
+namespace hopbytes {
+
+// Queues groups by falling communication volume with the groups already placed; ties go to the larger total
+// volume, then to the smaller number.
+class VolumeQueue {
+ public:
+  VolumeQueue(const Csr& g, const std::vector<int64_t>& total)
+      : g_(g), total_(total), volume_to_placed_(g.n(), 0), placed_(g.n(), 0) {}
+
+  void enqueue(int32_t group) {
+    if (!placed_[group]) queue_.push({volume_to_placed_[group], total_[group], group});
+  }
+  void place(int32_t group) {
+    placed_[group] = 1;
+    for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e) {
+      const int32_t other = g_.target[e];
+      volume_to_placed_[other] += g_.w(e);
+      if (!placed_[other]) queue_.push({volume_to_placed_[other], total_[other], other});
+    }
+  }
+  bool placed(int32_t group) const { return placed_[group] != 0; }
+
+  // Returns the next group that `wanted` accepts. Entries of other groups are dropped; enqueue() adds them
+  // again.
+  template <class Wanted> int32_t pop(Wanted wanted) {
+    while (true) {
+      const Entry top = queue_.top();
+      queue_.pop();
+      if (!placed_[top.group] && top.volume == volume_to_placed_[top.group] && wanted(top.group))
+        return top.group;
+    }
+  }
+
+ private:
+  struct Entry {
+    int64_t volume, total;
+    int32_t group;
+    bool operator<(const Entry& other) const {
+      if (volume != other.volume) return volume < other.volume;
+      return total != other.total ? total < other.total : group > other.group;
+    }
+  };
+  Csr g_;
+  const std::vector<int64_t>& total_;
+  std::vector<int64_t> volume_to_placed_;
+  std::vector<uint8_t> placed_;
+  std::priority_queue<Entry> queue_;
+};
+
+// Places one group per place. g is symmetric without diagonal. After the first group, `seeds` further groups
+// are placed far from each other before the growth begins. Returns the sum of weight x distance, every pair
+// once. At most O(groups x places + sum over groups of candidates x degree).
+template <class D> class HopGreedy {
+ public:
+  HopGreedy(const Csr& g, In<int64_t> size, In<int64_t> capacity, const Neighbourhood& neighbourhood,
+            const D& distance)
+      : g_(g),
+        fit_(size, capacity),
+        search_(neighbourhood),
+        distance_(distance),
+        places_(neighbourhood.places()),
+        total_(g.n(), 0),
+        group_at_(places_, -1),
+        remote_(places_, INT64_MAX) {
+    for (int64_t t = 0; t < g_.n(); ++t)
+      for (int64_t e = g_.indptr[t]; e < g_.indptr[t + 1]; ++e) total_[t] += g_.w(e);
+  }
+
+  int64_t run(int32_t seeds, Out<int32_t> place) {
+    std::fill(place.begin(), place.end(), -1);
+    VolumeQueue queue(g_, total_);
+    int64_t cost = 0;
+    for (const int32_t rank : fit_.by_rarity()) {
+      int64_t left = 0;
+      for (int32_t t = 0; t < g_.n(); ++t)
+        if (fit_.class_of_group(t) == rank) queue.enqueue(t), ++left;
+      for (; left > 0; --left) {
+        const auto wanted = [&](int32_t t) { return fit_.class_of_group(t) == rank; };
+        int32_t group = -1;
+        if (filled_.empty()) group = largest_volume(rank);
+        else if (static_cast<int32_t>(filled_.size()) <= seeds) group = farthest(queue, rank);
+        if (group < 0) group = queue.pop(wanted);
+        const int32_t chosen = filled_.empty() ? most_central(group, place) : best_place(group, place);
+        cost += cost_at(group, chosen, place);
+        place[group] = chosen;
+        group_at_[chosen] = group;
+        filled_.push_back(chosen);
+        fit_.take(group, chosen);
+        queue.place(group);
+      }
+    }
+    return cost;
+  }
+
+ private:
+  int32_t largest_volume(int32_t rank) const {
+    int32_t best = -1;
+    for (int32_t t = 0; t < g_.n(); ++t)
+      if (fit_.class_of_group(t) == rank && (best < 0 || total_[t] > total_[best])) best = t;
+    return best;
+  }
+
+  // Returns the central place, whose maximum distance to another place is least. With more than kLandmarks
+  // places, only the distances from that many evenly spaced places are used.
+  int32_t most_central(int32_t group, Out<int32_t> place) const {
+    const int64_t step = std::max<int64_t>(1, places_ / kLandmarks);
+    int32_t best = -1;
+    int64_t least = 0;
+    for (int32_t p = 0; p < places_; ++p) {
+      if (!fit_.allows(group, p)) continue;
+      int64_t most = 0;
+      for (int64_t other = 0; other < places_; other += step)
+        most = std::max(most, distance_(p, static_cast<int32_t>(other)));
+      if (best < 0 || most < least) best = p, least = most;
+    }
+    return best < 0 ? any_free(group, place) : best;
+  }
+
+  // Of the groups farthest from all placed ones in the graph of groups, returns the one with the largest
+  // volume. An unreachable group is farther than every other one.
+  int32_t farthest(const VolumeQueue& queue, int32_t rank) const {
+    std::vector<int32_t> depth(g_.n(), -1), frontier, next;
+    for (int32_t t = 0; t < g_.n(); ++t)
+      if (queue.placed(t)) depth[t] = 0, frontier.push_back(t);
+    for (int32_t level = 1; !frontier.empty(); ++level, frontier.swap(next)) {
+      next.clear();
+      for (const int32_t t : frontier)
+        for (int64_t e = g_.indptr[t]; e < g_.indptr[t + 1]; ++e)
+          if (depth[g_.target[e]] < 0) depth[g_.target[e]] = level, next.push_back(g_.target[e]);
+    }
+    int32_t best = -1;
+    const auto far = [&](int32_t t) { return depth[t] < 0 ? INT32_MAX : depth[t]; };
+    for (int32_t t = 0; t < g_.n(); ++t) {
+      if (queue.placed(t) || fit_.class_of_group(t) != rank) continue;
+      if (best < 0 || far(t) > far(best) || (far(t) == far(best) && total_[t] > total_[best])) best = t;
+    }
+    return best;
+  }
+
+  int32_t best_place(int32_t group, Out<int32_t> place) {
+    sources_.clear();
+    for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e)
+      if (const int32_t p = place[g_.target[e]]; p >= 0) sources_.push_back(p);
+    const auto free = [&](int32_t p) { return group_at_[p] < 0 && fit_.allows(group, p); };
+    int32_t best = -1;
+    if (sources_.empty()) return most_remote(free, group, place);
+    int64_t least = 0;
+    search_.run(sources_, [&](std::span<const int32_t> level) {
+      for (const int32_t p : level) {
+        if (!free(p)) continue;
+        const int64_t cost = cost_at(group, p, place);
+        if (best < 0 || cost < least) best = p, least = cost;
+      }
+      return best < 0;
+    });
+    return best < 0 ? any_free(group, place) : best;
+  }
+
+  // Returns the free place that is farthest from all filled places.
+  template <class Free> int32_t most_remote(Free free, int32_t group, Out<int32_t> place) {
+    for (; measured_ < filled_.size(); ++measured_)
+      for (int32_t p = 0; p < places_; ++p)
+        remote_[p] = std::min(remote_[p], distance_(p, filled_[measured_]));
+    int32_t best = -1;
+    for (int32_t p = 0; p < places_; ++p)
+      if (free(p) && (best < 0 || remote_[p] > remote_[best])) best = p;
+    return best < 0 ? any_free(group, place) : best;
+  }
+
+  // Used if the search reaches no free place or the group fits nowhere: returns the cheapest free place.
+  int32_t any_free(int32_t group, Out<int32_t> place) const {
+    int32_t best = -1;
+    int64_t least = 0;
+    for (const bool fitting : {true, false}) {
+      for (int32_t p = 0; p < places_; ++p) {
+        if (group_at_[p] >= 0 || (fitting && !fit_.allows(group, p))) continue;
+        const int64_t cost = cost_at(group, p, place);
+        if (best < 0 || cost < least) best = p, least = cost;
+      }
+      if (best >= 0) break;
+    }
+    return best;
+  }
+
+  int64_t cost_at(int32_t group, int32_t p, Out<int32_t> place) const {
+    int64_t cost = 0;
+    for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e)
+      if (const int32_t q = place[g_.target[e]]; q >= 0) cost += g_.w(e) * distance_(p, q);
+    return cost;
+  }
+
+  static constexpr int64_t kLandmarks = 1024;
+  Csr g_;
+  PlaceFit fit_;
+  PlaceSearch search_;
+  D distance_;
+  int64_t places_;
+  std::vector<int64_t> total_;
+  std::vector<int32_t> group_at_, filled_, sources_;
+  std::vector<int64_t> remote_;  // distance to the nearest of the first `measured_` filled places
+  size_t measured_ = 0;
+};
+
+}  // namespace hopbytes

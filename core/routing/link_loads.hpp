@@ -1,0 +1,199 @@
+// Link loads: computed from scratch for evaluation, and as a structure that searches update flow by flow.
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "graph/csr.hpp"
+#include "routing/routes_hierarchy.hpp"
+
+namespace hopbytes {
+
+// Returns what one flow of `amount` contributes to a link that carries numerator / denominator of it, in
+// units of 2^-shift. The result is rounded half up and depends on this flow alone, so that removing the flow
+// is exact.
+inline int64_t share_of(int64_t amount, int64_t numerator, int64_t denominator, int32_t shift) {
+  if (denominator == 1) return (amount * numerator) << shift;
+  const __int128 scaled = static_cast<__int128>(amount) * numerator << (shift + 1);
+  return static_cast<int64_t>((scaled + denominator) / (2 * denominator));
+}
+
+// The sums over links that metrics are computed from. The value of a link is its amount times its price.
+struct LoadSummary {
+  int64_t used = 0;  // links with a nonzero amount
+  int64_t most = 0;  // the largest value
+  int64_t hottest = -1;  // the smallest link with the largest value, -1 if no link is used
+  int64_t at_most = 0;  // number of links with the largest value
+  __int128 sum = 0;
+  __int128 squares = 0;
+};
+
+inline LoadSummary summarize(In<int64_t> amount, In<int64_t> price) {
+  LoadSummary s;
+  for (size_t link = 0; link < amount.size(); ++link) {
+    if (amount[link] == 0) continue;
+    const int64_t value = amount[link] * (price.empty() ? 1 : price[link]);
+    ++s.used;
+    s.sum += value;
+    s.squares += static_cast<__int128>(value) * value;
+    if (value > s.most) s.most = value, s.hottest = static_cast<int64_t>(link), s.at_most = 0;
+    s.at_most += value == s.most;
+  }
+  return s;
+}
+
+// Link loads under updates. Values are amount x price (price = common multiple of the capacities / capacity),
+// so comparing values compares congestion exactly. Sum, sum of squares and the number of used links are
+// updated with every change. The maximum comes from a tournament tree that is updated when it is asked for: a
+// trial of many changes that is undone costs each touched path only once. Amounts never go below 0.
+class LinkLoads {
+ public:
+  explicit LinkLoads(int64_t links, In<int64_t> price = {})
+      : links_(links),
+        leaves_(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(links, 2))))),
+        price_(price.begin(), price.end()),
+        amount_(links, 0),
+        best_(leaves_, 0),
+        count_(leaves_, 0),
+        outdated_(leaves_, 0) {}
+
+  void add(int64_t link, int64_t amount) {
+    if (amount == 0) return;
+    const int64_t before = value(link);
+    used_ -= amount_[link] != 0;
+    amount_[link] += amount;
+    used_ += amount_[link] != 0;
+    const int64_t after = value(link);
+    sum_ += after - before;
+    squares_ += static_cast<__int128>(after - before) * (static_cast<__int128>(after) + before);
+    if (!outdated_[link / 2]) outdated_[link / 2] = 1, touched_.push_back(link / 2);
+  }
+
+  int64_t links() const { return links_; }
+  int64_t amount(int64_t link) const { return amount_[link]; }
+  int64_t price(int64_t link) const { return price_.empty() ? 1 : price_[link]; }
+  int64_t value(int64_t link) const { return amount_[link] * price(link); }
+  int64_t used() const { return used_; }
+  __int128 sum() const { return sum_; }
+  __int128 squares() const { return squares_; }
+
+  // Returns the largest value; 0 if no link is used.
+  int64_t max() {
+    update_tree();
+    return best_[1];
+  }
+  // Returns the number of links with the largest value (0 if no link is used).
+  int64_t at_max() {
+    update_tree();
+    return best_[1] == 0 ? 0 : count_[1];
+  }
+  // Returns the smallest link with the largest value, -1 if no link is used.
+  int64_t argmax() {
+    update_tree();
+    if (best_[1] == 0) return -1;
+    int64_t node = 1;
+    while (node < leaves_ / 2) node = best_[2 * node] == best_[node] ? 2 * node : 2 * node + 1;
+    return pair_value(node - leaves_ / 2, 0) == best_[node] ? 2 * (node - leaves_ / 2)
+                                                            : 2 * (node - leaves_ / 2) + 1;
+  }
+  // Calls visit(link) for every link whose value is at least `floor` (> 0), ascending.
+  template <class Visit> void each_from(int64_t floor, Visit&& visit) {
+    update_tree();
+    if (best_[1] >= floor) visit_from(1, floor, visit);
+  }
+
+  LoadSummary summary() {
+    return {used_, max(), argmax(), at_max(), sum_, squares_};
+  }
+
+ private:
+  // The tree: node 1 is the root, node leaves_ / 2 + i holds the links 2i and 2i + 1.
+  int64_t pair_value(int64_t pair, int64_t side) const {
+    const int64_t link = 2 * pair + side;
+    return link < links_ ? value(link) : 0;
+  }
+
+  void set(int64_t node, int64_t a, int64_t a_count, int64_t b, int64_t b_count) {
+    best_[node] = std::max(a, b);
+    count_[node] = (a == best_[node] ? a_count : 0) + (b == best_[node] ? b_count : 0);
+  }
+
+  // Updates the tree level by level, every touched node once.
+  void update_tree() {
+    if (touched_.empty()) return;
+    for (int64_t& pair : touched_) {
+      outdated_[pair] = 0;
+      set(pair + leaves_ / 2, pair_value(pair, 0), 1, pair_value(pair, 1), 1);
+      pair += leaves_ / 2;
+    }
+    while (touched_[0] > 1) {  // all nodes in the list are of one level
+      size_t kept = 0;
+      for (size_t i = 0; i < touched_.size(); ++i) {
+        const int64_t parent = touched_[i] / 2;
+        if (outdated_[parent]) continue;
+        outdated_[parent] = 1;
+        touched_[kept++] = parent;
+      }
+      touched_.resize(kept);
+      for (int64_t node : touched_) {
+        outdated_[node] = 0;
+        set(node, best_[2 * node], count_[2 * node], best_[2 * node + 1], count_[2 * node + 1]);
+      }
+    }
+    touched_.clear();
+  }
+
+  template <class Visit> void visit_from(int64_t node, int64_t floor, Visit&& visit) {
+    if (node >= leaves_ / 2) {
+      for (int64_t side = 0; side < 2; ++side)
+        if (pair_value(node - leaves_ / 2, side) >= floor) visit(2 * (node - leaves_ / 2) + side);
+      return;
+    }
+    for (int64_t child : {2 * node, 2 * node + 1})
+      if (best_[child] >= floor) visit_from(child, floor, visit);
+  }
+
+  int64_t links_, leaves_;
+  std::vector<int64_t> price_, amount_, best_;
+  std::vector<int64_t> count_;
+  std::vector<uint8_t> outdated_;
+  std::vector<int64_t> touched_;
+  int64_t used_ = 0;
+  __int128 sum_ = 0, squares_ = 0;
+};
+
+// Adds the flows of all arcs of a graph whose task i is at endpoint[i] to the amounts of the links. Arcs
+// inside one endpoint use no link. Returns the first arc without a route, -1 if all have one; arcs without a
+// route add nothing.
+template <class Routes>
+int64_t add_arcs(const Routes& routes, const Csr& g, In<int32_t> endpoint, int32_t shift,
+                 Out<int64_t> amount) {
+  int64_t unrouted = -1;
+  for (int64_t i = 0; i < g.n(); ++i)
+    for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
+      const int32_t from = endpoint[i], to = endpoint[g.target[e]];
+      if (from == to) continue;
+      const int64_t weight = g.w(e);
+      const bool routed = routes.walk(from, to, [&](int64_t link, int64_t numerator, int64_t denominator) {
+        amount[link] += share_of(weight, numerator, denominator, shift);
+      });
+      if (!routed && unrouted < 0) unrouted = e;
+    }
+  return unrouted;
+}
+
+// Marks the arcs whose flow uses `link`.
+template <class Routes>
+void mark_arcs_over(const Routes& routes, const Csr& g, In<int32_t> endpoint, int64_t link,
+                    Out<uint8_t> marked) {
+  for (int64_t i = 0; i < g.n(); ++i)
+    for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
+      const int32_t from = endpoint[i], to = endpoint[g.target[e]];
+      uint8_t over = 0;
+      if (from != to) routes.walk(from, to, [&](int64_t taken, int64_t, int64_t) { over |= taken == link; });
+      marked[e] = over;
+    }
+}
+
+}  // namespace hopbytes

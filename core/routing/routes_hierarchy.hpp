@@ -1,0 +1,298 @@
+// Routes that follow from arithmetic: fat trees, dragonflies, HyperX; and the choice among all forms
+// (with_routes).
+#pragma once
+#include <utility>
+
+#include "routing/routes.hpp"
+
+namespace hopbytes {
+
+// Parallel-port generalised fat tree: a node of level i has below[i] children, and above[i - 1] parents with
+// cables[i - 1] cables to each. A route ascends to the lowest common level and descends from there. The cable
+// up from level i is chosen by floor(key / (above[0] * ... * above[i - 1])) mod (above[i] * cables[i]), where
+// the key is the target (D-mod-k, Zahavi 2012) or the source (S-mod-k); alternatively flows are spread evenly
+// over all shortest paths.
+// numbers: levels h, nodes, rule (0 target, 1 source, 2 spread), below[h], above[h], cables[h].
+// Cables are numbered by their lower end, level by level; link 2 * cable leads up, 2 * cable + 1 down.
+struct FatTreeRoutes {
+  explicit FatTreeRoutes(const RouteArrays& a)
+      : levels(a.numbers[0]), rule(a.numbers[2]), below(a.numbers.data() + 3), above(below + levels),
+        cables(above + levels), leaves(levels + 1, 1), width(levels + 1, 1), first_cable(levels, 0) {
+    for (int64_t i = 0; i < levels; ++i) {
+      leaves[i + 1] = leaves[i] * below[i];
+      width[i + 1] = width[i] * above[i];
+    }
+    for (int64_t i = 0; i + 1 < levels; ++i)
+      first_cable[i + 1] = first_cable[i] + leaves[levels] / leaves[i] * width[i] * above[i] * cables[i];
+  }
+
+  bool single_path() const { return rule != 2; }
+
+  int64_t meeting_level(int64_t source, int64_t target) const {
+    int64_t level = 0;
+    while (source / leaves[level] != target / leaves[level]) ++level;
+    return level;
+  }
+
+  // Returns the cable from the switch of level i above node `leaf` with column `column` to its `parent`.
+  int64_t cable(int64_t i, int64_t leaf, int64_t column, int64_t parent, int64_t copy) const {
+    const int64_t lower = leaf / leaves[i] * width[i] + column;
+    return first_cable[i] + (lower * above[i] + parent) * cables[i] + copy;
+  }
+
+  template <class Visit> bool walk(int64_t source, int64_t target, Visit&& visit) const {
+    const int64_t top = meeting_level(source, target);
+    if (rule == 2) {
+      spread(source, top, 0, visit);
+      spread(target, top, 1, visit);
+      return true;
+    }
+    const int64_t key = rule == 0 ? target : source;
+    int64_t column = 0;  // column of the present switch; the ascent and the descent use the same columns
+    for (int64_t i = 0; i < top; ++i) {
+      const int64_t port = key / width[i] % (above[i] * cables[i]);
+      visit(2 * cable(i, source, column, port % above[i], port / above[i]), 1, 1);
+      column += width[i] * (port % above[i]);
+    }
+    for (int64_t i = top; i-- > 0;) {
+      const int64_t port = key / width[i] % (above[i] * cables[i]);
+      column -= width[i] * (port % above[i]);
+      visit(2 * cable(i, target, column, port % above[i], port / above[i]) + 1, 1, 1);
+    }
+    return true;
+  }
+
+  int64_t hops(int64_t source, int64_t target) const { return 2 * meeting_level(source, target); }
+
+  int64_t levels, rule;
+  const int64_t* below;
+  const int64_t* above;
+  const int64_t* cables;
+  std::vector<int64_t> leaves, width, first_cable;
+
+ private:
+  // Visits all cables above `leaf` up to level `top`, each with an even share. The columns of level i are 0
+  // .. width[i] - 1, so all of them are reachable from every node below.
+  template <class Visit> void spread(int64_t leaf, int64_t top, int64_t down, Visit&& visit) const {
+    for (int64_t i = 0; i < top; ++i) {
+      const int64_t links = width[i] * above[i] * cables[i];
+      for (int64_t column = 0; column < width[i]; ++column)
+        for (int64_t parent = 0; parent < above[i]; ++parent)
+          for (int64_t copy = 0; copy < cables[i]; ++copy)
+            visit(2 * cable(i, leaf, column, parent, copy) + down, 1, links);
+    }
+  }
+};
+
+// HyperX: a lattice of routers in which every two routers that differ in one coordinate only are linked. A
+// route makes one hop per differing coordinate, in the order of the sizes. The last dimension varies fastest.
+// numbers: nodes per router, dimensions, sizes...
+// Links 2 * node (in) and 2 * node + 1 (out of the network); then router * ports + port.
+struct HyperXRoutes {
+  explicit HyperXRoutes(const RouteArrays& a)
+      : per_router(a.numbers[0]), dimensions(a.numbers[1]), size(a.numbers.data() + 2), stride(dimensions) {
+    int64_t routers = 1;
+    for (int64_t d = dimensions; d-- > 0; routers *= size[d]) stride[d] = routers, ports += size[d] - 1;
+    first_link = 2 * routers * per_router;
+  }
+
+  bool single_path() const { return true; }
+
+  template <class Visit> bool walk(int64_t source, int64_t target, Visit&& visit) const {
+    if (source == target) return true;
+    int64_t router = source / per_router, port = 0;
+    const int64_t goal = target / per_router;
+    visit(2 * source, 1, 1);
+    for (int64_t d = 0; d < dimensions; port += size[d] - 1, ++d) {
+      const int64_t at = router / stride[d] % size[d], to = goal / stride[d] % size[d];
+      if (at == to) continue;
+      visit(first_link + router * ports + port + (to < at ? to : to - 1), 1, 1);
+      router += (to - at) * stride[d];
+    }
+    visit(2 * target + 1, 1, 1);
+    return true;
+  }
+
+  int64_t hops(int64_t source, int64_t target) const {
+    if (source == target) return 0;
+    const int64_t a = source / per_router, b = target / per_router;
+    int64_t total = 2;
+    for (int64_t d = 0; d < dimensions; ++d) total += a / stride[d] % size[d] != b / stride[d] % size[d];
+    return total;
+  }
+
+  int64_t per_router, dimensions;
+  const int64_t* size;
+  int64_t ports = 0, first_link = 0;
+  std::vector<int64_t> stride;
+};
+
+// Dragonfly: groups of routers that are all linked with each other, and links between groups. Port `port` of
+// a group (each router in turn has `global` of them) leads to another group by the arrangement. If a group
+// has more ports than there are other groups, pairs of groups have several links ("copies").
+//   absolute: port q * (groups - 1) + t leads to group t, or t + 1 from t = own number on;
+//   palm tree: port q * (groups - 1) + t leads to group own - t - 1 (modulo groups).
+// Minimal routes take one link between groups: of the copies with the fewest hops number (target mod their
+// count), or with `spread` all of them evenly. Valiant routes pass through a third group, evenly through all
+// of them; flows inside one group are minimal.
+// numbers: groups, routers per group, nodes per router, global ports per router, palm tree (0 or 1), rule (0
+// minimal, 1 spread, 2 Valiant).
+// Links 2 * node (in), 2 * node + 1 (out); then per router its links to the others of the group, then per
+// router its global ports.
+struct DragonflyRoutes {
+  explicit DragonflyRoutes(const RouteArrays& a)
+      : groups(a.numbers[0]), routers(a.numbers[1]), nodes(a.numbers[2]), global(a.numbers[3]),
+        palm(a.numbers[4] != 0), rule(a.numbers[5]), first_local(2 * groups * routers * nodes),
+        first_global(first_local + groups * routers * (routers - 1)) {}
+
+  bool single_path() const { return rule == 0; }
+
+  int64_t local_link(int64_t group, int64_t from, int64_t to) const {
+    return first_local + (group * routers + from) * (routers - 1) + (to < from ? to : to - 1);
+  }
+  int64_t global_link(int64_t group, int64_t port) const {
+    return first_global + group * routers * global + port;
+  }
+
+  // Returns the port of `group` that copy number `copy` of its links to `other` uses; it may exceed the last
+  // port.
+  int64_t port_to(int64_t group, int64_t other, int64_t copy) const {
+    const int64_t turn = palm ? (group - other + groups) % groups - 1 : other < group ? other : other - 1;
+    return copy * (groups - 1) + turn;
+  }
+  bool exists(int64_t a, int64_t b, int64_t copy) const {
+    const int64_t ports = routers * global;
+    return port_to(a, b, copy) < ports && port_to(b, a, copy) < ports;
+  }
+
+  // Shortest routes from router `from` of group a to router `to` of group b: hops, and the number of copies
+  // that tie.
+  std::pair<int64_t, int64_t> nearest(int64_t a, int64_t from, int64_t b, int64_t to) const {
+    int64_t fewest = 4, count = 0;
+    for (int64_t copy = 0; copy * (groups - 1) < routers * global; ++copy) {
+      if (!exists(a, b, copy)) continue;
+      const int64_t hops = length(a, from, b, to, copy);
+      if (hops < fewest) fewest = hops, count = 0;
+      if (hops == fewest) ++count;
+    }
+    return {fewest, count};
+  }
+  int64_t length(int64_t a, int64_t from, int64_t b, int64_t to, int64_t copy) const {
+    return 1 + (port_to(a, b, copy) / global != from) + (port_to(b, a, copy) / global != to);
+  }
+
+  template <class Visit> bool walk(int64_t source, int64_t target, Visit&& visit) const {
+    if (source == target) return true;
+    const int64_t s = source / nodes, t = target / nodes, a = s / routers, b = t / routers;
+    visit(2 * source, 1, 1);
+    if (a == b) {
+      if (s != t) visit(local_link(a, s % routers, t % routers), 1, 1);
+    } else if (rule == 2 && groups > 2) {
+      for (int64_t via = 0; via < groups; ++via) {
+        if (via == a || via == b) continue;
+        const int64_t landing = cross(a, s % routers, via, -1, target, groups - 2, visit);
+        cross(via, landing, b, t % routers, target, groups - 2, visit);
+      }
+    } else {
+      cross(a, s % routers, b, t % routers, target, 1, visit);
+    }
+    visit(2 * target + 1, 1, 1);
+    return true;
+  }
+
+  int64_t hops(int64_t source, int64_t target) const {
+    if (source == target) return 0;
+    const int64_t s = source / nodes, t = target / nodes, a = s / routers, b = t / routers;
+    if (a == b) return 2 + (s != t);
+    return 2 + nearest(a, s % routers, b, t % routers).first;
+  }
+
+  int64_t groups, routers, nodes, global;
+  bool palm;
+  int64_t rule, first_local, first_global;
+
+ private:
+  // Routes 1 / parts of the flow from router `from` of group a to router `to` of group b (-1: to where the
+  // link arrives). Returns the router reached.
+  template <class Visit>
+  int64_t cross(int64_t a, int64_t from, int64_t b, int64_t to, int64_t target, int64_t parts,
+                Visit&& visit) const {
+    int64_t fewest = 4, count = 0;
+    const int64_t copies = (routers * global + groups - 2) / (groups - 1);
+    auto cost = [&](int64_t copy) {
+      return to < 0 ? 1 + (port_to(a, b, copy) / global != from) : length(a, from, b, to, copy);
+    };
+    for (int64_t copy = 0; copy < copies; ++copy) {
+      if (!exists(a, b, copy)) continue;
+      if (cost(copy) < fewest) fewest = cost(copy), count = 0;
+      count += cost(copy) == fewest;
+    }
+    const bool all = rule == 1;
+    int64_t skip = all ? 0 : target % count, reached = to;
+    for (int64_t copy = 0; copy < copies; ++copy) {
+      if (!exists(a, b, copy) || cost(copy) != fewest || skip-- > 0) continue;
+      const int64_t out = port_to(a, b, copy), back = port_to(b, a, copy), share = all ? count : parts;
+      if (out / global != from) visit(local_link(a, from, out / global), 1, share);
+      visit(global_link(a, out), 1, share);
+      if (to < 0) reached = back / global;
+      else if (back / global != to) visit(local_link(b, back / global, to), 1, share);
+      if (!all) break;
+    }
+    return reached;
+  }
+};
+
+// The numbers of the forms, as in kernels/routes.py.
+enum class RouteForm : int64_t { grid, forwarding, listed, fat_tree, hyperx, dragonfly, spread };
+
+// Calls work(routes) with the form that the arrays describe.
+template <class Work> auto with_routes(int64_t form, const RouteArrays& arrays, Work work) {
+  switch (static_cast<RouteForm>(form)) {
+    case RouteForm::forwarding: return work(ForwardingRoutes(arrays));
+    case RouteForm::listed: return work(ListedRoutes(arrays));
+    case RouteForm::fat_tree: return work(FatTreeRoutes(arrays));
+    case RouteForm::hyperx: return work(HyperXRoutes(arrays));
+    case RouteForm::dragonfly: return work(DragonflyRoutes(arrays));
+    case RouteForm::spread: return work(SpreadRoutes(arrays));
+    default: return work(GridRoutes(arrays));
+  }
+}
+
+// Computes start: start[i + 1] - start[i] is the number of links that route i visits, 0 without a route.
+template <class Routes>
+void count_visits(const Routes& routes, In<int32_t> source, In<int32_t> target, Out<int64_t> start) {
+  start[0] = 0;
+  for (size_t i = 0; i < source.size(); ++i) {
+    int64_t visits = 0;
+    routes.walk(source[i], target[i], [&](int64_t, int64_t, int64_t) { ++visits; });
+    start[i + 1] = start[i] + visits;
+  }
+}
+
+template <class Routes>
+void list_visits(const Routes& routes, In<int32_t> source, In<int32_t> target, In<int64_t> start,
+                 Out<int64_t> link, Out<int64_t> numerator, Out<int64_t> denominator) {
+  for (size_t i = 0; i < source.size(); ++i) {
+    int64_t place = start[i];
+    routes.walk(source[i], target[i], [&](int64_t taken, int64_t above, int64_t below) {
+      link[place] = taken, numerator[place] = above, denominator[place] = below;
+      ++place;
+    });
+  }
+}
+
+// Computes the hops between all pairs of some endpoints; 65535 stands for no route and for anything longer.
+// Returns the number of pairs without a route.
+template <class Routes> int64_t hop_table(const Routes& routes, In<int32_t> endpoint, Out<uint16_t> hops) {
+  int64_t unrouted = 0;
+  size_t place = 0;
+  for (int32_t a : endpoint)
+    for (int32_t b : endpoint) {
+      const int64_t found = routes.hops(a, b);
+      unrouted += found < 0;
+      hops[place++] = found < 0 || found > 65535 ? 65535 : static_cast<uint16_t>(found);
+    }
+  return unrouted;
+}
+
+}  // namespace hopbytes

@@ -1,0 +1,89 @@
+// Flows along stored routes: their contributions to links and the metrics that result. Used by searches whose
+// routes are distributed over several processes; searches that have all routes use RoutedGroups.
+#pragma once
+#include "routing/hybrid.hpp"
+
+namespace hopbytes {
+
+// Row r uses link[start[r] .. start[r + 1]). The share part / parts of a flow uses each link; the whole flow
+// if both are empty.
+struct StoredRoutes {
+  In<int64_t> start, link, part, parts;
+
+  template <class Visit> void walk(int64_t row, int64_t volume, int32_t shift, Visit&& visit) const {
+    for (int64_t e = start[row]; e < start[row + 1]; ++e)
+      visit(link[e],
+            part.empty() ? share_of(volume, 1, 1, shift) : share_of(volume, part[e], parts[e], shift));
+  }
+};
+
+// Changes of link loads in batches: batch i changes link[e] by amount[e] for e in start[i] .. start[i + 1] -
+// 1.
+struct LinkChanges {
+  In<int64_t> start, link, amount;
+  int64_t batches() const { return static_cast<int64_t>(start.size()) - 1; }
+};
+
+// Sums the contributions of the flows of every batch to links; the links of a batch are in the order of their
+// first use. A negative volume removes a flow. `link` and `amount` have room for every step of every flow.
+// Returns the number of entries.
+inline int64_t sum_over_routes(const StoredRoutes& routes, int32_t shift, int64_t links,
+                               In<int64_t> flow_start, In<int64_t> row, In<int64_t> volume,
+                               Out<int64_t> start, Out<int64_t> link, Out<int64_t> amount) {
+  std::vector<int64_t> entry_of(links, -1);
+  int64_t entries = start[0] = 0;
+  for (size_t batch = 0; batch + 1 < flow_start.size(); ++batch) {
+    const int64_t first = entries;
+    for (int64_t f = flow_start[batch]; f < flow_start[batch + 1]; ++f) {
+      const int64_t sign = volume[f] < 0 ? -1 : 1;
+      routes.walk(row[f], sign * volume[f], shift, [&](int64_t l, int64_t share) {
+        if (entry_of[l] < first) entry_of[l] = entries, link[entries] = l, amount[entries++] = 0;
+        amount[entry_of[l]] += sign * share;
+      });
+    }
+    start[batch + 1] = entries;
+  }
+  return entries;
+}
+
+// Computes the hybrid metric after each batch of additions to `load`, each batch on its own.
+inline void hybrid_after_each(const LinkChanges& added, In<int64_t> load, In<int64_t> price,
+                              const Hybrid& hybrid, Out<double> value) {
+  const LoadSummary now = summarize(load, price);
+  int64_t now_bytes = 0;
+  for (const int64_t amount : load) now_bytes += amount;
+  for (int64_t batch = 0; batch < added.batches(); ++batch) {
+    int64_t bytes = now_bytes, top = now.most, used = now.used;
+    Wide sum = now.sum, squares = now.squares;
+    for (int64_t e = added.start[batch]; e < added.start[batch + 1]; ++e) {
+      const int64_t worth = price.empty() ? 1 : price[added.link[e]];
+      const int64_t before = load[added.link[e]] * worth, after = before + added.amount[e] * worth;
+      bytes += added.amount[e];
+      sum += after - before;
+      squares += static_cast<Wide>(after) * after - static_cast<Wide>(before) * before;
+      used += (after > 0) - (before > 0);
+      top = std::max(top, after);
+    }
+    value[batch] = hybrid.value(bytes, top, sum, squares, used);
+  }
+}
+
+// Computes the highest congestion after each batch of changes to `load`, each batch on its own, and the
+// number of links with it. A link may occur more than once in a batch.
+inline void peak_after_each(const LinkChanges& changes, In<int64_t> load, In<int64_t> price, Out<int64_t> top,
+                            Out<int64_t> count) {
+  LinkLoads loads(static_cast<int64_t>(load.size()), price);
+  for (size_t link = 0; link < load.size(); ++link) loads.add(static_cast<int64_t>(link), load[link]);
+  const auto apply = [&](int64_t batch, int64_t sign) {
+    for (int64_t e = changes.start[batch]; e < changes.start[batch + 1]; ++e)
+      loads.add(changes.link[e], sign * changes.amount[e]);
+  };
+  for (int64_t batch = 0; batch < changes.batches(); ++batch) {
+    apply(batch, 1);
+    top[batch] = loads.max();
+    count[batch] = loads.at_max();
+    apply(batch, -1);
+  }
+}
+
+}  // namespace hopbytes

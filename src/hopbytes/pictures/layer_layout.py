@@ -43,7 +43,8 @@ def layers(look: Look) -> Panel:
     in_row = np.bincount(figure.layers[list(across)])
     for vertex, x in across.items():
         room = width / float(in_row[figure.layers[vertex]]) - 2
-        boxes += _switch(figure.names[vertex], x, down[vertex], min(room, column))
+        widest = column if figure.layers[vertex] == 1 else 1.6 * NAMED
+        boxes += _switch(figure.names[vertex], x, down[vertex], min(room, widest))
     foot = 12 + (top - 1) * GAP + HIGH
     columns: list[Mark] = []
     deepest = 0.0

@@ -72,3 +72,15 @@ def test_a_real_fabric_has_its_hosts_and_short_names_of_switches():
     assert len(figure.hosts) == 281
     assert {"avakas-frontend1", "node001", "L101", "S209A"} <= set(figure.names)
     assert np.bincount(figure.layers).tolist() == [281, 16, 9]
+
+
+@pytest.mark.shared
+def test_all_adapters_of_hosts_are_theirs():
+    folder = SHARED_SAMPLES / "infiniband/ndr_dgx_40sw"
+    if not folder.is_dir():
+        pytest.skip("the developers' sample folder is missing")
+    figure = network_figure(hb.machine(f"ib:{folder}:tables=dump_fts_dfsssp.txt.gz"))
+    adapters = [own[0] for vertex, own in enumerate(figure.nodes) if figure.layers[vertex] == 0 and own]
+    assert len(adapters) == int((figure.layers == 0).sum())
+    assert max(np.bincount(adapters)) == 4
+    assert {"A09-P1-IBLEAF-02-01", "B10-P1-IBSPINE-07"} <= set(figure.names)

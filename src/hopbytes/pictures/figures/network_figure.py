@@ -28,8 +28,8 @@ class NetworkFigure:
     layers : int64[vertices]
         Links to the nearest vertex that is a host, or holds one where routers do: 0 for these; -1 without.
     nodes : tuple of tuple of int
-        For every vertex the nodes of the machine that are there: of hosts one, of routers of a torus
-        several, of switches none.
+        For every vertex the nodes of the machine that are there: of adapters of hosts one, of routers of a
+        torus several, of switches none.
     hosts : tuple of str
         Name of every node.
     ends : int64[cables, 2]
@@ -128,6 +128,12 @@ def _nodes(where: Allocation, wiring: Wiring, network: Network) -> tuple[tuple[i
     found: list[list[int]] = [[] for _ in range(wiring.vertices)]
     for vertex, node in pairs.T.tolist():
         found[vertex].append(node)
+    # Further adapters of a host, which no core uses, have its name before theirs.
+    named = {name: node for node, name in enumerate(machine.known_hosts.names)}
+    for endpoint in np.setdiff1d(np.arange(network.n_endpoints), ends).tolist() if named else ():
+        node = named.get(network.name_endpoint(endpoint).rpartition(" ")[0])
+        if node is not None:
+            found[int(wiring.at[endpoint])].append(node)
     return tuple(map(tuple, found))
 
 
@@ -156,7 +162,7 @@ def _names(
             if not found[vertex]:
                 name = network.name_link(link).partition(" -> ")[place]
                 found[vertex] = name.rpartition(" (")[0] or name if place else name
-    switches = [vertex for vertex in range(wiring.vertices) if not nodes[vertex]]
+    switches = np.setdiff1d(np.arange(wiring.vertices), wiring.at).tolist()
     own_parts = without_shared_end(without_shared_start([found[vertex] for vertex in switches]))
     for vertex, name in zip(switches, own_parts, strict=True):
         found[vertex] = name

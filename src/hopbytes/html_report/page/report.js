@@ -13,12 +13,14 @@
   const together = (name) =>
     [...views].filter(([other]) => other.split(".")[0] === name.split(".")[0]).map(([, view]) => view);
 
-  /** Give all charts of a group new ranges; null shows everything. */
+  // Every view gets an array of its own: Vega does not notice one that another view has marked as seen.
+
+  /** Give all charts of a group the ranges that follow from those of one of them; null shows everything. */
   const show = (name, change) => {
+    const origin = views.get(name);
+    const ranges = axesOf(origin).map((axis) => [axis, change && change(axis, range(origin, axis).map(Number))]);
     for (const view of together(name)) {
-      for (const axis of axesOf(view)) {
-        view.signal("zoom_" + axis, change && change(axis, range(view, axis).map(Number)));
-      }
+      for (const [axis, value] of ranges) view.signal("zoom_" + axis, value && [...value]);
       view.runAsync();
     }
   };
@@ -41,7 +43,7 @@
       view.addSignalListener("zoom_" + axis, (_, value) => {
         for (const other of together(name)) {
           if (other !== view && JSON.stringify(other.signal("zoom_" + axis)) !== JSON.stringify(value)) {
-            other.signal("zoom_" + axis, value).runAsync();
+            other.signal("zoom_" + axis, value && [...value]).runAsync();
           }
         }
       });

@@ -37,17 +37,16 @@
     ArrowUp: moved("y", -STEP), ArrowDown: moved("y", STEP),
   };
 
-  /** What the mouse does to one chart happens to the others of its group. */
+  /** What the mouse does to one chart happens to the others of its group, once it has been drawn itself. */
   const follow = (name, view) => {
-    for (const axis of axesOf(view)) {
-      view.addSignalListener("zoom_" + axis, (_, value) => {
-        for (const other of together(name)) {
-          if (other !== view && JSON.stringify(other.signal("zoom_" + axis)) !== JSON.stringify(value)) {
-            other.signal("zoom_" + axis, value && [...value]).runAsync();
-          }
-        }
-      });
-    }
+    const pass = () => {
+      for (const other of together(name)) {
+        const different = axesOf(view).filter((axis) => String(range(other, axis)) !== String(range(view, axis)));
+        for (const axis of different) other.signal("zoom_" + axis, [...range(view, axis)]);
+        if (different.length) other.runAsync();
+      }
+    };
+    for (const axis of axesOf(view)) view.addSignalListener("zoom_" + axis, () => setTimeout(pass));
   };
 
   const draw = async (element) => {

@@ -13,12 +13,14 @@
   const together = (name) =>
     [...views].filter(([other]) => other.split(".")[0] === name.split(".")[0]).map(([, view]) => view);
 
-  /** Give all charts of a group new ranges; null shows everything. */
+  // Every view gets an array of its own: Vega does not notice one that another view has marked as seen.
+
+  /** Give all charts of a group the ranges that follow from those of one of them; null shows everything. */
   const show = (name, change) => {
+    const origin = views.get(name);
+    const ranges = axesOf(origin).map((axis) => [axis, change && change(axis, range(origin, axis).map(Number))]);
     for (const view of together(name)) {
-      for (const axis of axesOf(view)) {
-        view.signal("zoom_" + axis, change && change(axis, range(view, axis).map(Number)));
-      }
+      for (const [axis, value] of ranges) view.signal("zoom_" + axis, value && [...value]);
       view.runAsync();
     }
   };
@@ -35,17 +37,16 @@
     ArrowUp: moved("y", -STEP), ArrowDown: moved("y", STEP),
   };
 
-  /** What the mouse does to one chart happens to the others of its group. */
+  /** What the mouse does to one chart happens to the others of its group, once it has been drawn itself. */
   const follow = (name, view) => {
-    for (const axis of axesOf(view)) {
-      view.addSignalListener("zoom_" + axis, (_, value) => {
-        for (const other of together(name)) {
-          if (other !== view && JSON.stringify(other.signal("zoom_" + axis)) !== JSON.stringify(value)) {
-            other.signal("zoom_" + axis, value).runAsync();
-          }
-        }
-      });
-    }
+    const pass = () => {
+      for (const other of together(name)) {
+        const different = axesOf(view).filter((axis) => String(range(other, axis)) !== String(range(view, axis)));
+        for (const axis of different) other.signal("zoom_" + axis, [...range(view, axis)]);
+        if (different.length) other.runAsync();
+      }
+    };
+    for (const axis of axesOf(view)) view.addSignalListener("zoom_" + axis, () => setTimeout(pass));
   };
 
   const draw = async (element) => {

@@ -50,3 +50,26 @@ def test_a_mapping_of_another_size(hopbytes):
     done = hopbytes("simulate", "stencil:3x2", "placed.json")
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("stencil:4x2",), 2, "--on"),
+        (("stencil:4x4", "--on", "node:2 core:2"), 1, "16 tasks"),
+        (("stencil:4x2", "--on", "node:4 core:2", "--assume", "none", "--grade", "bound"), 1, "--assume"),
+        (("stencil:4x2", "--on", "node:4 core:2", "--preset", "eko", "--grade", "bound"), 1, "eco"),
+    ],
+)
+def test_wrong_use_of_advise_is_one_line(hopbytes, words, code, said):
+    done = hopbytes("advise", *words)
+    assert done.returncode == code
+    assert said in done.stderr.splitlines()[-1]
+    assert done.stdout == ""
+
+
+def test_a_platform_into_a_folder_that_does_not_exist(hopbytes):
+    words = ("stencil:4x2", "--on", "node:4 core:2", "--grade", "bound", "--platform", "no/machine.xml")
+    done = hopbytes("simulate", *words)
+    assert done.returncode == 1
+    assert "no/machine.xml" in done.stderr.splitlines()[-1]

@@ -18,7 +18,7 @@ from hopbytes.formats.exchange import convert, write
 from hopbytes.formats.reading import read
 from hopbytes.model.comm_graph import CommGraph
 
-PATTERNS = ["csv", "dense", "edges", "metis", "mm", "npz", "pattern"]
+PATTERNS = ["csv", "dense", "edges", "metis", "mm", "npz", "parhip", "pattern"]
 QUICK = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 
 
@@ -83,9 +83,10 @@ def test_pattern_keeps_the_facts(tmp_path):
 
 @QUICK
 @given(graphs(symmetric=True, messages=False))
-def test_metis_round_trip(tmp_path, graph):
-    write(graph, tmp_path / "a.graph", force=True)
-    assert same(read(tmp_path / "a.graph"), graph)
+@pytest.mark.parametrize("name", ["graph", "parhip"])
+def test_undirected_graphs_round_trip(tmp_path, name, graph):
+    write(graph, tmp_path / f"a.{name}", force=True)
+    assert same(read(tmp_path / f"a.{name}"), graph)
 
 
 @QUICK
@@ -350,6 +351,10 @@ def test_files_of_every_format_are_known_as_ours(tmp_path):
     for name in PATTERNS:
         path = tmp_path / f"a-{name}"
         write(graph, path, name)
+        if not formats[name].marked:  # a layout without comments is never replaced without force
+            with pytest.raises(UnsupportedError, match="do not say who wrote them"):
+                write(graph, path, name)
+            continue
         write(graph, path, name)
         path.write_bytes(b"0 0\n0 0\n")
         with pytest.raises(UnsupportedError, match="does not say 'written by hopbytes'"):

@@ -324,6 +324,12 @@ class WritingOptions:
         if not _standard(output) or self.format is not None:
             check_target("-" if output is None else output, self.format, holds="mapping", force=self.force)
 
+    def checked(self, form: str | None, output: str | None) -> WritingOptions:
+        """Return :meth:`preferring`, after :meth:`check`."""
+        chosen = self.preferring(form, output)
+        chosen.check(output)
+        return chosen
+
     def write(self, mapping: Mapping, output: str | None, **options: Any) -> Receipt:
         """Write a mapping; by default to standard output, as plain lines."""
         import hopbytes as hb

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 from hopbytes.cli.common_options import (
     Maker,
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from hopbytes.model.mapping import Mapping
 
 _stream: Maker = partial(option, panel="Method")
-#: The groups of options of ``map`` that mean the same for a streamed graph.
-Method: TypeAlias = tuple[ProblemOptions, MethodOptions, ReadingOptions, WritingOptions]
 
 #: Options of other groups that mean the same for a streamed graph.
 SHARED = {"preset", "seed", "threads", "imbalance", "strict_balance", "input_format", "max_bytes"}
@@ -76,16 +74,14 @@ class StreamOptions:
         return True
 
     def run(
-        self, path: str, machine: MachineOptions, method: Method, output: str | None, *, json: bool,
-        quiet: bool,
+        self, path: str, machine: MachineOptions, problem: ProblemOptions, method: MethodOptions,
+        reading: ReadingOptions, writing: WritingOptions, output: str | None, *, json: bool, quiet: bool,
     ) -> None:
         """Map a graph on disk, write the mapping and say what is known of it without the graph."""
         from hopbytes.cli.output import written
 
-        problem, algorithm, reading, writing = method
-        where, writing = machine.allocation(), writing.preferring(None, output)
-        writing.check(output)
-        mapping = self.map(path, where, problem, algorithm, reading, quiet=quiet)
+        where, writing = machine.allocation(), writing.checked(None, output)
+        mapping = self.map(path, where, problem, method, reading, quiet=quiet)
         self.show(mapping, written(writing, mapping, output, {}, json=json), json=json, quiet=quiet)
 
     def map(

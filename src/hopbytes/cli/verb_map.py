@@ -49,10 +49,8 @@ def map(
     from hopbytes.cli.watching import watched
 
     if stream.given(problem, spread, places, method, blocks, launching):
-        same = (problem, method, reading, writing)
-        return stream.run(pattern, machine, same, output, json=json, quiet=quiet)
-    where, writing = machine.allocation(), writing.preferring(blocks.for_format, output)
-    writing.check(output)
+        return stream.run(pattern, machine, problem, method, reading, writing, output, json=json, quiet=quiet)
+    where, writing = machine.allocation(), writing.checked(blocks.for_format, output)
     with watched(pattern, reading, method, quiet=quiet) as watch:
         graph = watch.graph
         options = problem.keywords(launches=writing.launches(output)) | method.keywords() | spread.keywords()

@@ -9,8 +9,6 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.kernels.streaming import Block, SketchArrays, add_pairs, cluster_block
 from hopbytes.model.comm_graph import CommGraph
 
-#: Bytes per pair that a sketch takes: two tables while it is contracted, and the rows of its graph.
-BYTES_PER_PAIR = 100
 #: A contraction should leave at most this share of the pairs. Fewer would mean larger clusters than needed.
 SHARE_LEFT = 0.75
 #: A sweep that leaves more than this share of the pairs ends the contraction with clusters of one size.
@@ -34,7 +32,7 @@ class Sketch:
 
     Notes
     -----
-    Memory O(n + buffer): 12 bytes per vertex, 20 with loads, and up to :data:`BYTES_PER_PAIR` per pair.
+    Memory O(n + buffer): 12 bytes per vertex, and while it is contracted three tables and rows of pairs.
     """
 
     def __init__(self, n: int, loads: Int64 | None, buffer: int, heaviest: int, limit: int) -> None:

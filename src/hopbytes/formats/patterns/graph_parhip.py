@@ -93,6 +93,9 @@ class Parhip(Format):
             raise UnsupportedError("the pattern is not symmetric, expected one that is: `symmetrize=True`")
         if graph.messages is not None:
             notices.append("message counts are lost: the ParHIP layout holds one weight per edge")
+        loops = int(np.count_nonzero(graph.targets == graph.sources()))
+        if loops:
+            notices.append(f"{loops} arcs of tasks to themselves are left out: ParHIP files have no loops")
         if graph.scale != 1:
             notices.append(f"volumes are the numbers of the source times {graph.scale}")
         return Written({"": _pieces(graph)}, notices=tuple(notices))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from hopbytes.cli.common_options import Force, Json, ReadingOptions
 from hopbytes.cli.declare import UsageError, argument, option
-from hopbytes.cli.machine_options import Adapters, Hosts, NodeNameMap, Rails
+from hopbytes.cli.machine_options import Adapters, Hosts, LevelDistance, NodeNameMap, Rails
 
 
 def show(
@@ -22,6 +22,7 @@ def show(
         tuple[str, str] | None,
         option("--route", metavar="A B", help="Print only the links from node A to B (names or numbers)."),
     ] = None,
+    level_distance: LevelDistance = None,
     hosts: Hosts = None,
     rails: Rails = None,
     adapters: Adapters = None,
@@ -40,7 +41,10 @@ def show(
     from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.report.thing import draw_thing, explain
 
-    options = {"hosts": hosts, "rails": rails, "adapters": adapters, "node_name_map": node_name_map}
+    options = {
+        "distance": level_distance, "hosts": hosts, "rails": rails, "adapters": adapters,
+        "node_name_map": node_name_map,
+    }
     given = {name: value for name, value in options.items() if value is not None}
     if output is not None:
         if route is not None or json:

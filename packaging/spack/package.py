@@ -33,7 +33,6 @@ class PyHopbytes(PythonPackage):
     depends_on("py-numpy@1.24:", type=("build", "run"))
     depends_on("py-scipy@1.10:", type=("build", "run"))
     depends_on("py-click@8.1:", type=("build", "run"))
-    depends_on("py-rich@13:", type=("build", "run"))
 
     depends_on("py-pyyaml@6:", when="+yaml", type=("build", "run"))
     depends_on("py-matplotlib@3.7:", when="+plot", type=("build", "run"))

@@ -78,5 +78,7 @@ def test_names_of_earlier_versions_are_understood():
     assert build(refiners, "resplit:tries=2") == build(
         refiners, "pairwise_repartitioning:initial_partitions=2"
     )
+    assert build(refiners, "routed:stir=true") == build(refiners, "routed:set_moves=true")
+    assert "stir" not in describe(refiners, build(refiners, "routed:stir=true"))
     with pytest.raises(UnsupportedError, match="twice"):
         build(mappers, "multisection:tries=3,initial_partitions=3")

@@ -2,9 +2,11 @@
 
 import dataclasses
 import importlib.metadata
+import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -121,3 +123,52 @@ def test_every_algorithm_is_importable(face, registry):
         assert kind.__name__ in dir(face)
     with pytest.raises(AttributeError):
         face.NoSuchAlgorithm  # noqa: B018
+
+
+FORMAT = """
+    from hopbytes.formats.base import Format
+    from hopbytes.model.comm_graph import CommGraph
+
+    class Pairs(Format):
+        holds = "pattern"
+        suffixes = (".pairs",)
+
+        def sniff(self, name, head):
+            return head.startswith(b"pairs of ranks")
+
+        def read(self, source):
+            lines = [line.split() for line in source.text().splitlines()[1:]]
+            ends = [[int(number) for number in column] for column in zip(*lines)]
+            return CommGraph.from_edges(*ends)
+
+    pairs = Pairs()
+"""
+
+
+@pytest.fixture
+def their_format(tmp_path, monkeypatch):
+    """An installed package that adds a format of patterns."""
+    (tmp_path / "their_package.py").write_text(textwrap.dedent(FORMAT))
+    installed = tmp_path / "their_package-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: their-package\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text("[hopbytes.formats]\npairs = their_package:pairs\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ring", "pairs of ranks and bytes\n0 1 5\n1 2 7\n"),  # by content
+        ("ring.txt", "pairs of ranks and bytes\n0 1 5\n1 2 7\n"),  # the suffix of mappings and traces
+        ("ring.pairs", "from to bytes\n0 1 5\n1 2 7\n"),  # by suffix
+    ],
+)
+def test_a_pattern_in_the_format_of_another_package(their_format, name, text):
+    Path(name).write_text(text)
+    for typed, said in ((["show", name, "--json"], '"volume": 12'), (["map", name, "--on", "core:3"], "0\n")):
+        done = subprocess.run([sys.executable, "-m", "hopbytes", *typed], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert said in done.stdout

@@ -18,7 +18,7 @@ def results(tmp_path):
 
 def test_tables(hopbytes, results):
     done = hopbytes("compare-runs", results, "--baseline", "theirs")
-    line = next(line for line in done.stdout.splitlines() if line.startswith(" ours:eco"))
+    line = next(line for line in done.stdout.splitlines() if line.startswith("  ours:eco"))
     assert line.split()[:3] == ["ours:eco", "theirs:eco", "0.750"]
     assert done.returncode == 0
 

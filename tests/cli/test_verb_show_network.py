@@ -47,6 +47,16 @@ def test_show_takes_the_options_of_machines(hopbytes, tmp_path):
     assert told == plain
 
 
+def test_other_distances_of_levels(hopbytes):
+    asked = ("show", "torus:4x4 / package:2 core:2", "--level-distance", "package=7,core=2", "--json")
+    levels = json.loads(hopbytes(*asked).stdout)["levels"]
+    assert [(level["name"], level["distance"]) for level in levels][-2:] == [("package", 7), ("core", 2)]
+    for given, said in (("package", "--level-distance: 'package', expected"), ("rack=3", "rack")):
+        done = hopbytes("show", "node:2 package:2 core:2", "--level-distance", given)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert said in done.stderr
+
+
 def test_shares_of_several_paths(hopbytes):
     done = hopbytes("show", "fattree:2x2:route=spread", "--route", "0", "3")
     assert done.stdout.count("1/2 of the flow") == 4

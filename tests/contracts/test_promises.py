@@ -168,7 +168,7 @@ HOPS = {"max_congestion": "hop_bytes", "hybrid": "hop_bytes", "max_messages": "h
 
 
 @pytest.mark.parametrize("goal", list(HOPS))
-@pytest.mark.parametrize("refiner", ["routed:effort=1,second_start=true", "routed:effort=1,stir=true"])
+@pytest.mark.parametrize("refiner", ["routed:effort=1,second_start=true", "routed:effort=1,set_moves=true"])
 def test_routed_keeps_hops_and_cost_whatever_it_starts_from(refiner, goal):
     """The second start is held to the hops of the placement that was given, not to its own."""
     lowered = 0
@@ -197,7 +197,7 @@ STENCILS = (
 
 
 @pytest.mark.parametrize("percent", [0, 5, 20])
-@pytest.mark.parametrize("refiner", ["congestion:group_work=200,task_work=100", "routed:effort=2,stir=true"])
+@pytest.mark.parametrize("refiner", ["congestion:group_work=200,task_work=100", "routed:effort=2,set_moves=true"])
 def test_hops_rise_by_no_more_than_is_allowed(refiner, percent):
     """Groups and single tasks share what is allowed."""
     for case in (*STENCILS, CASES["torus with holes, n = k"]):

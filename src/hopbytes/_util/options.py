@@ -31,8 +31,8 @@ FORMER_NAMES = {
     "kaminpar_tries": "kaminpar_partitions", "middle": "contraction_limit",
     "middle_combines": "coarse_recombinations", "patience": "fruitless_moves", "reach": "neighbourhood",
     "resplits": "repartitionings", "runs": "repetitions", "shake_work": "perturbation_work",
-    "shakes": "perturbations", "stale": "fruitless_generations", "tries": "initial_partitions",
-    "venture_percent": "overload_percent", "ways": "shared_hierarchies",
+    "shakes": "perturbations", "stale": "fruitless_generations", "stir": "set_moves",
+    "tries": "initial_partitions", "venture_percent": "overload_percent", "ways": "shared_hierarchies",
 }  # fmt: skip
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 

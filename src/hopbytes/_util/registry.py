@@ -81,8 +81,12 @@ class Registry(Generic[T]):
                 if module.name.startswith(beginning):
                     importlib.import_module(f"{name}.{module.name}")
         if not beginning:
-            for entry in self._entries():
-                self._take(entry, listing=True)
+            self.load_elsewhere()
+
+    def load_elsewhere(self) -> None:
+        """Load all objects of other packages; one that cannot be loaded is left out with a warning."""
+        for entry in self._entries():
+            self._take(entry, listing=True)
 
     def _entries(self) -> list[Any]:
         """Return the entry points of other packages; importlib.metadata is loaded only for them."""

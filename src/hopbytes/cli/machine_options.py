@@ -23,6 +23,13 @@ Hosts: TypeAlias = Annotated[
         help="Host names in the order of the machine: n[001-016],m or a file with them.",
     ),
 ]
+LevelDistance: TypeAlias = Annotated[
+    str | None,
+    _machine(
+        "--level-distance", metavar="LEVEL=N,…", rare=True,
+        help="Replace distances of levels of the machine, such as node=20,core=2.",
+    ),
+]
 Rails: TypeAlias = Annotated[
     str | None,
     _infiniband(
@@ -69,13 +76,7 @@ class MachineOptions:
             help="Distances of the levels of --hierarchy, innermost first, such as 1:10:100.",
         ),
     ] = None
-    level_distance: Annotated[
-        str | None,
-        _machine(
-            "--level-distance", metavar="LEVEL=N,…", rare=True,
-            help="Replace distances of levels of --on, such as node=20,core=2.",
-        ),
-    ] = None
+    level_distance: LevelDistance = None
     hosts: Hosts = None
     exclude: Annotated[
         list[str] | None,

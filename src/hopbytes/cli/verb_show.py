@@ -6,7 +6,7 @@ from typing import Annotated
 
 from hopbytes.cli.common_options import Force, Json, ReadingOptions
 from hopbytes.cli.declare import UsageError, argument, option
-from hopbytes.cli.machine_options import Adapters, Hosts, NodeNameMap, Rails
+from hopbytes.cli.machine_options import Adapters, Hosts, LevelDistance, NodeNameMap, Rails
 
 
 def show(
@@ -29,6 +29,7 @@ def show(
             help="Machine on which the mapping THING is drawn, if THING does not contain it.",
         ),
     ] = None,
+    level_distance: LevelDistance = None,
     hosts: Hosts = None,
     rails: Rails = None,
     adapters: Adapters = None,
@@ -48,7 +49,10 @@ def show(
     from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.report.thing import explain
 
-    options = {"hosts": hosts, "rails": rails, "adapters": adapters, "node_name_map": node_name_map}
+    options = {
+        "distance": level_distance, "hosts": hosts, "rails": rails, "adapters": adapters,
+        "node_name_map": node_name_map,
+    }
     given = {name: value for name, value in options.items() if value is not None}
     if output is not None:
         if route is not None or json:

@@ -42,8 +42,11 @@ def recognise(source: Source, holds: str | None = None) -> Format:
     if alone is not None and holds == "pattern":
         return formats[alone]
     named = "graph_" if holds == "pattern" else ""
-    known = [(key, f) for key, f in formats.items(named) if holds in (None, f.holds)]
-    candidates = [(key, f) for key, f in known if name.endswith(tuple(f.suffixes) or ("\0",))]
+    known, candidates = _known(name, holds, named)
+    if named and not candidates:
+        # Only a suffix that no format here has is worth the search among installed packages.
+        formats.load_elsewhere()
+        known, candidates = _known(name, holds, named)
     # Traces and mappings share the suffix .txt: if either is accepted, the content decides.
     if len(candidates) == 1 and (holds or candidates[0][1].holds == "pattern"):
         return candidates[0][1]
@@ -63,6 +66,12 @@ def recognise(source: Source, holds: str | None = None) -> Format:
     found = f"the format could be any of: {names}" if fitting else f"unknown format, expected one of {names}"
     option = "`read_mapping(format)`" if holds == "mapping" else "`read(format)`"
     raise FormatError(source.name, None, f"{found} (name it with {option})")
+
+
+def _known(name: str, holds: str | None, named: str) -> tuple[list[tuple[str, Format]], ...]:
+    """Return the formats of a kind, and those of them that have the suffix of a file called `name`."""
+    known = [(key, f) for key, f in formats.items(named) if holds in (None, f.holds)]
+    return known, [(key, f) for key, f in known if name.endswith(tuple(f.suffixes) or ("\0",))]
 
 
 def _refuse_other_kind(source: Source, name: str, head: bytes, holds: str | None) -> None:

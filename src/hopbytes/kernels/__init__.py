@@ -13,8 +13,8 @@ from hopbytes.kernels.graph import (
     find_asymmetry,
     has_diagonal,
     induced_csr,
-    symmetrize,
     reverse_cuthill_mckee,
+    symmetrize,
     weights_uneven,
 )
 from hopbytes.kernels.repair import list_schedule, repair
@@ -36,7 +36,7 @@ __all__ = [
     "parse_metis",
     "parse_table",
     "repair",
-    "symmetrize",
     "reverse_cuthill_mckee",
+    "symmetrize",
     "weights_uneven",
 ]

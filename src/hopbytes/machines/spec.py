@@ -134,7 +134,8 @@ def with_distances(machine: Machine, distance: str) -> Machine:
         name, equals, value = (word.strip() for word in item.partition("="))
         if not name or not equals or not INTEGER.fullmatch(value):
             raise FormatError(
-                "`distance`", None, f"{shorten(item)}, expected LEVEL=N with N an integer >= 0, like l3=3"
+                "`machine(distance)`", None,
+                f"{shorten(item)}, expected LEVEL=N with N an integer >= 0, like l3=3",
             )
         wanted[name] = int(value)
     names = [level.name for level in machine.levels]

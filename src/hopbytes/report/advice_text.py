@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from hopbytes._util.quantities import short_amount
 from hopbytes.report.advice import Advice, Candidate
 from hopbytes.report.predicted_time import GRADES, LIMITS, seconds
-from hopbytes.report.quantities import short_amount
 
 #: How launchers are told an order.
 TYPED = {

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from hopbytes.errors import printable
 from hopbytes.report.benchmark_comparison import Comparison, Standing
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from hopbytes.report.layout import table_lines
 
 #: Column heads of the ratios, by measure.
 RATIO_HEADS = {"comm_cost": "J", "wall_seconds": "wall", "inner_seconds": "map", "cpu_seconds": "CPU"}
@@ -28,38 +25,27 @@ def describe(comparison: Comparison) -> str:
     >>> "ours:eco" in describe(compare(rows, "ours"))
     True
     """
-    from rich.console import Console
-
-    text = io.StringIO()
-    # The width suffices for every table: a terminal may wrap lines, but numbers are never cut.
-    console = Console(file=text, width=250, color_system=None)
-    _print_table(console, "all instances", comparison.overall, group=None)
+    tables = [_table("all instances", comparison.overall, group=None)]
     if len({standing.scope for standing in comparison.families}) > 1:
-        _print_table(console, "by family", _without_baselines(comparison.families), group="family")
-    _print_table(console, "by instance", _without_baselines(comparison.instances), group="instance")
-    for note in comparison.notes:
-        console.print(f"note: {note}", soft_wrap=True)
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+        tables.append(_table("by family", _without_baselines(comparison.families), group="family"))
+    tables.append(_table("by instance", _without_baselines(comparison.instances), group="instance"))
+    notes = [f"note: {note}" for note in comparison.notes]
+    # Lines are as wide as they need to be: a terminal may wrap them, but numbers are never cut.
+    return printable("\n\n".join("\n".join(lines) for lines in (*tables, notes) if lines), "\n")
 
 
 def _without_baselines(standings: Sequence[Standing]) -> list[Standing]:
     return [standing for standing in standings if standing.contender != standing.baseline]
 
 
-def _print_table(console: Console, title: str, standings: Sequence[Standing], group: str | None) -> None:
-    from rich import box
-    from rich.table import Table
-
+def _table(title: str, standings: Sequence[Standing], group: str | None) -> list[str]:
+    """Return the lines of a table under its title, none if it has no rows."""
     if not standings:
-        return
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for head in (*([group] if group else []), "contender", "against"):
-        table.add_column(head)
-    for head in (*RATIO_HEADS.values(), "mean J", "mean s", "won-tied-lost", "runs", "failed", "over bound"):
-        table.add_column(head, justify="right")
-    for standing in standings:
-        table.add_row(*([standing.scope] if group else []), *_cells(standing))
-    console.print(table)
+        return []
+    heads = ["contender", "against", *RATIO_HEADS.values(), "mean J", "mean s", "won-tied-lost", "runs"]
+    rows = [[*([group] if group else []), *heads, "failed", "over bound"]]
+    rows += [[*([standing.scope] if group else []), *_cells(standing)] for standing in standings]
+    return [title, *(f"  {line}" for line in table_lines(rows, left=3 if group else 2))]
 
 
 def _cells(standing: Standing) -> list[str]:

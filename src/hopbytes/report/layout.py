@@ -1,9 +1,10 @@
-"""Names and their meanings side by side in the available columns; this module imports no other one."""
+"""Texts side by side in columns of a terminal; this module imports no other one."""
 
 from __future__ import annotations
 
 import shutil
 import textwrap
+from collections.abc import Sequence
 
 #: Columns without a terminal and without COLUMNS, and at most.
 WIDTH, WIDEST = 80, 100
@@ -12,6 +13,20 @@ WIDTH, WIDEST = 80, 100
 def width(widest: int = WIDEST) -> int:
     """Return the number of columns: of COLUMNS or the terminal, else 80; at least 40, at most `widest`."""
     return max(40, min(shutil.get_terminal_size((WIDTH, 24)).columns, widest))
+
+
+def table_lines(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Return a table as lines: the first `left` columns begin at the left, all others end at the right.
+
+    Examples
+    --------
+    >>> table_lines([["level", "units"], ["node", "4"], ["core", "32"]])
+    ['level  units', 'node       4', 'core      32']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = ["<" if column < left else ">" for column in range(len(widths))]
+    form = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
+    return [form.format(*row).rstrip() for row in rows]
 
 
 def entry_lines(name: str, text: str, columns: int, names: int, margin: int = 2) -> list[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
+from hopbytes._util.quantities import short_amount
 from hopbytes.errors import InfeasibleError
 from hopbytes.machines.selection.launcher_order import launcher_placement
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.report.quantities import short_amount
 from hopbytes.simulation.prediction import Prediction
 from hopbytes.simulation.simulate import simulate
 

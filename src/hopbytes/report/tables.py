@@ -14,6 +14,7 @@ from hopbytes.cost.metrics.plain_text import HEADINGS, Row, notes, rows
 from hopbytes.errors import printable
 from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.mapping import Mapping
+from hopbytes.report.layout import table_lines
 
 #: Rows of the short table; ``--all`` adds all others.
 FIRST = (
@@ -56,7 +57,7 @@ def evaluation_table(
     for heading in (HEADINGS[5], HEADINGS[4], HEADINGS[3]):
         if _width(shown) > columns:
             shown = [column for column in shown if column[0] != heading]
-    text = [_aligned(cells, shown) for cells in zip(*shown, strict=True)]
+    text = table_lines(list(zip(*shown, strict=True)))
     sentences = notes(evaluation)
     if not complete:
         links = [each for each in sentences if each.startswith("hottest link")]
@@ -91,13 +92,6 @@ def _without_empty_levels(lines: list[Row]) -> list[Row]:
 
 def _width(columns: list[tuple[str, ...]]) -> int:
     return sum(max(map(len, column)) + 2 for column in columns) - 2
-
-
-def _aligned(cells: tuple[str, ...], columns: list[tuple[str, ...]]) -> str:
-    widths = [max(map(len, column)) for column in columns]
-    label, *numbers = cells
-    aligned = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
-    return "  ".join([label.ljust(widths[0]), *aligned]).rstrip()
 
 
 def _wrapped(sentences: list[str], columns: int) -> list[str]:

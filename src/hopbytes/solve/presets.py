@@ -142,8 +142,8 @@ def _for_links(base: Chain) -> Chain:
     from hopbytes.algorithms.refiners.routed import Routed
 
     links = Routed(
-        goal=base.goal, effort=base.link_effort, stir=base.link_effort >= 16, anneal=base.extends_weaker,
-        hop_percent=LINK_ROOM,
+        goal=base.goal, effort=base.link_effort, set_moves=base.link_effort >= 16,
+        anneal=base.extends_weaker, hop_percent=LINK_ROOM,
     )
     linked = dataclasses.replace(
         base, refiners=tuple(step for step in base.refiners if not isinstance(step, Evolve)),

@@ -65,7 +65,7 @@ class Routed(Refiner):
         Factor for the effort of ``congestion``: its group_work is 100 times and its task_work 10 times this.
     second_start : bool
         Also start from a mapping by ``ug``, keep the better result and continue with moves of sets of groups.
-    stir : bool
+    set_moves : bool
         Continue with moves of sets of groups also without a second start.
     hop_percent : int or None
         Percentage by which hop-bytes may exceed those of the given mapping, for any start. With 0 the
@@ -89,7 +89,7 @@ class Routed(Refiner):
     goal: str = "max_congestion"
     effort: int = 4
     second_start: bool = False
-    stir: bool = False
+    set_moves: bool = False
     hop_percent: int | None = 0
     anneal: bool = False
 
@@ -114,7 +114,7 @@ class Routed(Refiner):
         best = min(
             (one for one in found if limits.kept(one)), key=lambda one: judge.value(graph, where, one)
         )
-        if self.second_start or self.stir:
+        if self.second_start or self.set_moves:
             best = self._with_set_moves(graph, where, best, bounds, effort, limits)
         endless = effort.deadline is not None or effort.work_limit is not None
         return self._annealed(graph, where, best, bounds, effort, limits) if self.anneal and endless else best

@@ -1,4 +1,4 @@
-"""Mapping of groups of tasks to nodes by hops (``core/routing/hop_greedy.hpp``, ``core/routing/hop_swap.hpp``)."""
+"""Mapping of groups of tasks to nodes by hops (``core/routing/hop_*.hpp``)."""
 
 from __future__ import annotations
 

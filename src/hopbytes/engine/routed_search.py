@@ -1,4 +1,4 @@
-"""Mapping of groups of tasks to nodes by link loads (``core/congestion_*.hpp``, ``core/routing/ptram.hpp``)."""
+"""Mapping of groups of tasks to nodes by link loads (``core/routing``)."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def pair_search(
     order: Int32 | None = None,
     control: RunControl = DEFAULT_CONTROL,
 ) -> Searched:
-    """Exchange two tasks at a time until no pair of one kind has a gain (``core/assignment/pair_search.hpp``).
+    """Exchange two tasks at a time until no pair of one kind has a gain (``assignment/pair_search.hpp``).
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def pair_search(
 def place_greedily(
     problem: SearchProblem, room: Int64, *, linked: bool, control: RunControl = DEFAULT_CONTROL
 ) -> Int32:
-    """Repeatedly assign the task with the largest volume to assigned tasks (``core/assignment/constructions.hpp``).
+    """Repeatedly assign the task with the largest volume to assigned tasks (``assignment/constructions.hpp``).
 
     Parameters
     ----------

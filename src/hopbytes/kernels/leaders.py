@@ -1,4 +1,4 @@
-"""Kernels for the leader processes of PTRAM (``core/routing/stored_routes.hpp``, ``core/routing/ptram.hpp``)."""
+"""Kernels for the leader processes of PTRAM (``core/routing/stored_routes.hpp``, ``ptram.hpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reference implementation of ``core/graph/csr.hpp``, of ``core/graph/bandwidth_order.hpp`` and of ``weights_uneven``."""
+"""Reference implementation of ``graph/csr.hpp``, ``bandwidth_order.hpp`` and ``weights_uneven`` of the core."""
 
 from __future__ import annotations
 

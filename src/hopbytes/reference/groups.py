@@ -1,4 +1,4 @@
-"""Reference implementation of ``core/routing/hop_greedy.hpp`` and ``core/routing/hop_swap.hpp``: mapping of groups by hops.
+"""Reference implementation of ``core/routing/hop_*.hpp``: mapping of groups by hops.
 
 Groups are given as a dictionary of weights, and places as a table of distances. All values are recomputed
 whenever they are needed. Every place holds at most one group, which must not exceed its capacity.

@@ -1,4 +1,4 @@
-"""Reference implementation of ``core/streaming/stream_tree.hpp``, ``stream_check.hpp`` and ``stream_sketch.hpp``."""
+"""Reference implementation of ``core/streaming``."""
 
 from __future__ import annotations
 

@@ -44,7 +44,8 @@ class PairwiseRepartitioning(Refiner):
     minimized therefore equals the communication cost except for the distances inside the units. Tasks that
     change sides take the slots of those that move in the opposite direction, a local search of their
     neighbourhood follows, and the exchange is undone unless the cost has fallen
-    (``core/assignment/pairwise_repartition.hpp``). The pairs of a level take O(partners x (n + m)) plus the bisections.
+    (``core/assignment/pairwise_repartition.hpp``). The pairs of a level take O(partners x (n + m)) plus the
+    bisections.
     """
 
     initial_partitions: int = 1

@@ -58,7 +58,7 @@ class Talk:
 
 
 class Room:
-    """The free places a group may take so that all other groups still fit; see ``core/routing/place_fit.hpp``."""
+    """The free places a group may take so that all other groups still fit; ``core/routing/place_fit.hpp``."""
 
     def __init__(self, sizes: Int64, capacities: Int64) -> None:
         caps = np.unique(capacities)

@@ -197,7 +197,9 @@ STENCILS = (
 
 
 @pytest.mark.parametrize("percent", [0, 5, 20])
-@pytest.mark.parametrize("refiner", ["congestion:group_work=200,task_work=100", "routed:effort=2,set_moves=true"])
+@pytest.mark.parametrize(
+    "refiner", ["congestion:group_work=200,task_work=100", "routed:effort=2,set_moves=true"]
+)
 def test_hops_rise_by_no_more_than_is_allowed(refiner, percent):
     """Groups and single tasks share what is allowed."""
     for case in (*STENCILS, CASES["torus with holes, n = k"]):

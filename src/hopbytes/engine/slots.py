@@ -73,7 +73,7 @@ def pair_search(
 def place_greedily(
     problem: SearchProblem, room: Int64, *, linked: bool, control: RunControl = DEFAULT_CONTROL
 ) -> Int32:
-    """Repeatedly assign the task with the largest volume to assigned tasks (``assignment/constructions.hpp``).
+    """Repeatedly assign the task with the largest volume to assigned tasks (``constructions.hpp``).
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
 
-#: A cost of this value or more means a forbidden PE, as in core/graph/linear_cost.hpp. Other costs sum to less
+#: A cost of this value or more means a forbidden PE, as in graph/linear_cost.hpp. Other costs sum to less
 #: than
 #: half of it.
 FORBIDDEN = 2**60

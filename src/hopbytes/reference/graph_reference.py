@@ -1,4 +1,4 @@
-"""Reference implementation of ``graph/csr.hpp``, ``bandwidth_order.hpp`` and ``weights_uneven`` of the core."""
+"""Reference of ``graph/csr.hpp``, ``bandwidth_order.hpp`` and ``weights_uneven`` of the core."""
 
 from __future__ import annotations
 

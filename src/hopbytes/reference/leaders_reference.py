@@ -1,4 +1,4 @@
-"""Reference implementation of ``routing/stored_routes.hpp`` and of ``ptram_order`` in ``routing/ptram.hpp``."""
+"""Reference implementation of ``routing/stored_routes.hpp`` and of PTRAM's order (``routing/ptram.hpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reference implementation of ``routing/congestion_swap.hpp`` and ``routing/ptram.hpp``: mapping by link loads.
+"""Reference of ``routing/congestion_swap.hpp`` and ``routing/ptram.hpp``: mapping by link loads.
 
 Routes are a callable that returns the links from one place to another. Loads are recomputed for every
 exchange that is tried.

@@ -6,7 +6,8 @@ from hopbytes.report.layout import entry_lines, table_lines, width
 
 
 def test_columns_of_a_table():
-    rows = [["instance", "tool", "J", "runs"], ["mesh[1]", "ours", "0.750", "3"], ["a", "theirs:eco", "1", ""]]
+    heads = ["instance", "tool", "J", "runs"]
+    rows = [heads, ["mesh[1]", "ours", "0.750", "3"], ["a", "theirs:eco", "1", ""]]
     assert table_lines(rows, left=2) == [
         "instance  tool            J  runs",
         "mesh[1]   ours        0.750     3",
@@ -21,7 +22,8 @@ def test_rows_of_unequal_length_are_refused():
 
 
 def test_a_name_that_is_too_long_stands_above_its_meaning():
-    assert entry_lines("--a-long-name", "Its meaning.", 40, 10) == ["  --a-long-name", "          Its meaning."]
+    above, below = entry_lines("--a-long-name", "Its meaning.", 40, 10)
+    assert (above, below) == ("  --a-long-name", " " * 10 + "Its meaning.")
 
 
 @pytest.mark.parametrize(("columns", "used"), [("10", 40), ("70", 70), ("500", 100)])

@@ -178,6 +178,16 @@ def test_empty_patterns_and_partitions_have_a_report(tmp_path):
     assert "hopbytes write" not in (tmp_path / "p.html").read_text()
 
 
+def test_the_predicted_time_is_the_bound_of_simulate_without_names_of_options():
+    graph, where = hb.read("stencil:8x8"), hb.machine("node:4@10 core:16@1")
+    in_order, found = hb.map_tasks(graph, where, mapper="identity"), hb.map_tasks(graph, where, preset="fast")
+    page = page_of(graph, {"in order": in_order, "fast": found}, "fill", Origin())
+    expected = f"{hb.simulate(graph, found, grade='bound').seconds:.4g} s"
+    assert [row[1] for row in page.times.rows if row[0] == "fast"] == [expected]
+    assert page.time_notes
+    assert not any("`" in note for note in page.time_notes)
+
+
 def test_commands_of_a_report_become_commands_that_map():
     typed = ["report", "a.csv", "--on", "node:2", "--quiet", "--output=r.html", "--compare-with", "block"]
     assert as_map(typed) == ["map", "a.csv", "--on", "node:2", "-o", "mapping.json"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from hopbytes.model.mapping import Mapping
 from hopbytes.pictures.figures.level_bytes import launcher_mapping
 from hopbytes.report.ranks_text import ranks_per_node
 from hopbytes.report.verdict import ORDERS, slots_sentence, verdict, volume_unit
+from hopbytes.simulation.simulate import simulate
 
 #: Name of the launcher's own order in charts and tables.
 IN_ORDER = "in order"
@@ -32,6 +33,8 @@ IN_ORDER = "in order"
 LONGEST_NAME = 80
 #: Columns of the lists of ranks per node.
 COLUMNS = 110
+#: The end of a notice about speeds that are assumed.
+OPTION_HINT = re.compile(r" \(`\w+` sets it\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +163,6 @@ def _figure(name: str, own: float, base: float, said: Any) -> Figure:
 
 def predicted_times(graph: CommGraph, mappings: dict[str, Mapping]) -> tuple[Table | None, tuple[str, ...]]:
     """Return the predicted time of the messages, or None where nothing can predict it."""
-    if importlib.util.find_spec("hopbytes.simulation") is None:
-        return None, ()
-    simulate = importlib.import_module("hopbytes.simulation.simulate").simulate
     try:
         found = {name: simulate(graph, mapping, grade="bound") for name, mapping in mappings.items()}
     except HopbytesError:  # distances only, or volumes that are no bytes
@@ -170,14 +170,24 @@ def predicted_times(graph: CommGraph, mappings: dict[str, Mapping]) -> tuple[Tab
     base = next(iter(found.values())).seconds
     rows = [
         (
-            name, f"{one.seconds:.4g} s", f"{one.seconds / base - 1:+.1%}".replace("%", " %") if base else "",
+            name, f"{one.seconds:.4g} s", _change(one.seconds, base),
             one.limit, f"{one.rounds:,}",
         )
         for name, one in found.items()
     ]
     head = ("mapping", "all messages", "against in order", "limited by", "rounds")
     table = Table("Lower bound of the time of all messages", head, tuple(rows), (0, 3))
-    return table, tuple(dict.fromkeys(note for one in found.values() for note in one.notices))
+    # A reader of the page cannot set the options that some notices name.
+    notices = (OPTION_HINT.sub("", note) for one in found.values() for note in one.notices)
+    return table, tuple(dict.fromkeys(notices))
+
+
+def _change(value: float, base: float) -> str:
+    """Return the change in per cent; one that rounds to nothing has no sign."""
+    if not base:
+        return ""
+    change = f"{value / base - 1:+.1%}".replace("%", " %")
+    return "0.0 %" if change in ("+0.0 %", "-0.0 %") else change
 
 
 def _origin(

@@ -116,9 +116,12 @@ inline int64_t symmetrize(In<int64_t> indptr, In<int32_t> target, In<int64_t> vo
       int64_t w = 0;
       if (b >= b_end || (a < a_end && target[a] <= back_source[b])) j = target[a];
       else j = back_source[b];
+      if (j == i) {  // Twice the volume of a diagonal arc could exceed 63 bits.
+        ++a, ++b;
+        continue;
+      }
       if (a < a_end && target[a] == j) w += volume[a++];
       if (b < b_end && back_source[b] == j) w += back_volume[b++];
-      if (j == i) continue;
       out_target[filled] = j;
       out_weight[filled++] = w;
     }

@@ -1,4 +1,4 @@
-"""When the engine takes weights for uneven, by hand and by the twin; the order of Cuthill and McKee."""
+"""Symmetric graphs; when the engine takes weights for uneven; the order of Cuthill and McKee."""
 
 import itertools
 
@@ -18,6 +18,17 @@ def pairs(weights: list[int]) -> Csr:
     return Csr(
         np.arange(len(ends) + 1), (ends ^ 1).astype(np.int32), np.repeat(np.array(weights, np.int64), 2)
     )
+
+
+def test_symmetrize_adds_both_directions_and_leaves_out_the_diagonal():
+    """Volumes sum to 63 bits at most, but twice the one on the diagonal would not fit."""
+    arcs = Csr(
+        np.array([0, 2, 3, 4]), np.array([0, 1, 0, 2], np.int32), np.array([2**62, 5, 2**61, 2**60], np.int64)
+    )
+    indptr, targets, weights = kernels.symmetrize(arcs)
+    assert indptr.tolist() == [0, 1, 2, 2]
+    assert targets.tolist() == [1, 0]
+    assert weights.tolist() == [2**61 + 5] * 2
 
 
 @pytest.mark.parametrize("unit", [1, 10**9])  # in 32 bits, in 64

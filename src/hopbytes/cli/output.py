@@ -52,11 +52,23 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def print_table(evaluation: Evaluation, *, complete: bool, unit: str) -> None:
-    """Print the metrics, or those most people want; no wider than the terminal, or 80 columns in a pipe."""
-    from hopbytes.report.layout import width
-    from hopbytes.report.tables import evaluation_table
+def print_evaluation(
+    graph: CommGraph, mapping: Mapping, evaluation: Evaluation, *, complete: bool, json: bool
+) -> None:
+    """Print a verdict and the metrics: all of them or those most people want, or everything as JSON.
 
+    The table is no wider than the terminal, or than 80 columns in a pipe.
+    """
+    from hopbytes.report.layout import width
+    from hopbytes.report.parallelism import parallelism, parallelism_record
+    from hopbytes.report.tables import evaluation_table
+    from hopbytes.report.verdict import verdict, volume_unit
+
+    said = verdict(evaluation, mapping)
+    if json:
+        return print_json({"verdict": said, **parallelism_record(graph, mapping)} | evaluation.to_dict())
+    print_text("\n".join([*said, *map(str, parallelism(graph, mapping)), ""]))
+    unit = volume_unit(evaluation, mapping)
     print_text(evaluation_table(evaluation, width(widest=200), complete=complete, unit=unit))
 
 
@@ -105,6 +117,17 @@ def tell(*sentences: str) -> None:
     with contextlib.suppress(OSError):
         for sentence in sentences:
             print(printable(_for_terminal(sentence), "\n\t"), file=sys.stderr, flush=True)
+
+
+def tell_mapping(
+    graph: CommGraph, mapping: Mapping, record: dict[str, Any], advice: Advice | None, *,
+    launcher: str, chance: bool,
+) -> None:
+    """Print the notices and the summary of a mapping, and how to launch it, to standard error."""
+    from hopbytes.report.summary import map_summary
+
+    summary = map_summary(graph, mapping, launcher=launcher, chance=chance)
+    tell(*record["notices"], *summary, *launch_lines(advice))
 
 
 def advice_for(

@@ -60,12 +60,10 @@ def eval(
 ) -> None:
     """Evaluate a mapping of PATTERN beside the launcher's own order: a verdict and a table."""
     import hopbytes as hb
-    from hopbytes.cli.output import check_drawing, draw_evaluation, print_json, print_table, print_text, tell
+    from hopbytes.cli.output import check_drawing, draw_evaluation, print_evaluation, tell
     from hopbytes.launching.usual import usual_order
     from hopbytes.machines.selection.launcher_order import launcher_placement
-    from hopbytes.report.parallelism import parallelism, parallelism_record
     from hopbytes.report.summary import RANDOM_SEEDS
-    from hopbytes.report.verdict import verdict, volume_unit
 
     if mapping is None and placement is None:
         raise UsageError("the mapping is missing: give either MAPPING or --placement ORDER")
@@ -83,10 +81,5 @@ def eval(
         placed = given_mapping(mapping, mapping_format, where, graph.n, graph)
     launcher = compare_with or placement or usual_order(mapping_format, placed.where)
     evaluation = hb.evaluate(graph, placed, random_seeds=RANDOM_SEEDS * (all or json), launcher=launcher)
-    if json:
-        record = {"verdict": verdict(evaluation, placed), **parallelism_record(graph, placed)}
-        print_json(record | evaluation.to_dict())
-    else:
-        print_text("\n".join([*verdict(evaluation, placed), *map(str, parallelism(graph, placed)), ""]))
-        print_table(evaluation, complete=all, unit=volume_unit(evaluation, placed))
+    print_evaluation(graph, placed, evaluation, complete=all, json=json)
     draw_evaluation(graph, placed, output, launcher=launcher, force=force)

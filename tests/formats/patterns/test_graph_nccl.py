@@ -6,7 +6,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.errors import mentions
-from hopbytes.errors import FormatError
+from hopbytes.errors import FormatError, UnsupportedError
 
 #: (host, process) of the ranks 0 to 3.
 GPUS = (("n1", 100, 0), ("n1", 101, 1), ("n2", 100, 0), ("n2", 101, 1))
@@ -96,6 +96,25 @@ def test_a_log_without_calls_tells_its_rings(tmp_path):
     graph = read(tmp_path, WORLD)
     assert volumes(graph) == [[0, 1, 1, 0], [1, 0, 0, 1], [1, 0, 0, 1], [0, 1, 1, 0]]
     assert any("no calls" in notice for notice in graph.meta["notices"])
+
+
+def test_old_logs_name_the_communicator_at_the_end(tmp_path):
+    """Up to NCCL 2.17 the lines of channels stand before the only line with rank and communicator."""
+    def old(pointer, members, ring):
+        text = line(members[0], f"Channel 00/01 :    {'   '.join(map(str, ring))}", 1)
+        for place, rank in enumerate(members):
+            what = f"comm {pointer}{rank} rank {place} nranks {len(members)} cudaDev 0 busId 31000"
+            text += line(rank, f"{what} - Init COMPLETE", 1)
+        return text
+
+    text = old("0xa", range(4), [0, 2, 1, 3]) + old("0xb", (0, 2), [0, 1])
+    called = calls("0xa", range(4), "AllReduce", 100) + calls("0xb", (0, 2), "AllReduce", 10)
+    expected = [[0, 0, 640, 0], [0, 0, 0, 600], [40, 600, 0, 0], [600, 0, 0, 0]]
+    assert volumes(read(tmp_path, text + called)) == expected
+    ended = line(0, "comm 0xb0 rank 0 nranks 2 cudaDev 0 busId 31000 - Destroy COMPLETE")
+    assert volumes(read(tmp_path, text + ended))[0] == [0, 0, 2, 0]
+    with pytest.raises(UnsupportedError, match=mentions("2 ranks", "commId")):
+        read(tmp_path, text + old("0xb", (1, 3), [0, 1]))
 
 
 def test_other_models(tmp_path):

@@ -75,6 +75,16 @@ class NcclLog(Format):
 formats.register("nccl")(NcclLog())
 
 
+def _add_channel(comm: Channels, text: bytes) -> None:
+    """Add the ring or the trees of a line to the communicator that its thread sets up."""
+    ring = RING.fullmatch(text)
+    if ring:
+        comm.add_ring(int(ring[1]), [int(word) for word in ring[2].split()])
+    elif text.startswith(b"Trees "):
+        for tree in TREE.finditer(text):
+            comm.add_tree(int(tree[1]), int(tree[3]), int(tree[4]), [int(i) for i in tree[2].split(b"/")])
+
+
 class _Member(NamedTuple):
     """A rank of a communicator, and the communicator."""
 
@@ -90,6 +100,7 @@ class _Log:
         self.comms: dict[tuple[bytes, int], Channels] = {}
         self.members: dict[Words, _Member] = {}
         self.current: dict[Words, _Member] = {}
+        self.early: dict[Words, list[bytes]] = {}
         self.made: dict[tuple[Words, int], int] = {}
         self.trees = set[tuple[bytes, int]]()
 
@@ -106,20 +117,13 @@ class _Log:
             elif call:
                 self._call(host, pid, call)
             elif (host, pid, thread) in self.current:
-                self._channel(self.current[host, pid, thread].comm, text)
+                _add_channel(self.current[host, pid, thread].comm, text)
+            elif RING.fullmatch(text) or text.startswith(b"Trees "):
+                self.early.setdefault((host, pid, thread), []).append(text)
         except (UnsupportedError, ScaleError) as error:
             raise type(error)(f"{self.name}:{place}: {error}") from None
         except ValueError as error:
             raise FormatError(self.name, place, str(error)) from None
-
-    def _channel(self, comm: Channels, text: bytes) -> None:
-        """Add the ring or the trees of a line to the communicator that its thread sets up."""
-        ring = RING.fullmatch(text)
-        if ring:
-            comm.add_ring(int(ring[1]), [int(word) for word in ring[2].split()])
-        elif text.startswith(b"Trees "):
-            for tree in TREE.finditer(text):
-                comm.add_tree(int(tree[1]), int(tree[3]), int(tree[4]), [int(i) for i in tree[2].split(b"/")])
 
     def _join(self, thread: Words, device: bytes | None, found: re.Match[bytes]) -> None:
         """Add a rank to its communicator; repeated lines about it change nothing."""
@@ -139,9 +143,17 @@ class _Log:
                 key = (found[3], self.made.setdefault((gpu, size), 0))
                 self.made[gpu, size] += 1
             comm = self.comms.setdefault(key, Channels(size))
+            if not comm_id and comm.gpus.get(rank, gpu) != gpu:
+                what = f"two communicators of {size} ranks without commId, which cannot be told apart"
+                raise UnsupportedError(f"{what}, expected a log of a newer NCCL")
             comm.join(rank, size, gpu)
             known = self.members[host, pid, found[1]] = _Member(rank, comm)
-        self.current[thread] = known
+        if b"Init COMPLETE" in found[4]:  # up to NCCL 2.17 the only line, behind those of channels
+            for text in self.early.pop(thread, []):
+                _add_channel(known.comm, text)
+            self.current.pop(thread, None)
+        elif b"Destroy" not in found[4] and b"Abort" not in found[4]:
+            self.current[thread] = known
 
     def _call(self, host: bytes, pid: bytes, found: re.Match[bytes]) -> None:
         kind, member = KINDS.get(found[1].lower()), self.members.get((host, pid, found[5]))

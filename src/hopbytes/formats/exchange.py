@@ -88,7 +88,7 @@ def write(
         written = chosen.write_pattern(thing, options)
     else:
         written = chosen.write_mapping(thing, options)
-        programs = programs_of(options, thing.n)
+        programs = programs_of(options, thing)
         written = with_programs(written, programs, formats.name_of(chosen) or "", _shell_name(path))
     if path == "-" and len(written.files) > 1:
         raise _needs_a_name(format)

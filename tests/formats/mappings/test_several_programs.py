@@ -63,6 +63,13 @@ def test_other_launchers_and_one_program(tmp_path):
         assert alone.launch.endswith("./app")
 
 
+def test_a_stored_mapping_knows_its_programs(tmp_path):
+    hb.write(MAPPING, tmp_path / "stored.json", graph=GRAPH)
+    stored = hb.read_mapping(tmp_path / "stored.json")
+    launch = hb.write(stored, tmp_path / "ranks", "openmpi").launch
+    assert launch.endswith("-n 2 ./ocean -f 'name list' : -n 1 ./ice")
+
+
 @pytest.mark.launcher
 @pytest.mark.parametrize(("family", "launcher", "form"), [
     ("openmpi 5", "mpirun", "openmpi"), ("openmpi 4", "mpirun.openmpi", "openmpi"),

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from hopbytes.formats.base import Written
 from hopbytes.formats.mappings.launch_files import PROGRAM
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
 
 #: Commands whose programs follow each other behind colons; options before the first program are for all.
 COLONS = re.compile(
@@ -35,16 +36,19 @@ class Program(NamedTuple):
     command: str
 
 
-def programs_of(options: Dictionary[str, Any], n: int) -> list[Program]:
-    """Return the programs of the pattern among the options of a writer; empty where there is only one."""
-    graph = options.get("graph")
-    found = graph.meta.get("programs") if isinstance(graph, CommGraph) else None
+def programs_of(options: Dictionary[str, Any], mapping: Mapping) -> list[Program]:
+    """Return the programs of a mapping; empty where there is only one.
+
+    The pattern among the options of a writer names them, or the mapping itself if it was stored.
+    """
+    graph, n = options.get("graph"), mapping.n
+    found = graph.meta.get("programs") if isinstance(graph, CommGraph) else mapping.info.get("programs")
     if not isinstance(found, list) or len(found) < 2:
         return []
     programs = []
     for one in found:
         words = one.get("command") if isinstance(one, dict) else None
-        if not isinstance(words, list) or not isinstance(one.get("tasks"), int):
+        if not isinstance(words, list) or type(one.get("tasks")) is not int or one["tasks"] < 0:
             return []
         programs.append(Program(one["tasks"], shlex.join(str(word) for word in words)))
     return programs if sum(program.tasks for program in programs) == n else []

@@ -5,6 +5,8 @@ and allocation the natural rank order, the best of the six rank orders of Megatr
 and preset ``eco``. An allocation is compact, or has holes: a random four fifths of the hosts of the machine.
 ``--samples DIR`` adds the InfiniBand fabric of the developers' samples. ``--json FILE`` keeps the rows,
 ``--only NVL72,holes`` leaves out other machines and allocations, so that runs of 4096 GPUs can be divided.
+``--time flows`` (or ``bound``) predicts the time of all messages of a step by ``hopbytes simulate``, with
+NVLink of 450 GB/s, adapters and cables of 50 GB/s; up to 512 GPUs.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ GRIDS = {
 }
 #: Rank orders of the table: tensor parallel groups have consecutive ranks in all published ones.
 FIRST = "tp"
+#: Speeds for predicted times: links of NVLink, adapters, leaf to spine; GPUs of a host.
+SPEEDS, INSIDE = ":bw=450000000000x50000000000x50000000000", ":lat=1e-6:bw=450000000000"
 FABRIC = "infiniband/ndr_dgx_40sw"
 HEAD = (
     "GPUs", "grid", "machine", "allocation", "natural: J, on one rail", "best order", "eco: J, on one rail",
@@ -40,16 +44,18 @@ HEAD = (
 )
 
 
-def machines_for(gpus: int, samples: Path | None) -> Iterator[tuple[str, str, int]]:
+def machines_for(gpus: int, samples: Path | None, timed: bool) -> Iterator[tuple[str, str, int]]:
     """Yield name, spec and GPUs per host of machines with a quarter more hosts than a job needs."""
     hosts = gpus // 8
     all_hosts, pod = hosts + hosts // 4, max(2, min(32, hosts // 2))
-    yield "rails 1:1", f"rails:{all_hosts}x8:pod={pod}", 8
-    yield "rails 2:1", f"rails:{all_hosts}x8:pod={pod}:spines={pod // 2}", 8
+    eight, four = (f"{SPEEDS} / gpu:{count}{INSIDE}" if timed else "" for count in (8, 4))
+    yield "rails 1:1", f"rails:{all_hosts}x8:pod={pod}{eight}", 8
+    yield "rails 2:1", f"rails:{all_hosts}x8:pod={pod}:spines={pod // 2}{eight}", 8
     hosts = gpus // 4
-    yield "NVL72", f"rails:{hosts + hosts // 4}x4:domain=18:pod={18 if gpus < 512 else 72}", 4
+    yield "NVL72", f"rails:{hosts + hosts // 4}x4:domain=18:pod={18 if gpus < 512 else 72}{four}", 4
     if samples is not None and gpus <= 512:
-        yield "ib: NDR fabric", f"ib:{samples / FABRIC}:tables=dump_fts_minhop.txt.gz:rails=gpu / gpu:4", 4
+        inside = f"gpu:4{INSIDE if timed else ''}"
+        yield "ib: NDR fabric", f"ib:{samples / FABRIC}:tables=dump_fts_minhop.txt.gz:rails=gpu / {inside}", 4
 
 
 def allocations(name: str, spec: str, hosts: int) -> Iterator[tuple[str, Any]]:
@@ -67,8 +73,8 @@ def allocations(name: str, spec: str, hosts: int) -> Iterator[tuple[str, Any]]:
     yield "holes", hb.machine(spec, hosts=f"scattered:nodes={hosts}:seed=1")
 
 
-def measured(graph: hb.CommGraph, where: Any, pe: Any) -> dict[str, Any]:
-    """Return J, the shares of bytes between domains and on one rail, and the largest load of a link."""
+def measured(graph: hb.CommGraph, where: Any, pe: Any, grade: str = "") -> dict[str, Any]:
+    """Return J, the shares of bytes between domains and on one rail, the largest load, seconds."""
     domains = gpu_domains(where)
     source = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
     a, b = pe[source], pe[graph.targets]
@@ -76,7 +82,9 @@ def measured(graph: hb.CommGraph, where: Any, pe: Any) -> dict[str, Any]:
     rail = domains.rail
     same = apart & (rail[a] == rail[b]) if rail is not None else apart & False
     total, outside = int(graph.volumes.sum()), int(graph.volumes[apart].sum())
+    seconds = hb.simulate(graph, hb.Mapping(pe, where), grade=grade).seconds if grade else None
     return {
+        "seconds": seconds,
         "J": int(CommCost().value(graph, where, pe)),
         "between": outside / total,
         "on_rail": int(graph.volumes[same].sum()) / outside if outside else 1.0,
@@ -84,9 +92,9 @@ def measured(graph: hb.CommGraph, where: Any, pe: Any) -> dict[str, Any]:
     }
 
 
-def rows_of(gpus: int, samples: Path | None, only: list[str]) -> Iterator[dict[str, Any]]:
+def rows_of(gpus: int, samples: Path | None, only: list[str], grade: str = "") -> Iterator[dict[str, Any]]:
     """Yield a row for each grid, machine and allocation; `only` names machines and allocations."""
-    for name, spec, per_host in machines_for(gpus, samples):
+    for name, spec, per_host in machines_for(gpus, samples, bool(grade)):
         named = [word for word in only if word not in ("compact", "holes")]
         if named and not any(word in name for word in named):
             continue
@@ -98,7 +106,7 @@ def rows_of(gpus: int, samples: Path | None, only: list[str]) -> Iterator[dict[s
                 training = training_of(graph)
                 assert training is not None
                 found = {
-                    order: measured(graph, where, rank.astype(np.int32))
+                    order: measured(graph, where, rank.astype(np.int32), grade)
                     for order, rank in rank_orders(training).items()
                     if order.startswith(FIRST)
                 }
@@ -107,7 +115,7 @@ def rows_of(gpus: int, samples: Path | None, only: list[str]) -> Iterator[dict[s
                 row = {"gpus": gpus, "grid": grid, "machine": name, "allocation": allocation}
                 yield row | {
                     "natural": found["tp-cp-ep-dp-pp"], "best_order": best, "best": found[best],
-                    "eco": measured(graph, where, ours.pe),
+                    "eco": measured(graph, where, ours.pe, grade),
                 }
 
 
@@ -120,6 +128,9 @@ def line_of(row: dict[str, Any]) -> str:
     cells += [f"{row['best_order']} {best['J'] / base - 1:+.1%}"]
     cells += [f"{eco['J'] / base - 1:+.1%}, {eco['on_rail']:.0%}"]
     cells += [f"{eco['congestion'] / max(natural['congestion'], 1e-300) - 1:+.0%}"]
+    if natural["seconds"] is not None:
+        of_best, of_eco = (found["seconds"] / natural["seconds"] - 1 for found in (best, eco))
+        cells += [f"{natural['seconds']:.3g} s, {of_best:+.1%}, {of_eco:+.1%}"]
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
@@ -130,9 +141,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--samples", type=Path, help="folder of the developers' samples")
     parser.add_argument("--json", type=Path, help="file to which the rows are appended")
     parser.add_argument("--only", default="", help="machines and allocations, such as NVL72,holes")
+    parser.add_argument("--time", default="", choices=("bound", "flows"), help="predict the time of a step")
     options = parser.parse_args(arguments)
-    print("| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD))
-    for row in rows_of(options.gpus, options.samples, [word for word in options.only.split(",") if word]):
+    if options.time and options.gpus > 512:
+        parser.error("--time: expected at most 512 GPUs")
+    head = (*HEAD, "time: natural, best order, eco") if options.time else HEAD
+    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    only = [word for word in options.only.split(",") if word]
+    for row in rows_of(options.gpus, options.samples, only, options.time):
         print(line_of(row), flush=True)
         if options.json is not None:
             with options.json.open("a") as stream:

@@ -22,7 +22,7 @@ FORMATS = sorted(
     name for name in formats if formats[name].holds == "mapping" and name not in ("json", "plain")
 )
 #: Formats that leave GPUs to local ranks, which count from 0 on every host.
-LOCAL = {"hosts", "mesh", "torchrun"}
+LOCAL = {"hosts", "kubernetes", "mesh", "torchrun"}
 #: jsrun binds to hardware threads, which these machines do not name.
 REFUSING = {"bluegene", "fujitsu", "jsrun"}
 SPECS = ("node:2@10 gpu:4@1", "node:2 package:2 gpu:2", "node:2@10 gpu:4@1 core:3@1", "gpu:8 core:1")

@@ -18,7 +18,7 @@ from hopbytes.formats.base import formats
 from hopbytes.model.mapping import Mapping
 
 LAUNCHERS = (
-    "mpirun", "mpiexec", "mpiexec.hydra", "mpirun_rsh", "srun", "flux", "jsrun", "bsub", "runjob"
+    "mpirun", "mpiexec", "mpiexec.hydra", "mpirun_rsh", "srun", "flux", "jsrun", "bsub", "runjob", "kubectl",
 )
 RECORDER = """\
 #!/bin/sh

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.paths import EXAMPLES, HWLOC_SAMPLES
+from helpers.paths import EXAMPLES, GPU_SAMPLES, HWLOC_SAMPLES
 from helpers.strategies import check_groupings
 from hopbytes.errors import HopbytesError
 from hopbytes.machines.base import machines
@@ -41,6 +41,7 @@ SPECS = {
     ],
     "synthetic": ["synthetic:pack:2 numa:2 core:2 pu:2@n[1-2]:core=2", "synthetic:l3:2 core:3"],
     "hwloc": [f"hwloc:{HWLOC_SAMPLES}/v2_smt_gpus.xml@n[1-2],hwloc:{HWLOC_SAMPLES}/v3_hybrid.xml@m:l3=4"],
+    "nvidia": [f"nvidia:{GPU_SAMPLES}/pairs_topo.txt@n[1-2]:gpu=3", f"nvidia:{GPU_SAMPLES}/nccl_topo.xml"],
     "local": ["local"],
     "ib": [
         f"ib:{EXAMPLES}/fabric:rails=spread / package:2 core:2", f"ib:{EXAMPLES}/fabric_ports@7:hosts=n[2-6]",

@@ -10,6 +10,8 @@ ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
 EXAMPLES = ROOT / "examples"
 HWLOC_SAMPLES = TESTS / "samples" / "hwloc"
+GPU_SAMPLES = TESTS / "samples" / "gpus"
+TORCH_SAMPLES = TESTS / "samples" / "torch"
 #: The developers' folder of large samples. Tests marked `shared` need it, and are skipped without it.
 SHARED = Path(os.environ.get("HOPBYTES_SHARED", ROOT.parent / "shared"))
 SHARED_SAMPLES = SHARED / "samples"

@@ -229,3 +229,17 @@ def test_ranks_see_their_gpu_and_are_bound_only_to_cores_near_it(cluster, tmp_pa
     text = Path("/proc/self/status").read_text()
     cpus = ["0", "1"] if "core" in spec else [re.search(r"Cpus_allowed_list:\s*(\S+)", text)[1]] * 2
     assert seen == {rank: (HOSTS[own // 2], [cpus[own % 2], str(own % 2)]) for rank, own in enumerate(pe)}
+
+
+def test_several_programs_have_their_ranks(cluster, tmp_path):
+    script = (
+        "printf 'program stencil:4 ./app\\nprogram stencil:2 sh ./app\\n' > both.programs\n"
+        "echo between far.edges >> both.programs\n"
+        "hopbytes map both.programs {on} --format slurm -o hosts\n"
+        "SLURM_HOSTFILE=hosts srun -n 6 -N 3 --distribution=arbitrary --cpu-bind=none "
+        "--multi-prog hosts.programs.conf\n"
+    )
+    done = inside_a_job(cluster, tmp_path, script)
+    seen = sorted(int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("seen"))
+    assert seen == list(range(6))
+    assert "--multi-prog hosts.programs.conf" in done.stderr

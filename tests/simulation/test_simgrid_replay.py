@@ -44,6 +44,15 @@ def test_hand_computed_times(grade):
 
 @needs_simgrid
 @pytest.mark.parametrize("grade", ["flows", "replay"])
+@pytest.mark.parametrize("size", [3 * 10**9, 10**11])
+def test_messages_of_more_bytes_than_an_int_holds(grade, size):
+    """MPI counts bytes by an int; two flows share a link of 1 GB/s."""
+    seconds = times(arcs((0, 2), (1, 3), size=size, n=8), SLOW, grade)
+    assert seconds == pytest.approx(2 * size / 1e9, rel=1e-3)
+
+
+@needs_simgrid
+@pytest.mark.parametrize("grade", ["flows", "replay"])
 def test_a_flow_gets_what_others_leave(grade):
     """Nodes 0 and 1 send to node 2, node 0 also to node 3: 0 -> 3 gets half of the link of node 0.
 

@@ -13,7 +13,7 @@ from hopbytes.model.mapping import Mapping
 from hopbytes.solve.map_tasks import map_tasks
 
 #: Formats in which only the order of hosts can be chosen.
-ORDERED = ("hosts", "torchrun")
+ORDERED = ("hosts", "torchrun", "kubernetes")
 #: Tasks up to which the pattern is mapped a second time.
 MOST_TASKS = 2**14
 #: Options that a second, quick mapping does not take into account.

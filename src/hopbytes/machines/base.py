@@ -119,6 +119,12 @@ class Machine(ShownBySpec, Topology):
         """The job the machine belongs to, with what it asked for; None when it was described otherwise."""
         return None
 
+    def gpu_of_core(self) -> Int32 | None:
+        """int32[n_cores]: GPU of its node that each core lies beside, by its own number where known."""
+        counted = super().gpu_of_core()
+        known = None if counted is None or self.inventory is None else self.inventory.gpu_of_place()
+        return counted if known is None else known
+
     def network(self) -> Network | None:
         """Return the network of links between the nodes; None when the machine knows only distances."""
         return None

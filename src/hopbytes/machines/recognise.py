@@ -14,6 +14,7 @@ BEGINNINGS = {
     "slurm": re.compile(rb"(?:SwitchName|BlockName|BlockSizes)=|- topology:", re.IGNORECASE),
     "topograph": re.compile(rb"(?:switches|blocks):\s*\n"),
     "scotch": re.compile(rb"(?:tleaf|cmpltw?|deco|hcub|sub|torus[23X]D|mesh[23X]D)\s+[0-9]"),
+    "nvidia": re.compile(rb"(?:\x1b\[[0-9;]*m)?GPU0[ \t]"),
     "xtdb2proc": re.compile(rb"cpu=[0-9]+,"),
     "netloc": re.compile(rb"[0-9.]+[ \t\r]*\n[0-9a-fA-F]{4}(?::[0-9a-fA-F]{4}){3}\s"),
 }
@@ -35,7 +36,8 @@ def kind_of_file(path: str) -> str | None:
         return None
     text = head.lstrip()
     if text.startswith(b"<"):
-        return "hwloc" if b"<topology" in text else "simgrid" if b"<platform" in text else None
+        roots = {b"<topology": "hwloc", b"<platform": "simgrid", b"<system": "nvidia"}
+        return next((kind for root, kind in roots.items() if root in text), None)
     if text.startswith(b"{"):
         return "machine" if b'"hopbytes machine"' in text else None
     lines = head.split(b"\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -16,6 +17,8 @@ from hopbytes.simulation.simgrid_run import simulated_seconds
 
 #: Above this number of messages the time of the simulation is announced.
 ANNOUNCED = 2000
+#: Bytes of a message that SimGrid's MPI can count.
+MOST_BYTES = 2**30
 #: Seconds of a message times the number of messages: what unlike sizes on a large network took at most.
 COST = 1e-6
 
@@ -47,8 +50,9 @@ def flows_seconds(platform: Platform, there: Round, timeout: float) -> float:
     flows = there.flows
     if not flows.count:
         return 0.0
+    platform, sizes = _countable(platform, flows.bytes)
     text = platform.text(flows.sources, flows.targets)
-    acts = actions(flows.sources, flows.targets, flows.bytes, there.places.count)
+    acts = actions(flows.sources, flows.targets, sizes, there.places.count)
     return simulated_seconds(text, platform.hosts, acts, timeout=timeout)
 
 
@@ -62,8 +66,22 @@ def replay_seconds(
         sources, targets = every_pair(places.count)
     hosts = [platform.hosts[place] for place in places.of_task.tolist()] if places.count else []
     apart = mapping.pe[phase.sources] != mapping.pe[phase.targets]
-    acts = actions(phase.sources[apart], phase.targets[apart], phase.bytes[apart], phase.tasks)
+    platform, sizes = _countable(platform, phase.bytes[apart])
+    acts = actions(phase.sources[apart], phase.targets[apart], sizes, phase.tasks)
     return simulated_seconds(platform.text(sources, targets), hosts, acts, timeout=timeout)
+
+
+def _countable(platform: Platform, sizes: Float64) -> tuple[Platform, Float64]:
+    """Return platform and sizes in a larger unit than bytes where a size is more than an int of MPI holds.
+
+    Bandwidths are divided by the same number, so that times are the same.
+    """
+    unit = float(sizes.max(initial=0.0)) / MOST_BYTES
+    if unit <= 1:
+        return platform, sizes
+    links = dataclasses.replace(platform.links, capacity=platform.links.capacity / unit)
+    copy = platform.copy[0] / unit, platform.copy[1]
+    return dataclasses.replace(platform, links=links, copy=copy), sizes / unit
 
 
 def expected_seconds(messages: int) -> float:

@@ -29,7 +29,7 @@ UNEQUAL = place(MACHINE, [4, 0, 1, 2], hosts=HOSTS)
 
 BY_HOST = ("slurm", "hydra", "intel", "mvapich", "flux", "lsf", "pbs")
 SCATTERING = ("openmpi", "slurm", "mvapich", "flux", "cray", "lsf", "pbs")
-CONTIGUOUS = ("hydra", "intel", "pals", "hosts", "torchrun")
+CONTIGUOUS = ("hydra", "intel", "pals", "hosts", "torchrun", "kubernetes")
 
 
 def lines_of(written):
@@ -84,7 +84,7 @@ def test_unequal_counts_are_refused_with_both_numbers(form):
         write(form, UNEQUAL)
 
 
-@pytest.mark.parametrize("form", ["hosts", "torchrun"])
+@pytest.mark.parametrize("form", ["hosts", "torchrun", "kubernetes"])
 def test_an_order_inside_nodes_is_refused_where_only_nodes_are_free(form):
     with pytest.raises(UnsupportedError, match=mentions("1", "0", "n1")):
         write(form, BLOCKS)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -58,6 +60,42 @@ def dumpi(own, other):
     return "version=1.0.0\n" + init + starts + send + recv
 
 
+def call(own, name, size):
+    """A call of the flight recorder of PyTorch in a group of two ranks."""
+    tensor = {"input_sizes": [[size]], "input_dtypes": ["Char"], "output_sizes": [[size]], "output_dtypes": ["Char"]}
+    return {"collective_seq_id": 1, "profiling_name": f"nccl:{name}", "process_group": ["0", "default_pg"], **tensor}
+
+
+def flight(own, other):
+    calls = [call(own, "all_reduce", 8), call(own, f"send {own}->{other}", 40 - 28 * own), call(own, f"recv {own}<-{other}", 40)]
+    groups = {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"}}
+    return json.dumps({"entries": calls, "pg_config": groups, "version": "2.10"})
+
+
+def kineto(own, other):
+    fields = {"dtype": "Char", "Process Group Name": "0", "Process Group Ranks": "[0, 1]", "Group size": 2}
+    events = [{"name": "aten::ones", "args": {}}] + [
+        {"name": "record_param_comms", "args": {"Collective name": name, "In msg nelems": size, "Out msg nelems": size, **more, **fields}}
+        for name, size, more in (
+            ("allreduce", 8, {"Rank": own}), ("send", 40 - 28 * own, {"Rank": other, "Dst Rank": other}),
+            ("recv", 40, {"Rank": other, "Src Rank": other}), ("wait", 0, {}),
+        )
+    ]
+    info = {"backend": "nccl", "rank": own, "world_size": 2}
+    return json.dumps({"schemaVersion": 1, "deviceProperties": [], "distributedInfo": info, "traceEvents": events})
+
+
+NCCL = "".join(
+    f"[1,{own}]<stdout>:n{own}:{own + 7}:{own + 9} [0] NCCL INFO {text}\n".format(own=own, other=1 - own, size=40 - 28 * own)
+    for text in (
+        "ncclCommInitRank comm 0xa{own} rank {own} nranks 2 cudaDev 0 nvmlDev 0 busId 31000 commId 0xbeef - Init START",
+        "Channel 00/02 :    0   1", "Channel 01/02 :    0   1", "Trees [0] -1/-1/-1->{own}->-1",
+        "AllReduce: opCount 0 sendbuff 0x7f recvbuff 0x7e count 8 datatype 0 op 0 root 0 comm 0xa{own} [nranks=2] stream 0x55",
+        "Send: opCount 1 sendbuff 0x7f recvbuff (nil) count {size} datatype 0 op 0 root {other} comm 0xa{own} [nranks=2] stream 0x55",
+    )
+    for own in (0, 1)
+)
+
 #: Format → files; the first is read.
 FILES = {
     "monitoring": {f"a.{own}.prof": PROF.format(own=own, other=1 - own, got=5 * own) for own in (0, 1)},
@@ -66,6 +104,9 @@ FILES = {
     "tau": {f"profile.{own}.0.0": TAU.format(other=1 - own, mean=10 - 7 * own) for own in (0, 1)},
     "simgrid": {f"x_rank-{own + 1}.txt": TI.format(own=own, other=1 - own) for own in (0, 1)},
     "dumpi": {f"a-000{own}.txt": dumpi(own, 1 - own) for own in (0, 1)},
+    "flight": {f"flight_{own}.json": flight(own, 1 - own) for own in (0, 1)},
+    "kineto": {f"trace_{own}.json": kineto(own, 1 - own) for own in (0, 1)},
+    "nccl": {"nccl.log": NCCL},
 }
 #: (bytes 0 → 1, messages), (bytes 1 → 0, messages).
 EXPECTED = {
@@ -76,6 +117,11 @@ EXPECTED = {
     "tau": ((40, 4), (12, 4)),
     "simgrid": ((40, 1), (40, 1)),
     "dumpi": ((48, 3), (48, 3)),
+    # An all-reduce of 8 bytes sends 2 (p - 1) / p of them around the ring in 2 (p - 1) messages.
+    "flight": ((48, 3), (20, 3)),
+    "kineto": ((48, 3), (20, 3)),
+    # The same in two channels.
+    "nccl": ((48, 5), (20, 5)),
 }
 
 
@@ -106,7 +152,7 @@ def test_a_missing_rank_is_named(tmp_path, format):
     written(tmp_path, format).unlink()
     with pytest.raises(FormatError, match=mentions("1", "2", "0")):
         hb.read(tmp_path / files[1], format)
-    if format in ("monitoring", "simgrid", "dumpi"):  # the others never say how many there were
+    if format in ("monitoring", "simgrid", "dumpi", "flight", "kineto"):  # the others never say how many there were
         written(tmp_path, format)
         (tmp_path / files[1]).unlink()
         with pytest.raises(FormatError, match=mentions("1", "2")):
@@ -185,6 +231,22 @@ BAD = [
     ("a.ti", "0 init\n0 send 1\n", r"a\.ti:2: an incomplete action"),
     ("profile.0.0.0", TAU.format(other=1, mean="nan"), "expected messages and their mean size"),
     ("a-0000.txt", dumpi(0, 1)[:-30], "expected|missing|ends inside"),
+    ("a_0.json", flight(0, 1).replace("[0, 1]", "[1]"), "rank 0 calls in a group|ranks are missing"),
+    ("a_0.json", flight(0, 1).replace("[[8]]", "[[-8]]"), "record 0: '-8', expected an extent"),
+    ("a_0.json", flight(0, 1).replace("[[8]]", "7"), "record 0: no sizes and dtypes"),
+    ("a_0.json", flight(0, 1).replace("send 0->1", "send"), "record 1: 'nccl:send', expected a send with two ranks"),
+    ("a.json", flight(0, 1), "no rank in the name of the file"),
+    ("a.json", kineto(0, 1)[:-1], r"a\.json:1: no JSON"),
+    ("a.json", kineto(0, 1), r"1 of 2 ranks are missing \(1\)"),
+    ("a.json", kineto(0, 1).replace('"rank": 0', '"rank": true'), "distributedInfo: 'True', expected a rank"),
+    ("a.json", kineto(0, 1).replace('"distributedInfo"', '"info"'), "no distributedInfo"),
+    ("a.json", kineto(0, 1).replace('"[0, 1]"', '"[0, 0]"'), "record 1: .*expected every rank once"),
+    ("a.json", kineto(0, 1).replace('"In msg nelems": 8', '"In msg nelems": 1e3'), "record 1: '1000.0', expected a number"),
+    ("nccl.log", NCCL.replace("0   1", "0   0", 1), r"nccl\.log:3: a ring of 2 ranks, expected each of 2 once"),
+    ("nccl.log", NCCL.replace("root 1", "root 2"), "rank 2, expected less than 2"),
+    ("nccl.log", NCCL.replace("comm 0xa0 [", "comm 0xb0 ["), r"nccl\.log:9: communicator 0xb0, expected its ranks before"),
+    ("nccl.log", "\n".join(line for line in NCCL.split("\n") if "n1:8" not in line), r"1 of 2 ranks are missing \(1\)"),
+    ("nccl.log", NCCL.replace("rank 1 nranks 2", "rank 1 nranks 3"), "expected a rank below 2"),
 ]
 
 

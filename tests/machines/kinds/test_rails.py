@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from helpers.machines import link_names
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import formats
@@ -127,3 +128,13 @@ def test_rings_stay_on_their_rail_and_tensor_groups_in_their_domain(spec):
     inside, on_rail = a // 8 == b // 8, a % 8 == b % 8
     assert np.all(inside | on_rail)  # nothing crosses from rail to rail
     assert graph.volumes[inside].sum() == 32 * 8 * 4 * 20 * 8 * 14 * 8192 * 4096 * 2 // 8  # tensor traffic
+
+
+def test_weight_time_is_refused_with_the_reason():
+    """Hops inside a host and between hosts take different times, but a network has one latency of a hop."""
+    where = hb.machine("rails:4x2:bw=450e9x50e9x50e9:lat=1e-6 / gpu:2:lat=1e-6:bw=4e11")
+    graph = hb.read("ml:tp=2,pp=1,dp=4,layers=2")
+    with pytest.raises(UnsupportedError, match=mentions("rails", "NVLink", "simulate")):
+        hb.map_tasks(graph, where, weight="time")
+    assert hb.map_tasks(graph, where).n == 8
+    assert "seconds" not in str(hb.evaluate(graph, hb.map_tasks(graph, where)))

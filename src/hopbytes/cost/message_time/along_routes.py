@@ -13,6 +13,7 @@ from hopbytes.cost.message_time.form import SearchForm, exponent_for, nearest_pr
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of, traffic
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.network.rail_distances import RailDistance
 from hopbytes.machines.topology import NODE_NAMES, Level
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -50,6 +51,8 @@ def knows_route_times(where: Allocation) -> bool:
 
     Only levels that separate two PEs of the allocation need them.
     """
+    if isinstance(where.distance, RailDistance):
+        return False
     if where.machine.network_use.hop_latency is None and _several_nodes(where):
         return False  # this check comes first, because it does not require building the network
     return not _missing(where)
@@ -57,6 +60,11 @@ def knows_route_times(where: Allocation) -> bool:
 
 def route_times(graph: CommGraph, where: Allocation) -> RouteTimes:
     """Return the times of hops, links and levels as integers; UnsupportedError names missing values."""
+    if isinstance(where.distance, RailDistance):
+        raise UnsupportedError(
+            "weight time: a hop on a machine with rails is one of NVLink or one of adapters, which take "
+            "different times, expected weight bytes or messages (`hopbytes simulate` predicts times)"
+        )
     missing = _missing(where)
     if missing:
         raise UnsupportedError(

@@ -55,7 +55,7 @@ class Json(Format):
             "capacity": None if where.capacity is None else where.capacity.tolist(),
             "endpoints": None if where.endpoints is None else where.endpoints.tolist(),
             "gpus": None if where.gpus is None else where.gpus.tolist(),
-            "info": dict(mapping.info),
+            "info": dict(mapping.info) | _programs(graph),
             "metrics": options.get("metrics"),
             "pe": mapping.pe.tolist(),
         }
@@ -104,6 +104,12 @@ class Json(Format):
 
 
 formats.register("json")(Json())
+
+
+def _programs(graph: Any) -> dict[str, Any]:
+    """Return the programs of a pattern, so that launch files can be written from the mapping alone."""
+    found = None if graph is None else graph.meta.get("programs")
+    return {} if found is None else {"programs": found}
 
 
 def check_same_machine(mapping: Mapping, where: Allocation, name: str = "mapping") -> None:

@@ -70,6 +70,7 @@ class Slurm(HostList):
             files[".place.sh"] = place_script(launch)
             notices.append(by_script(launch, DIFFERENT if whole else PARTIAL))
             command = f"SLURM_HOSTFILE={{stem}} {srun} {unbound(launch)} sh {{stem}}.place.sh {PROGRAM}"
+            notices += _managed_gpus(launch, srun)
         else:
             notices += binding.notices
             command = f"SLURM_HOSTFILE={{stem}} {binding.openmp}{srun} {option} {PROGRAM}"
@@ -96,6 +97,36 @@ def unbound(launch: Launch) -> str:
 def cpu_mask(cpus: tuple[int, ...]) -> str:
     """Return a set of CPUs as a hexadecimal mask with one bit per CPU."""
     return hex(sum(1 << cpu for cpu in cpus))
+
+
+def gpu_binding(launch: Launch) -> str | None:
+    """Return the option of srun that shows ranks their GPUs, None where nodes need different lists.
+
+    One list serves all nodes: its items belong to the ranks of a node in ascending order.
+    """
+    lists: dict[int, list[tuple[int, ...]]] = {}
+    for task, node in enumerate(launch.node.tolist()):
+        lists.setdefault(node, []).append(launch.gpus(task))
+    longest = max(lists.values(), key=len, default=[])
+    if not launch.has_gpus or not all(own == longest[: len(own)] and all(own) for own in lists.values()):
+        return None
+    if all(len(own) == 1 for own in longest):
+        return "--gpu-bind=map:" + ",".join(str(own[0]) for own in longest)
+    return "--gpu-bind=mask:" + ",".join(hex(sum(1 << gpu for gpu in own)) for own in longest)
+
+
+def _managed_gpus(launch: Launch, srun: str) -> list[str]:
+    """Return a sentence with the command for clusters whose GPUs Slurm itself shows to tasks."""
+    option = gpu_binding(launch)
+    if option is None:
+        return []
+    where = launch.mapping.where
+    count = 1 + max(gpu for pe in range(where.k) for gpu in where.gpus_of(pe))
+    command = f"SLURM_HOSTFILE={{stem}} {srun} --gpus-per-node={count} {option} {PROGRAM}"
+    return [
+        f"if Slurm manages the GPUs (gres.conf), `{command}` shows them without a script "
+        "(map_gpu: and mask_gpu: up to Slurm 22.05)"
+    ]
 
 
 def _notices(launch: Launch, whole: bool) -> list[str]:

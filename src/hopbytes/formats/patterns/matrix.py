@@ -45,7 +45,7 @@ def read_matrix(source: Source, whole: bool = False) -> Array:
 def looks_like_matrix(head: bytes, comma: bool) -> bool:
     """Tell whether the complete lines of `head` could be the first rows of a square matrix."""
     lines = [line for line in head.split(b"\n") if fields_of(line)]
-    if not lines or (b"," in lines[0]) != comma:
+    if not lines or (b"," in lines[0]) != comma or lines[0].lstrip()[:1] == b"{":
         return False
     complete = lines if head.endswith(b"\n") and len(head) < 4096 else lines[:-1]
     counts = {len(fields_of(line)) for line in complete}

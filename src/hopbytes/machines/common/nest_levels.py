@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 from hopbytes.errors import FormatError, UnsupportedError
@@ -45,6 +46,10 @@ def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:
         # The list has one number per unit of the whole machine, so it is read below as many nodes.
         inside = parse(f"node:{units}@{MAX_DISTANCE} {text}")
     if isinstance(inside, NodeMachine):
+        if isinstance(outer, NetworkMachine) and outer.gpus_inside:
+            from hopbytes.machines.node.gpu_first import gpus_first
+
+            inside = dataclasses.replace(inside, inventory=gpus_first(inside.inventory, text))
         nodes, tree = in_order_of(outer, inside, units)
         base = nest(outer, text, lambda _: tree)
         base = base.with_defaults_written() if isinstance(base, NetworkMachine) else base

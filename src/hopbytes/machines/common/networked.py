@@ -55,6 +55,11 @@ class NetworkMachine(Machine):
     def network(self) -> Network:
         """Return the network between the nodes, built once."""
 
+    @property
+    def gpus_inside(self) -> bool:
+        """Whether the outermost units inside a node have to be its GPUs."""
+        return False
+
     @abstractmethod
     def network_spec(self) -> str:
         """Return the spec of the network alone, without distance and nodes."""

@@ -146,6 +146,11 @@ class Rails(NetworkMachine):
         return self.hosts
 
     @property
+    def gpus_inside(self) -> bool:
+        """Every GPU has an adapter of its own."""
+        return True
+
+    @property
     def hop_distance(self) -> int:
         """Distance per hop between hosts; by default ten times that of GPUs of one host."""
         return 10 * _inside(self)[1].distance if self.per_hop is None else self.per_hop

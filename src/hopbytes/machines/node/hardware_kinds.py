@@ -15,6 +15,9 @@ DEFAULT_DISTANCE = {
     "l4": 4,
     "l5": 4,
     "group": 5,
+    "gpu": 5,
+    "nvlink": 10,
+    "pci": 8,
     "numa": 5,
     "die": 5,
     "package": 10,
@@ -25,7 +28,8 @@ SWITCH_STEP = 20
 
 #: When several kinds are the same units, the level is called after the first of them.
 NAMES_BY_WORTH = (
-    "node", "core", "pu", "package", "numa", "l3", "die", "l2", "l4", "l5", "l1", "group",
+    "node", "gpu", "core", "pu", "package", "numa", "l3", "die", "l2", "l4", "l5", "l1", "nvlink", "pci",
+    "group",
 )  # fmt: skip
 _DEPTH = {kind: depth for depth, kind in enumerate(reversed(DEFAULT_DISTANCE))}  # node is 0
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hopbytes._arrays import Int64
+from hopbytes._arrays import Int32, Int64
 from hopbytes.machines.node.node_tree import NodeTree
 
 
@@ -75,6 +75,16 @@ class NodeInventory:
     def os_cpus(self) -> Int64:
         """int64[places]: CPU number of every place, as the operating system of its own node counts."""
         return np.concatenate([self.trees[which].os_pus for which in self.tree_of_node])
+
+    def gpu_of_place(self) -> Int32 | None:
+        """int32[places]: number of the GPU near every place; None unless GPUs are units of all nodes."""
+        if not all("gpu" in tree.kinds for tree in self.trees):
+            return None
+        near = []
+        for tree in self.trees:
+            of_pu = {pu: gpu.index for gpu in tree.gpus for pu in gpu.pus}
+            near.append(np.array([of_pu.get(pu, -1) for pu in tree.os_pus.tolist()], np.int32))
+        return np.concatenate([near[which] for which in self.tree_of_node])
 
     def repeated(self, count: int) -> NodeInventory:
         """Return the inventory of `count` nodes like the only one of this inventory."""

@@ -1,0 +1,40 @@
+"""``nvidia:FILE[@hosts]``: hosts as ``nvidia-smi topo -m`` or a topology file of NCCL describes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hopbytes.errors import FormatError
+from hopbytes.machines.base import machines
+from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides
+from hopbytes.machines.kinds.hwloc import file_and_hosts
+from hopbytes.machines.node.gpu_topology import read_gpu_topology
+from hopbytes.machines.node.inventory import NodeInventory
+
+
+@machines.register("nvidia")
+@dataclass(frozen=True, slots=True, eq=False)
+class Nvidia(NodeMachine):
+    """Hosts with GPUs, as NVIDIA's tools describe one of them: ``nvidia:topo.txt@n[1-8]``.
+
+    The file is what ``nvidia-smi topo -m`` prints or what NCCL writes to ``NCCL_TOPO_DUMP_FILE``. A slot is a
+    GPU with its share of the CPUs near to it; units of GPUs joined by NVLink, PCI switches and memory domains
+    are levels where they are neither a single GPU nor the host. Distances may follow: ``:gpu=3``.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> hb.machine("nvidia:topo.txt@n[1-4]").k  # doctest: +SKIP
+    32
+    """
+
+    @classmethod
+    def parse(cls, text: str) -> Nvidia:
+        """Read ``FILE[:level=distance…][@hosts]``."""
+        body, replaced = cut_overrides(text)
+        path, hosts = file_and_hosts(body)
+        if not path:
+            raise FormatError("machine", None, "nvidia: without a file name, expected nvidia:FILE[@hosts]")
+        check_names(hosts, "machine")
+        tree = read_gpu_topology(path)
+        return cls(f"nvidia:{body}", NodeInventory.of([tree] * max(1, len(hosts))), tuple(hosts), replaced)

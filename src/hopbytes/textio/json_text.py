@@ -1,0 +1,41 @@
+"""JSON from files that others wrote: faults become errors with path and line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hopbytes.errors import FormatError
+
+
+def parse_object(data: bytes, name: str, what: str) -> dict[str, Any]:
+    """Return the object that a JSON text holds.
+
+    Parameters
+    ----------
+    data : bytes
+        The text, UTF-8.
+    name : str
+        The file, for messages.
+    what : str
+        What the object should be, for messages: ``"a trace"``.
+
+    Raises
+    ------
+    FormatError
+        The text is no JSON, or its outermost value is not an object.
+
+    Examples
+    --------
+    >>> parse_object(b'{"rank": 0}', "a.json", "a trace")
+    {'rank': 0}
+    """
+    try:
+        found = json.loads(data)
+    except json.JSONDecodeError as error:
+        raise FormatError(name, error.lineno, f"no JSON ({error.msg}), expected {what}") from None
+    except (ValueError, RecursionError):
+        raise FormatError(name, None, f"damaged JSON, expected {what}") from None
+    if not isinstance(found, dict):
+        raise FormatError(name, None, f"a JSON {type(found).__name__}, expected {what}")
+    return found

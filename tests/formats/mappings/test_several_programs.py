@@ -1,0 +1,90 @@
+"""Commands of several programs: text, and what Open MPI and MPICH make of it."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from helpers.placements import place
+from helpers.real_mpi import script, version_of
+from hopbytes.model.mapping import Mapping
+
+
+def coupled(*programs):
+    """A pattern of programs, given by their ranks and commands."""
+    n = sum(tasks for tasks, _ in programs)
+    found = [{"command": shlex.split(command), "tasks": tasks} for tasks, command in programs]
+    ones = np.ones(n - 1, np.int64)
+    return hb.CommGraph.from_edges(np.arange(n - 1), np.arange(1, n), ones, n=n, meta={"programs": found})
+
+
+MAPPING = place("node:2@10 core:2@1", [3, 0, 2], hosts=("a", "b"))
+GRAPH = coupled((2, "./ocean -f 'name list'"), (1, "./ice"))
+
+
+def test_programs_follow_each_other_behind_colons(tmp_path):
+    receipt = hb.write(MAPPING, tmp_path / "ranks", "openmpi", graph=GRAPH)
+    stem = tmp_path / "ranks"
+    programs = "-n 2 ./ocean -f 'name list' : -n 1 ./ice"
+    assert receipt.launch == f"mpirun --hostfile {stem}.hosts --map-by rankfile:file={stem} {programs}"
+    assert receipt.lines[1].command == f"mpirun --hostfile {stem}.hosts -rf {stem} {programs}"
+    in_blocks = Mapping(np.array([2, 3, 0], np.int32), MAPPING.where)
+    hydra = hb.write(in_blocks, tmp_path / "hydra", "hydra", graph=GRAPH)
+    assert hydra.launch.endswith(f" {programs}")
+    assert " -n 3 " not in hydra.launch
+
+
+def test_variables_and_scripts_reach_every_program(tmp_path):
+    wide = place("node:2@10 core:4@1", [3, 0, 2], hosts=("a", "b"), cores_per_slot=2)
+    launch = hb.write(wide, tmp_path / "ranks", "openmpi", graph=GRAPH).launch
+    assert launch.count("env OMP_NUM_THREADS=2 OMP_PLACES=cores ./") == 2
+    assert "-x" not in launch
+    gpus = place("node:2@10 gpu:2 core:2", [3, 0, 2], hosts=("a", "b"), cores_per_slot=2)
+    scripted = hb.write(gpus, tmp_path / "gpus", "openmpi", graph=GRAPH).launch
+    assert scripted.count(f"sh {tmp_path}/gpus.place.sh ./") == 2
+
+
+def test_slurm_reads_a_file_of_programs(tmp_path):
+    receipt = hb.write(MAPPING, tmp_path / "ranks", "slurm", graph=GRAPH)
+    assert receipt.launch.endswith(f"--multi-prog {tmp_path}/ranks.programs.conf")
+    lines = (tmp_path / "ranks.programs.conf").read_text().splitlines()
+    assert lines[1:] == ["0-1 ./ocean -f 'name list'", "2-2 ./ice"]
+
+
+def test_other_launchers_and_one_program(tmp_path):
+    other = hb.write(MAPPING, tmp_path / "mvapich", "mvapich", graph=GRAPH)
+    assert any("one program, not 2" in notice for notice in other.notices)
+    for graph in (coupled((3, "./alone")), coupled((2, "./ocean"), (2, "./ice"))):  # the second has 4 ranks
+        alone = hb.write(MAPPING, tmp_path / "ranks", "openmpi", graph=graph, force=True)
+        assert alone.launch.endswith("./app")
+
+
+def test_a_stored_mapping_knows_its_programs(tmp_path):
+    hb.write(MAPPING, tmp_path / "stored.json", graph=GRAPH)
+    stored = hb.read_mapping(tmp_path / "stored.json")
+    launch = hb.write(stored, tmp_path / "ranks", "openmpi").launch
+    assert launch.endswith("-n 2 ./ocean -f 'name list' : -n 1 ./ice")
+
+
+@pytest.mark.launcher
+@pytest.mark.parametrize(("family", "launcher", "form"), [
+    ("openmpi 5", "mpirun", "openmpi"), ("openmpi 4", "mpirun.openmpi", "openmpi"),
+    ("mpich", "mpiexec.hydra", "hydra"),
+])  # fmt: skip
+def test_every_program_has_its_ranks(mpi_folder, family, launcher, form):
+    if version_of(launcher) != family:
+        pytest.skip(f"{family} is not installed as {launcher}")
+    say = script('echo "$1 ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} $2"', "say")
+    where = hb.machine("node:1@10 core:2@1", hosts=("localhost",))
+    order = [1, 0] if form == "openmpi" else [0, 1]
+    graph = coupled((1, f"{say} ocean 'a b'"), (1, f"{say} ice"))
+    receipt = hb.write(Mapping(np.array(order, np.int32), where), "ranks", form, graph=graph)
+    version = family[-1:]
+    command = next((line.command for line in receipt.lines if line.version == version), receipt.launch)
+    words = shlex.split(command)
+    done = subprocess.run([launcher, *words[1:]], capture_output=True, text=True, timeout=60)
+    assert sorted(done.stdout.split("\n")) == ["", "ice 1 ", "ocean 0 a b"], done.stderr

@@ -1,0 +1,136 @@
+"""``nvidia-smi topo -m`` and topology files of NCCL: units, CPUs, adapters, GPU numbers; damage."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+import hopbytes as hb
+from helpers.errors import mentions
+from helpers.paths import EXAMPLES, GPU_SAMPLES
+from hopbytes.errors import FormatError, HopbytesError
+from hopbytes.machines.node.gpu_topology import read_gpu_topology
+from hopbytes.machines.recognise import kind_of_file
+
+SWITCH, PAIRS = GPU_SAMPLES / "nvswitch_topo.txt", GPU_SAMPLES / "pairs_topo.txt"
+NCCL = GPU_SAMPLES / "nccl_topo.xml"
+
+
+def levels(path, hosts="n[1-2]"):
+    tree = hb.machine(f"nvidia:{path}@{hosts}").machine.tree
+    return [(tier.name, count) for tier, count in zip(tree.tiers, tree.children, strict=True)]
+
+
+def test_all_gpus_of_an_nvswitch_are_equally_far():
+    where = hb.machine(f"nvidia:{SWITCH}@n[1-2]")
+    assert levels(SWITCH) == [("node", 2), ("gpu", 8), ("core", 4), ("pu", 2)]
+    assert where.k == 16
+    assert where.gpus.tolist() == [*range(8)] * 2
+    # The threads of a core are in both ranges of the list of CPUs.
+    assert sorted(where.os_pus(1)) == [4, 5, 6, 7, 36, 37, 38, 39]
+    tree = read_gpu_topology(str(SWITCH))
+    assert [gpu.adapter.name for gpu in tree.gpus][:3] == ["mlx5_0", "mlx5_3", "mlx5_4"]
+    assert tree.gpus[7].adapter[1:] == (7, 8)
+
+
+def test_pairs_are_units():
+    assert levels(PAIRS) == [("node", 2), ("nvlink", 2), ("gpu", 2), ("core", 6)]
+    near = [gpu.adapter.name for gpu in read_gpu_topology(str(PAIRS)).gpus]
+    assert near == ["mlx5_0", "mlx5_0", "mlx5_1", "mlx5_1"]
+
+
+def test_links_across_sockets():
+    """GPUs 0 and 2, and 1 and 3, are a unit each: slots keep the numbers that NVIDIA's tools use."""
+    where = hb.machine(f"nvidia:{NCCL}@n[1-2]")
+    assert where.gpus.tolist() == [0, 2, 1, 3] * 2
+    assert levels(NCCL) == [("node", 2), ("nvlink", 2), ("gpu", 2), ("core", 8)]
+    assert [where.os_pus(pe)[0] for pe in range(4)] == [0, 16, 8, 24]
+    near = [gpu.adapter.name for gpu in where.machine.inventory.tree(0).gpus]
+    assert near == ["mlx5_0", "mlx5_0", "mlx5_1", "mlx5_1"]
+
+
+def test_switches_of_nccl(tmp_path):
+    path = tmp_path / "topo.xml"
+    switch = '<nvlink target="fffffff:ff:ff.0" count="18" tclass="0x068000"/>'
+    path.write_text(re.sub("<nvlink[^>]*>", switch, NCCL.read_text()))
+    assert levels(path) == [("node", 2), ("gpu", 4), ("core", 8)]
+    path.write_text(re.sub("<nvlink[^>]*>", "", NCCL.read_text()))
+    assert levels(path) == [("node", 2), ("pci", 2), ("gpu", 2), ("core", 8)]
+
+
+def test_memory_domains_without_nvlink(tmp_path):
+    path = tmp_path / "topo.txt"
+    path.write_text(PAIRS.read_text().replace("NV4", "NODE"))
+    assert levels(path) == [("node", 2), ("numa", 2), ("gpu", 2), ("core", 6)]
+    path.write_text(PAIRS.read_text().replace("NV4", "SYS"))
+    assert levels(path) == [("node", 2), ("gpu", 4), ("core", 6)]
+
+
+def test_inside_a_network_and_recognised():
+    for path in (SWITCH, PAIRS, NCCL):
+        assert kind_of_file(str(path)) == "nvidia"
+    inside = hb.machine(f"fattree:4 / nvidia:{PAIRS}")
+    assert inside.k == 4 * 4
+    assert inside.gpus.tolist()[:8] == [0, 1, 2, 3] * 2
+    assert hb.machine(f"fattree:4 / nvidia:{NCCL}").gpus.tolist()[:8] == [0, 2, 1, 3] * 2
+    fabric = hb.machine(f"ib:{EXAMPLES}/fabric:rails=gpu / nvidia:{PAIRS}")
+    assert fabric.gpus is not None
+
+
+def test_a_tensor_group_stays_in_a_pair():
+    graph = hb.read("ml:tp=2,pp=1,dp=4,layers=2,order=dp-tp-cp-ep-pp")
+    mapping = hb.map_tasks(graph, hb.machine(f"nvidia:{NCCL}@n[1-2]"))
+    for first in range(4):
+        one, two = (int(mapping.where.gpus[mapping.pe[task]]) for task in (first, first + 4))
+        assert {one, two} in ({0, 2}, {1, 3})
+
+
+BAD = [
+    (PAIRS, lambda text: text.replace("CPU Affinity", ""), "no line with GPU0 and CPU Affinity"),
+    (PAIRS, lambda text: text.replace("PIX\tSYS\t0-11", "FAR\tSYS\t0-11"), ":2: 'FAR', expected one of X"),
+    (PAIRS, lambda text: text.replace("GPU1\tNV4", "GPU2\tNV4"), ":3: GPU2, expected the GPUs in the order"),
+    (PAIRS, lambda text: text.replace("\t0-11\t0", ""), ":2: 7 words, expected 6 ways"),
+    (PAIRS, lambda text: text.replace("0-11", "N/A"), "no CPU near GPU0, expected its CPU affinity"),
+    (PAIRS, lambda text: text.replace("0-11", "3"), "1 cores near 2 GPUs"),
+    (PAIRS, lambda text: text.replace("0-11\t0", "0-12\t0", 1), "PU 0 twice"),
+    (PAIRS, lambda text: "\n".join(text.splitlines()[:3]), "2 rows of GPUs, expected 4"),
+    (NCCL, lambda text: text.replace('dev="1" sm', 'dev="0" sm'), "GPU 0 twice"),
+    (NCCL, lambda text: text.replace('dev="1" sm', 'dev="-1" sm'), "dev='-1', expected the number of a GPU"),
+    (NCCL, lambda text: text.replace("0x1f", "0x2f", 1), "CPUs of 2 hosts"),
+    (NCCL, lambda text: text.replace("0000ffff", "spam"), ":2: "),
+    (NCCL, lambda text: text.replace("gpu", "cpu"), "no GPU"),
+    (NCCL, lambda text: text[:400], "the file ends in the middle|not well-formed"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "change", "words"), BAD, ids=range(len(BAD)))
+def test_bad_files_are_explained(tmp_path, path, change, words):
+    bad = tmp_path / path.name
+    bad.write_text(change(path.read_text()))
+    with pytest.raises(FormatError, match=words) as caught:
+        hb.machine(f"nvidia:{bad}")
+    assert str(bad) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_hosts_twice_and_no_file():
+    with pytest.raises(FormatError, match=mentions("n1", "twice")):
+        hb.machine(f"nvidia:{PAIRS}@n1,n1")
+    with pytest.raises(FormatError, match="without a file name"):
+        hb.machine("nvidia:@n1")
+
+
+@pytest.mark.parametrize("path", [SWITCH, PAIRS, NCCL], ids=lambda path: path.name)
+def test_damage_never_crashes(tmp_path, path):
+    generator = random.Random(5)
+    text = path.read_text()
+    for _ in range(150):
+        at = generator.randrange(len(text))
+        piece = generator.choice(["", "9", "-", "\t", "NV99999", "<", '"'])
+        (tmp_path / "bad").write_text(text[:at] + piece + text[at + generator.randrange(5) :])
+        try:
+            assert read_gpu_topology(str(tmp_path / "bad")).gpus
+        except HopbytesError as error:
+            assert "\n" not in str(error)  # noqa: PT017

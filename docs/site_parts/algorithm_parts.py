@@ -1,0 +1,145 @@
+"""For every mapper and refiner: a picture of a small case, the objective there, and the docstring."""
+
+from __future__ import annotations
+
+import colorsys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hopbytes as hb
+from hopbytes.algorithms.base import mappers, refiners
+from hopbytes.cost.objectives.base import objectives
+from site_parts.twins import TWINS
+from site_parts.written import put
+
+
+@dataclass(frozen=True)
+class Case:
+    """A small grid of tasks on a machine."""
+
+    pattern: str
+    machine: str
+    shape: tuple[int, int]
+    partition: bool = False
+    start: str = "random"
+
+    def words(self) -> str:
+        """Return the case as it is typed."""
+        return f"`{self.pattern}` on `{self.machine}`"
+
+
+TREE = Case("stencil:16x16:bytes=1000", "node:16@10 package:2@3 core:8@1", (16, 16))
+MESH = Case("stencil:48x48:bytes=1000", "node:4@10 core:4@1", (48, 48), partition=True)
+NETWORK = Case("stencil:16x16:bytes=1000", "torus:8x8@10 / core:4@1", (16, 16))
+SMALL = Case("stencil:8x8:bytes=1000", "node:8@10 core:8@1", (8, 8))
+TRAINING = Case("ml:tp=2,pp=4,dp=4,order=pp-dp-cp-ep-tp", "rails:4x8", (4, 8))
+
+CASES = {
+    "integrated": MESH, "vcycle": MESH, "evolve": MESH, "two_phase": MESH,
+    "tabu": SMALL, "mpipp": SMALL, "training_order": TRAINING,
+}  # fmt: skip
+#: Algorithms of networks, and those that need coordinates.
+ON_NETWORKS = (
+    "ug", "ptram", "libtopomap_greedy", "libtopomap_bisection", "libtopomap_rcm", "multi_jagged", "curve",
+    "uwh", "uth", "umc", "ummc", "refine_ptram", "congestion", "routed",
+)  # fmt: skip
+#: The objective that a refiner lowers where that is not J.
+GOALS = {
+    "uwh": "hop_bytes", "uth": "hops", "umc": "max_congestion", "ummc": "max_messages",
+    "refine_ptram": "max_congestion", "congestion": "max_congestion", "routed": "max_congestion",
+}  # fmt: skip
+#: Where a refiner starts, if not at random.
+STARTS = {"subtrees": "rcm", "pairwise_repartitioning": "round_robin:turn=4"}
+
+
+def write_algorithms(folder: Path) -> None:
+    """Write `mapper_NAME.md` and `refiner_NAME.md` with their pictures."""
+    for name, kind in mappers.items():
+        write_one(folder, "mapper", name, name, kind)
+    for name, kind in refiners.items():
+        write_one(folder, "refiner", name, "refine_ptram" if name == "ptram" else name, kind)
+
+
+def write_one(folder: Path, sort: str, name: str, key: str, kind: Any) -> None:
+    """Write the part of one algorithm; `key` tells a mapper and a refiner of one name apart."""
+    case = NETWORK if key in ON_NETWORKS else CASES.get(key, TREE)
+    start = STARTS.get(key, "random") if sort == "refiner" else "identity"
+    goal = GOALS.get(key, "comm_cost")
+    graph, where = hb.read(case.pattern), hb.machine(case.machine)
+    common: dict[str, Any] = {"partition": case.partition, "seed": 1, "objective": goal, "threads": 1}
+    before = hb.map_tasks(graph, where, mapper=start, **common)
+    if sort == "mapper":
+        after = hb.map_tasks(graph, where, mapper=name, **common)
+    else:
+        after = hb.map_tasks(graph, where, mapper=start, refine=name, **common)
+    values = [objectives[goal]().value(graph, where, one.pe) for one in (before, after)]
+    picture = folder / "pictures" / f"{sort}_{name}.svg"
+    titles = ("tasks in order" if start == "identity" else f"before: {start}", name)
+    symbol = objectives[goal].symbol
+    shown = [f"{symbol} = {words(value)}" for value in values]
+    draw(picture, case, graph, dict(zip(titles, (before, after), strict=True)), shown)
+    put(folder / f"{sort}_{name}.md", text(sort, name, key, kind, case, shown))
+
+
+def text(sort: str, name: str, key: str, kind: Any, case: Case, shown: list[str]) -> str:
+    """Return the page part: picture, what it shows, twin, options and notes from the docstring."""
+    twin = TWINS.get(key)
+    defined = (
+        f"`hopbytes.reference.{twin[0]}.{twin[1]}` defines in plain Python what its compiled part returns; "
+        "a test compares the two." if twin else "It has no reference twin."
+    )  # fmt: skip
+    return f"""\
+![{name}: the nodes of a grid of tasks before and after](../_made/pictures/{sort}_{name}.svg)
+
+{case.words()}: {shown[0]} before, {shown[1]} after. {defined}
+
+:::{{dropdown}} Options, source and deviations of `{name}`
+```{{eval-rst}}
+.. autoclass:: {kind.__module__}.{kind.__qualname__}
+   :no-members:
+   :no-index:
+```
+:::
+"""
+
+
+def words(value: float) -> str:
+    """Return a value of an objective with separators of thousands."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def draw(path: Path, case: Case, graph: Any, both: dict[str, Any], shown: list[str]) -> None:
+    """Draw the grid of tasks before and after, coloured by node, and link loads where there are links."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    linked = case.machine.startswith("torus")
+    settings = {"svg.hashsalt": "hopbytes", "svg.fonttype": "none", "font.size": 9.0}
+    with pyplot.rc_context(settings):
+        size = (9.6 if linked else 6.4, 3.3)
+        figure, axes = pyplot.subplots(1, 3 if linked else 2, figsize=size, layout="constrained")
+        for ax, (title, mapping), told in zip(axes, both.items(), shown, strict=False):
+            ax.imshow(colours(mapping).reshape(*case.shape, 3), interpolation="nearest")
+            ax.set(title=f"{title}\n{told}", xticks=[], yticks=[])
+        if linked:
+            hb.plot.loads(graph, both, axes[2])
+            axes[2].set_title("load of links")
+        figure.savefig(path, metadata={"Date": None, "Creator": None})
+        pyplot.close(figure)
+
+
+def colours(mapping: Any) -> Any:
+    """Return a colour per task: its hue is the outermost unit, its lightness a unit inside it."""
+    nodes = mapping.where.node_of_pe[mapping.pe]
+    count = int(nodes.max()) + 1
+    across = max(1, round(count**0.5))
+    palette = [
+        colorsys.hls_to_rgb((node // across) / (count / across), 0.32 + 0.45 * (node % across) / across, 0.55)
+        for node in range(count)
+    ]
+    return np.array(palette)[nodes]

@@ -52,6 +52,8 @@ numpydoc_class_members_toctree = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 
+smartquotes = False  # they would turn -- of options into a dash
+
 html_theme = "furo"
 html_title = f"hopbytes {hopbytes.__version__}"
 html_static_path = ["site_parts/static"]

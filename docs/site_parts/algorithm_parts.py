@@ -86,11 +86,10 @@ def write_one(folder: Path, sort: str, name: str, key: str, kind: Any) -> None:
 
 def text(sort: str, name: str, key: str, kind: Any, case: Case, shown: list[str]) -> str:
     """Return the page part: picture, what it shows, twin, options and notes from the docstring."""
-    twin = TWINS.get(key)
-    defined = (
-        f"`hopbytes.reference.{twin[0]}.{twin[1]}` defines in plain Python what its compiled part returns; "
-        "a test compares the two." if twin else "It has no reference twin."
-    )  # fmt: skip
+    defined = "It has no reference twin; its result is checked by computing J again."
+    if key in TWINS:
+        function = ".".join(("hopbytes.reference", *TWINS[key]))
+        defined = f"`{function}` defines in plain Python what its compiled part returns; tests compare them."
     return f"""\
 ![{name}: the nodes of a grid of tasks before and after](../_made/pictures/{sort}_{name}.svg)
 
@@ -100,7 +99,6 @@ def text(sort: str, name: str, key: str, kind: Any, case: Case, shown: list[str]
 ```{{eval-rst}}
 .. autoclass:: {kind.__module__}.{kind.__qualname__}
    :no-members:
-   :no-index:
 ```
 :::
 """

@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import hopbytes as hb
+from helpers.browser import browser, shown_in
 from helpers.paths import PROGRAM, ROOT
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.cost.metrics.regression import SYMBOLS
@@ -189,6 +190,26 @@ def test_notebooks_have_been_run(site):
     assert "cell_output" in text
     assert "Traceback" not in text
     assert site["docs/learn/notebook.html"].code.count("in order") > 2
+
+
+#: A page of each kind: cards, tables, pictures, output of a notebook, docstrings.
+LOOKED_AT = ("index", "do/machines", "understand/network-groups", "learn/notebook", "lookup/api", "understand/time")
+
+
+@slow
+def test_pages_fit_wide_and_narrow_windows_in_light_and_dark(site):
+    grounds = set()
+    with browser() as chromium:
+        for width, scheme in ((1280, "light"), (400, "dark")):
+            shown = shown_in(chromium, viewport={"width": width, "height": 900}, color_scheme=scheme)
+            for name in LOOKED_AT:
+                shown.tab.goto(site[f"docs/{name}.html"].path.as_uri())
+                across = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+                assert shown.tab.evaluate(across) <= 0, f"{name} at {width}"
+                grounds.add((scheme, shown.tab.evaluate("getComputedStyle(document.body).backgroundColor")))
+            assert shown.messages == []
+            assert [url for url in shown.requests if not url.startswith(("file:", "data:"))] == []
+    assert len(grounds) == len({ground for _, ground in grounds}) == 2
 
 
 def test_each_twin_of_an_algorithm_exists(monkeypatch):

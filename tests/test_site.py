@@ -193,7 +193,9 @@ def test_notebooks_have_been_run(site):
 
 
 #: A page of each kind: cards, tables, pictures, output of a notebook, docstrings.
-LOOKED_AT = ("index", "do/machines", "understand/network-groups", "learn/notebook", "lookup/api", "understand/time")
+LOOKED_AT = (
+    "index", "do/machines", "understand/network-groups", "learn/notebook", "lookup/api", "understand/time",
+)  # fmt: skip
 
 
 @slow

@@ -12,6 +12,10 @@ import numpy as np
 import hopbytes as hb
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.cost.objectives.base import objectives
+from hopbytes.pictures.bar_picture import load_panel
+from hopbytes.pictures.canvas.marks import GREY, Panel, Raster, Rectangle, Words, beside, framed, width_of
+from hopbytes.pictures.canvas.svg import svg
+from hopbytes.pictures.figures.link_loads import link_loads, load_histogram
 from site_parts.twins import TWINS
 from site_parts.written import put
 
@@ -41,6 +45,8 @@ CASES = {
     "integrated": MESH, "vcycle": MESH, "evolve": MESH, "two_phase": MESH,
     "tabu": SMALL, "mpipp": SMALL, "training_order": TRAINING,
 }  # fmt: skip
+#: The side of a grid.
+SIDE = 250.0
 #: Algorithms of networks, and those that need coordinates.
 ON_NETWORKS = (
     "ug", "ptram", "libtopomap_greedy", "libtopomap_bisection", "libtopomap_rcm", "multi_jagged", "curve",
@@ -111,33 +117,36 @@ def words(value: float) -> str:
 
 def draw(path: Path, case: Case, graph: Any, both: dict[str, Any], shown: list[str]) -> None:
     """Draw the grid of tasks before and after, coloured by node, and link loads where there are links."""
-    import matplotlib
-
-    matplotlib.use("agg")
-    from matplotlib import pyplot
-
-    linked = case.machine.startswith("torus")
-    settings = {"svg.hashsalt": "hopbytes", "svg.fonttype": "none", "font.size": 9.0}
-    with pyplot.rc_context(settings):
-        size = (9.6 if linked else 6.4, 3.3)
-        figure, axes = pyplot.subplots(1, 3 if linked else 2, figsize=size, layout="constrained")
-        for ax, (title, mapping), told in zip(axes, both.items(), shown, strict=False):
-            ax.imshow(colours(mapping).reshape(*case.shape, 3), interpolation="nearest")
-            ax.set(title=f"{title}\n{told}", xticks=[], yticks=[])
-        if linked:
-            hb.plot.loads(graph, both, axes[2])
-            axes[2].set_title("load of links")
-        figure.savefig(path, metadata={"Date": None, "Creator": None})
-        pyplot.close(figure)
+    panels = [
+        grid_panel(mapping, case.shape, f"{title}: {told}")
+        for (title, mapping), told in zip(both.items(), shown, strict=True)
+    ]
+    if case.machine.startswith("torus"):
+        loads = [link_loads(graph, mapping) for mapping in both.values()]
+        panels.append(load_panel(load_histogram(loads), tuple(both), "Links by load", width=420))
+    path.write_bytes(svg(framed(beside(panels)), f"Nodes of a grid of tasks: {' and '.join(both)}"))
 
 
-def colours(mapping: Any) -> Any:
-    """Return a colour per task: its hue is the outermost unit, its lightness a unit inside it."""
+def grid_panel(mapping: Any, shape: tuple[int, int], title: str) -> Panel:
+    """Return a grid of tasks: the hue is a column of nodes, the lightness a node in it."""
     nodes = mapping.where.node_of_pe[mapping.pe]
     count = int(nodes.max()) + 1
     across = max(1, round(count**0.5))
-    palette = [
-        colorsys.hls_to_rgb((node // across) / (count / across), 0.32 + 0.45 * (node % across) / across, 0.55)
+    colours = tuple(
+        colour((node // across) / (count / across), 0.32 + 0.45 * (node % across) / across)
         for node in range(count)
-    ]
-    return np.array(palette)[nodes]
+    )
+    side = SIDE / max(shape)
+    size = (side * shape[1], side * shape[0])
+    cells = nodes.reshape(shape).astype(np.uint8)
+    marks = (
+        Words(0, 12, title, size=12, bold=True),
+        Raster(0, 22, *size, cells, colours),
+        Rectangle(0, 22, *size, "none", GREY),
+    )
+    return Panel(max(size[0], width_of(title, 12)), 22 + size[1], marks)
+
+
+def colour(hue: float, lightness: float) -> str:
+    """Return a colour as browsers write it."""
+    return "#" + "".join(f"{round(255 * part):02x}" for part in colorsys.hls_to_rgb(hue, lightness, 0.55))

@@ -27,7 +27,13 @@ SOURCES = [
     if path.suffix in (".py", ".hpp", ".cpp")
 ]
 PACKAGE = ROOT / "src/hopbytes"
-DOCUMENTS = {path.name: path.read_text() for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]}
+#: Pages that people wrote, by their name, or by their path below docs/.
+PAGES = {path.name: path for path in ROOT.glob("*.md")}
+PAGES |= {
+    path.relative_to(ROOT / "docs").as_posix(): path
+    for path in (ROOT / "docs").rglob("*.md") if "_made" not in path.parts
+}  # fmt: skip
+DOCUMENTS = {name: path.read_text() for name, path in PAGES.items()}
 
 
 def run_tool(*command: str) -> None:
@@ -156,11 +162,10 @@ def test_every_verb_is_in_the_readme(verb):
 
 def test_documents_link_to_files_that_exist():
     broken = []
-    for folder, pages in ((ROOT, ROOT.glob("*.md")), (ROOT / "docs", (ROOT / "docs").glob("*.md"))):
-        for page in pages:
-            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
-                if not (folder / target).exists():
-                    broken.append(f"{page.name}: {target}")
+    for name, page in PAGES.items():
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            if not (page.parent / target).exists():
+                broken.append(f"{name}: {target}")
     assert broken == []
 
 

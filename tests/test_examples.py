@@ -58,7 +58,7 @@ def test_commands_of_the_first_hour_that_need_no_launcher(tmp_path):
     lines = [line for block in re.findall(r"^```\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
              for line in block.splitlines()]  # fmt: skip
     commands = [line for line in lines if " -- " not in line]
-    assert len(commands) == 5
+    assert len(commands) == 6
     hb.write(hb.read("stencil:8x8"), tmp_path / "app.pattern")
     for command in commands:
         words = [PROGRAM if word == "hopbytes" else word for word in shlex.split(command, comments=True)]

@@ -9,6 +9,8 @@ import hopbytes as hb
 from helpers.browser import browser, shown_in
 from hopbytes.html_report.report_origin import Origin
 
+#: Tests that share a browser and the reports in it run in one process.
+pytestmark = pytest.mark.xdist_group("reports")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
@@ -46,10 +48,25 @@ def pages(tmp_path_factory):
     return page
 
 
+@pytest.fixture(scope="module")
+def tabs(chromium, pages):
+    """Open reports that several tests look at: drawing the charts takes most of the time of a test."""
+    found = {}
+
+    def tab(ranks):
+        if ranks not in found:
+            found[ranks] = shown_in(chromium)
+            found[ranks].open(pages(ranks))
+        return found[ranks]
+
+    yield tab
+    for shown in found.values():
+        shown.tab.close()
+
+
 @pytest.mark.parametrize("ranks", SIZES)
-def test_a_page_opens_without_errors_and_asks_for_nothing(chromium, pages, ranks):
-    shown = shown_in(chromium)
-    shown.open(pages(ranks))
+def test_a_page_opens_without_errors_and_asks_for_nothing(tabs, pages, ranks):
+    shown = tabs(ranks)
     assert shown.tab.evaluate("document.documentElement.dataset.charts") == "drawn"
     assert shown.messages == []
     assert [url for url in shown.requests if not url.startswith("data:")] == [pages(ranks).as_uri()]
@@ -58,7 +75,6 @@ def test_a_page_opens_without_errors_and_asks_for_nothing(chromium, pages, ranks
     assert charts[-1] == "history"
     assert ("links" in charts) == (ranks != 64)
     assert shown.tab.locator(".view svg").count() == len(charts)
-    shown.tab.close()
 
 
 def part_shown(shown, chart):
@@ -82,9 +98,8 @@ def another_part(shown, chart, before):
 
 
 @pytest.mark.parametrize("ranks", SIZES)
-def test_matrices_zoom_together_by_buttons_keys_and_mouse(chromium, pages, ranks):
-    shown = shown_in(chromium)
-    shown.open(pages(ranks))
+def test_matrices_zoom_together_by_buttons_keys_and_mouse(tabs, ranks):
+    shown = tabs(ranks)
     first, second = "matrix.0", "matrix.1"
     whole = part_shown(shown, first), part_shown(shown, second)
     shown.tab.locator(f"[data-of='{first}'][data-zoom='in']").click()
@@ -100,16 +115,16 @@ def test_matrices_zoom_together_by_buttons_keys_and_mouse(chromium, pages, ranks
     shown.tab.locator(f"[data-chart='{second}'] svg").hover()
     shown.tab.keyboard.down("Control")
     shown.tab.mouse.wheel(0, -500)
-    another_part(shown, first, whole[0])
+    nearer = another_part(shown, first, whole[0])
     shown.tab.keyboard.up("Control")
+    shown.tab.locator(f"[data-of='{first}'][data-zoom='all']").click()
+    assert another_part(shown, first, nearer) == whole[0]
     assert shown.messages == []
-    shown.tab.close()
 
 
 @pytest.mark.parametrize("ranks", SIZES)
-def test_tooltips_tell_who_sends_how_much(chromium, pages, ranks):
-    shown = shown_in(chromium)
-    shown.open(pages(ranks))
+def test_tooltips_tell_who_sends_how_much(tabs, ranks):
+    shown = tabs(ranks)
     told = []
     for chart in ("matrix.1", "levels"):
         # Under the mouse is what has been drawn last: the rectangles with texts.
@@ -123,7 +138,6 @@ def test_tooltips_tell_who_sends_how_much(chromium, pages, ranks):
     assert "sender" in told[0]
     assert " on " in told[0]
     assert "volume" in told[1]
-    shown.tab.close()
 
 
 @pytest.mark.parametrize(("ranks", "scheme"), [(64, "dark"), (1024, "light")])
@@ -138,11 +152,11 @@ def test_axe_finds_nothing_serious(chromium, pages, ranks, scheme):
     shown.tab.close()
 
 
-def test_dark_and_light_differ_in_all_charts(chromium, pages):
+def test_dark_and_light_differ_in_all_charts(chromium, pages, tabs):
     colours = []
-    for scheme in ("light", "dark"):
-        shown = shown_in(chromium, color_scheme=scheme)
-        shown.open(pages(64))
+    dark_tab = shown_in(chromium, color_scheme="dark")
+    dark_tab.open(pages(64))
+    for shown in (tabs(64), dark_tab):
         colours.append(
             shown.tab.evaluate(
                 "[...document.querySelectorAll('.view svg .role-axis-label text')]"
@@ -150,7 +164,7 @@ def test_dark_and_light_differ_in_all_charts(chromium, pages):
             )
         )
         assert shown.tab.evaluate("getComputedStyle(document.body).backgroundColor") != colours[-1][0]
-        shown.tab.close()
+    dark_tab.tab.close()
     light, dark = map(set, colours)
     assert len(light) == len(dark) == 1
     assert light != dark

@@ -61,8 +61,19 @@ class Example:
 
 def examples():
     """All example lines, in the order of the documents."""
-    documents = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    documents = [ROOT / "README.md", *pages()]
     return [one for path in documents if path.name != "cli.md" for one in examples_of(path)]
+
+
+def name_of(path):
+    """The path of a page below docs/, its name alone elsewhere."""
+    folder = ROOT / "docs"
+    return path.relative_to(folder).as_posix() if folder in path.parents else path.name
+
+
+def pages():
+    """Pages of docs/ that people wrote."""
+    return [path for path in sorted((ROOT / "docs").rglob("*.md")) if "_made" not in path.parts]
 
 
 def examples_of(path):
@@ -78,7 +89,7 @@ def examples_of(path):
                     raise AssertionError(f"{path.name}:{number}: not run, but for which reason?")
                 comment = line.partition(" # ")[2]
                 only = next((kind for said, kind in KINDS.items() if said in comment), "")
-                found.append(Example(path.name, number, command, reason, only))
+                found.append(Example(name_of(path), number, command, reason, only))
     return found
 
 
@@ -97,9 +108,9 @@ def command_of(line):
 def printed_launches():
     """Lines ``launch: …`` that the documents show as printed, with the command above each block."""
     found = []
-    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+    for path in (ROOT / "README.md", *pages()):
         for number, line in enumerate(path.read_text().splitlines(), start=1):
             shown = re.match(r"launch(?:, [^:]*)?: (.*)", line)
             if shown:
-                found.append(Example(path.name, number, shown[1]))
+                found.append(Example(name_of(path), number, shown[1]))
     return found

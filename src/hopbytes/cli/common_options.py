@@ -209,7 +209,7 @@ class MethodOptions:
         _method(
             "--objective", metavar="NAME", values="objectives",
             help="What is minimised: comm_cost (volume × distance); on networks also hop_bytes, hops, "
-            "max_congestion, max_messages or hybrid.",
+            "max_congestion, max_messages or hybrid; auto chooses by kind of machine.",
         ),
     ] = "comm_cost"
     weight: Annotated[

@@ -70,7 +70,8 @@ def _all(values: str, incomplete: str) -> list[CompletionItem]:
     if values == "kinds":
         return [CompletionItem(kind) for kind in KINDS]
     if values in REGISTERED:
-        return _named(catalogue(values))
+        more = [CompletionItem("auto", help="choose by kind of machine")] if values == "objectives" else []
+        return [*_named(catalogue(values)), *more]
     if values.endswith(" formats"):
         holds = values.removesuffix(" formats")
         return _named([row for row in catalogue("formats") if row["holds"] == holds])

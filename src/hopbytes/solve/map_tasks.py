@@ -85,9 +85,10 @@ def map_tasks(
     objective : str
         The function to minimize: ``"comm_cost"``, the sum over arcs of weight times distance, or one that
         requires a machine with links: ``"hop_bytes"``, ``"hops"``, ``"max_congestion"``,
-        ``"max_messages"``, ``"hybrid"``. Presets select their steps by the objective; a `mapper` is used as
-        it is. No step raises the objective, with one exception: if it is ``"comm_cost"``, a refiner in
-        `refine` that minimizes another function may raise it.
+        ``"max_messages"``, ``"hybrid"``. ``"auto"`` chooses by kind of machine the one whose mappings took
+        least simulated time (``info["notices"]`` says which and why). Presets select their steps by the
+        objective; a `mapper` is used as it is. No step raises the objective, with one exception: if it is
+        ``"comm_cost"``, a refiner in `refine` that minimizes another function may raise it.
     weight : {"bytes", "messages", "unit", "time"}
         Weight of an arc. ``"time"`` is latency x messages + bytes / bandwidth of the level at which two PEs
         differ, on machines whose levels have both (:mod:`hopbytes.cost.message_time`).
@@ -186,6 +187,7 @@ def map_tasks(
         tasks_per_node=tasks_per_node, per=per, imbalance=imbalance, strict_balance=strict_balance,
     )
     effort = effort_of(seed, threads, work_limit, progress, stop, clock)
+    objective, chosen = _objective_of(objective, where, weight)
     method = method_of(preset, mapper, refine, objective)
     method = for_training(method, graph, where)
     form = _search_form(graph, where, weight, method.objective)
@@ -212,6 +214,7 @@ def map_tasks(
         graph, weight, dataclasses.replace(task, where=where), form, method, found, effort,
         limited=clock.limited, early=early, seconds=seconds,
     )
+    info["notices"] = [*chosen, *info["notices"]]
     warn_of(info["notices"], stacklevel=2)
     return Mapping(found.placed, where, info)
 
@@ -225,6 +228,18 @@ def _request(**options: Any) -> Request:
     if options["pack"] and options["spread"]:
         raise UnsupportedError("pack and spread exclude each other, give one")
     return Request(**options)
+
+
+def _objective_of(objective: str, where: Allocation, weight: str) -> tuple[str, list[str]]:
+    """Return the objective that is minimized, and why it was chosen if the caller left that open."""
+    from hopbytes.solve.auto_objective import AUTO, auto_objective
+
+    if objective != AUTO:
+        return objective, []
+    if weight == "time":
+        return "comm_cost", ["objective comm_cost was chosen: weight time goes with no other"]
+    name, reason = auto_objective(where)
+    return name, [reason]
 
 
 def _search_form(graph: CommGraph, where: Allocation, weight: str, objective: str) -> SearchForm:

@@ -1,0 +1,1 @@
+"""What the build of the documentation generates; see docs/conf.py."""

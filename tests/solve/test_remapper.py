@@ -1,11 +1,14 @@
 """Remapper: after every batch all is as if computed from scratch; bounds of loads and moves; bad batches."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
+from helpers.paths import ROOT
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.model.capacities import load_bound
 
@@ -332,3 +335,11 @@ def test_an_empty_pattern_can_grow():
     assert np.all(remapper.pe_loads <= remapper.bounds)
     assert remapper.apply(vanished=range(12)).comm_cost == 0
     assert remapper.n == 0
+
+
+def test_the_page_about_changing_patterns_runs():
+    (block,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/changing.md").read_text(), re.M | re.S)
+    names = {}
+    exec(block, names)
+    assert names["graph"].n == 1024
+    assert 3 not in names["mapping"].pe

@@ -40,8 +40,40 @@ template <class Distance> class BatchUpdate {
     return !x.any_overloaded();
   }
 
-  // Whether J before, and what changed, give J after: a second way that does not follow the single moves.
-  bool agrees(const Changes& changes) {
+  // Whether J and loads before, and what changed, give J and loads after: a second way that does not follow the
+  // single moves.
+  bool agrees(const Changes& changes) { return loads_agree(changes) && cost_agrees(changes); }
+
+  // Tasks that have another PE than before, ascending, with the PE before; -1 for a task that arrived.
+  void report(std::vector<int32_t>& tasks, std::vector<int32_t>& from) {
+    for (const int32_t u : x.moved) {
+      if (x.s.pe[u] == x.s.home[u]) continue;
+      tasks.push_back(u), from.push_back(x.s.home[u]);
+    }
+  }
+  void settle(const Changes& changes) {
+    for (const int32_t u : changes.vanished) x.s.home[u] = x.s.pe[u];
+    for (const int32_t u : x.moved) x.s.home[u] = x.s.pe[u];
+  }
+
+ private:
+  bool loads_agree(const Changes& changes) const {
+    std::unordered_map<int32_t, int64_t> expected = x.load_before;
+    const auto add = [&](int32_t p, int64_t load) {
+      if (p >= 0) expected[p] += load;
+    };
+    for (const auto& [u, load] : own_load_before_) add(x.s.home[u], -load), add(x.s.pe[u], x.s.load[u]);
+    for (const int32_t u : x.moved) {
+      if (own_load_before_.contains(u)) continue;
+      add(x.s.home[u], -x.s.load[u]), add(x.s.pe[u], x.s.load[u]);
+    }
+    for (const int32_t u : changes.vanished)
+      if (x.s.pe[u] >= 0) return false;
+    return std::all_of(expected.begin(), expected.end(),
+                       [&](const auto& each) { return x.s.pe_load[each.first] == each.second; });
+  }
+
+  bool cost_agrees(const Changes& changes) {
     const int64_t stamp = ++x.s.counter[kStamp];
     for (const int32_t u : x.moved) x.s.mark[u] = stamp;
     int64_t cost = cost_before_;
@@ -59,19 +91,6 @@ template <class Distance> class BatchUpdate {
     return cost == x.s.counter[kCost];
   }
 
-  // Tasks that have another PE than before, ascending, with the PE before; -1 for a task that arrived.
-  void report(std::vector<int32_t>& tasks, std::vector<int32_t>& from) {
-    for (const int32_t u : x.moved) {
-      if (x.s.pe[u] == x.s.home[u]) continue;
-      tasks.push_back(u), from.push_back(x.s.home[u]);
-    }
-  }
-  void settle(const Changes& changes) {
-    for (const int32_t u : changes.vanished) x.s.home[u] = x.s.pe[u];
-    for (const int32_t u : x.moved) x.s.home[u] = x.s.pe[u];
-  }
-
- private:
   // Applies the changes; returns the tasks that they touch.
   std::vector<int32_t> take_over(const Changes& changes) {
     std::vector<int32_t> touched;
@@ -79,6 +98,8 @@ template <class Distance> class BatchUpdate {
       x.changed_pair(changes.u[i], changes.v[i], changes.old[i], changes.now[i]);
       touched.push_back(changes.u[i]), touched.push_back(changes.v[i]);
     }
+    for (const int32_t u : changes.vanished) own_load_before_.try_emplace(u, x.s.load[u]);
+    for (const int32_t u : changes.loaded) own_load_before_.try_emplace(u, x.s.load[u]);
     for (const int32_t u : changes.vanished) x.take(u), x.s.load[u] = 0;
     for (size_t i = 0; i < changes.loaded.size(); ++i) {
       x.set_load(changes.loaded[i], changes.load[i]);
@@ -150,6 +171,7 @@ template <class Distance> class BatchUpdate {
   const LocalSettings settings_;
   std::vector<int32_t> waiting_;
   int64_t cost_before_ = 0;
+  std::unordered_map<int32_t, int64_t> own_load_before_;  // of tasks whose loads change
 };
 
 }  // namespace hopbytes

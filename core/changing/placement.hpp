@@ -2,7 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <limits>
+#include <unordered_map>
 #include <vector>
 
 #include "changing/arc_rows.hpp"
@@ -38,6 +38,7 @@ template <class Distance> class Placement {
   const Distance distance;
   int64_t price = 0;
   std::vector<int32_t> moved;  // tasks that got another PE, some more than once
+  std::unordered_map<int32_t, int64_t> load_before;  // load of each PE before the first change of it
 
   int64_t k() const { return static_cast<int64_t>(s.held.size()); }
   int64_t room(int64_t p) const { return s.most[leaves_ + p] + s.counter[kShift]; }
@@ -112,7 +113,7 @@ template <class Distance> class Placement {
     unlink(u);
     s.outer[u] = 0;
     s.pe[u] = -1;
-    s.pe_load[p] -= s.load[u];
+    change_load(p, -s.load[u]);
     --s.held[p];
     refresh(p);
   }
@@ -129,7 +130,7 @@ template <class Distance> class Placement {
     s.outer[u] = outer;
     s.pe[u] = q;
     link(u);
-    s.pe_load[q] += s.load[u];
+    change_load(q, s.load[u]);
     ++s.held[q];
     s.counter[kDisplaced] += displaced(u, q);
     refresh(q);
@@ -147,11 +148,11 @@ template <class Distance> class Placement {
     if (p != q && difference != 0) change_outer(u, difference), change_outer(v, difference);
   }
 
-  void set_load(int32_t u, int64_t load) const {
+  void set_load(int32_t u, int64_t load) {
     const int64_t difference = load - s.load[u];
     s.load[u] = load;
     if (s.pe[u] < 0) return;
-    s.pe_load[s.pe[u]] += difference;
+    change_load(s.pe[u], difference);
     refresh(s.pe[u]);
   }
 
@@ -177,6 +178,10 @@ template <class Distance> class Placement {
   }
 
  private:
+  void change_load(int32_t p, int64_t difference) {
+    load_before.try_emplace(p, s.pe_load[p]);
+    s.pe_load[p] += difference;
+  }
   int32_t& head(int32_t u) const { return s.first[2 * s.pe[u] + (s.outer[u] > 0)]; }
   void link(int32_t u) const {
     int32_t& list = head(u);

@@ -343,3 +343,32 @@ def test_the_page_about_changing_patterns_runs():
     exec(block, names)
     assert names["graph"].n == 1024
     assert 3 not in names["mapping"].pe
+
+
+def test_a_wrong_number_is_found(grid):
+    """The check of a batch finds a task that was elsewhere before, verify() any number that is wrong."""
+    graph, where, mapping = grid
+
+    def fresh():
+        return hb.Remapper(graph, where, mapping, saved_per_change=0)
+
+    task = int(np.flatnonzero(mapping.pe == 5)[0])
+    remapper = fresh()
+    remapper._placement.state.home[task] = 9
+    with pytest.raises(hb.HopbytesError, match="internal error"):
+        remapper.apply(lost=[5])
+    remapper = fresh()
+    remapper._placement.state.load[task] = 7  # the load of its PE still counts the old one
+    with pytest.raises(hb.HopbytesError, match="internal error"):
+        remapper.verify()
+    for spoil in (
+        lambda state: state.counter.__setitem__(0, state.counter[0] + 1),
+        lambda state: state.pe_load.__setitem__(3, state.pe_load[3] + 1),
+        lambda state: state.held.__setitem__(3, state.held[3] + 1),
+        lambda state: state.usable.__setitem__(3, 0),
+    ):
+        remapper = fresh()
+        remapper.verify()
+        spoil(remapper._placement.state)
+        with pytest.raises(hb.HopbytesError, match="internal error"):
+            remapper.verify()

@@ -147,10 +147,10 @@ class ChangingPlacement:
         )
 
     def update(self, changes: Changes, settings: LocalSettings) -> Update:
-        """Bring the mapping up to date; raise HopbytesError if J then does not follow from the changes."""
+        """Bring the mapping up to date; raise HopbytesError if J or loads do not follow from them."""
         done = self.state.update(self.rows, changes, settings)
         if not done.agrees:
-            raise _our_fault("J does not follow from what a batch changed")
+            raise _our_fault("J or loads do not follow from what a batch changed")
         return done
 
     def verify(self) -> None:

@@ -29,3 +29,4 @@ void bind_routed(nb::module_& m);
 void bind_group(nb::module_& m);
 void bind_leaders(nb::module_& m);
 void bind_stream(nb::module_& m);
+void bind_changing(nb::module_& m);

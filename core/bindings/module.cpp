@@ -16,4 +16,5 @@ NB_MODULE(_core, m) {
   bind_group(m);
   bind_leaders(m);
   bind_stream(m);
+  bind_changing(m);
 }

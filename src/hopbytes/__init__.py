@@ -47,13 +47,16 @@ if TYPE_CHECKING:
     from hopbytes.simulation.prediction import Prediction as Prediction
     from hopbytes.simulation.simulate import simulate as simulate
     from hopbytes.solve import presets as presets
+    from hopbytes.solve.batch import BatchReport as BatchReport
     from hopbytes.solve.map_stream import map_stream as map_stream
     from hopbytes.solve.map_tasks import map_tasks as map_tasks
     from hopbytes.solve.presets import Chain as Chain
+    from hopbytes.solve.remapper import Remapper as Remapper
 
 #: Public name → module that defines it, or that it is (see _MODULES).
 _MODULE_OF = {
     "Allocation": "hopbytes.model.allocation",
+    "BatchReport": "hopbytes.solve.batch",
     "Bounds": "hopbytes.algorithms.base",
     "Chain": "hopbytes.solve.presets",
     "CommGraph": "hopbytes.model.comm_graph",
@@ -71,6 +74,7 @@ _MODULE_OF = {
     "Prediction": "hopbytes.simulation.prediction",
     "Receipt": "hopbytes.formats.exchange",
     "Refiner": "hopbytes.algorithms.base",
+    "Remapper": "hopbytes.solve.remapper",
     "ScaleError": "hopbytes.errors",
     "UnsupportedError": "hopbytes.errors",
     "WrongTypeError": "hopbytes.errors",

@@ -1,0 +1,210 @@
+// A mapping of a changing graph: what follows from it (J, loads, boundaries) is kept up to date under moves.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "changing/arc_rows.hpp"
+
+namespace hopbytes {
+
+// Entries of `counter`. kShift is added to the rooms that the trees hold.
+enum PlacementCounter : int { kCost, kShift, kStamp, kWork, kDisplaced, kPlacementCounters };
+
+// Arrays of the caller. pe and home: -1 for a task that is absent or has no PE (yet); outside updates both are
+// equal. Tasks of a PE are in two chained lists, `first[2p]` without and `first[2p+1]` with neighbours on other PEs.
+// most and least: tournament trees over PEs, with the PEs from half of their size on.
+struct PlacementArrays {
+  Out<int32_t> pe, home;
+  Out<int64_t> load;
+  Out<int32_t> next, previous, outer;
+  Out<int64_t> mark;
+  Out<int32_t> first;
+  Out<int64_t> held, pe_load, most, least, weight_to, cap;
+  Out<uint8_t> usable;
+  Out<int64_t> counter;
+};
+
+template <class Distance> class Placement {
+ public:
+  static constexpr int64_t kNoRoom = -(int64_t{1} << 62);
+
+  Placement(const ArcRows& rows, const PlacementArrays& state, const Distance& distance)
+      : rows(rows), s(state), distance(distance), leaves_(static_cast<int64_t>(state.most.size()) / 2) {}
+
+  const ArcRows rows;
+  const PlacementArrays s;
+  const Distance distance;
+  int64_t price = 0;
+  std::vector<int32_t> moved;  // tasks that got another PE, some more than once
+  std::unordered_map<int32_t, int64_t> load_before;  // load of each PE before the first change of it
+
+  int64_t k() const { return static_cast<int64_t>(s.held.size()); }
+  int64_t room(int64_t p) const { return s.most[leaves_ + p] + s.counter[kShift]; }
+  int64_t most_room() const { return s.most[1] + s.counter[kShift]; }
+  bool any_overloaded() const { return s.least[1] + s.counter[kShift] < 0; }
+  bool overloaded(int64_t p) const { return s.least[leaves_ + p] + s.counter[kShift] < 0; }
+  void count_work(int64_t arcs) const { s.counter[kWork] += arcs; }
+
+  // Returns the first overloaded PE; there must be one.
+  int64_t first_overloaded() const {
+    int64_t i = 1;
+    while (i < leaves_) i = s.least[2 * i] + s.counter[kShift] < 0 ? 2 * i : 2 * i + 1;
+    return i - leaves_;
+  }
+
+  // Returns the nearest PE with room for w to PE p among the roomiest of each part of the tree of PEs.
+  int64_t nearest_room(int32_t p, int64_t w) const {
+    // Walking up from p's leaf, the first subtree that has room holds PEs with near numbers.
+    int64_t i = leaves_ + p;
+    while (i > 1 && s.most[i] + s.counter[kShift] < w) i /= 2;
+    if (s.most[i] + s.counter[kShift] < w) return -1;
+    while (i < leaves_) i = s.most[2 * i] >= s.most[2 * i + 1] ? 2 * i : 2 * i + 1;
+    return i - leaves_;
+  }
+
+  int32_t roomiest() const {
+    int64_t i = 1;
+    while (i < leaves_) i = s.most[2 * i] >= s.most[2 * i + 1] ? 2 * i : 2 * i + 1;
+    return static_cast<int32_t>(i - leaves_);
+  }
+
+  // Recomputes what the trees say about a PE.
+  void refresh(int64_t p) const {
+    int64_t i = leaves_ + p;
+    s.most[i] = s.usable[p] ? s.cap[p] - s.pe_load[p] : kNoRoom;
+    s.least[i] = s.usable[p] && s.held[p] > 1 ? s.most[i] : -kNoRoom;
+    for (i /= 2; i > 0; i /= 2) {
+      s.most[i] = std::max(s.most[2 * i], s.most[2 * i + 1]);
+      s.least[i] = std::min(s.least[2 * i], s.least[2 * i + 1]);
+    }
+  }
+  void refresh_all() const {
+    for (int64_t p = 0; p < k(); ++p) {
+      s.most[leaves_ + p] = s.usable[p] ? s.cap[p] - s.pe_load[p] : kNoRoom;
+      s.least[leaves_ + p] = s.usable[p] && s.held[p] > 1 ? s.most[leaves_ + p] : -kNoRoom;
+    }
+    for (int64_t i = leaves_ - 1; i > 0; --i) {
+      s.most[i] = std::max(s.most[2 * i], s.most[2 * i + 1]);
+      s.least[i] = std::min(s.least[2 * i], s.least[2 * i + 1]);
+    }
+    count_work(k());
+  }
+
+  template <class Visit> void neighbours(int32_t u, Visit visit) const {
+    const int64_t begin = rows.start[u], end = begin + rows.count[u];
+    count_work(end - begin + 1);
+    for (int64_t a = begin; a < end; ++a) visit(rows.target[a], rows.weight[a]);
+  }
+
+  bool displaced(int32_t u, int32_t p) const { return s.home[u] >= 0 && p >= 0 && p != s.home[u]; }
+
+  // Takes a task from its PE; its arcs then cost nothing.
+  void take(int32_t u) {
+    const int32_t p = s.pe[u];
+    neighbours(u, [&](int32_t v, int64_t w) {
+      const int32_t r = s.pe[v];
+      if (r < 0) return;
+      s.counter[kCost] -= w * distance(p, r);
+      if (r != p) change_outer(v, -1);
+    });
+    s.counter[kDisplaced] -= displaced(u, p);
+    unlink(u);
+    s.outer[u] = 0;
+    s.pe[u] = -1;
+    change_load(p, -s.load[u]);
+    --s.held[p];
+    refresh(p);
+  }
+
+  // Gives a task that has no PE one.
+  void put(int32_t u, int32_t q) {
+    int32_t outer = 0;
+    neighbours(u, [&](int32_t v, int64_t w) {
+      const int32_t r = s.pe[v];
+      if (r < 0) return;
+      s.counter[kCost] += w * distance(q, r);
+      if (r != q) ++outer, change_outer(v, 1);
+    });
+    s.outer[u] = outer;
+    s.pe[u] = q;
+    link(u);
+    change_load(q, s.load[u]);
+    ++s.held[q];
+    s.counter[kDisplaced] += displaced(u, q);
+    refresh(q);
+    moved.push_back(u);
+  }
+
+  void move(int32_t u, int32_t q) { take(u), put(u, q); }
+
+  // Accounts for an arc pair whose weight changed from `old` to `now` while its tasks stayed.
+  void changed_pair(int32_t u, int32_t v, int64_t old, int64_t now) {
+    const int32_t p = s.pe[u], q = s.pe[v];
+    if (p < 0 || q < 0) return;
+    s.counter[kCost] += (now - old) * distance(p, q);
+    const int difference = (now > 0) - (old > 0);
+    if (p != q && difference != 0) change_outer(u, difference), change_outer(v, difference);
+  }
+
+  void set_load(int32_t u, int64_t load) {
+    const int64_t difference = load - s.load[u];
+    s.load[u] = load;
+    if (s.pe[u] < 0) return;
+    change_load(s.pe[u], difference);
+    refresh(s.pe[u]);
+  }
+
+  // Collects the weight between u and every PE in `near`; `forget` has to follow.
+  void gather(int32_t u, std::vector<int32_t>& near) const {
+    near.clear();
+    neighbours(u, [&](int32_t v, int64_t w) {
+      const int32_t r = s.pe[v];
+      if (r < 0) return;
+      if (s.weight_to[r] == 0) near.push_back(r);
+      s.weight_to[r] += w;
+    });
+  }
+  void forget(const std::vector<int32_t>& near) const {
+    for (const int32_t r : near) s.weight_to[r] = 0;
+  }
+
+  // What the gathered task costs on PE q, with the price of migration.
+  int64_t cost_on(int32_t u, int32_t q, const std::vector<int32_t>& near) const {
+    int64_t cost = displaced(u, q) ? price : 0;
+    for (const int32_t r : near) cost += s.weight_to[r] * distance(q, r);
+    return cost;
+  }
+
+ private:
+  void change_load(int32_t p, int64_t difference) {
+    load_before.try_emplace(p, s.pe_load[p]);
+    s.pe_load[p] += difference;
+  }
+  int32_t& head(int32_t u) const { return s.first[2 * s.pe[u] + (s.outer[u] > 0)]; }
+  void link(int32_t u) const {
+    int32_t& list = head(u);
+    s.next[u] = list, s.previous[u] = -1;
+    if (list >= 0) s.previous[list] = u;
+    list = u;
+  }
+  void unlink(int32_t u) const {
+    if (s.previous[u] >= 0) {
+      s.next[s.previous[u]] = s.next[u];
+    } else {
+      head(u) = s.next[u];
+    }
+    if (s.next[u] >= 0) s.previous[s.next[u]] = s.previous[u];
+  }
+  void change_outer(int32_t v, int difference) const {
+    const bool changes_list = (s.outer[v] > 0) != (s.outer[v] + difference > 0);
+    if (changes_list) unlink(v);
+    s.outer[v] += difference;
+    if (changes_list) link(v);
+  }
+
+  int64_t leaves_;
+};
+
+}  // namespace hopbytes

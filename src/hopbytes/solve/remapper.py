@@ -1,0 +1,333 @@
+"""Remapper: a mapping kept up to date while its pattern, its loads and its PEs change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64, UInt8
+from hopbytes._util.checks import whole
+from hopbytes.algorithms.base import Bounds
+from hopbytes.engine.placement_update import Changes, LocalSettings, Update
+from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
+from hopbytes.machines.place_distances import TableDistance
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import exact_imbalance
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
+from hopbytes.solve.batch import BatchReport, Edges, Numbers, Valued, check_batch, collect_batch
+from hopbytes.solve.changing_placement import ChangingPlacement
+from hopbytes.solve.larger_repair import (
+    FROM_SCRATCH,
+    V_CYCLES,
+    RepairProblem,
+    Savings,
+    by_v_cycles,
+    from_scratch,
+    repaired,
+)
+from hopbytes.solve.sides import PatternLike, PlaceLike, pattern_side, place_side
+
+#: Scanned edges that the search near the changes may spend on one change.
+WORK_PER_CHANGE = 3_000
+#: Scanned edges that one change saves for larger repairs.
+SAVED_PER_CHANGE = 5_000
+
+
+class Remapper:
+    """A mapping that follows a changing pattern, at a cost in proportion to what changes.
+
+    Parameters
+    ----------
+    graph : CommGraph, or what :func:`hopbytes.map_tasks` takes
+        The pattern at the beginning.
+    where : Allocation, or what :func:`hopbytes.map_tasks` takes
+        The k PEs, with all that may come later.
+    mapping : Mapping or int[n]
+        The mapping at the beginning; tasks move if it exceeds the bounds.
+    migration_price : int
+        Cost of a task that has another PE after a batch than before, in units of J.
+    most_moves : int, optional
+        Largest number of migrations per batch. Only migrations without an alternative may exceed it.
+    imbalance : float or str
+        The load of a PE is at most ``(1 + imbalance)`` times the mean over PEs in use, as in
+        :func:`hopbytes.map_tasks`.
+    one_per_pe : bool, optional
+        Every PE holds at most one task and loads do not matter; by default so if the mapping is like that.
+    absent : sequence of int
+        PEs that are not in use at the beginning.
+    work_per_change, saved_per_change : int
+        Scanned edges per change that the search near the changes may spend, and that are saved for larger
+        repairs; with 0 saved there are none.
+    seed, threads : int
+        Of larger repairs. The result does not depend on `threads`.
+
+    Raises
+    ------
+    FormatError
+        If the mapping does not fit the pattern, uses absent PEs, or breaks `one_per_pe`.
+    UnsupportedError
+        If the distances differ by direction.
+    ScaleError
+        If sums of volume x distance, or of loads, are too large.
+
+    Notes
+    -----
+    Construction is O(n + m + k); :meth:`apply` takes time in proportion to its batch. See docs/changing.md.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> ring = hb.CommGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [5, 5, 5, 5])
+    >>> remapper = hb.Remapper(ring, "node:2@10 core:1@1", [0, 0, 1, 1], imbalance="50%")
+    >>> report = remapper.apply(edges=[(0, 1, 0), (0, 2, 50)])
+    >>> report.migrations, report.comm_cost, remapper.pe.tolist()
+    (1, 50, [1, 0, 1, 1])
+    """
+
+    def __init__(
+        self,
+        graph: PatternLike,
+        where: PlaceLike,
+        mapping: Mapping | Sequence[int] | Int32,
+        *,
+        migration_price: int = 0,
+        most_moves: int | None = None,
+        imbalance: float | str = 0.03,
+        one_per_pe: bool | None = None,
+        absent: Sequence[int] = (),
+        work_per_change: int = WORK_PER_CHANGE,
+        saved_per_change: int = SAVED_PER_CHANGE,
+        seed: int = 0,
+        threads: int = 1,
+    ) -> None:
+        graph, self.where = pattern_side(graph), place_side(where)
+        _check_distances(self.where)
+        self.migration_price = whole("migration_price", migration_price, 0)
+        self.most_moves = None if most_moves is None else whole("most_moves", most_moves, 0)
+        self.work_per_change = whole("work_per_change", work_per_change, 0)
+        self.seed, self.threads = seed, whole("threads", threads, 1)
+        pe = Mapping(mapping.pe if isinstance(mapping, Mapping) else mapping, self.where).pe
+        if pe.shape != (graph.n,):
+            raise FormatError("mapping", None, f"{pe.size} tasks, expected {graph.n}")
+        self.one_per_pe = _is_one_per_pe(pe, self.where.k) if one_per_pe is None else one_per_pe
+        if self.one_per_pe and not _is_one_per_pe(pe, self.where.k):
+            raise FormatError("mapping", None, "several tasks on a PE, expected at most one with one_per_pe")
+        self._placement = ChangingPlacement(
+            graph, self.where, pe, _usable(pe, absent, self.where.k), exact_imbalance(imbalance),
+            one_per_pe=self.one_per_pe,
+        )
+        saved = whole("saved_per_change", saved_per_change, 0)
+        self._savings = {from_scratch: Savings(saved - saved // 5, FROM_SCRATCH)}
+        if not self.one_per_pe:
+            self._savings[by_v_cycles] = Savings(saved // 5, V_CYCLES)
+        for savings in self._savings.values():  # construction pays for the first repair of each kind
+            savings.saved = int(savings.rate * self._placement.size)
+
+    # ------------------------------------------------------------------------------------ the current state
+
+    @property
+    def n(self) -> int:
+        """Number of tasks that are present."""
+        return self._placement.count
+
+    @property
+    def pe(self) -> Int32:
+        """int32[...]: the PE of every number of a task, -1 for those that are absent; a read-only view."""
+        view = self._placement.pe
+        view.flags.writeable = False
+        return view
+
+    @property
+    def comm_cost(self) -> int:
+        """J of the current mapping of the current pattern."""
+        return self._placement.comm_cost
+
+    @property
+    def pe_loads(self) -> Int64:
+        """int64[k]: the load of every PE (a copy)."""
+        loads: Int64 = self._placement.state.pe_load.copy()
+        return loads
+
+    @property
+    def bounds(self) -> Int64:
+        """int64[k]: the largest load of every PE, 0 for PEs that are not in use. O(k)."""
+        return self._placement.bounds
+
+    @property
+    def in_use(self) -> Int64:
+        """int64[...]: the PEs that may be used, ascending. O(k)."""
+        return self._placement.in_use
+
+    def snapshot(self) -> tuple[CommGraph, Mapping, Int64]:
+        """Return the current pattern, its mapping, and the number of each of its tasks.
+
+        Returns
+        -------
+        CommGraph
+            The tasks that are present, renumbered in ascending order. A directed pattern holds each pair
+            once, with the volume of both directions; J is the same.
+        Mapping
+        int64[n]
+            The number that each task has here.
+
+        Notes
+        -----
+        O(n + m log m).
+        """
+        return self._placement.snapshot()
+
+    def verify(self) -> None:
+        """Compute everything from scratch and compare it. O(n + m log m).
+
+        Raises
+        ------
+        HopbytesError
+            If J, a load or a number of tasks is wrong, or a task is on a PE that is not in use, which is an
+            internal error. After each batch J is checked as well, from what the batch changed.
+        """
+        self._placement.verify()
+
+    # ------------------------------------------------------------------------------------ changes
+
+    def apply(
+        self,
+        *,
+        edges: Edges = (),
+        loads: Valued | None = None,
+        arrived: Valued | Numbers = (),
+        vanished: Numbers = (),
+        lost: Numbers = (),
+        restored: Numbers = (),
+    ) -> BatchReport:
+        """Take over one batch of changes and bring the mapping up to date.
+
+        Parameters
+        ----------
+        edges : triples (task, task, volume), or a tuple of three arrays
+            Volume of each pair of tasks from now on, 0 for none; that of both directions together if the
+            pattern is directed, that of each direction if it is undirected. Later triples count.
+        loads : mapping from task to load, or (tasks, loads), optional
+            New loads of tasks.
+        arrived : sequence of tasks, or tasks with loads like `loads`
+            Tasks that begin; their load is 1 if none is given. Their numbers are free: never used and
+            following the largest one so far, or those of tasks that vanished in an earlier batch.
+        vanished : sequence of tasks
+            Tasks that end, with their edges.
+        lost, restored : sequence of PEs
+            PEs that may be used no more, and that may be used from now on.
+
+        Returns
+        -------
+        BatchReport
+
+        Raises
+        ------
+        FormatError
+            If a task or PE does not exist or exists already, or a number is negative.
+        InfeasibleError
+            If no PE would be left, or with `one_per_pe` more tasks than PEs.
+        ScaleError
+            If sums could exceed 63 bits. After an error of these kinds nothing has changed.
+
+        Notes
+        -----
+        Scanned edges are at most in proportion to the size of the batch, apart from larger repairs, whose
+        work is paid from what batches saved. If capacities of PEs differ, a change of the sum of loads costs
+        O(k).
+        """
+        batch = collect_batch(edges, {} if loads is None else loads, arrived, vanished, lost, restored)
+        placement = self._placement
+        state = placement.state
+        check_batch(batch, state.pe, state.usable > 0, placement.numbers)
+        placement.check_room(batch, self.migration_price)
+        before = placement.scanned
+        size = batch.size + int(state.held[batch.lost].sum())
+        done = placement.update(placement.take_over(batch), self._settings(self.work_per_change * size))
+        work = placement.scanned - before
+        for savings in self._savings.values():
+            savings.add(size + len(done.moved))
+        moved, repair_work, met = self._repair(done)
+        tasks = np.array(sorted(moved), np.int32)
+        sources = np.array([moved[task] for task in tasks.tolist()], np.int32)
+        migrations = int(np.count_nonzero(sources >= 0))
+        return BatchReport(
+            tasks, sources, state.pe[tasks], migrations, done.forced, self.comm_cost,
+            migrations * self.migration_price, work + repair_work, repair_work, "met" if met else "relaxed",
+        )  # fmt: skip
+
+    def _settings(self, work: int) -> LocalSettings:
+        return LocalSettings(
+            price=self.migration_price, work=work, keep_one=not self.one_per_pe,
+            most_displaced=2**62 if self.most_moves is None else self.most_moves,
+        )
+
+    def _repair(self, done: Update) -> tuple[dict[int, int], int, bool]:
+        """Make the repairs that savings pay for; return the PEs before, their work, if bounds are met."""
+        placement = self._placement
+        moved = dict(zip(done.moved.tolist(), done.source.tolist(), strict=True))
+        work, met = 0, done.met
+        for search, savings in self._savings.items():
+            if not met or not savings.suffices(placement.size):
+                continue
+            problem, tasks = self._repair_problem(moved)
+            found, spent = repaired(problem, savings, search)
+            savings.pay(spent, placement.size)
+            work += spent
+            pe = placement.in_use[found].astype(np.int32)
+            better = np.flatnonzero(pe != placement.pe[tasks])
+            sent = Changes(sent=tasks[better].astype(np.int32), sent_to=pe[better])
+            again = placement.update(sent, self._settings(0))
+            met = again.met
+            for task, source in zip(again.moved.tolist(), again.source.tolist(), strict=True):
+                if moved.setdefault(task, source) == placement.pe[task]:
+                    del moved[task]
+        return moved, work, met
+
+    def _repair_problem(self, moved: dict[int, int]) -> tuple[RepairProblem, Int64]:
+        """Return the problem of a larger repair, in which `moved` are the PEs before, and its tasks."""
+        placement = self._placement
+        graph, _, tasks = placement.snapshot()
+        pes, home = placement.in_use, placement.pe.copy()
+        home[list(moved)] = list(moved.values())
+        number = np.full(self.where.k + 1, -1, np.int32)  # the last entry serves index -1
+        number[pes] = np.arange(len(pes), dtype=np.int32)
+        home = home[tasks]
+        evicted = int(np.count_nonzero((home >= 0) & (number[home] < 0)))
+        problem = RepairProblem(
+            graph, self.where if len(pes) == self.where.k else self.where.select(pes),
+            number[placement.pe[tasks]], number[home], Bounds(placement.bounds[pes]), self.migration_price,
+            None if self.most_moves is None else max(self.most_moves - evicted, 0), placement.imbalance,
+            one_per_pe=self.one_per_pe, seed=self.seed, threads=self.threads,
+        )  # fmt: skip
+        return problem, tasks
+
+
+def _is_one_per_pe(pe: Int32, k: int) -> bool:
+    return len(pe) == 0 or int(np.bincount(pe, minlength=k).max()) <= 1
+
+
+def _check_distances(where: Allocation) -> None:
+    distance = where.distance
+    if isinstance(distance, TableDistance):
+        table = distance.table
+        if not np.array_equal(table, table.T) or np.diagonal(table).any():
+            what = "a Remapper needs distances that are equal in both directions and 0 on a PE"
+            raise UnsupportedError(what)
+
+
+def _usable(pe: Int32, absent: Sequence[int], k: int) -> UInt8:
+    """Return uint8[k], the PEs that are in use at the beginning."""
+    array = np.array(list(absent), np.int64)
+    if len(array) and not 0 <= int(array.min()) <= int(array.max()) < k:
+        wrong = int(array[(array < 0) | (array >= k)][0])
+        raise FormatError("absent", None, f"PE {wrong}, expected one of 0..{k - 1}")
+    usable = np.ones(k, np.uint8)
+    usable[array] = 0
+    if not usable.any():
+        raise InfeasibleError("every PE is absent, expected at least one in use")
+    if len(pe) and not usable[pe].all():
+        task = int(np.flatnonzero(usable[pe] == 0)[0])
+        raise FormatError("mapping", None, f"task {task} is on PE {pe[task]}, which is absent")
+    return usable

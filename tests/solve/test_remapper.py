@@ -1,0 +1,374 @@
+"""Remapper: after every batch all is as if computed from scratch; bounds of loads and moves; bad batches."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hopbytes as hb
+from helpers.paths import ROOT
+from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.model.capacities import load_bound
+
+MACHINES = ("node:2@10 core:3@1", "torus:3x2", "island:2@100 node:2@10 core:2@1", "torus:2x2 / core:2@1")
+
+
+class Model:
+    """The pattern that a sequence of batches makes, kept in dictionaries."""
+
+    def __init__(self, graph, seed):
+        self.rng = np.random.default_rng(seed)
+        self.loads = dict(enumerate(graph.task_loads().tolist()))
+        source = graph.sources()
+        self.weights = {}
+        arcs = (source.tolist(), graph.targets.tolist(), graph.arc_volumes().tolist())
+        for u, v, w in zip(*arcs, strict=True):
+            if u != v and w:
+                key = (min(u, v), max(u, v))
+                self.weights[key] = w if graph.undirected else self.weights.get(key, 0) + w
+        self.numbers, self.free, self.lost = graph.n, [], []
+
+    def batch(self, k, *, pes):
+        """Return arguments of apply(), and follow them."""
+        rng, changes = self.rng, {}
+        leaving = [task for task in self.loads if rng.random() < 0.1]
+        for task in leaving:
+            del self.loads[task]
+            self.weights = {pair: w for pair, w in self.weights.items() if task not in pair}
+        came = [self.free.pop() for _ in range(min(len(self.free), int(rng.integers(3))))]
+        came += range(self.numbers, self.numbers + int(rng.integers(3)))
+        self.free += leaving
+        self.numbers = max([self.numbers, *(task + 1 for task in came)])
+        loads = {task: int(rng.integers(0, 4)) for task in self.loads if rng.random() < 0.1}
+        arrived = {task: int(rng.integers(1, 4)) for task in came}
+        self.loads |= loads | arrived
+        present = sorted(self.loads)
+        edges = []
+        for _ in range(int(rng.integers(12))):
+            u, v, w = (int(each) for each in (*rng.choice(present, 2), rng.integers(0, 9)))
+            if u != v:
+                edges.append((u, v, w))
+                self.weights[min(u, v), max(u, v)] = w
+        self.weights = {pair: w for pair, w in self.weights.items() if w}
+        if pes and rng.random() < 0.3:
+            if self.lost and rng.random() < 0.5:
+                changes["restored"] = [self.lost.pop()]
+            elif len(self.lost) < k - 2:
+                changes["lost"] = [int(rng.choice([pe for pe in range(k) if pe not in self.lost]))]
+                self.lost += changes["lost"]
+        return changes | {"vanished": leaving, "arrived": arrived, "loads": loads, "edges": edges}
+
+    def check(self, remapper, where, *, undirected):
+        """Compare with what this model says, computed from scratch."""
+        graph, mapping, tasks = remapper.snapshot()
+        assert tasks.tolist() == sorted(self.loads)
+        number = {task: place for place, task in enumerate(tasks.tolist())}
+        assert graph.task_loads().tolist() == [self.loads[task] for task in tasks.tolist()]
+        pairs = {(number[u], number[v]): w for (u, v), w in self.weights.items()}
+        source = graph.sources()
+        arcs = zip(source.tolist(), graph.targets.tolist(), strict=True)
+        found = dict(zip(arcs, graph.arc_volumes().tolist(), strict=True))
+        both = pairs | {(v, u): w for (u, v), w in pairs.items()} if undirected else pairs
+        assert found == both
+        assert CommCost().value(graph, where, mapping.pe) == remapper.comm_cost
+        loads = np.bincount(mapping.pe, weights=graph.task_loads(), minlength=where.k).astype(np.int64)
+        assert np.array_equal(loads, remapper.pe_loads)
+        assert not set(self.lost) & set(mapping.pe.tolist())
+        absent = [task for task in range(len(remapper.pe)) if task not in self.loads]
+        assert np.all(remapper.pe[absent] == -1)
+
+
+def start(draw, machine, *, undirected=True):
+    n = draw(st.integers(6, 40))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    u, v = rng.integers(0, n, (2, 3 * n))
+    graph = hb.CommGraph.from_edges(u, v, rng.integers(0, 9, 3 * n), n=n, loads=rng.integers(1, 4, n))
+    if undirected:
+        csr = graph.symmetric()
+        graph = hb.CommGraph(csr.indptr, csr.targets, csr.weights, loads=graph.loads, undirected=True)
+    where = hb.machine(machine)
+    return graph, where, hb.Mapping(rng.integers(0, where.k, n), where), rng
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_random_batches_against_a_rebuild_from_scratch(data):
+    undirected = data.draw(st.booleans())
+    graph, where, mapping, rng = start(data.draw, data.draw(st.sampled_from(MACHINES)), undirected=undirected)
+    options = {
+        "migration_price": int(rng.integers(0, 30)), "imbalance": "20%",
+        "saved_per_change": int(rng.choice([0, 50_000])), "seed": 3, "one_per_pe": False,
+    }
+    remapper, model = hb.Remapper(graph, where, mapping, **options), Model(graph, int(rng.integers(99)))
+    for _ in range(6):
+        before = dict(enumerate(remapper.pe.tolist()))
+        changes = model.batch(where.k, pes=True)
+        done = remapper.apply(**changes)
+        remapper.verify()
+        model.check(remapper, where, undirected=undirected)
+        moved = zip(done.tasks.tolist(), done.sources.tolist(), done.targets.tolist(), strict=True)
+        came = set(changes["arrived"])
+        differing = {
+            task: pe for task, pe in enumerate(remapper.pe.tolist())
+            if pe >= 0 and (task in came or before.get(task, -1) != pe)
+        }
+        assert {task: target for task, _, target in moved} == differing
+        for task, source in zip(done.tasks.tolist(), done.sources.tolist(), strict=True):
+            assert source == (-1 if task in came else before[task])
+        assert done.migrations == len(differing) - len(came)
+        assert done.migration_cost == done.migrations * options["migration_price"]
+        over = np.flatnonzero(remapper.pe_loads > remapper.bounds)
+        if done.balance == "met":
+            held = np.bincount(remapper.pe[remapper.pe >= 0], minlength=where.k)
+            assert np.all(held[over] <= 1)  # a task that is too heavy has a PE of its own
+        else:
+            assert len(over)
+
+
+@pytest.fixture
+def grid():
+    side = 24
+    number = np.arange(side * side).reshape(side, side)
+    u = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
+    v = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
+    graph = hb.CommGraph.from_edges(np.append(u, v), np.append(v, u), np.full(2 * len(u), 3))
+    graph = hb.CommGraph(graph.indptr, graph.targets, graph.volumes, undirected=True)
+    where = hb.machine("node:4@10 core:4@1")
+    return graph, where, hb.map_tasks(graph, where, preset="fast", partition=True)
+
+
+def random_batches(graph, count, seed=5):
+    """Batches that change the volumes around random tasks."""
+    rng = np.random.default_rng(seed)
+    source = graph.sources()
+    for _ in range(count):
+        centre = int(rng.integers(graph.n))
+        near = np.flatnonzero(np.abs(source - centre) < 30)
+        yield {"edges": (source[near], graph.targets[near], rng.integers(0, 30, len(near)))}
+
+
+def test_unit_loads_keep_the_bound_of_map_tasks(grid):
+    graph, where, mapping = grid
+    remapper = hb.Remapper(graph, where, mapping, migration_price=5)
+    for changes in random_batches(graph, 10):
+        assert remapper.apply(**changes).balance == "met"
+        caps = load_bound(None, graph.n, np.ones(where.k, np.int64), remapper._placement.imbalance).caps
+        assert np.array_equal(remapper.bounds, caps)
+        assert np.all(remapper.pe_loads <= caps)
+
+
+@pytest.mark.parametrize("most", [0, 3])
+def test_no_more_moves_than_allowed(grid, most):
+    graph, where, mapping = grid
+    free = hb.Remapper(graph, where, mapping)
+    bound = hb.Remapper(graph, where, mapping, most_moves=most)
+    more = 0
+    for changes in random_batches(graph, 12):
+        done = bound.apply(**changes)
+        assert done.forced == 0
+        assert done.migrations <= most
+        more += free.apply(**changes).migrations > most
+    assert more > 0
+
+
+def test_only_forced_moves_exceed_the_bound(grid):
+    graph, where, mapping = grid
+    remapper = hb.Remapper(graph, where, mapping, most_moves=2)
+    held = np.flatnonzero(mapping.pe == 5)
+    done = remapper.apply(lost=[5])
+    assert set(held.tolist()) <= set(done.tasks.tolist())
+    assert done.forced >= len(held) > 2
+    assert done.migrations <= done.forced
+    assert done.balance == "met"
+    assert 5 not in remapper.in_use
+    assert remapper.bounds[5] == remapper.pe_loads[5] == 0
+    remapper.verify()
+
+
+def test_a_restored_pe_is_used_again(grid):
+    graph, where, mapping = grid
+    remapper = hb.Remapper(graph, where, mapping)
+    remapper.apply(lost=[5, 6])
+    remapper.apply(restored=[5])  # the bound falls, so tasks have to go there
+    assert remapper.pe_loads[5] > 0
+    assert remapper.pe_loads[6] == 0
+    assert np.all(remapper.pe_loads <= remapper.bounds)
+
+
+def test_a_high_price_keeps_tasks_where_they_are(grid):
+    graph, where, mapping = grid
+    remapper = hb.Remapper(graph, where, mapping, migration_price=10**9)
+    assert sum(remapper.apply(**changes).migrations for changes in random_batches(graph, 5)) == 0
+
+
+def test_every_answer_is_the_same_again_for_any_threads(grid):
+    graph, where, mapping = grid
+    answers = []
+    for threads in (1, 1, 2):
+        remapper = hb.Remapper(graph, where, mapping, saved_per_change=10**5, threads=threads, seed=4)
+        reports = [remapper.apply(**changes) for changes in random_batches(graph, 6)]
+        assert sum(each.repair_work > 0 for each in reports) > 0
+        answers.append((remapper.pe.tolist(), [each.work for each in reports]))
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_work_of_a_batch_does_not_grow_with_the_graph():
+    work = []
+    for side in (40, 160):
+        number = np.arange(side * side).reshape(side, side)
+        u = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
+        v = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
+        graph = hb.CommGraph.from_edges(u, v, np.full(len(u), 3))
+        where = hb.machine("node:2@10 core:2@1")
+        pe = (2 * (number // side >= side // 2) + (number % side >= side // 2)).ravel()
+        remapper = hb.Remapper(graph, where, pe, saved_per_change=0)
+        middle = side // 2 * side + side // 2
+        near = [(middle + step, middle + step + 1, 9) for step in range(-10, 10)]
+        work.append(remapper.apply(edges=near).work)
+    assert max(work) < 1.5 * min(work)
+
+
+def test_one_task_per_pe_stays_so():
+    where = hb.machine("node:4@10 core:4@1")
+    graph = hb.CommGraph.from_edges(range(14), [*range(1, 14), 0], [5] * 14)
+    remapper = hb.Remapper(graph, where, np.arange(14))
+    assert remapper.one_per_pe
+    rng = np.random.default_rng(2)
+    before, scratch = remapper.comm_cost, []
+    for step in range(8):
+        u, v = rng.choice(14, 2, replace=False)
+        remapper.apply(edges=[(u, v, 40)], lost=[3] if step == 3 else [])
+        remapper.verify()
+        assert np.bincount(remapper.pe, minlength=16).max() == 1
+        current, _, _ = remapper.snapshot()
+        usable = where.select(remapper.in_use)
+        scratch.append(hb.map_tasks(current, usable, preset="fast", partition=False).comm_cost)
+    assert 3 not in remapper.pe
+    assert remapper.comm_cost <= 1.3 * scratch[-1]
+    assert before > 0
+    with pytest.raises(hb.InfeasibleError):
+        remapper.apply(arrived=[14, 15])
+
+
+def test_unequal_capacities_are_kept():
+    where = hb.machine("node:4@10:cap=[2,1,1,1] core:2@1")
+    rng = np.random.default_rng(3)
+    graph = hb.CommGraph.from_edges(*rng.integers(0, 200, (2, 600)), rng.integers(1, 9, 600), n=200)
+    remapper = hb.Remapper(graph, where, hb.map_tasks(graph, where, preset="fast", partition=True))
+    for step in range(5):
+        first, gone = 200 + 20 * step, 9 * step
+        done = remapper.apply(arrived=range(first, first + 20), vanished=range(gone, gone + 9))
+        assert done.balance == "met"
+        caps = load_bound(None, remapper.n, where.capacity, remapper._placement.imbalance).caps
+        assert np.array_equal(remapper.bounds, caps)
+        assert np.all(remapper.pe_loads <= caps)
+        remapper.verify()
+
+
+BAD = [
+    {"edges": [(0, 0, 1)]}, {"edges": [(0, 99, 1)]}, {"edges": [(0, 1, -1)]}, {"edges": [(0, 1, 0.5)]},
+    {"edges": [(0, 1)]}, {"edges": (np.array([0]), np.array([1, 2]), np.array([3]))},
+    {"vanished": [7]},
+    {"vanished": [0, 0]}, {"vanished": [-1]}, {"vanished": [0], "edges": [(0, 1, 5)]},
+    {"arrived": [0]}, {"arrived": [6, 6]}, {"arrived": [9]}, {"arrived": {6: -1}},
+    {"arrived": [0], "vanished": [0]},
+    {"loads": {99: 1}}, {"loads": {0: -1}}, {"loads": ([0, 1], [1])}, {"loads": 5}, {"lost": [4]},
+    {"lost": [-1]}, {"lost": [3]}, {"restored": [0]}, {"restored": [9]},
+    {"arrived": np.array([2**63], np.uint64)},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("changes", BAD, ids=str)
+def test_bad_batches_change_nothing(changes):
+    graph = hb.CommGraph.from_edges([0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 0], [5] * 6)
+    remapper = hb.Remapper(graph, "node:2@10 core:2@1", [0, 0, 1, 1, 2, 2], absent=[3], imbalance="50%")
+    before = remapper.pe.tolist(), remapper.comm_cost, remapper.pe_loads.tolist()
+    with pytest.raises(hb.FormatError):
+        remapper.apply(**changes)
+    assert (remapper.pe.tolist(), remapper.comm_cost, remapper.pe_loads.tolist()) == before
+    remapper.verify()
+
+
+def test_the_last_pe_cannot_be_lost_and_sums_must_fit():
+    graph = hb.CommGraph.from_edges([0, 1], [1, 0], [5, 5])
+    remapper = hb.Remapper(graph, "core:2@1", [0, 0], imbalance="100%", one_per_pe=False)
+    with pytest.raises(hb.InfeasibleError):
+        remapper.apply(lost=[0, 1])
+    with pytest.raises(hb.ScaleError):
+        remapper.apply(edges=[(0, 1, 2**60)])
+    with pytest.raises(hb.ScaleError):
+        remapper.apply(loads={0: 2**61})
+    remapper.verify()
+
+
+@pytest.mark.parametrize(
+    ("mapping", "options", "error"),
+    [
+        ([0], {}, hb.FormatError), ([0, 4], {}, hb.FormatError),
+        ([0, 0], {"one_per_pe": True}, hb.FormatError),
+        ([0, 1], {"absent": [1]}, hb.FormatError), ([0, 1], {"absent": [2]}, hb.FormatError),
+        ([0, 1], {"migration_price": -1}, hb.HopbytesError), ([0, 1], {"most_moves": -1}, hb.HopbytesError),
+    ],
+)  # fmt: skip
+def test_bad_beginnings(mapping, options, error):
+    graph = hb.CommGraph.from_edges([0, 1], [1, 0], [5, 5])
+    with pytest.raises(error):
+        hb.Remapper(graph, "core:2@1", mapping, **options)
+
+
+def test_distances_that_differ_by_direction_are_refused(tmp_path):
+    table = tmp_path / "distances.csv"
+    table.write_text("0,1\n2,0\n")
+    graph = hb.CommGraph.from_edges([0, 1], [1, 0], [5, 5])
+    with pytest.raises(hb.UnsupportedError):
+        hb.Remapper(graph, f"table:{table}", [0, 1])
+
+
+def test_an_empty_pattern_can_grow():
+    empty = hb.CommGraph.from_edges([], [], [], n=0)
+    remapper = hb.Remapper(empty, "node:2@10 core:2@1", [], one_per_pe=False, imbalance="50%")
+    remapper.apply()
+    remapper.apply(arrived=range(12), edges=[(task, (task + 1) % 12, 5) for task in range(12)])
+    remapper.verify()
+    assert np.all(remapper.pe_loads <= remapper.bounds)
+    assert remapper.apply(vanished=range(12)).comm_cost == 0
+    assert remapper.n == 0
+
+
+def test_the_page_about_changing_patterns_runs():
+    (block,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/changing.md").read_text(), re.M | re.S)
+    names = {}
+    exec(block, names)
+    assert names["graph"].n == 1024
+    assert 3 not in names["mapping"].pe
+
+
+def test_a_wrong_number_is_found(grid):
+    """The check of a batch finds a task that was elsewhere before, verify() any number that is wrong."""
+    graph, where, mapping = grid
+
+    def fresh():
+        return hb.Remapper(graph, where, mapping, saved_per_change=0)
+
+    task = int(np.flatnonzero(mapping.pe == 5)[0])
+    remapper = fresh()
+    remapper._placement.state.home[task] = 9
+    with pytest.raises(hb.HopbytesError, match="internal error"):
+        remapper.apply(lost=[5])
+    remapper = fresh()
+    remapper._placement.state.load[task] = 7  # the load of its PE still counts the old one
+    with pytest.raises(hb.HopbytesError, match="internal error"):
+        remapper.verify()
+    for spoil in (
+        lambda state: state.counter.__setitem__(0, state.counter[0] + 1),
+        lambda state: state.pe_load.__setitem__(3, state.pe_load[3] + 1),
+        lambda state: state.held.__setitem__(3, state.held[3] + 1),
+        lambda state: state.usable.__setitem__(3, 0),
+    ):
+        remapper = fresh()
+        remapper.verify()
+        spoil(remapper._placement.state)
+        with pytest.raises(hb.HopbytesError, match="internal error"):
+            remapper.verify()

@@ -66,7 +66,14 @@ copybutton_exclude = ".linenos, .gp, .go"
 def setup(app):
     """Write what is generated before Sphinx looks for pages, and an entry page after the build."""
     app.connect("builder-inited", lambda app: fragments.write_all(DOCS / "_made"))
+    app.connect("html-page-context", give_levels, priority=900)
     app.connect("build-finished", entry)
+
+
+def give_levels(app, pagename, templatename, context, doctree):
+    """Say the level of the headings in the navigation, which screen readers need and the theme leaves out."""
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
 
 
 def entry(app, error):

@@ -213,6 +213,17 @@ def test_pages_fit_wide_and_narrow_windows_in_light_and_dark(site):
     assert len(grounds) == len({ground for _, ground in grounds}) == 2
 
 
+@slow
+def test_axe_finds_nothing_serious(site):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe (extra test)")
+    with browser() as chromium:
+        for name in ("index", "understand/treematch"):
+            shown = shown_in(chromium, bypass_csp=True)
+            shown.tab.goto(site[f"docs/{name}.html"].path.as_uri())
+            found = axe.Axe().run(shown.tab).response["violations"]
+            assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == [], name
+
+
 def test_each_twin_of_an_algorithm_exists(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     from site_parts.twins import TWINS

@@ -1,0 +1,126 @@
+#include "partition/coarsening/parallel_contraction.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "util/parallel.hpp"
+#include "util/sparse_sums.hpp"
+
+namespace hopbytes {
+
+namespace {
+
+constexpr int64_t step = 4096;
+
+int64_t ranges_of(int64_t count) { return (count + step - 1) / step; }
+
+// The vertices by coarse vertex, ascending within each.
+struct Members {
+  std::vector<int64_t> first;
+  std::vector<int32_t> vertex;
+
+  Members(const std::vector<int32_t>& map, int64_t count, int32_t threads)
+      : first(count + 1, 0), vertex(map.size()) {
+    const auto n = static_cast<int64_t>(map.size());
+    parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t v = begin; v < end; ++v) shared_add(first[map[v] + 1], int64_t{1});
+    });
+    for (int64_t c = 0; c < count; ++c) first[c + 1] += first[c];
+    std::vector<int64_t> fill(first.begin(), first.end() - 1);
+    parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t v = begin; v < end; ++v)
+        vertex[shared_add(fill[map[v]], int64_t{1})] = static_cast<int32_t>(v);
+    });
+    parallel_ranges(count, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; ++c) std::sort(vertex.data() + first[c], vertex.data() + first[c + 1]);
+    });
+  }
+
+  std::span<const int32_t> of(int64_t c) const {
+    return {vertex.data() + first[c], static_cast<size_t>(first[c + 1] - first[c])};
+  }
+};
+
+// The rows of consecutive coarse vertices.
+template <class W> struct Rows {
+  std::vector<int32_t> adj;
+  std::vector<W> weight;
+};
+
+}  // namespace
+
+std::vector<int32_t> number_clusters(const Clusters& clusters, int32_t threads) {
+  const std::vector<int32_t>& leader = clusters.leader;
+  const auto n = static_cast<int64_t>(leader.size());
+  std::vector<int32_t> number(n), map(n);
+  std::vector<int32_t> before(ranges_of(n) + 1, 0);
+  parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+    for (int64_t v = begin; v < end; ++v) before[begin / step + 1] += leader[v] == v;
+  });
+  for (size_t i = 1; i < before.size(); ++i) before[i] += before[i - 1];
+  parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+    int32_t next = before[begin / step];
+    for (int64_t v = begin; v < end; ++v)
+      if (leader[v] == v) number[v] = next++;
+  });
+  parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+    for (int64_t v = begin; v < end; ++v) map[v] = number[leader[v]];
+  });
+  return map;
+}
+
+template <class W>
+Level<W> contract_in_parallel(const Graph<W>& g, std::vector<int32_t> map, int64_t count, int32_t threads) {
+  Level<W> level;
+  level.map = std::move(map);
+  const Members members(level.map, count, threads);
+  Graph<W>& coarse = level.graph;
+  coarse.n = count;
+  coarse.own_start = Buffer<int64_t>(count + 1);
+  coarse.own_load = Buffer<int64_t>(count);
+  coarse.start = coarse.own_start.data();
+  coarse.load = coarse.own_load.data();
+  std::vector<Rows<W>> rows(ranges_of(count));
+  std::vector<SparseSums> sums(std::max(threads, 1));
+  parallel_ranges(count, step, threads, [&](int32_t worker, int64_t begin, int64_t end) {
+    Rows<W>& own = rows[begin / step];
+    for (int64_t c = begin; c < end; ++c) {
+      int64_t degrees = 0, load = 0;
+      for (const int32_t v : members.of(c)) degrees += g.degree(v), load += g.load[v];
+      sums[worker].start(degrees);
+      for (const int32_t v : members.of(c))
+        for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e)
+          if (const int32_t t = level.map[g.adj[e]]; t != c) sums[worker].add(t, g.weight[e]);
+      coarse.own_load[c] = load;
+      coarse.own_start[c] = static_cast<int64_t>(own.adj.size());  // within the range
+      for (const auto& [t, weight] : sums[worker].entries()) {
+        own.adj.push_back(t);
+        own.weight.push_back(static_cast<W>(weight));
+      }
+    }
+  });
+  std::vector<int64_t> before(rows.size() + 1, 0);
+  for (size_t i = 0; i < rows.size(); ++i)
+    before[i + 1] = before[i] + static_cast<int64_t>(rows[i].adj.size());
+  coarse.own_adj = Buffer<int32_t>(before.back());
+  coarse.own_weight = Buffer<W>(before.back());
+  coarse.adj = coarse.own_adj.data();
+  coarse.weight = coarse.own_weight.data();
+  coarse.own_start[count] = before.back();
+  parallel_ranges(count, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+    Rows<W>& own = rows[begin / step];
+    const int64_t offset = before[begin / step];
+    for (int64_t c = begin; c < end; ++c) coarse.own_start[c] += offset;
+    std::copy(own.adj.begin(), own.adj.end(), coarse.own_adj.data() + offset);
+    std::copy(own.weight.begin(), own.weight.end(), coarse.own_weight.data() + offset);
+    own = {};
+  });
+  coarse.sum_loads();
+  coarse.uneven = g.uneven;
+  return level;
+}
+
+template Level<int32_t> contract_in_parallel(const Graph<int32_t>&, std::vector<int32_t>, int64_t, int32_t);
+template Level<int64_t> contract_in_parallel(const Graph<int64_t>&, std::vector<int32_t>, int64_t, int32_t);
+
+}  // namespace hopbytes

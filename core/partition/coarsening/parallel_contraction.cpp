@@ -4,7 +4,6 @@
 #include <span>
 
 #include "util/parallel.hpp"
-#include "util/sparse_sums.hpp"
 
 namespace hopbytes {
 
@@ -43,8 +42,9 @@ struct Members {
 
 // The rows of consecutive coarse vertices.
 template <class W> struct Rows {
-  std::vector<int32_t> adj;
-  std::vector<W> weight;
+  Buffer<int32_t> adj;
+  Buffer<W> weight;
+  int64_t filled = 0;
 };
 
 }  // namespace
@@ -81,27 +81,41 @@ Level<W> contract_in_parallel(const Graph<W>& g, std::vector<int32_t> map, int64
   coarse.start = coarse.own_start.data();
   coarse.load = coarse.own_load.data();
   std::vector<Rows<W>> rows(ranges_of(count));
-  std::vector<SparseSums> sums(std::max(threads, 1));
+  std::vector<std::vector<int64_t>> places(std::max(threads, 1));
   parallel_ranges(count, step, threads, [&](int32_t worker, int64_t begin, int64_t end) {
+    std::vector<int64_t>& place = places[worker];  // of the arc to a coarse vertex in the present row
+    place.resize(count, -1);
+    int64_t most = 0;
+    for (int64_t i = members.first[begin]; i < members.first[end]; ++i) most += g.degree(members.vertex[i]);
     Rows<W>& own = rows[begin / step];
+    own = {Buffer<int32_t>(most + 1), Buffer<W>(most + 1)};
+    int64_t filled = 0;
     for (int64_t c = begin; c < end; ++c) {
-      int64_t degrees = 0, load = 0;
-      for (const int32_t v : members.of(c)) degrees += g.degree(v), load += g.load[v];
-      sums[worker].start(degrees);
-      for (const int32_t v : members.of(c))
-        for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e)
-          if (const int32_t t = level.map[g.adj[e]]; t != c) sums[worker].add(t, g.weight[e]);
-      coarse.own_load[c] = load;
-      coarse.own_start[c] = static_cast<int64_t>(own.adj.size());  // within the range
-      for (const auto& [t, weight] : sums[worker].entries()) {
-        own.adj.push_back(t);
-        own.weight.push_back(static_cast<W>(weight));
+      const int64_t row = filled;
+      coarse.own_start[c] = row;  // within the range
+      coarse.own_load[c] = 0;
+      for (const int32_t v : members.of(c)) {
+        coarse.own_load[c] += g.load[v];
+        for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+          const int32_t t = level.map[g.adj[e]];
+          if (t == c) continue;
+          // Branch-free, because it is unpredictable whether the row already has an arc to t.
+          own.weight[filled] = 0;
+          const bool fresh = place[t] < row;
+          const int64_t at = fresh ? filled : place[t];
+          place[t] = at;
+          own.adj[at] = t;
+          own.weight[at] += g.weight[e];
+          filled += fresh;
+        }
       }
     }
+    for (int64_t i = 0; i < filled; ++i) place[own.adj[i]] = -1;
+    own.filled = filled;
   });
   std::vector<int64_t> before(rows.size() + 1, 0);
   for (size_t i = 0; i < rows.size(); ++i)
-    before[i + 1] = before[i] + static_cast<int64_t>(rows[i].adj.size());
+    before[i + 1] = before[i] + rows[i].filled;
   coarse.own_adj = Buffer<int32_t>(before.back());
   coarse.own_weight = Buffer<W>(before.back());
   coarse.adj = coarse.own_adj.data();
@@ -111,8 +125,8 @@ Level<W> contract_in_parallel(const Graph<W>& g, std::vector<int32_t> map, int64
     Rows<W>& own = rows[begin / step];
     const int64_t offset = before[begin / step];
     for (int64_t c = begin; c < end; ++c) coarse.own_start[c] += offset;
-    std::copy(own.adj.begin(), own.adj.end(), coarse.own_adj.data() + offset);
-    std::copy(own.weight.begin(), own.weight.end(), coarse.own_weight.data() + offset);
+    std::copy(own.adj.data(), own.adj.data() + own.filled, coarse.own_adj.data() + offset);
+    std::copy(own.weight.data(), own.weight.data() + own.filled, coarse.own_weight.data() + offset);
     own = {};
   });
   coarse.sum_loads();

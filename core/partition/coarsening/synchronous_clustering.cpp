@@ -1,5 +1,7 @@
 #include "partition/coarsening/synchronous_clustering.hpp"
 
+#include <algorithm>
+#include <array>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -13,30 +15,24 @@ namespace {
 
 constexpr int64_t classes = 8, step = 4096;
 
-// The vertices by class, and within a class in ascending order.
+// Vertices of consecutive numbers that one thread clusters among themselves.
+constexpr int64_t local_range = 1 << 14;
+
+// Some vertices by class, and within a class in their order.
 struct ClassOrder {
   std::vector<int32_t> vertex;
   int64_t first[classes + 1];
 
-  ClassOrder(int64_t n, uint64_t seed, int32_t threads) : vertex(n) {
-    const int64_t ranges = (n + step - 1) / step;
-    std::vector<int64_t> at(classes * ranges, 0);
-    auto class_of = [seed](int64_t v) {
-      return static_cast<int64_t>(mix(seed ^ static_cast<uint64_t>(v)) % classes);
-    };
-    parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
-      for (int64_t v = begin; v < end; ++v) ++at[class_of(v) * ranges + begin / step];
-    });
-    int64_t filled = 0;
-    for (int64_t c = 0; c < classes; ++c) {
-      first[c] = filled;
-      for (int64_t r = 0; r < ranges; ++r) filled += std::exchange(at[c * ranges + r], filled);
-    }
-    first[classes] = filled;
-    parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
-      for (int64_t v = begin; v < end; ++v)
-        vertex[at[class_of(v) * ranges + begin / step]++] = static_cast<int32_t>(v);
-    });
+  ClassOrder(const std::vector<int32_t>& some, uint64_t seed) : vertex(some.size()), first{} {
+    auto class_of = [seed](int32_t v) { return mix(seed ^ static_cast<uint64_t>(v)) % classes; };
+    for (const int32_t v : some) ++first[class_of(v) + 1];
+    for (int64_t c = 0; c < classes; ++c) first[c + 1] += first[c];
+    std::array<int64_t, classes> at;
+    std::copy(first, first + classes, at.begin());
+    for (const int32_t v : some) vertex[at[class_of(v)]++] = v;
+  }
+  std::span<const int32_t> of(int64_t c) const {
+    return {vertex.data() + first[c], static_cast<size_t>(first[c + 1] - first[c])};
   }
 };
 
@@ -47,7 +43,6 @@ template <class W> class SynchronousClustering {
         max_cluster_(max_cluster),
         seed_(seed),
         threads_(threads),
-        order_(g.n, seed, threads),
         found_{std::vector<int32_t>(g.n), g.n},
         target_(g.n),
         load_(g.load, g.load + g.n),
@@ -59,11 +54,11 @@ template <class W> class SynchronousClustering {
   }
 
   Clusters run(int64_t fewest, const Control& control) {
+    cluster_ranges(fewest, control);
+    const ClassOrder order(alone(), seed_);
     for (int64_t c = 0; c < classes && found_.count > fewest && !control.should_stop(); ++c) {
-      const std::span<const int32_t> visited(order_.vertex.data() + order_.first[c],
-                                             order_.first[c + 1] - order_.first[c]);
-      choose(visited);
-      join(visited);
+      choose(order.of(c));
+      join(order.of(c));
     }
     if (found_.count * 4 > g_.n * 3 && !control.should_stop()) match_two_hop();
     return std::move(found_);
@@ -73,6 +68,84 @@ template <class W> class SynchronousClustering {
   static constexpr int32_t none = -1;
   // Marks a vertex that cluster c refused, among the numbers of clusters and `none`.
   static int32_t refused_by(int32_t c) { return -2 - c; }
+
+  // Clusters the vertices of every range among themselves.
+  void cluster_ranges(int64_t fewest, const Control& control) {
+    std::vector<int64_t> joined((g_.n + local_range - 1) / local_range, 0);
+    parallel_ranges(g_.n, local_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
+      if (control.should_stop()) return;
+      const auto most = static_cast<int64_t>(static_cast<double>(end - begin) *
+                                             (1 - static_cast<double>(fewest) / static_cast<double>(g_.n)));
+      joined[begin / local_range] = cluster_range(begin, end, most);
+    });
+    for (const int64_t count : joined) found_.count -= count;
+  }
+
+  // Visits the vertices of a range in random order. A vertex joins the best cluster of the range, unless an
+  // edge that leaves the range has a better rating. At most `most` vertices join clusters; returns how many.
+  int64_t cluster_range(int64_t begin, int64_t end, int64_t most) {
+    const int64_t size = end - begin;
+    std::vector<int32_t> order(size);
+    std::iota(order.begin(), order.end(), static_cast<int32_t>(begin));
+    Rng rng(derive(seed_, begin));
+    rng.shuffle(order);
+    std::vector<int64_t> weight(size, 0);
+    std::vector<int32_t> touched;
+    int64_t joined = 0;
+    for (const int32_t v : order) {
+      if (joined >= most) break;
+      if (matched_[v]) continue;
+      touched.resize(std::max<size_t>(touched.size(), g_.degree(v) + 1));
+      int64_t near = 0;
+      double outside = 0;  // the best rating of an edge that leaves the range
+      int64_t leaving = 0;  // the number of such edges
+      for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
+        const int32_t u = g_.adj[e];
+        if (u < begin || u >= end) {
+          const double r = rating(static_cast<double>(g_.weight[e]), g_.load[u]);
+          if (r >= outside) leaving = r > outside ? 1 : leaving + 1, outside = r;
+          continue;
+        }
+        const int64_t c = found_.leader[u] - begin;
+        touched[near] = static_cast<int32_t>(c);
+        near += (weight[c] == 0) & (g_.weight[e] != 0);
+        weight[c] += g_.weight[e];
+      }
+      double best = 0;
+      int64_t target = -1;
+      const int64_t offset = near == 0 ? 0 : static_cast<int64_t>(rng.below(near));
+      for (int64_t j = 0; j < near; ++j) {
+        const int64_t c = touched[j + offset < near ? j + offset : j + offset - near];
+        if (load_[begin + c] + g_.load[v] > max_cluster_) continue;
+        const double r = rating(static_cast<double>(weight[c]), load_[begin + c]);
+        if (r > best) best = r, target = begin + c;
+      }
+      for (int64_t j = 0; j < near; ++j) weight[touched[j]] = 0;
+      if (target < 0 || outside > best) continue;
+      if (outside == best && static_cast<int64_t>(rng.below(near + leaving)) >= near) continue;
+      found_.leader[v] = static_cast<int32_t>(target);
+      load_[target] += g_.load[v];
+      matched_[v] = matched_[target] = 1;
+      ++joined;
+    }
+    return joined;
+  }
+
+  // Returns the vertices that are in no cluster with others.
+  std::vector<int32_t> alone() const {
+    std::vector<int64_t> at((g_.n + local_range - 1) / local_range + 1, 0);
+    parallel_ranges(g_.n, local_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
+      at[begin / local_range + 1] = std::count(matched_.begin() + begin, matched_.begin() + end, 0);
+    });
+    for (size_t i = 1; i < at.size(); ++i) at[i] += at[i - 1];
+    std::vector<int32_t> vertices(at.back());
+    parallel_ranges(g_.n, local_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
+      int64_t filled = at[begin / local_range];
+      for (int64_t v = begin; v < end; ++v)
+        if (!matched_[v]) vertices[filled++] = static_cast<int32_t>(v);
+    });
+    return vertices;
+  }
 
   // Calls work(worker, range, v) for the visited vertices.
   template <class Work> void for_each(std::span<const int32_t> visited, Work work) const {
@@ -184,7 +257,6 @@ template <class W> class SynchronousClustering {
   int64_t max_cluster_;
   uint64_t seed_;
   int32_t threads_;
-  ClassOrder order_;
   Clusters found_;
   std::vector<int32_t> target_;
   std::vector<int64_t> load_;     // of the cluster that a leader names

@@ -1,7 +1,7 @@
 #include "partition/refinement/synchronous_moves.hpp"
 
 #include <algorithm>
-#include <atomic>
+#include <limits>
 
 #include "util/parallel.hpp"
 
@@ -10,6 +10,7 @@ namespace hopbytes {
 namespace {
 
 constexpr int64_t step = 1024, scan_step = 1 << 14;
+constexpr int32_t most_fruitless = 3;
 constexpr size_t most_blocks = 32;  // adjacent blocks that a vertex compares, those of the heaviest edges
 
 }  // namespace
@@ -31,22 +32,34 @@ template <class W> int64_t SynchronousMoves<W>::refine(PartitionArrays<W> partit
   confirmed_.resize(target_.size());
   is_active_.assign(g.n, 0);
   std::copy(partition.near_boundary.begin(), partition.near_boundary.end(), is_active_.begin());
-  int64_t moves = 0, scanned = g.n;
-  for (int32_t round = 0; round < rounds_ && !control.should_stop(); ++round) {
+  locked_.assign(g.n, 0);
+  undo_.clear();
+  int64_t moves = 0, scanned = g.n, cost = 0, best = 0;
+  int32_t fruitless = 0;
+  static const int64_t FR = getenv("FR") ? atoi(getenv("FR")) : 3;
+  for (int32_t round = 0; round < rounds_ && fruitless < FR && !control.should_stop(); ++round) {
+    static const int64_t TOL = getenv("TOL") ? atoi(getenv("TOL")) : 1, PER = getenv("PER") ? atoi(getenv("PER")) : 1;
+    tolerance_ = round < PER ? 0 : TOL;
     collect_active(g.n);
     for (const int32_t v : active_) scanned += g.degree(v);
-    const int64_t change = distance_.in_form([&](const auto& distance) {
+    cost += distance_.in_form([&](const auto& distance) {
       choose(partition, distance);
       confirm(partition, distance);
       keep_to_capacity(partition);
       return change_of_cost(partition, distance);
     });
-    if (change >= 0) {
-      for (const int32_t v : candidates_) target_[v] = -1;
-      break;
-    }
+    if (candidates_.empty()) break;
     moves += static_cast<int64_t>(candidates_.size());
+    for (const int32_t v : candidates_) undo_.push_back({v, partition.block[v]});
     apply(partition);
+    if (cost < best) best = cost, fruitless = 0, undo_.clear();
+    else ++fruitless;
+  }
+  for (size_t i = undo_.size(); i-- > 0;) {
+    const auto [v, block] = undo_[i];
+    partition.load[partition.block[v]] -= g.load[v];
+    partition.load[block] += g.load[v];
+    partition.block[v] = block;
   }
   control.record_work(scanned);
   return moves;
@@ -76,6 +89,10 @@ template <class D>
 void SynchronousMoves<W>::choose(const PartitionArrays<W>& partition, const D& distance) {
   const Graph<W>& g = partition.graph;
   for_each(active_, [&](int32_t worker, int32_t v) {
+    if (locked_[v]) {
+      locked_[v] = 0;
+      return;
+    }
     const int32_t own = partition.block[v];
     SparseSums& sums = sums_[worker];
     int64_t e = g.start[v];
@@ -89,16 +106,19 @@ void SynchronousMoves<W>::choose(const PartitionArrays<W>& partition, const D& d
       return total;
     };
     const int64_t own_cost = cost(own);
-    int64_t best = 0;
+    int64_t best = std::numeric_limits<int64_t>::min(), inside = 0;
+    for (const auto& [b, weight] : sums.entries())
+      if (b == own) inside = weight;
     int32_t target = -1;
     size_t compared = 0;
     for (const auto& [b, weight] : sums.entries()) {
       if (b == own || partition.load[b] + g.load[v] > max_block_weight_[b]) continue;
       if (++compared > most_blocks) break;
       const int64_t gain = own_cost - cost(b);
-      if (gain > best || (gain == best && target >= 0 && partition.load[b] < partition.load[target]))
+      if (gain > best || (gain == best && partition.load[b] < partition.load[target]))
         best = gain, target = b;
     }
+    if (target < 0 || best * 8 < -tolerance_ * inside * distance(own, target)) return;
     target_[v] = target;
     gain_[v] = best;
   });
@@ -121,7 +141,7 @@ void SynchronousMoves<W>::confirm(const PartitionArrays<W>& partition, const D& 
       const int32_t b = target_[u] >= 0 && before(u, v) ? target_[u] : partition.block[u];
       gain += g.weight[e] * (distance(from, b) - distance(to, b));
     }
-    confirmed_[v] = gain > 0;
+    confirmed_[v] = tolerance_ > 0 ? gain >= 0 : gain > 0;
     if (confirmed_[v]) shared_add(incoming_[to], g.load[v]);
   });
 }
@@ -172,6 +192,7 @@ template <class W> void SynchronousMoves<W>::apply(PartitionArrays<W>& partition
     shared_add(partition.load[target_[v]], g.load[v]);
     partition.block[v] = target_[v];
     target_[v] = -1;
+    locked_[v] = 1;
     shared_store(is_active_[v], uint8_t{1});
     shared_store(partition.near_boundary[v], uint8_t{1});
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {

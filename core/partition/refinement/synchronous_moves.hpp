@@ -1,5 +1,6 @@
 // Refinement of the cost by rounds of moves that several threads find.
 #pragma once
+#include <cstdlib>
 #include <span>
 #include <vector>
 
@@ -59,7 +60,12 @@ template <class W> class SynchronousMoves {
   std::vector<int32_t> candidates_;  // the active vertices that want to move
   std::vector<int32_t> target_;      // of a candidate; -1 for all other vertices
   std::vector<int64_t> gain_;        // of a candidate
-  std::vector<uint8_t> confirmed_, is_active_;
+  std::vector<uint8_t> confirmed_, is_active_, locked_;
+  struct Move {
+    int32_t vertex, from;
+  };
+  std::vector<Move> undo_;
+  int64_t tolerance_ = getenv("TOL") ? atoi(getenv("TOL")) : 1;
   std::vector<int64_t> incoming_;  // load that wants to enter each block
   std::vector<SparseSums> sums_;   // of each worker
 };

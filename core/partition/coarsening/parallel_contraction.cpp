@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "graph/graph.hpp"
 #include "util/parallel.hpp"
 
 namespace hopbytes {
@@ -18,7 +19,7 @@ struct Members {
   std::vector<int64_t> first;
   std::vector<int32_t> vertex;
 
-  Members(const std::vector<int32_t>& map, int64_t count, int32_t threads)
+  Members(std::span<const int32_t> map, int64_t count, int32_t threads)
       : first(count + 1, 0), vertex(map.size()) {
     const auto n = static_cast<int64_t>(map.size());
     parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
@@ -49,10 +50,10 @@ template <class W> struct Rows {
 
 }  // namespace
 
-std::vector<int32_t> number_clusters(const Clusters& clusters, int32_t threads) {
+void number_clusters(const Clusters& clusters, int32_t threads, std::span<int32_t> map) {
   const std::vector<int32_t>& leader = clusters.leader;
   const auto n = static_cast<int64_t>(leader.size());
-  std::vector<int32_t> number(n), map(n);
+  std::vector<int32_t> number(n);
   std::vector<int32_t> before(ranges_of(n) + 1, 0);
   parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
     for (int64_t v = begin; v < end; ++v) before[begin / step + 1] += leader[v] == v;
@@ -66,20 +67,12 @@ std::vector<int32_t> number_clusters(const Clusters& clusters, int32_t threads) 
   parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
     for (int64_t v = begin; v < end; ++v) map[v] = number[leader[v]];
   });
-  return map;
 }
 
 template <class W>
-Level<W> contract_in_parallel(const Graph<W>& g, std::vector<int32_t> map, int64_t count, int32_t threads) {
-  Level<W> level;
-  level.map = std::move(map);
-  const Members members(level.map, count, threads);
-  Graph<W>& coarse = level.graph;
-  coarse.n = count;
-  coarse.own_start = Buffer<int64_t>(count + 1);
-  coarse.own_load = Buffer<int64_t>(count);
-  coarse.start = coarse.own_start.data();
-  coarse.load = coarse.own_load.data();
+void contract_in_parallel(const Graph<W>& g, std::span<const int32_t> map, int64_t count, int32_t threads,
+                          const CoarseArrays& coarse) {
+  const Members members(map, count, threads);
   std::vector<Rows<W>> rows(ranges_of(count));
   std::vector<std::vector<int64_t>> places(std::max(threads, 1));
   parallel_ranges(count, step, threads, [&](int32_t worker, int64_t begin, int64_t end) {
@@ -92,12 +85,12 @@ Level<W> contract_in_parallel(const Graph<W>& g, std::vector<int32_t> map, int64
     int64_t filled = 0;
     for (int64_t c = begin; c < end; ++c) {
       const int64_t row = filled;
-      coarse.own_start[c] = row;  // within the range
-      coarse.own_load[c] = 0;
+      coarse.start[c] = row;  // within the range
+      coarse.load[c] = 0;
       for (const int32_t v : members.of(c)) {
-        coarse.own_load[c] += g.load[v];
+        coarse.load[c] += g.load[v];
         for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
-          const int32_t t = level.map[g.adj[e]];
+          const int32_t t = map[g.adj[e]];
           if (t == c) continue;
           // Branch-free, because it is unpredictable whether the row already has an arc to t.
           own.weight[filled] = 0;
@@ -116,25 +109,20 @@ Level<W> contract_in_parallel(const Graph<W>& g, std::vector<int32_t> map, int64
   std::vector<int64_t> before(rows.size() + 1, 0);
   for (size_t i = 0; i < rows.size(); ++i)
     before[i + 1] = before[i] + rows[i].filled;
-  coarse.own_adj = Buffer<int32_t>(before.back());
-  coarse.own_weight = Buffer<W>(before.back());
-  coarse.adj = coarse.own_adj.data();
-  coarse.weight = coarse.own_weight.data();
-  coarse.own_start[count] = before.back();
+  coarse.start[count] = before.back();
   parallel_ranges(count, step, threads, [&](int32_t, int64_t begin, int64_t end) {
     Rows<W>& own = rows[begin / step];
     const int64_t offset = before[begin / step];
-    for (int64_t c = begin; c < end; ++c) coarse.own_start[c] += offset;
-    std::copy(own.adj.data(), own.adj.data() + own.filled, coarse.own_adj.data() + offset);
-    std::copy(own.weight.data(), own.weight.data() + own.filled, coarse.own_weight.data() + offset);
+    for (int64_t c = begin; c < end; ++c) coarse.start[c] += offset;
+    std::copy(own.adj.data(), own.adj.data() + own.filled, coarse.adj.data() + offset);
+    std::copy(own.weight.data(), own.weight.data() + own.filled, coarse.weight.data() + offset);
     own = {};
   });
-  coarse.sum_loads();
-  coarse.uneven = g.uneven;
-  return level;
 }
 
-template Level<int32_t> contract_in_parallel(const Graph<int32_t>&, std::vector<int32_t>, int64_t, int32_t);
-template Level<int64_t> contract_in_parallel(const Graph<int64_t>&, std::vector<int32_t>, int64_t, int32_t);
+template void contract_in_parallel(const Graph<int32_t>&, std::span<const int32_t>, int64_t, int32_t,
+                                   const CoarseArrays&);
+template void contract_in_parallel(const Graph<int64_t>&, std::span<const int32_t>, int64_t, int32_t,
+                                   const CoarseArrays&);
 
 }  // namespace hopbytes

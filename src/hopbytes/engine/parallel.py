@@ -1,165 +1,194 @@
-"""The two halves of a multilevel mapping of a large graph, in which several threads work on every level."""
+"""Steps of a multilevel mapping of a large graph in which several threads work on one level.
+
+None of the results depends on the number of threads.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32, Int64, UInt8
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl, call_size
 from hopbytes.engine.search_problem import SearchProblem
-from hopbytes.engine.settings import DEFAULT_SEARCH, SearchSettings
 from hopbytes.kernels.base import compiled
 from hopbytes.kernels.records import Csr
 
-#: Every level has at most 9/10 of the vertices of the one before, so all maps together have at most ten times
-#: the vertices of the graph, and there are fewer levels than this.
-_SHRINK, _MOST_LEVELS = 10, 250
+_NO_BLOCKS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Coarsened:
-    """A coarse graph, and how it was made.
+class CoarseLevel:
+    """A graph that was made by contraction of clusters.
 
     Parameters
     ----------
     csr : Csr
-        The coarsest graph.
+        The coarse graph; the targets within a row are not sorted.
     loads : int64[c]
         Loads of its vertices.
-    maps : int32[...]
-        For every level, the finest first, the coarse vertex of each of its vertices, one after another.
-    sizes : int64[levels]
-        Number of vertices of each coarse level.
+    map : int32[n]
+        The coarse vertex of every vertex of the finer graph.
     """
 
     csr: Csr
     loads: Int64
-    maps: Int32
-    sizes: Int64
-
-    def clusters(self) -> Int32:
-        """Return int32[n], the vertex of the coarsest graph that holds each vertex. O(n x levels)."""
-        sizes = self.sizes.tolist()
-        ends = np.cumsum([len(self.maps) - sum(sizes[:-1]), *sizes[:-1]])
-        cluster, *later = np.split(self.maps, ends[:-1])
-        for level in later:
-            cluster = level[cluster]
-        return cluster
+    map: Int32
 
 
-def coarsen_in_parallel(
-    problem: SearchProblem, max_block_weights: Int64, target: int, *, control: RunControl = DEFAULT_CONTROL
-) -> Coarsened | None:
-    """Contract heavy edges between light vertices until about `target` vertices are left.
-
-    Parameters
-    ----------
-    problem : SearchProblem
-        Distances are not used; linear assignment costs are not supported.
-    max_block_weights : int64[k]
-        Maximum block weights; the weight of clusters is limited so that blocks can be filled evenly.
-    target : int
-        Coarsening stops at so many vertices, or when vertices can hardly be contracted.
-    control : RunControl
-
-    Returns
-    -------
-    Coarsened or None
-        None if the graph was not contracted at all. The result does not depend on ``control.threads``.
-
-    Notes
-    -----
-    O(n + m) work per level; the levels of meshes shrink geometrically.
-    """
-    n, arcs = problem.csr.n, len(problem.csr.targets)
-    # Pages that are never written take no memory.
-    maps, sizes = np.empty(_SHRINK * n, np.int32), np.empty(_MOST_LEVELS, np.int64)
-    indptr, targets = np.empty(n + 1, np.int64), np.empty(arcs, np.int32)
-    weights, loads = np.empty(arcs, np.int64), np.empty(n, np.int64)
-    call = Call.prepare(problem, control)
-    levels = call.run(
-        lambda: compiled.coarsen_in_parallel(
-            call.graph, call.control_arrays, max_block_weights, target, control.seed_word, control.threads,
-            maps, sizes, indptr, targets, weights, loads,
-        ),
-        call_size(problem.csr, max_block_weights),
-    )
-    if not levels:
-        return None
-    count = int(sizes[levels - 1])
-    held = int(indptr[count])
-    csr = Csr(indptr[: count + 1].copy(), targets[:held].copy(), weights[:held].copy())
-    mapped = n + int(sizes[: levels - 1].sum())
-    return Coarsened(csr, loads[:count].copy(), maps[:mapped].copy(), sizes[:levels].copy())
-
-
-@dataclass(frozen=True, slots=True)
-class UncoarseningSettings:
-    """Effort of the refinement on the way from the coarsest graph to the given one.
-
-    Parameters
-    ----------
-    synchronous_rounds : int
-        Rounds of synchronous moves on every level (``core/partition/refinement/synchronous_moves.hpp``).
-    sequential_up_to : int
-        Graphs with at most so many vertices are refined by one thread with the local search of `search`.
-    search : SearchSettings
-    """
-
-    synchronous_rounds: int = 6
-    sequential_up_to: int = 0
-    search: SearchSettings = DEFAULT_SEARCH
-
-
-def uncoarsen_in_parallel(
-    problem: SearchProblem,
-    coarsened: Coarsened,
-    pe: Int32,
-    max_block_weights: Int64,
-    settings: UncoarseningSettings,
-    *,
-    control: RunControl = DEFAULT_CONTROL,
+def cluster_synchronously(
+    problem: SearchProblem, max_cluster: int, fewest: int, *, control: RunControl = DEFAULT_CONTROL
 ) -> tuple[Int32, int]:
-    """Refine the communication cost of a mapping of the coarsest graph on every level down to the given one.
+    """Cluster vertices along heavy edges (``core/partition/coarsening/synchronous_clustering.hpp``).
 
     Parameters
     ----------
     problem : SearchProblem
-        The graph that was coarsened, and distances between PEs.
-    coarsened : Coarsened
-    pe : int32[c]
-        A mapping of the coarsest graph; the array is not changed.
-    max_block_weights : int64[k]
-        Maximum load per PE.
-    settings : UncoarseningSettings
+        A graph and its loads; distances and linear assignment costs are not used.
+    max_cluster : int
+        Largest load of a cluster of several vertices.
+    fewest : int
+        The search ends when about so many clusters are left.
     control : RunControl
 
     Returns
     -------
     int32[n], int
-        The mapping of the given graph, which does not depend on ``control.threads``, and the number of moves.
-        It costs no more than `pe`, except where PEs had to be drained of excess load.
+        The cluster of every vertex, and the number of clusters.
 
     Notes
     -----
-    O(n + m) work per level.
+    O(n + m) work.
+
+    Examples
+    --------
+    >>> path = Csr(np.array([0, 1, 2, 3, 4]), np.array([1, 0, 3, 2], np.int32), None)
+    >>> cluster_synchronously(SearchProblem(path), 2, 1)
+    (array([0, 0, 1, 1], dtype=int32), 2)
     """
     call = Call.prepare(problem, control)
-    result = np.empty(problem.csr.n, np.int32)
-    result[: len(pe)] = pe
-    own = {
-        "synchronous_rounds": settings.synchronous_rounds, "sequential_up_to": settings.sequential_up_to,
-        "threads": control.threads,
-    }
-    options = asdict(settings.search) | own
+    found = np.empty(problem.csr.n, np.int32)
+    count = call.run(
+        lambda: compiled.cluster_synchronously(
+            call.graph, call.control_arrays, max_cluster, fewest, control.seed_word, control.threads, found
+        ),
+        call_size(problem.csr, _NO_BLOCKS),
+    )
+    return found, int(count)
+
+
+def contract_in_parallel(
+    problem: SearchProblem, cluster: Int32, count: int, *, control: RunControl = DEFAULT_CONTROL
+) -> CoarseLevel:
+    """Contract all vertices of each cluster: loads are summed, parallel edges merged, inner edges vanish.
+
+    Parameters
+    ----------
+    problem : SearchProblem
+        A graph and its loads; weights that could overflow are rounded as in every search.
+    cluster : int32[n]
+        Cluster of every vertex, 0..count-1; no cluster is empty.
+    count : int
+    control : RunControl
+
+    Returns
+    -------
+    CoarseLevel
+
+    Notes
+    -----
+    O(n + m) work. The arrays of the result are views of larger ones, of which pages that were never written
+    take no memory.
+
+    Examples
+    --------
+    >>> path = Csr(np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32), np.array([5, 5, 7, 7]))
+    >>> level = contract_in_parallel(SearchProblem(path), np.array([0, 0, 1], np.int32), 2)
+    >>> level.csr.targets, level.csr.weights, level.loads
+    (array([1, 0], dtype=int32), array([7, 7]), array([2, 1]))
+    """
+    call = Call.prepare(problem, control)
+    arcs = len(problem.csr.targets)
+    indptr, loads = np.empty(count + 1, np.int64), np.empty(count, np.int64)
+    targets, weights = np.empty(arcs, np.int32), np.empty(arcs, np.int64)
+    call.run(
+        lambda: compiled.contract_in_parallel(
+            call.graph, call.control_arrays, cluster, count, control.threads, indptr, targets, weights, loads
+        ),
+        call_size(problem.csr, _NO_BLOCKS),
+    )
+    held = int(indptr[-1])
+    return CoarseLevel(Csr(indptr, targets[:held], weights[:held]), loads, cluster)
+
+
+def move_synchronously(
+    problem: SearchProblem,
+    pe: Int32,
+    near_boundary: UInt8,
+    max_block_weights: Int64,
+    rounds: int,
+    *,
+    control: RunControl = DEFAULT_CONTROL,
+) -> int:
+    """Lower the communication cost by rounds of moves, in place.
+
+    Parameters
+    ----------
+    problem : SearchProblem
+        Linear assignment costs are not used.
+    pe : int32[n]
+        The mapping, which is changed in place.
+    near_boundary : uint8[n]
+        1 for all vertices with a neighbour on another PE, and for others perhaps; updated in place.
+    max_block_weights : int64[k]
+        Maximum load per PE; a PE that exceeds it at the beginning may keep its load.
+    rounds : int
+        Greatest number of rounds.
+    control : RunControl
+
+    Returns
+    -------
+    int
+        The number of moves.
+
+    Notes
+    -----
+    See ``core/partition/refinement/synchronous_moves.hpp``. O(n) plus, per round, the degrees of the vertices
+    near boundaries times the number of PEs adjacent to them.
+
+    Examples
+    --------
+    >>> from hopbytes.kernels.records import Distances
+    >>> path = Csr(np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32), np.array([5, 5, 7, 7]))
+    >>> pe, near = np.array([0, 0, 1], np.int32), np.ones(3, np.uint8)
+    >>> two = Distances(table=np.array([0, 1, 1, 0]))
+    >>> move_synchronously(SearchProblem(path, distances=two), pe, near, np.array([2, 2]), 4) > 0, pe
+    (True, array([0, 1, 1], dtype=int32))
+    """
+    call = Call.prepare(problem, control)
     moves = call.run(
-        lambda: compiled.uncoarsen_in_parallel(
-            call.graph, call.distances, call.control_arrays, coarsened.maps, coarsened.sizes,
-            max_block_weights, control.seed_word, options, result,
+        lambda: compiled.move_synchronously(
+            call.graph, call.distances, call.control_arrays, max_block_weights, rounds, control.threads,
+            near_boundary, pe,
         ),
         call_size(problem.csr, max_block_weights),
     )
-    return result, int(moves)
+    return int(moves)
+
+
+def project_in_parallel(
+    cluster: Int32, coarse_pe: Int32, coarse_near: UInt8, *, threads: int = 1
+) -> tuple[Int32, UInt8]:
+    """Return ``coarse_pe[cluster]`` and ``coarse_near[cluster]``, taken by several threads.
+
+    Examples
+    --------
+    >>> cluster, pe = np.array([0, 0, 1], np.int32), np.array([7, 3], np.int32)
+    >>> project_in_parallel(cluster, pe, np.array([0, 1], np.uint8))
+    (array([7, 7, 3], dtype=int32), array([0, 0, 1], dtype=uint8))
+    """
+    pe, near = np.empty(len(cluster), np.int32), np.empty(len(cluster), np.uint8)
+    compiled.project_in_parallel(cluster, coarse_pe, coarse_near, threads, pe, near)
+    return pe, near

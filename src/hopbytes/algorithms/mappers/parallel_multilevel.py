@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import ClassVar
 
+import numpy as np
+
 from hopbytes._arrays import Int32
+from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.algorithms.shared.search_distances import search_problem
-from hopbytes.engine import SearchSettings
-from hopbytes.engine.parallel import UncoarseningSettings, coarsen_in_parallel, uncoarsen_in_parallel
+from hopbytes.engine import SearchProblem, SearchSettings
+from hopbytes.engine.parallel import (
+    CoarseLevel,
+    cluster_synchronously,
+    contract_in_parallel,
+    move_synchronously,
+    project_in_parallel,
+)
 from hopbytes.engine.settings import SEARCH_OPTIONS
+from hopbytes.kernels import csr_from_arcs
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+
+#: The approximate largest factor between the numbers of vertices of two levels, and the share of vertices that
+#: must vanish for another level to pay off.
+LARGEST_SHRINK, SLOWEST_SHRINK = 3.0, 0.95
+MOST_LEVELS = 200
+#: A cluster has at most this share of the load of a PE, so that PEs can be filled evenly.
+CLUSTERS_PER_PE = 4
 
 
 @mappers.register("parallel_multilevel")
@@ -24,7 +41,7 @@ class ParallelMultilevel(Mapper):
 
     Parameters
     ----------
-    initial_partitions, flow_rounds, flow_width : int
+    initial_partitions : int
         Effort per cut of the coarse graph, see the mapper ``multisection``.
     per_pe : int
         Number of vertices of the coarse graph per PE.
@@ -34,11 +51,8 @@ class ParallelMultilevel(Mapper):
         With fewer tasks the mapper is ``multisection`` with the same options.
     synchronous_rounds : int
         Rounds of moves on every level; all threads work on each round.
-    sequential_up_to : int
-        Graphs with at most so many vertices are refined by one thread with the local search that the next
-        options describe.
-    rounds, fruitless_moves, seeds, overload_percent : int
-        Local search (:class:`hopbytes.engine.SearchSettings`).
+    rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
+        Local search in the cuts (:class:`hopbytes.engine.SearchSettings`).
 
     Notes
     -----
@@ -55,14 +69,13 @@ class ParallelMultilevel(Mapper):
     option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "cuts": ("initial_partitions",),
         "coarsening": ("per_pe", "fewest", "least_tasks"),
-        "refinement": ("synchronous_rounds", "sequential_up_to", *SEARCH_OPTIONS),
+        "refinement": ("synchronous_rounds", *SEARCH_OPTIONS),
     }
     initial_partitions: int = 2
     per_pe: int = 200
     fewest: int = 20_000
     least_tasks: int = 200_000
-    synchronous_rounds: int = 6
-    sequential_up_to: int = 0
+    synchronous_rounds: int = 12
     rounds: int = 10
     fruitless_moves: int = 40
     seeds: int = 25
@@ -82,17 +95,49 @@ class ParallelMultilevel(Mapper):
         if small or bounds.exact or bounds.linear_cost is not None or where.k < 2:
             return cutter.map(graph, where, bounds, effort)
         problem = search_problem(graph, where, bounds)
-        coarse = coarsen_in_parallel(problem, bounds.load, target, control=effort.run_control())
-        if coarse is None:
+        levels = self._coarsened(problem, target, bounds, effort)
+        if not levels:
             return cutter.map(graph, where, bounds, effort)
-        pattern = CommGraph(
-            coarse.csr.indptr, coarse.csr.targets, coarse.csr.weights, loads=coarse.loads, undirected=True
-        )
-        pe = cutter.map(pattern, where, bounds, effort)
-        found, moves = uncoarsen_in_parallel(
-            problem, coarse, pe, bounds.load,
-            UncoarseningSettings(self.synchronous_rounds, self.sequential_up_to, search),
-            control=effort.run_control(),
-        )
-        effort.count(moves=moves)
-        return found
+        pe = cutter.map(_pattern(levels[-1]), where, bounds, effort)
+        near = np.ones(len(pe), np.uint8)
+        fine = [problem, *(replace(problem, csr=level.csr, loads=level.loads) for level in levels)]
+        for number in range(len(levels), -1, -1):
+            if number < len(levels):
+                pe, near = project_in_parallel(levels[number].map, pe, near, threads=effort.threads)
+            if not effort.out_of_time:
+                moves = move_synchronously(
+                    fine[number], pe, near, bounds.load, self.synchronous_rounds, control=effort.run_control()
+                )
+                effort.count(moves=moves)
+        return pe
+
+    def _coarsened(
+        self, problem: SearchProblem, target: int, bounds: Bounds, effort: Effort
+    ) -> list[CoarseLevel]:
+        """Return the coarse graphs, the finest first."""
+        loads = problem.loads
+        n = problem.csr.n
+        total, heaviest = (n, 1) if loads is None else (int(loads.sum()), int(loads.max(initial=1)))
+        limit = max(1, min(3 * total // target, int(bounds.load.min()) // CLUSTERS_PER_PE))
+        seeds = derived_seeds((effort.seed % 2**64,), MOST_LEVELS)
+        levels: list[CoarseLevel] = []
+        while n > target and len(levels) < MOST_LEVELS and not effort.out_of_time:
+            control = replace(effort.run_control(), seed=int(seeds[len(levels)]))
+            # Two average vertices always fit in a cluster.
+            most = max(limit, 2 * (total // n) + 1)
+            fewest = max(target, int(n / LARGEST_SHRINK))
+            cluster, count = cluster_synchronously(problem, most, fewest, control=control)
+            if count > n * SLOWEST_SHRINK:
+                break
+            levels.append(contract_in_parallel(problem, cluster, count, control=control))
+            problem = replace(problem, csr=levels[-1].csr, loads=levels[-1].loads)
+            n = count
+        return levels
+
+
+def _pattern(level: CoarseLevel) -> CommGraph:
+    """Return a coarse graph as a pattern, whose rows are sorted."""
+    csr, count = level.csr, len(level.loads)
+    sources = np.repeat(np.arange(count, dtype=np.int32), np.diff(csr.indptr))
+    indptr, targets, volumes, _ = csr_from_arcs(count, sources, csr.targets, csr.weights, None)
+    return CommGraph(indptr, targets, volumes, loads=level.loads, undirected=True)

@@ -14,20 +14,20 @@ using ByteArray = OutArray<uint8_t>;
 void bind_parallel(nb::module_& m) {
   m.def(
       "cluster_synchronously",
-      [](GraphArrays arrays, ControlArrays control_arrays, int64_t max_cluster, int64_t fewest, uint64_t seed,
-         int32_t threads, OutArray<int32_t> map) {
+      [](GraphArrays arrays, ControlArrays control_arrays, int64_t max_cluster, int64_t fewest,
+         int64_t local_range, uint64_t seed, int32_t threads, OutArray<int32_t> map) {
         nb::gil_scoped_release release;
         return on_graph(arrays, {}, [&](const auto& graph) {
           const Control control = control_of(control_arrays);
           const Clusters clusters =
-              cluster_synchronously(graph, {0, max_cluster}, fewest, seed, threads, control);
+              cluster_synchronously(graph, {max_cluster, fewest, local_range, seed}, threads, control);
           number_clusters(clusters, threads, out(map));
           control.record_work(graph.arcs());
           return clusters.count;
         });
       },
-      "graph"_a.noconvert(), "control"_a.noconvert(), "max_cluster"_a, "fewest"_a, "seed"_a, "threads"_a,
-      "map"_a.noconvert());
+      "graph"_a.noconvert(), "control"_a.noconvert(), "max_cluster"_a, "fewest"_a, "local_range"_a,
+      "seed"_a, "threads"_a, "map"_a.noconvert());
   m.def(
       "contract_in_parallel",
       [](GraphArrays arrays, ControlArrays control_arrays, InArray<int32_t> map, int64_t count, int32_t threads,

@@ -15,9 +15,6 @@ namespace {
 
 constexpr int64_t classes = 8, step = 4096;
 
-// Vertices of consecutive numbers that one thread clusters among themselves.
-constexpr int64_t local_range = 1 << 14;
-
 // Some vertices by class, and within a class in their order.
 struct ClassOrder {
   std::vector<int32_t> vertex;
@@ -38,10 +35,12 @@ struct ClassOrder {
 
 template <class W> class SynchronousClustering {
  public:
-  SynchronousClustering(const Graph<W>& g, int64_t max_cluster, uint64_t seed, int32_t threads)
+  SynchronousClustering(const Graph<W>& g, const SynchronousContext& context, int32_t threads)
       : g_(g),
-        max_cluster_(max_cluster),
-        seed_(seed),
+        max_cluster_(context.max_cluster),
+        fewest_(context.fewest),
+        local_range_(context.local_range),
+        seed_(context.seed),
         threads_(threads),
         found_{std::vector<int32_t>(g.n), g.n},
         target_(g.n),
@@ -53,10 +52,10 @@ template <class W> class SynchronousClustering {
     std::iota(found_.leader.begin(), found_.leader.end(), 0);
   }
 
-  Clusters run(int64_t fewest, const Control& control) {
-    cluster_ranges(fewest, control);
+  Clusters run(const Control& control) {
+    cluster_ranges(control);
     const ClassOrder order(alone(), seed_);
-    for (int64_t c = 0; c < classes && found_.count > fewest && !control.should_stop(); ++c) {
+    for (int64_t c = 0; c < classes && found_.count > fewest_ && !control.should_stop(); ++c) {
       choose(order.of(c));
       join(order.of(c));
     }
@@ -70,13 +69,12 @@ template <class W> class SynchronousClustering {
   static int32_t refused_by(int32_t c) { return -2 - c; }
 
   // Clusters the vertices of every range among themselves.
-  void cluster_ranges(int64_t fewest, const Control& control) {
-    std::vector<int64_t> joined((g_.n + local_range - 1) / local_range, 0);
-    parallel_ranges(g_.n, local_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
+  void cluster_ranges(const Control& control) {
+    std::vector<int64_t> joined((g_.n + local_range_ - 1) / local_range_, 0);
+    parallel_ranges(g_.n, local_range_, threads_, [&](int32_t, int64_t begin, int64_t end) {
       if (control.should_stop()) return;
-      const auto most = static_cast<int64_t>(static_cast<double>(end - begin) *
-                                             (1 - static_cast<double>(fewest) / static_cast<double>(g_.n)));
-      joined[begin / local_range] = cluster_range(begin, end, most);
+      const int64_t most = (end - begin) - ((end - begin) * fewest_ + g_.n - 1) / g_.n;
+      joined[begin / local_range_] = cluster_range(begin, end, most);
     });
     for (const int64_t count : joined) found_.count -= count;
   }
@@ -133,14 +131,14 @@ template <class W> class SynchronousClustering {
 
   // Returns the vertices that are in no cluster with others.
   std::vector<int32_t> alone() const {
-    std::vector<int64_t> at((g_.n + local_range - 1) / local_range + 1, 0);
-    parallel_ranges(g_.n, local_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
-      at[begin / local_range + 1] = std::count(matched_.begin() + begin, matched_.begin() + end, 0);
+    std::vector<int64_t> at((g_.n + local_range_ - 1) / local_range_ + 1, 0);
+    parallel_ranges(g_.n, local_range_, threads_, [&](int32_t, int64_t begin, int64_t end) {
+      at[begin / local_range_ + 1] = std::count(matched_.begin() + begin, matched_.begin() + end, 0);
     });
     for (size_t i = 1; i < at.size(); ++i) at[i] += at[i - 1];
     std::vector<int32_t> vertices(at.back());
-    parallel_ranges(g_.n, local_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
-      int64_t filled = at[begin / local_range];
+    parallel_ranges(g_.n, local_range_, threads_, [&](int32_t, int64_t begin, int64_t end) {
+      int64_t filled = at[begin / local_range_];
       for (int64_t v = begin; v < end; ++v)
         if (!matched_[v]) vertices[filled++] = static_cast<int32_t>(v);
     });
@@ -254,7 +252,7 @@ template <class W> class SynchronousClustering {
   }
 
   const Graph<W>& g_;
-  int64_t max_cluster_;
+  int64_t max_cluster_, fewest_, local_range_;
   uint64_t seed_;
   int32_t threads_;
   Clusters found_;
@@ -269,14 +267,14 @@ template <class W> class SynchronousClustering {
 }  // namespace
 
 template <class W>
-Clusters cluster_synchronously(const Graph<W>& g, const CoarseningContext& context, int64_t fewest,
-                               uint64_t seed, int32_t threads, const Control& control) {
-  return SynchronousClustering<W>(g, context.max_cluster, seed, threads).run(fewest, control);
+Clusters cluster_synchronously(const Graph<W>& g, const SynchronousContext& context, int32_t threads,
+                               const Control& control) {
+  return SynchronousClustering<W>(g, context, threads).run(control);
 }
 
-template Clusters cluster_synchronously(const Graph<int32_t>&, const CoarseningContext&, int64_t, uint64_t,
-                                        int32_t, const Control&);
-template Clusters cluster_synchronously(const Graph<int64_t>&, const CoarseningContext&, int64_t, uint64_t,
-                                        int32_t, const Control&);
+template Clusters cluster_synchronously(const Graph<int32_t>&, const SynchronousContext&, int32_t,
+                                        const Control&);
+template Clusters cluster_synchronously(const Graph<int64_t>&, const SynchronousContext&, int32_t,
+                                        const Control&);
 
 }  // namespace hopbytes

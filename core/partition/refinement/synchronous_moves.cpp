@@ -58,8 +58,8 @@ template <class W> int64_t SynchronousMoves<W>::refine(int32_t rounds, const Con
   for (int32_t round = 0; round < rounds && fruitless < most_fruitless && !control.should_stop(); ++round) {
     collect_active();
     for (const int32_t v : active_) scanned += g_.degree(v);
+    only_with_room_ = fruitless > 0;
     cost += distance_.in_form([&](const auto& distance) { return run_round(distance); });
-    if (candidates_.empty()) break;
     moves += static_cast<int64_t>(candidates_.size());
     if (cost < best) {
       best = cost, fruitless = 0;
@@ -134,7 +134,7 @@ void SynchronousMoves<W>::choose(int32_t v, const D& distance, SparseSums& sums)
       inside = weight;
       continue;
     }
-    if (compared == most_blocks || max_block_weight_[b] < g_.load[v]) continue;
+    if (compared == most_blocks || (only_with_room_ ? room(b) : max_block_weight_[b]) < g_.load[v]) continue;
     ++compared;
     const int64_t gain = own_cost - cost(b);
     if (gain > best || (gain == best && load_[b] < load_[target])) best = gain, target = b;
@@ -180,7 +180,7 @@ template <class W> void SynchronousMoves<W>::keep_to_capacity() {
     if (entered == 0) break;
   }
   std::erase_if(candidates_, [&](int32_t v) {
-    if (!confirmed_[v]) target_[v] = -1;
+    if (!confirmed_[v]) target_[v] = -1, is_active_[v] = 1;
     return !confirmed_[v];
   });
 }

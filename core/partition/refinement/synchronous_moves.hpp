@@ -15,9 +15,11 @@ namespace hopbytes {
 // gain as all blocks were before the round; a loss is tolerated up to a share of what its edges inside its
 // block will cost. Then it computes its gain again, as if neighbours with a larger gain (of equal ones those with
 // a smaller number) had already moved, and moves unless that is a loss (the afterburner). If more vertices want
-// to enter a block than fit, those with the largest gains do, where room that others leave behind counts.
+// to enter a block than fit, those with the largest gains do, where room that others leave behind counts; after a
+// round without a new best only blocks with room are chosen.
 // Vertices that have moved rest for a round. Active are in the first round the vertices near a boundary, later
-// those that moved and their neighbours. The partition of the best round is kept: no block is overloaded that
+// those that moved or
+// were refused, and neighbours of those that moved. The partition of the best round is kept: no block is overloaded that
 // was not, the cost never rises, and the result does not depend on the number of threads.
 template <class W> class SynchronousMoves {
  public:
@@ -55,6 +57,7 @@ template <class W> class SynchronousMoves {
   std::span<int32_t> block_;
   std::span<uint8_t> near_boundary_;
   int32_t threads_;
+  bool only_with_room_ = false;      // whether vertices choose among the blocks with room
   std::vector<int64_t> load_;        // of each block
   std::vector<int32_t> active_;      // ascending
   std::vector<int32_t> candidates_;  // the active vertices that want to move

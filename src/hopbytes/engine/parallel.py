@@ -16,6 +16,9 @@ from hopbytes.engine.search_problem import SearchProblem
 from hopbytes.kernels.base import compiled
 from hopbytes.kernels.records import Csr
 
+#: Vertices whose arcs fit in the cache of a core.
+LOCAL_RANGE = 2**14
+
 _NO_BLOCKS = np.empty(0, np.int64)
 
 
@@ -39,7 +42,8 @@ class CoarseLevel:
 
 
 def cluster_synchronously(
-    problem: SearchProblem, max_cluster: int, fewest: int, *, control: RunControl = DEFAULT_CONTROL
+    problem: SearchProblem, max_cluster: int, fewest: int, *, local_range: int = LOCAL_RANGE,
+    control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int]:
     """Cluster vertices along heavy edges (``core/partition/coarsening/synchronous_clustering.hpp``).
 
@@ -51,6 +55,8 @@ def cluster_synchronously(
         Largest load of a cluster of several vertices.
     fewest : int
         The search ends when about so many clusters are left.
+    local_range : int
+        Number of vertices of consecutive numbers that are clustered among themselves first.
     control : RunControl
 
     Returns
@@ -72,7 +78,8 @@ def cluster_synchronously(
     found = np.empty(problem.csr.n, np.int32)
     count = call.run(
         lambda: compiled.cluster_synchronously(
-            call.graph, call.control_arrays, max_cluster, fewest, control.seed_word, control.threads, found
+            call.graph, call.control_arrays, max_cluster, fewest, local_range, control.seed_word,
+            control.threads, found,
         ),
         call_size(problem.csr, _NO_BLOCKS),
     )

@@ -26,10 +26,15 @@ from hopbytes.kernels import csr_from_arcs
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
+#: Smaller graphs are mapped by multisection.
+LEAST_TASKS = 100_000
 #: The approximate largest factor between the numbers of vertices of two levels, and the share of vertices that
 #: must vanish for another level to pay off.
 LARGEST_SHRINK, SLOWEST_SHRINK = 3.0, 0.95
 MOST_LEVELS = 200
+#: Where the coarse graph has more than this part of the arcs, as for social networks, clusters do not follow
+#: the structure of the graph.
+DENSEST = 4
 #: A cluster has at most this share of the load of a PE, so that PEs can be filled evenly.
 CLUSTERS_PER_PE = 4
 
@@ -74,7 +79,7 @@ class ParallelMultilevel(Mapper):
     initial_partitions: int = 2
     per_pe: int = 200
     fewest: int = 20_000
-    least_tasks: int = 200_000
+    least_tasks: int = LEAST_TASKS
     synchronous_rounds: int = 12
     rounds: int = 10
     fruitless_moves: int = 40
@@ -96,9 +101,10 @@ class ParallelMultilevel(Mapper):
             return cutter.map(graph, where, bounds, effort)
         problem = search_problem(graph, where, bounds)
         levels = self._coarsened(problem, target, bounds, effort)
-        if not levels:
+        if not levels or DENSEST * len(levels[-1].csr.targets) > len(problem.csr.targets):
             return cutter.map(graph, where, bounds, effort)
-        pe = cutter.map(_pattern(levels[-1]), where, bounds, effort)
+        quick = replace(cutter, overload_percent=0)  # the refinement that follows does more in less time
+        pe = quick.map(_pattern(levels[-1]), where, bounds, effort)
         near = np.ones(len(pe), np.uint8)
         fine = [problem, *(replace(problem, csr=level.csr, loads=level.loads) for level in levels)]
         for number in range(len(levels), -1, -1):

@@ -110,7 +110,7 @@ class ParallelMultilevel(Mapper):
         for number in range(len(levels), -1, -1):
             if number < len(levels):
                 pe, near = project_in_parallel(levels[number].map, pe, near, threads=effort.threads)
-            if not effort.out_of_time:
+            if not effort.used_up:
                 moves = move_synchronously(
                     fine[number], pe, near, bounds.load, self.synchronous_rounds, control=effort.run_control()
                 )

@@ -41,8 +41,9 @@ def test_clusters_are_those_of_the_definition(csr, seed, most, fewest, local_ran
     loads = np.random.default_rng(seed).integers(0, heaviest + 1, csr.n)
     asked = reference.cluster_synchronously(csr, loads, most, fewest, local_range, seed)
     for threads in THREADS:
+        control = RunControl(seed, threads)
         found, count = cluster_synchronously(
-            SearchProblem(csr, loads), most, fewest, local_range=local_range, control=RunControl(seed, threads)
+            SearchProblem(csr, loads), most, fewest, local_range=local_range, control=control
         )
         assert (found.tolist(), count) == asked
     assert all(
@@ -104,7 +105,7 @@ def test_large_graphs_have_the_same_answers_on_all_numbers_of_threads(seed):
         assert level.loads.sum() == 60_000
         assert np.bincount(pe).max() <= 8_000
         assert moves > 1_000
-        answers.append([*(part.tobytes() for part in level.csr), cluster.tobytes(), pe.tobytes(), near.tobytes()])
+        answers.append([part.tobytes() for part in (*level.csr, cluster, pe, near)])
     assert answers[0] == answers[1] == answers[2]
 
 

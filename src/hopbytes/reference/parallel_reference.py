@@ -211,13 +211,14 @@ def move_synchronously(
         order = sorted(wish, key=lambda v: (-wish[v][0], v))
         rank = {v: place for place, v in enumerate(order)}
 
-        def seen(u: int, v: int) -> int:
-            return wish[u][1] if rank.get(u, len(pe)) < rank[v] else pe[u]
-
-        agreed = [
-            v for v in order
-            if sum(w * (table[pe[v]][seen(u, v)] - table[wish[v][1]][seen(u, v)]) for u, w in arcs[v]) >= 0
-        ]
+        agreed = []
+        for v in order:
+            gain = 0
+            for u, weight in arcs[v]:
+                b = wish[u][1] if rank.get(u, len(pe)) < rank[v] else pe[u]
+                gain += weight * (table[pe[v]][b] - table[wish[v][1]][b])
+            if gain >= 0:
+                agreed.append(v)
         moved = _fitting(agreed, {v: wish[v][1] for v in agreed}, pe, size, load, caps)
         before = _cost(arcs, table, pe)
         for v in moved:
@@ -238,7 +239,8 @@ def _cost(arcs: _Arcs, table: list[list[int]], pe: list[int]) -> int:
 
 
 def _fitting(
-    agreed: list[int], target: dict[int, int], pe: list[int], size: list[int], load: list[int], caps: list[int]
+    agreed: list[int], target: dict[int, int], pe: list[int], size: list[int], load: list[int],
+    caps: list[int],
 ) -> set[int]:
     """Return the vertices that may enter their targets; `agreed` are in the order of their gains."""
     load, moved = list(load), set[int]()

@@ -43,7 +43,8 @@ def test_no_levels_where_clusters_do_not_follow_the_structure():
 @pytest.mark.parametrize("options", [{}, {"fixed": {0: 5}}, {"partition": False}, {"imbalance": 0.2}])
 def test_on_small_graphs_turbo_is_fast(options):
     pattern = "stencil:6x4" if options.get("partition") is False else "stencil:40x40"
-    fast, turbo = (hb.map_tasks(pattern, MACHINE, preset=name, seed=6, **options) for name in ("fast", "turbo"))
+    fast = hb.map_tasks(pattern, MACHINE, preset="fast", seed=6, **options)
+    turbo = hb.map_tasks(pattern, MACHINE, preset="turbo", seed=6, **options)
     assert np.array_equal(fast.pe, turbo.pe)
 
 

@@ -1,4 +1,4 @@
-"""The mapper for huge graphs: it coarsens once, maps the coarse graph, and refines the cost on the way back."""
+"""The mapper for huge graphs: it coarsens once, maps the coarse graph, and refines J on the way back."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from hopbytes.model.comm_graph import CommGraph
 
 #: Smaller graphs are mapped by multisection.
 LEAST_TASKS = 100_000
-#: The approximate largest factor between the numbers of vertices of two levels, and the share of vertices that
-#: must vanish for another level to pay off.
+#: The approximate largest factor between the numbers of vertices of two levels, and the share of vertices
+#: that may be left for another level to pay off.
 LARGEST_SHRINK, SLOWEST_SHRINK = 3.0, 0.95
 MOST_LEVELS = 200
 #: Where the coarse graph has more than this part of the arcs, as for social networks, clusters do not follow
@@ -123,7 +123,7 @@ class ParallelMultilevel(Mapper):
         """Return the coarse graphs, the finest first."""
         loads = problem.loads
         n = problem.csr.n
-        total, heaviest = (n, 1) if loads is None else (int(loads.sum()), int(loads.max(initial=1)))
+        total = n if loads is None else int(loads.sum())
         limit = max(1, min(3 * total // target, int(bounds.load.min()) // CLUSTERS_PER_PE))
         seeds = derived_seeds((effort.seed % 2**64,), MOST_LEVELS)
         levels: list[CoarseLevel] = []

@@ -7,6 +7,7 @@ NB_MODULE(_core, m) {
   bind_repair(m);
   bind_parse(m);
   bind_engine(m);
+  bind_parallel(m);
   bind_slots(m);
   bind_slot_groups(m);
   bind_routes(m);

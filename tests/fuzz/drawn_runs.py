@@ -19,7 +19,8 @@ SHORT = {
     "mpipp": "mpipp"
 }
 OPTIONS = (
-    "integrated:per_block=4,fewest=10", "multisection:repetitions=2,recombinations=1,schedule=queue",
+    "integrated:per_block=4,fewest=10", "parallel_multilevel:least_tasks=0,fewest=10,per_pe=1",
+    "multisection:repetitions=2,recombinations=1,schedule=queue",
     "multisection:repetitions=3,initial_partitions=1,flow_rounds=2,contraction_limit=10",
     "multisection:schedule=nb_layer,slack=even",
     "two_phase:model=rb,refine=n_square", "treematch:shapes=4", "mpipp:passes=true", "ug:seeds=2",

@@ -187,7 +187,7 @@ class MethodOptions:
         str | None,
         _method(
             "--preset", metavar="NAME", default="eco", values="presets",
-            help="Effort: fast, eco, strong, best (until a limit or Ctrl-C) or routed.",
+            help="Effort: turbo (huge graphs), fast, eco, strong, best (until a limit or Ctrl-C) or routed.",
         ),
     ] = None
     mapper: Annotated[

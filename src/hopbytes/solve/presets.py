@@ -17,7 +17,7 @@ from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.algorithms.refiners.vcycle import VCycle
 from hopbytes.cost.objectives.base import objectives
 
-__all__ = ["Chain", "best", "chain", "eco", "fast", "presets", "routed", "strong"]
+__all__ = ["Chain", "best", "chain", "eco", "fast", "presets", "routed", "strong", "turbo"]
 
 DEFAULT = "eco"
 #: The preset that compares the policies of slot selection before a stronger preset runs on the best of them.
@@ -165,6 +165,19 @@ def fast() -> Chain:
         Multisection(initial_partitions=2, flow_rounds=2),
         VCycle(cycles=0),
         Swap(starts=1, perturbations=100, one_way=5),
+        link_effort=1,
+    )
+
+
+@presets.register("turbo")
+def turbo() -> Chain:
+    """Mappings of huge graphs in a fraction of the time of `fast`, with all threads; `fast` on small ones."""
+    from hopbytes.algorithms.mappers.parallel_multilevel import LEAST_TASKS, ParallelMultilevel
+
+    return chain(
+        ParallelMultilevel(),
+        VCycle(cycles=0, most_tasks=LEAST_TASKS - 1),
+        *fast().refiners[1:],
         link_effort=1,
     )
 

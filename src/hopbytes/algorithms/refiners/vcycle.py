@@ -25,6 +25,8 @@ class VCycle(Refiner):
         Number of independent sequences of cycles in parallel; the best result is kept.
     coarsest : int
         Number of clusters per PE at which coarsening stops.
+    most_tasks : int
+        Larger graphs are returned unchanged; with 0 there is no limit.
     rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
         See :class:`hopbytes.engine.SearchSettings`.
 
@@ -38,6 +40,7 @@ class VCycle(Refiner):
     cycles: int = 1
     chains: int = 1
     coarsest: int = 40
+    most_tasks: int = 0
     rounds: int = 10
     fruitless_moves: int = 40
     seeds: int = 25
@@ -47,7 +50,7 @@ class VCycle(Refiner):
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         """Return a mapping that costs no more."""
-        if bounds.exact or where.k < 2 or graph.n == 0:
+        if bounds.exact or where.k < 2 or graph.n == 0 or 0 < self.most_tasks < graph.n:
             return pe
         if effort.progress is not None:
             effort.progress("refine", 0, 1)

@@ -1,0 +1,80 @@
+// Binds the parts of a multilevel mapping in which all threads work on one level of a large graph.
+#include <algorithm>
+
+#include "partition/coarsening/parallel_contraction.hpp"
+#include "partition/coarsening/synchronous_clustering.hpp"
+#include "partition/refinement/synchronous_moves.hpp"
+#include "search_arguments.hpp"
+#include "util/parallel.hpp"
+
+using namespace hopbytes;
+using nb::literals::operator""_a;
+using ByteArray = OutArray<uint8_t>;
+
+void bind_parallel(nb::module_& m) {
+  m.def(
+      "cluster_synchronously",
+      [](GraphArrays arrays, ControlArrays control_arrays, int64_t max_cluster, int64_t fewest,
+         int64_t local_range, uint64_t seed, int32_t threads, OutArray<int32_t> map) {
+        nb::gil_scoped_release release;
+        return on_graph(arrays, {}, [&](const auto& graph) {
+          const Control control = control_of(control_arrays);
+          const Clusters clusters =
+              cluster_synchronously(graph, {max_cluster, fewest, local_range, seed}, threads, control);
+          number_clusters(clusters, threads, out(map));
+          control.record_work(graph.arcs());
+          return clusters.count;
+        });
+      },
+      "graph"_a.noconvert(), "control"_a.noconvert(), "max_cluster"_a, "fewest"_a, "local_range"_a,
+      "seed"_a, "threads"_a, "map"_a.noconvert());
+  m.def(
+      "contract_in_parallel",
+      [](GraphArrays arrays, ControlArrays control_arrays, InArray<int32_t> map, int64_t count, int32_t threads,
+         OutArray<int64_t> indptr, OutArray<int32_t> targets, OutArray<int64_t> weights,
+         OutArray<int64_t> loads) {
+        nb::gil_scoped_release release;
+        on_graph(arrays, {}, [&](const auto& graph) {
+          control_of(control_arrays).record_work(graph.arcs());
+          contract_in_parallel(graph, in(map), count, threads,
+                               CoarseArrays{out(indptr), out(targets), out(weights), out(loads)});
+          return 0;
+        });
+      },
+      "graph"_a.noconvert(), "control"_a.noconvert(), "map"_a.noconvert(), "count"_a, "threads"_a,
+      "coarse_indptr"_a.noconvert(), "coarse_targets"_a.noconvert(), "coarse_weights"_a.noconvert(),
+      "coarse_loads"_a.noconvert());
+  m.def(
+      "move_synchronously",
+      [](GraphArrays arrays, DistanceArrays distances, ControlArrays control_arrays,
+         InArray<int64_t> max_block_weight, int32_t rounds, int32_t threads, ByteArray near_boundary,
+         OutArray<int32_t> pe) {
+        nb::gil_scoped_release release;
+        return on_graph(arrays, {}, [&](const auto& graph) {
+          const auto& [label, bit_cost, table] = distances;
+          const AnyDistance distance =
+              with_distance(in(label), in(bit_cost), in(table), max_block_weight.size(),
+                            [](const auto& form) { return AnyDistance(form); });
+          SynchronousMoves moves(graph, distance, in(max_block_weight), out(pe), out(near_boundary), threads);
+          return moves.refine(rounds, control_of(control_arrays));
+        });
+      },
+      "graph"_a.noconvert(), "distances"_a.noconvert(), "control"_a.noconvert(),
+      "max_block_weights"_a.noconvert(), "rounds"_a, "threads"_a, "near_boundary"_a.noconvert(),
+      "pe"_a.noconvert());
+  m.def(
+      "project_in_parallel",
+      [](InArray<int32_t> map, InArray<int32_t> coarse_pe, InArray<uint8_t> coarse_near, int32_t threads,
+         OutArray<int32_t> pe, ByteArray near_boundary) {
+        nb::gil_scoped_release release;
+        parallel_ranges(static_cast<int64_t>(map.size()), 1 << 14, threads,
+                        [&](int32_t, int64_t begin, int64_t end) {
+                          for (int64_t v = begin; v < end; ++v) {
+                            pe.data()[v] = coarse_pe.data()[map.data()[v]];
+                            near_boundary.data()[v] = coarse_near.data()[map.data()[v]];
+                          }
+                        });
+      },
+      "map"_a.noconvert(), "coarse_pe"_a.noconvert(), "coarse_near"_a.noconvert(), "threads"_a,
+      "pe"_a.noconvert(), "near_boundary"_a.noconvert());
+}

@@ -1,0 +1,128 @@
+#include "partition/coarsening/parallel_contraction.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "graph/graph.hpp"
+#include "util/parallel.hpp"
+
+namespace hopbytes {
+
+namespace {
+
+constexpr int64_t step = 4096;
+
+int64_t ranges_of(int64_t count) { return (count + step - 1) / step; }
+
+// The vertices by coarse vertex, ascending within each.
+struct Members {
+  std::vector<int64_t> first;
+  std::vector<int32_t> vertex;
+
+  Members(std::span<const int32_t> map, int64_t count, int32_t threads)
+      : first(count + 1, 0), vertex(map.size()) {
+    const auto n = static_cast<int64_t>(map.size());
+    parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t v = begin; v < end; ++v) shared_add(first[map[v] + 1], int64_t{1});
+    });
+    for (int64_t c = 0; c < count; ++c) first[c + 1] += first[c];
+    std::vector<int64_t> fill(first.begin(), first.end() - 1);
+    parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t v = begin; v < end; ++v)
+        vertex[shared_add(fill[map[v]], int64_t{1})] = static_cast<int32_t>(v);
+    });
+    parallel_ranges(count, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; ++c) std::sort(vertex.data() + first[c], vertex.data() + first[c + 1]);
+    });
+  }
+
+  std::span<const int32_t> of(int64_t c) const {
+    return {vertex.data() + first[c], static_cast<size_t>(first[c + 1] - first[c])};
+  }
+};
+
+// The rows of consecutive coarse vertices.
+template <class W> struct Rows {
+  Buffer<int32_t> adj;
+  Buffer<W> weight;
+  int64_t filled = 0;
+};
+
+}  // namespace
+
+void number_clusters(const Clusters& clusters, int32_t threads, std::span<int32_t> map) {
+  const std::vector<int32_t>& leader = clusters.leader;
+  const auto n = static_cast<int64_t>(leader.size());
+  std::vector<int32_t> number(n);
+  std::vector<int32_t> before(ranges_of(n) + 1, 0);
+  parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+    for (int64_t v = begin; v < end; ++v) before[begin / step + 1] += leader[v] == v;
+  });
+  for (size_t i = 1; i < before.size(); ++i) before[i] += before[i - 1];
+  parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+    int32_t next = before[begin / step];
+    for (int64_t v = begin; v < end; ++v)
+      if (leader[v] == v) number[v] = next++;
+  });
+  parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+    for (int64_t v = begin; v < end; ++v) map[v] = number[leader[v]];
+  });
+}
+
+template <class W>
+void contract_in_parallel(const Graph<W>& g, std::span<const int32_t> map, int64_t count, int32_t threads,
+                          const CoarseArrays& coarse) {
+  const Members members(map, count, threads);
+  std::vector<Rows<W>> rows(ranges_of(count));
+  std::vector<std::vector<int64_t>> places(std::max(threads, 1));
+  parallel_ranges(count, step, threads, [&](int32_t worker, int64_t begin, int64_t end) {
+    std::vector<int64_t>& place = places[worker];  // of the arc to a coarse vertex in the present row
+    place.resize(count, -1);
+    int64_t most = 0;
+    for (int64_t i = members.first[begin]; i < members.first[end]; ++i) most += g.degree(members.vertex[i]);
+    Rows<W>& own = rows[begin / step];
+    own = {Buffer<int32_t>(most + 1), Buffer<W>(most + 1)};
+    int64_t filled = 0;
+    for (int64_t c = begin; c < end; ++c) {
+      const int64_t row = filled;
+      coarse.start[c] = row;  // within the range
+      coarse.load[c] = 0;
+      for (const int32_t v : members.of(c)) {
+        coarse.load[c] += g.load[v];
+        for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+          const int32_t t = map[g.adj[e]];
+          if (t == c) continue;
+          // Branch-free, because it is unpredictable whether the row already has an arc to t.
+          own.weight[filled] = 0;
+          const bool fresh = place[t] < row;
+          const int64_t at = fresh ? filled : place[t];
+          place[t] = at;
+          own.adj[at] = t;
+          own.weight[at] += g.weight[e];
+          filled += fresh;
+        }
+      }
+    }
+    for (int64_t i = 0; i < filled; ++i) place[own.adj[i]] = -1;
+    own.filled = filled;
+  });
+  std::vector<int64_t> before(rows.size() + 1, 0);
+  for (size_t i = 0; i < rows.size(); ++i)
+    before[i + 1] = before[i] + rows[i].filled;
+  coarse.start[count] = before.back();
+  parallel_ranges(count, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+    Rows<W>& own = rows[begin / step];
+    const int64_t offset = before[begin / step];
+    for (int64_t c = begin; c < end; ++c) coarse.start[c] += offset;
+    std::copy(own.adj.data(), own.adj.data() + own.filled, coarse.adj.data() + offset);
+    std::copy(own.weight.data(), own.weight.data() + own.filled, coarse.weight.data() + offset);
+    own = {};
+  });
+}
+
+template void contract_in_parallel(const Graph<int32_t>&, std::span<const int32_t>, int64_t, int32_t,
+                                   const CoarseArrays&);
+template void contract_in_parallel(const Graph<int64_t>&, std::span<const int32_t>, int64_t, int32_t,
+                                   const CoarseArrays&);
+
+}  // namespace hopbytes

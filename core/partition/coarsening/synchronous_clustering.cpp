@@ -1,0 +1,280 @@
+#include "partition/coarsening/synchronous_clustering.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "util/parallel.hpp"
+#include "util/sparse_sums.hpp"
+
+namespace hopbytes {
+
+namespace {
+
+constexpr int64_t classes = 8, step = 4096;
+
+// Some vertices by class, and within a class in their order.
+struct ClassOrder {
+  std::vector<int32_t> vertex;
+  int64_t first[classes + 1];
+
+  ClassOrder(const std::vector<int32_t>& some, uint64_t seed) : vertex(some.size()), first{} {
+    auto class_of = [seed](int32_t v) { return mix(seed ^ static_cast<uint64_t>(v)) % classes; };
+    for (const int32_t v : some) ++first[class_of(v) + 1];
+    for (int64_t c = 0; c < classes; ++c) first[c + 1] += first[c];
+    std::array<int64_t, classes> at;
+    std::copy(first, first + classes, at.begin());
+    for (const int32_t v : some) vertex[at[class_of(v)]++] = v;
+  }
+  std::span<const int32_t> of(int64_t c) const {
+    return {vertex.data() + first[c], static_cast<size_t>(first[c + 1] - first[c])};
+  }
+};
+
+template <class W> class SynchronousClustering {
+ public:
+  SynchronousClustering(const Graph<W>& g, const SynchronousContext& context, int32_t threads)
+      : g_(g),
+        max_cluster_(context.max_cluster),
+        fewest_(context.fewest),
+        local_range_(context.local_range),
+        seed_(context.seed),
+        threads_(threads),
+        found_{std::vector<int32_t>(g.n), g.n},
+        target_(g.n),
+        load_(g.load, g.load + g.n),
+        joining_(g.n, 0),
+        matched_(g.n, 0),
+        may_move_(g.n, 0),
+        sums_(std::max(threads, 1)) {
+    std::iota(found_.leader.begin(), found_.leader.end(), 0);
+  }
+
+  Clusters run(const Control& control) {
+    cluster_ranges(control);
+    const ClassOrder order(alone(), seed_);
+    for (int64_t c = 0; c < classes && found_.count > fewest_ && !control.should_stop(); ++c) {
+      choose(order.of(c));
+      join(order.of(c));
+    }
+    if (found_.count * 4 > g_.n * 3 && !control.should_stop()) match_two_hop();
+    return std::move(found_);
+  }
+
+ private:
+  static constexpr int32_t none = -1;
+  // Marks a vertex that cluster c refused, among the numbers of clusters and `none`.
+  static int32_t refused_by(int32_t c) { return -2 - c; }
+
+  // Clusters the vertices of every range among themselves.
+  void cluster_ranges(const Control& control) {
+    std::vector<int64_t> joined((g_.n + local_range_ - 1) / local_range_, 0);
+    parallel_ranges(g_.n, local_range_, threads_, [&](int32_t, int64_t begin, int64_t end) {
+      if (control.should_stop()) return;
+      const int64_t most = (end - begin) - ((end - begin) * fewest_ + g_.n - 1) / g_.n;
+      joined[begin / local_range_] = cluster_range(begin, end, most);
+    });
+    for (const int64_t count : joined) found_.count -= count;
+  }
+
+  // Visits the vertices of a range in random order. A vertex joins the best cluster of the range, unless an
+  // edge that leaves the range has a better rating. At most `most` vertices join clusters; returns how many.
+  int64_t cluster_range(int64_t begin, int64_t end, int64_t most) {
+    const int64_t size = end - begin;
+    std::vector<int32_t> order(size);
+    std::iota(order.begin(), order.end(), static_cast<int32_t>(begin));
+    Rng rng(derive(seed_, begin));
+    rng.shuffle(order);
+    std::vector<int64_t> weight(size, 0);
+    std::vector<int32_t> touched;
+    int64_t joined = 0;
+    for (const int32_t v : order) {
+      if (joined >= most) break;
+      if (matched_[v]) continue;
+      touched.resize(std::max<size_t>(touched.size(), g_.degree(v) + 1));
+      int64_t near = 0;
+      double outside = 0;  // the best rating of an edge that leaves the range
+      int64_t leaving = 0;  // the number of such edges
+      for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
+        const int32_t u = g_.adj[e];
+        if (u < begin || u >= end) {
+          const double r = rating(static_cast<double>(g_.weight[e]), g_.load[u]);
+          if (r >= outside) leaving = r > outside ? 1 : leaving + 1, outside = r;
+          continue;
+        }
+        const int64_t c = found_.leader[u] - begin;
+        touched[near] = static_cast<int32_t>(c);
+        near += (weight[c] == 0) & (g_.weight[e] != 0);
+        weight[c] += g_.weight[e];
+      }
+      double best = 0;
+      int64_t target = -1;
+      const int64_t offset = near == 0 ? 0 : static_cast<int64_t>(rng.below(near));
+      for (int64_t j = 0; j < near; ++j) {
+        const int64_t c = touched[j + offset < near ? j + offset : j + offset - near];
+        if (load_[begin + c] + g_.load[v] > max_cluster_) continue;
+        const double r = rating(static_cast<double>(weight[c]), load_[begin + c]);
+        if (r > best) best = r, target = begin + c;
+      }
+      for (int64_t j = 0; j < near; ++j) weight[touched[j]] = 0;
+      if (target < 0 || outside > best) continue;
+      if (outside == best && static_cast<int64_t>(rng.below(near + leaving)) >= near) continue;
+      found_.leader[v] = static_cast<int32_t>(target);
+      load_[target] += g_.load[v];
+      matched_[v] = matched_[target] = 1;
+      ++joined;
+    }
+    return joined;
+  }
+
+  // Returns the vertices that are in no cluster with others.
+  std::vector<int32_t> alone() const {
+    std::vector<int64_t> at((g_.n + local_range_ - 1) / local_range_ + 1, 0);
+    parallel_ranges(g_.n, local_range_, threads_, [&](int32_t, int64_t begin, int64_t end) {
+      at[begin / local_range_ + 1] = std::count(matched_.begin() + begin, matched_.begin() + end, 0);
+    });
+    for (size_t i = 1; i < at.size(); ++i) at[i] += at[i - 1];
+    std::vector<int32_t> vertices(at.back());
+    parallel_ranges(g_.n, local_range_, threads_, [&](int32_t, int64_t begin, int64_t end) {
+      int64_t filled = at[begin / local_range_];
+      for (int64_t v = begin; v < end; ++v)
+        if (!matched_[v]) vertices[filled++] = static_cast<int32_t>(v);
+    });
+    return vertices;
+  }
+
+  // Calls work(worker, range, v) for the visited vertices.
+  template <class Work> void for_each(std::span<const int32_t> visited, Work work) const {
+    parallel_ranges(static_cast<int64_t>(visited.size()), step, threads_,
+                    [&](int32_t worker, int64_t begin, int64_t end) {
+                      for (int64_t i = begin; i < end; ++i) work(worker, begin / step, visited[i]);
+                    });
+  }
+
+  // Writes the cluster that each visited vertex wants to join.
+  void choose(std::span<const int32_t> visited) {
+    for_each(visited, [&](int32_t, int64_t, int32_t v) { may_move_[v] = !matched_[v]; });
+    for_each(visited, [&](int32_t worker, int64_t, int32_t v) {
+      target_[v] = may_move_[v] ? best_cluster(v, sums_[worker]) : none;
+    });
+  }
+
+  int32_t best_cluster(int32_t v, SparseSums& sums) const {
+    sums.start(g_.degree(v));
+    for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
+      const int32_t c = found_.leader[g_.adj[e]];
+      if (!may_move_[c]) sums.add(c, g_.weight[e]);
+    }
+    const uint64_t draw = mix(seed_ + static_cast<uint64_t>(v));
+    double best = 0;
+    uint64_t best_draw = 0;
+    int32_t target = none;
+    for (const auto& [c, weight] : sums.entries()) {
+      if (load_[c] + g_.load[v] > max_cluster_) continue;
+      const double r = rating(static_cast<double>(weight), load_[c]);
+      if (r < best) continue;
+      const uint64_t own = (draw ^ static_cast<uint64_t>(c)) * 0x9e3779b97f4a7c15ULL;
+      if (r > best || own > best_draw) best = r, best_draw = own, target = c;
+    }
+    return target;
+  }
+
+  // Moves the visited vertices to the clusters that they want to join, as far as there is room.
+  void join(std::span<const int32_t> visited) {
+    for_each(visited, [&](int32_t, int64_t, int32_t v) {
+      may_move_[v] = 0;
+      if (target_[v] != none) shared_add(joining_[target_[v]], g_.load[v]);
+    });
+    std::vector<std::vector<int32_t>> refused((visited.size() + step - 1) / step);
+    std::vector<int64_t> joined(refused.size(), 0);
+    for_each(visited, [&](int32_t, int64_t range, int32_t v) {
+      const int32_t c = target_[v];
+      if (c == none) return;
+      if (load_[c] + joining_[c] > max_cluster_) {
+        refused[range].push_back(v);
+        target_[v] = refused_by(c);
+      } else {
+        found_.leader[v] = c;
+        ++joined[range];
+      }
+    });
+    for_each(visited, [&](int32_t, int64_t, int32_t v) {
+      const int32_t c = target_[v];
+      if (c < none) shared_store(joining_[refused_by(c)], int64_t{0});
+      if (c < 0) return;
+      shared_store(joining_[c], int64_t{0});
+      shared_add(load_[c], g_.load[v]);
+      matched_[v] = 1;
+      shared_store(matched_[c], uint8_t{1});
+    });
+    for (const int64_t count : joined) found_.count -= count;
+    for (const std::vector<int32_t>& several : refused)
+      for (const int32_t v : several) join_with_room(v, refused_by(target_[v]));
+  }
+
+  void join_with_room(int32_t v, int32_t c) {
+    if (load_[c] + g_.load[v] > max_cluster_) return;
+    found_.leader[v] = c;
+    load_[c] += g_.load[v];
+    matched_[v] = matched_[c] = 1;
+    --found_.count;
+  }
+
+  // Joins vertices that are alone and rate the same neighbour highest in pairs, and isolated ones with the
+  // next ones.
+  void match_two_hop() {
+    parallel_ranges(g_.n, step, threads_, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t v = begin; v < end; ++v) target_[v] = matched_[v] ? none : preferred(v);
+    });
+    std::vector<int32_t> waiting(g_.n + 1, none);
+    for (int32_t v = 0; v < g_.n; ++v) {
+      if (matched_[v]) continue;
+      int32_t& other = waiting[target_[v] == none ? g_.n : target_[v]];
+      if (other != none && g_.load[other] + g_.load[v] <= max_cluster_) {
+        join_with_room(v, other);
+        other = none;
+      } else {
+        other = v;
+      }
+    }
+  }
+
+  int32_t preferred(int64_t v) const {
+    double best = -1;
+    int32_t found = none;
+    for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
+      const double r = rating(static_cast<double>(g_.weight[e]), g_.load[g_.adj[e]]);
+      if (r > best) best = r, found = g_.adj[e];
+    }
+    return found;
+  }
+
+  const Graph<W>& g_;
+  int64_t max_cluster_, fewest_, local_range_;
+  uint64_t seed_;
+  int32_t threads_;
+  Clusters found_;
+  std::vector<int32_t> target_;
+  std::vector<int64_t> load_;     // of the cluster that a leader names
+  std::vector<int64_t> joining_;  // load of the vertices that want to join
+  std::vector<uint8_t> matched_;  // whether a vertex is in a cluster of several
+  std::vector<uint8_t> may_move_;  // whether it is alone and in the class of this round
+  std::vector<SparseSums> sums_;   // of each worker
+};
+
+}  // namespace
+
+template <class W>
+Clusters cluster_synchronously(const Graph<W>& g, const SynchronousContext& context, int32_t threads,
+                               const Control& control) {
+  return SynchronousClustering<W>(g, context, threads).run(control);
+}
+
+template Clusters cluster_synchronously(const Graph<int32_t>&, const SynchronousContext&, int32_t,
+                                        const Control&);
+template Clusters cluster_synchronously(const Graph<int64_t>&, const SynchronousContext&, int32_t,
+                                        const Control&);
+
+}  // namespace hopbytes

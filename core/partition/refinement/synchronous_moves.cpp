@@ -1,0 +1,230 @@
+#include "partition/refinement/synchronous_moves.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "util/parallel.hpp"
+
+namespace hopbytes {
+
+namespace {
+
+constexpr int64_t step = 512, scan_step = 1 << 14;
+constexpr size_t most_blocks = 32;  // adjacent blocks that a vertex compares
+constexpr int32_t most_fruitless = 3, most_sweeps = 3;
+constexpr int64_t tolerance = 4;  // a loss of a quarter is tolerated
+
+}  // namespace
+
+template <class W>
+SynchronousMoves<W>::SynchronousMoves(const Graph<W>& g, const AnyDistance& distance,
+                                      std::span<const int64_t> max_block_weight, std::span<int32_t> block,
+                                      std::span<uint8_t> near_boundary, int32_t threads)
+    : g_(g),
+      distance_(distance),
+      max_block_weight_(max_block_weight),
+      block_(block),
+      near_boundary_(near_boundary),
+      threads_(threads),
+      load_(max_block_weight.size(), 0),
+      target_(g.n, -1),
+      gain_(g.n),
+      confirmed_(g.n, 0),
+      is_active_(near_boundary.begin(), near_boundary.end()),
+      rests_(g.n, 0),
+      incoming_(max_block_weight.size()),
+      sums_(std::max(threads, 1)) {
+  parallel_ranges(g.n, scan_step, threads, [&](int32_t, int64_t begin, int64_t end) {
+    std::vector<int64_t> own(load_.size(), 0);
+    for (int64_t v = begin; v < end; ++v) own[block[v]] += g.load[v];
+    for (size_t b = 0; b < own.size(); ++b)
+      if (own[b] != 0) shared_add(load_[b], own[b]);
+  });
+}
+
+// Calls work(worker, v).
+template <class W>
+template <class Work>
+void SynchronousMoves<W>::for_each(const std::vector<int32_t>& vertices, Work work) {
+  parallel_ranges(static_cast<int64_t>(vertices.size()), step, threads_,
+                  [&](int32_t worker, int64_t begin, int64_t end) {
+                    for (int64_t i = begin; i < end; ++i) work(worker, vertices[i]);
+                  });
+}
+
+template <class W> int64_t SynchronousMoves<W>::refine(int32_t rounds, const Control& control) {
+  int64_t moves = 0, scanned = g_.n, cost = 0, best = 0;
+  int32_t fruitless = 0;
+  for (int32_t round = 0; round < rounds && fruitless < most_fruitless && !control.should_stop(); ++round) {
+    collect_active();
+    for (const int32_t v : active_) scanned += g_.degree(v);
+    only_with_room_ = fruitless > 0;
+    cost += distance_.in_form([&](const auto& distance) { return run_round(distance); });
+    moves += static_cast<int64_t>(candidates_.size());
+    if (cost < best) {
+      best = cost, fruitless = 0;
+      undo_.clear();
+    } else {
+      ++fruitless;
+    }
+  }
+  undo_moves();
+  control.record_work(scanned);
+  return moves;
+}
+
+// Lists the vertices of is_active_, and clears it.
+template <class W> void SynchronousMoves<W>::collect_active() {
+  std::vector<int64_t> at((g_.n + scan_step - 1) / scan_step + 1, 0);
+  parallel_ranges(g_.n, scan_step, threads_, [&](int32_t, int64_t begin, int64_t end) {
+    at[begin / scan_step + 1] = std::count(is_active_.begin() + begin, is_active_.begin() + end, 1);
+  });
+  for (size_t i = 1; i < at.size(); ++i) at[i] += at[i - 1];
+  active_.resize(at.back());
+  parallel_ranges(g_.n, scan_step, threads_, [&](int32_t, int64_t begin, int64_t end) {
+    int64_t filled = at[begin / scan_step];
+    for (int64_t v = begin; v < end; ++v) {
+      if (!is_active_[v]) continue;
+      active_[filled++] = static_cast<int32_t>(v);
+      is_active_[v] = 0;
+    }
+  });
+}
+
+// Returns the change of the cost.
+template <class W> template <class D> int64_t SynchronousMoves<W>::run_round(const D& distance) {
+  for_each(active_, [&](int32_t worker, int32_t v) {
+    if (rests_[v]) rests_[v] = 0;
+    else choose(v, distance, sums_[worker]);
+  });
+  candidates_.clear();
+  for (const int32_t v : active_)
+    if (target_[v] >= 0) candidates_.push_back(v);
+  std::fill(incoming_.begin(), incoming_.end(), 0);
+  for_each(candidates_, [&](int32_t, int32_t v) { confirm(v, distance); });
+  keep_to_capacity();
+  int64_t twice = 0;
+  for_each(candidates_, [&](int32_t, int32_t v) { shared_add(twice, twice_the_change(v, distance)); });
+  for (const int32_t v : candidates_) undo_.push_back({v, block_[v]});
+  for_each(candidates_, [&](int32_t, int32_t v) { apply(v); });
+  return twice / 2;
+}
+
+// Makes v a candidate if a block is worth moving to.
+template <class W>
+template <class D>
+void SynchronousMoves<W>::choose(int32_t v, const D& distance, SparseSums& sums) {
+  const int32_t own = block_[v];
+  int64_t e = g_.start[v];
+  while (e < g_.start[v + 1] && block_[g_.adj[e]] == own) ++e;
+  if (e == g_.start[v + 1]) return;
+  sums.start(g_.degree(v));
+  for (e = g_.start[v]; e < g_.start[v + 1]; ++e) sums.add(block_[g_.adj[e]], g_.weight[e]);
+  auto cost = [&](int32_t b) {
+    int64_t total = 0;
+    for (const auto& [block, weight] : sums.entries()) total += weight * distance(b, block);
+    return total;
+  };
+  const int64_t own_cost = cost(own);
+  int64_t best = std::numeric_limits<int64_t>::min(), inside = 0;
+  int32_t target = -1;
+  size_t compared = 0;
+  for (const auto& [b, weight] : sums.entries()) {
+    if (b == own) {
+      inside = weight;
+      continue;
+    }
+    if (compared == most_blocks || (only_with_room_ ? room(b) : max_block_weight_[b]) < g_.load[v]) continue;
+    ++compared;
+    const int64_t gain = own_cost - cost(b);
+    if (gain > best || (gain == best && load_[b] < load_[target])) best = gain, target = b;
+  }
+  if (target < 0 || best < -(inside * distance(own, target) / tolerance)) return;
+  target_[v] = target;
+  gain_[v] = best;
+}
+
+// Computes the gain of a candidate again as if all candidates with larger ones had moved.
+template <class W> template <class D> void SynchronousMoves<W>::confirm(int32_t v, const D& distance) {
+  const int32_t from = block_[v], to = target_[v];
+  int64_t gain = 0;
+  for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
+    const int32_t u = g_.adj[e];
+    const int32_t b = target_[u] >= 0 && before(u, v) ? target_[u] : block_[u];
+    gain += g_.weight[e] * (distance(from, b) - distance(to, b));
+  }
+  confirmed_[v] = gain >= 0;
+  if (confirmed_[v]) shared_add(incoming_[to], g_.load[v]);
+}
+
+// Keeps the candidates that are confirmed and fit.
+template <class W> void SynchronousMoves<W>::keep_to_capacity() {
+  std::vector<int64_t> load = load_;
+  auto move = [&](int32_t v) {
+    load[block_[v]] -= g_.load[v];
+    load[target_[v]] += g_.load[v];
+  };
+  std::vector<int32_t> competing;
+  for (const int32_t v : candidates_) {
+    if (!confirmed_[v]) continue;
+    if (incoming_[target_[v]] <= room(target_[v])) move(v);
+    else competing.push_back(v), confirmed_[v] = 0;
+  }
+  std::sort(competing.begin(), competing.end(), [&](int32_t u, int32_t v) { return before(u, v); });
+  for (int32_t sweep = 0; sweep < most_sweeps; ++sweep) {
+    const auto entered = std::erase_if(competing, [&](int32_t v) {
+      confirmed_[v] = load[target_[v]] + g_.load[v] <= max_block_weight_[target_[v]];
+      if (confirmed_[v]) move(v);
+      return confirmed_[v];
+    });
+    if (entered == 0) break;
+  }
+  std::erase_if(candidates_, [&](int32_t v) {
+    if (!confirmed_[v]) target_[v] = -1, is_active_[v] = 1;
+    return !confirmed_[v];
+  });
+}
+
+// Returns twice what the move of v changes if all candidates move; an edge between two of them is counted half
+// at each.
+template <class W>
+template <class D>
+int64_t SynchronousMoves<W>::twice_the_change(int32_t v, const D& distance) const {
+  const int32_t from = block_[v], to = target_[v];
+  int64_t twice = 0;
+  for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
+    const int32_t u = g_.adj[e], b = block_[u];
+    const bool both = target_[u] >= 0;
+    twice += g_.weight[e] * (distance(to, both ? target_[u] : b) - distance(from, b)) * (both ? 1 : 2);
+  }
+  return twice;
+}
+
+// Moves a candidate; it and its neighbours become active.
+template <class W> void SynchronousMoves<W>::apply(int32_t v) {
+  shared_add(load_[block_[v]], -g_.load[v]);
+  shared_add(load_[target_[v]], g_.load[v]);
+  block_[v] = target_[v];
+  target_[v] = -1;
+  rests_[v] = 1;
+  shared_store(is_active_[v], uint8_t{1});
+  shared_store(near_boundary_[v], uint8_t{1});
+  for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
+    shared_store(is_active_[g_.adj[e]], uint8_t{1});
+    shared_store(near_boundary_[g_.adj[e]], uint8_t{1});
+  }
+}
+
+template <class W> void SynchronousMoves<W>::undo_moves() {
+  for (; !undo_.empty(); undo_.pop_back()) {
+    const auto [v, from] = undo_.back();
+    load_[block_[v]] -= g_.load[v];
+    load_[from] += g_.load[v];
+    block_[v] = from;
+  }
+}
+
+template class SynchronousMoves<int32_t>;
+template class SynchronousMoves<int64_t>;
+
+}  // namespace hopbytes

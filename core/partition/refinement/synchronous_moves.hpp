@@ -1,0 +1,72 @@
+// Refinement of the cost by rounds of moves that several threads find.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "graph/any_distance.hpp"
+#include "graph/graph.hpp"
+#include "util/control.hpp"
+#include "util/sparse_sums.hpp"
+
+namespace hopbytes {
+
+// Moves vertices between blocks in synchronous rounds, after Jet (Gilbert, Madduri, Boman, Rajamanickam 2024)
+// under the distances of the blocks. In a round every active vertex chooses the adjacent block with the largest
+// gain as all blocks were before the round; a loss is tolerated up to a share of what its edges inside its
+// block will cost. Then it computes its gain again, as if neighbours with a larger gain (of equal ones those with
+// a smaller number) had already moved, and moves unless that is a loss (the afterburner). If more vertices want
+// to enter a block than fit, those with the largest gains do, where room that others leave behind counts; after a
+// round without a new best only blocks with room are chosen.
+// Vertices that have moved rest for a round. Active are in the first round the vertices near a boundary, later
+// those that moved or
+// were refused, and neighbours of those that moved. The partition of the best round is kept: no block is overloaded that
+// was not, the cost never rises, and the result does not depend on the number of threads.
+template <class W> class SynchronousMoves {
+ public:
+  // Everything is kept by reference. `near_boundary` is 1 for all vertices with a neighbour in another block,
+  // and for others perhaps; it stays so.
+  SynchronousMoves(const Graph<W>& g, const AnyDistance& distance, std::span<const int64_t> max_block_weight,
+                   std::span<int32_t> block, std::span<uint8_t> near_boundary, int32_t threads);
+
+  // Runs at most so many rounds. Returns the number of moves. O(degrees of the active vertices x adjacent
+  // blocks) per round.
+  int64_t refine(int32_t rounds, const Control& control);
+
+ private:
+  struct Move {
+    int32_t vertex, from;
+  };
+
+  void collect_active();
+  template <class D> int64_t run_round(const D& distance);
+  template <class D> void choose(int32_t v, const D& distance, SparseSums& sums);
+  template <class D> void confirm(int32_t v, const D& distance);
+  void keep_to_capacity();
+  template <class D> int64_t twice_the_change(int32_t v, const D& distance) const;
+  void apply(int32_t v);
+  void undo_moves();
+  template <class Work> void for_each(const std::vector<int32_t>& vertices, Work work);
+  bool before(int32_t u, int32_t v) const {
+    return gain_[u] != gain_[v] ? gain_[u] > gain_[v] : u < v;
+  }
+  int64_t room(int32_t b) const { return max_block_weight_[b] - load_[b]; }
+
+  const Graph<W>& g_;
+  AnyDistance distance_;
+  std::span<const int64_t> max_block_weight_;
+  std::span<int32_t> block_;
+  std::span<uint8_t> near_boundary_;
+  int32_t threads_;
+  bool only_with_room_ = false;      // whether vertices choose among the blocks with room
+  std::vector<int64_t> load_;        // of each block
+  std::vector<int32_t> active_;      // ascending
+  std::vector<int32_t> candidates_;  // the active vertices that want to move
+  std::vector<int32_t> target_;      // of a candidate; -1 for all other vertices
+  Buffer<int64_t> gain_;             // of a candidate
+  std::vector<uint8_t> confirmed_, is_active_, rests_;
+  std::vector<int64_t> incoming_;  // load that wants to enter each block
+  std::vector<SparseSums> sums_;   // of each worker
+  std::vector<Move> undo_;         // the moves since the best round
+};
+
+}  // namespace hopbytes

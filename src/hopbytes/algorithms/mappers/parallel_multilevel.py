@@ -1,0 +1,149 @@
+"""The mapper for huge graphs: it coarsens once, maps the coarse graph, and refines J on the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from hopbytes._arrays import Int32
+from hopbytes._util.derived_seeds import derived_seeds
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.mappers.multisection import Multisection
+from hopbytes.algorithms.shared.search_distances import search_problem
+from hopbytes.engine import SearchProblem, SearchSettings
+from hopbytes.engine.parallel import (
+    CoarseLevel,
+    cluster_synchronously,
+    contract_in_parallel,
+    move_synchronously,
+    project_in_parallel,
+)
+from hopbytes.engine.settings import SEARCH_OPTIONS
+from hopbytes.kernels import csr_from_arcs
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+#: Smaller graphs are mapped by multisection.
+LEAST_TASKS = 100_000
+#: The approximate largest factor between the numbers of vertices of two levels, and the share of vertices
+#: that may be left for another level to pay off.
+LARGEST_SHRINK, SLOWEST_SHRINK = 3.0, 0.95
+MOST_LEVELS = 200
+#: Where the coarse graph has more than this part of the arcs, as for social networks, clusters do not follow
+#: the structure of the graph.
+DENSEST = 4
+#: A cluster has at most this share of the load of a PE, so that PEs can be filled evenly.
+CLUSTERS_PER_PE = 4
+
+
+@mappers.register("parallel_multilevel")
+@dataclass(frozen=True, slots=True)
+class ParallelMultilevel(Mapper):
+    """Coarsen once, map the coarse graph by multisection, refine the communication cost in uncoarsening.
+
+    Parameters
+    ----------
+    initial_partitions : int
+        Effort per cut of the coarse graph, see the mapper ``multisection``.
+    per_pe : int
+        Number of vertices of the coarse graph per PE.
+    fewest : int
+        Least number of vertices of the coarse graph.
+    least_tasks : int
+        With fewer tasks the mapper is ``multisection`` with the same options.
+    synchronous_rounds : int
+        Rounds of moves on every level; all threads work on each round.
+    rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
+        Local search in the cuts (:class:`hopbytes.engine.SearchSettings`).
+
+    Notes
+    -----
+    All threads work on every level of a large graph. Clusters are chosen in rounds over classes of vertices
+    (``core/partition/coarsening/synchronous_clustering.hpp``), and moves under the distances of the machine
+    in rounds over all vertices near boundaries (``core/partition/refinement/synchronous_moves.hpp``). A
+    round decides everything by the state before it, so the result does not depend on the number of threads.
+    The graph is scanned a few times in all, where ``multisection`` coarsens it anew for every level of the
+    machine. O(levels x (n + m)).
+
+    With one task per PE, and with fixed, forbidden or migrating tasks, the mapper is ``multisection``.
+    """
+
+    option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "cuts": ("initial_partitions",),
+        "coarsening": ("per_pe", "fewest", "least_tasks"),
+        "refinement": ("synchronous_rounds", *SEARCH_OPTIONS),
+    }
+    initial_partitions: int = 2
+    per_pe: int = 200
+    fewest: int = 20_000
+    least_tasks: int = LEAST_TASKS
+    synchronous_rounds: int = 12
+    rounds: int = 10
+    fruitless_moves: int = 40
+    seeds: int = 25
+    flow_rounds: int = 2
+    flow_width: int = 4
+    overload_percent: int = 100
+
+    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return int32[n], the PE of every task."""
+        search = SearchSettings(
+            self.rounds, self.fruitless_moves, self.seeds, self.flow_rounds, self.flow_width,
+            self.overload_percent
+        )
+        cutter = Multisection(initial_partitions=self.initial_partitions, **asdict(search))
+        target = max(self.fewest, self.per_pe * where.k)
+        small = graph.n < max(self.least_tasks, 2 * target)
+        if small or bounds.exact or bounds.linear_cost is not None or where.k < 2:
+            return cutter.map(graph, where, bounds, effort)
+        problem = search_problem(graph, where, bounds)
+        levels = self._coarsened(problem, target, bounds, effort)
+        if not levels or DENSEST * len(levels[-1].csr.targets) > len(problem.csr.targets):
+            return cutter.map(graph, where, bounds, effort)
+        quick = replace(cutter, overload_percent=0)  # the refinement that follows does more in less time
+        pe = quick.map(_pattern(levels[-1]), where, bounds, effort)
+        near = np.ones(len(pe), np.uint8)
+        fine = [problem, *(replace(problem, csr=level.csr, loads=level.loads) for level in levels)]
+        for number in range(len(levels), -1, -1):
+            if number < len(levels):
+                pe, near = project_in_parallel(levels[number].map, pe, near, threads=effort.threads)
+            if not effort.used_up:
+                moves = move_synchronously(
+                    fine[number], pe, near, bounds.load, self.synchronous_rounds, control=effort.run_control()
+                )
+                effort.count(moves=moves)
+        return pe
+
+    def _coarsened(
+        self, problem: SearchProblem, target: int, bounds: Bounds, effort: Effort
+    ) -> list[CoarseLevel]:
+        """Return the coarse graphs, the finest first."""
+        loads = problem.loads
+        n = problem.csr.n
+        total = n if loads is None else int(loads.sum())
+        limit = max(1, min(3 * total // target, int(bounds.load.min()) // CLUSTERS_PER_PE))
+        seeds = derived_seeds((effort.seed % 2**64,), MOST_LEVELS)
+        levels: list[CoarseLevel] = []
+        while n > target and len(levels) < MOST_LEVELS and not effort.out_of_time:
+            control = replace(effort.run_control(), seed=int(seeds[len(levels)]))
+            # Two average vertices always fit in a cluster.
+            most = max(limit, 2 * (total // n) + 1)
+            fewest = max(target, int(n / LARGEST_SHRINK))
+            cluster, count = cluster_synchronously(problem, most, fewest, control=control)
+            if count > n * SLOWEST_SHRINK:
+                break
+            levels.append(contract_in_parallel(problem, cluster, count, control=control))
+            problem = replace(problem, csr=levels[-1].csr, loads=levels[-1].loads)
+            n = count
+        return levels
+
+
+def _pattern(level: CoarseLevel) -> CommGraph:
+    """Return a coarse graph as a pattern, whose rows are sorted."""
+    csr, count = level.csr, len(level.loads)
+    sources = np.repeat(np.arange(count, dtype=np.int32), np.diff(csr.indptr))
+    indptr, targets, volumes, _ = csr_from_arcs(count, sources, csr.targets, csr.weights, None)
+    return CommGraph(indptr, targets, volumes, loads=level.loads, undirected=True)

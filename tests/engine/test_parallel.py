@@ -1,0 +1,131 @@
+"""Parallel steps of a multilevel mapping: equal to their definitions, and for any number of threads."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers.engine_cases import csrs, random_csr
+from hopbytes.engine import RunControl, SearchProblem
+from hopbytes.engine.parallel import (
+    cluster_synchronously,
+    contract_in_parallel,
+    move_synchronously,
+    project_in_parallel,
+)
+from hopbytes.kernels.records import Csr, Distances
+from hopbytes.reference import parallel_reference as reference
+
+THREADS = (1, 3)
+
+
+def many(n, seed):
+    """A sparse graph of some thousand vertices whose neighbours mostly have close numbers."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, n - 40, 3 * n)
+    second = np.where(rng.random(3 * n) < 0.8, first + rng.integers(1, 40, 3 * n), rng.integers(0, n, 3 * n))
+    keep = first != second
+    pairs = np.unique(np.sort(np.stack([first, second], 1)[keep], 1), axis=0)
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    both = both[np.lexsort((both[:, 1], both[:, 0]))]
+    indptr = np.searchsorted(both[:, 0], np.arange(n + 1)).astype(np.int64)
+    weights = (both.sum(1) % 7 + 1).astype(np.int64)
+    return Csr(indptr, both[:, 1].astype(np.int32), weights)
+
+
+@given(
+    csr=csrs(), seed=st.integers(0, 2**64 - 1), most=st.integers(1, 12), fewest=st.integers(1, 20),
+    local_range=st.sampled_from([1, 2, 5, 100]), heaviest=st.integers(0, 4),
+)
+def test_clusters_are_those_of_the_definition(csr, seed, most, fewest, local_range, heaviest):
+    loads = np.random.default_rng(seed).integers(0, heaviest + 1, csr.n)
+    asked = reference.cluster_synchronously(csr, loads, most, fewest, local_range, seed)
+    for threads in THREADS:
+        control = RunControl(seed, threads)
+        found, count = cluster_synchronously(
+            SearchProblem(csr, loads), most, fewest, local_range=local_range, control=control
+        )
+        assert (found.tolist(), count) == asked
+    assert all(
+        size <= most or number == 1
+        for size, number in zip(np.bincount(found, loads), np.bincount(found), strict=True)
+    )
+
+
+@given(csr=csrs(), seed=st.integers(0, 2**32 - 1))
+def test_contraction_is_that_of_the_definition(csr, seed):
+    rng = np.random.default_rng(seed)
+    loads = rng.integers(0, 9, csr.n)
+    _, cluster = np.unique(rng.integers(0, 5, csr.n), return_inverse=True)
+    cluster, count = cluster.astype(np.int32), int(cluster.max()) + 1
+    rows, total = reference.contract(csr, loads, cluster, count)
+    for threads in THREADS:
+        level = contract_in_parallel(
+            SearchProblem(csr, loads), cluster, count, control=RunControl(0, threads)
+        )
+        indptr, targets, weights = level.csr
+        assert level.loads.tolist() == total
+        for c, row in enumerate(rows):
+            arcs = slice(int(indptr[c]), int(indptr[c + 1]))
+            assert list(zip(targets[arcs].tolist(), weights[arcs].tolist(), strict=True)) == [*row.items()]
+
+
+@given(csr=csrs(heaviest=9), seed=st.integers(0, 2**32 - 1), k=st.integers(1, 5), rounds=st.integers(0, 8))
+def test_moves_are_those_of_the_definition(csr, seed, k, rounds):
+    rng = np.random.default_rng(seed)
+    loads, pe = rng.integers(0, 4, csr.n), rng.integers(0, k, csr.n).astype(np.int32)
+    caps = np.bincount(pe, loads, minlength=k).astype(np.int64) + rng.integers(0, 5, k)
+    table = np.triu(rng.integers(1, 20, (k, k)), 1)
+    table += table.T
+    asked = reference.move_synchronously(csr, loads, table.tolist(), caps.tolist(), pe.tolist(), rounds)
+    for threads in THREADS:
+        found, near = pe.copy(), np.ones(csr.n, np.uint8)
+        problem = SearchProblem(csr, loads, Distances(table=table.reshape(-1)))
+        move_synchronously(problem, found, near, caps, rounds, control=RunControl(0, threads))
+        assert found.tolist() == asked
+        assert (np.bincount(found, loads, minlength=k) <= caps).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_large_graphs_have_the_same_answers_on_all_numbers_of_threads(seed):
+    """Graphs of several ranges, unlike those that the definitions are quick enough for."""
+    csr = many(60_000, seed)
+    answers = []
+    for threads in (1, 2, 5):
+        control = RunControl(seed, threads)
+        cluster, count = cluster_synchronously(SearchProblem(csr), 12, 20_000, control=control)
+        level = contract_in_parallel(SearchProblem(csr), cluster, count, control=control)
+        coarse = (np.arange(count) * 8 // count).astype(np.int32)
+        pe, near = project_in_parallel(cluster, coarse, np.ones(count, np.uint8), threads=threads)
+        room = np.full(8, 8_000, np.int64)
+        table = np.abs(np.subtract.outer(np.arange(8), np.arange(8))).reshape(-1)
+        moves = move_synchronously(
+            SearchProblem(csr, distances=Distances(table=table)), pe, near, room, 12, control=control
+        )
+        assert level.loads.sum() == 60_000
+        assert np.bincount(pe).max() <= 8_000
+        assert moves > 1_000
+        answers.append([part.tobytes() for part in (*level.csr, cluster, pe, near)])
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_vertices_near_the_boundary_are_still_listed():
+    rng = np.random.default_rng(5)
+    csr, pe = random_csr(rng, 400), rng.integers(0, 4, 400).astype(np.int32)
+    table = (1 - np.eye(4, dtype=np.int64)).reshape(-1)
+    near = np.ones(400, np.uint8)
+    move_synchronously(SearchProblem(csr, distances=Distances(table=table)), pe, near, np.full(4, 200), 10)
+    sources = np.repeat(np.arange(400), np.diff(csr.indptr))
+    cut = pe[sources] != pe[csr.targets]
+    assert near[sources[cut]].all()
+
+
+def test_a_stopped_call_returns_at_once():
+    csr, cancel = many(5_000, 1), np.ones(2, np.int32)
+    control = RunControl(1, 2, cancel=cancel)
+    cluster, count = cluster_synchronously(SearchProblem(csr), 12, 1_000, control=control)
+    assert (cluster.tolist(), count) == (list(range(5_000)), 5_000)
+    pe, near = np.arange(5_000, dtype=np.int32) % 4, np.ones(5_000, np.uint8)
+    table = (1 - np.eye(4, dtype=np.int64)).reshape(-1)
+    problem = SearchProblem(csr, distances=Distances(table=table))
+    assert move_synchronously(problem, pe, near, np.full(4, 2_000), 10, control=control) == 0

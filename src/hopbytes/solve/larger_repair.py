@@ -158,7 +158,7 @@ def by_v_cycles(problem: RepairProblem, price: int) -> Int32:
 def from_scratch(problem: RepairProblem, price: int) -> Int32:
     """Map from scratch with the same price: by the preset eco, or by fast for one task per PE.
 
-    For few tasks eco spends thousands of scanned edges on each arc, for which batches would have to save long.
+    For few tasks eco spends thousands of scanned edges on each arc, for which batches would save for long.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -48,6 +48,7 @@ template <class Distance> class LocalSearch {
     }
   };
   static constexpr int64_t kTargetsTried = 8, kPartnersTried = 8;
+  static constexpr int32_t kBeside = 3;
 
   bool may_leave(int32_t u, int32_t q) const {
     return !x.displaced(u, q) || x.displaced(u, x.s.pe[u]) || x.s.counter[kDisplaced] < settings_.most_displaced;
@@ -66,6 +67,7 @@ template <class Distance> class LocalSearch {
       std::partial_sort(candidates_.begin(), candidates_.begin() + kTargetsTried, candidates_.end(), heavier);
       candidates_.resize(kTargetsTried);
     }
+    if (settings_.keep_one == 0) add_pes_beside();
     if (x.displaced(u, p)) candidates_.push_back(x.s.home[u]);
     const int64_t here = x.cost_on(u, p, near_);
     bool found = false;
@@ -84,6 +86,17 @@ template <class Distance> class LocalSearch {
     x.count_work(static_cast<int64_t>(candidates_.size()));
     x.forget(near_);
     return found;
+  }
+
+  // With one task per PE, the PE of a neighbour is taken by that neighbour: PEs with near numbers, which are near in
+  // machine order, are worth an exchange.
+  void add_pes_beside() {
+    const size_t given = candidates_.size();
+    for (size_t i = 0; i < given; ++i)
+      for (int32_t q = candidates_[i] - kBeside; q <= candidates_[i] + kBeside; ++q)
+        if (q >= 0 && q < x.k() && q != candidates_[i]) candidates_.push_back(q);
+    std::sort(candidates_.begin(), candidates_.end());
+    candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
   }
 
   bool locked(int32_t u) const { return x.s.mark[u] == stamp_; }

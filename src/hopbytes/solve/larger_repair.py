@@ -156,11 +156,15 @@ def by_v_cycles(problem: RepairProblem, price: int) -> Int32:
 
 
 def from_scratch(problem: RepairProblem, price: int) -> Int32:
-    """Map from scratch, with the preset fast and the same price."""
+    """Map from scratch with the same price: by the preset eco, or by fast for one task per PE.
+
+    For few tasks eco spends thousands of scanned edges on each arc, for which batches would save for long.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = map_tasks(
-            problem.graph, problem.where, preset="fast", partition=not problem.one_per_pe,
+            problem.graph, problem.where, preset="fast" if problem.one_per_pe else "eco",
+            partition=not problem.one_per_pe,
             imbalance=f"{float(100 * problem.imbalance)}%", seed=problem.seed, threads=problem.threads,
             initial=np.where(problem.home >= 0, problem.home, problem.pe), migration_price=price,
         )

@@ -32,7 +32,7 @@ from hopbytes.solve.sides import PatternLike, PlaceLike, pattern_side, place_sid
 #: Scanned edges that the search near the changes may spend on one change.
 WORK_PER_CHANGE = 3_000
 #: Scanned edges that one change saves for larger repairs.
-SAVED_PER_CHANGE = 5_000
+SAVED_PER_CHANGE = 10_000
 
 
 class Remapper:

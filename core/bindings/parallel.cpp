@@ -30,8 +30,8 @@ void bind_parallel(nb::module_& m) {
       "seed"_a, "threads"_a, "map"_a.noconvert());
   m.def(
       "contract_in_parallel",
-      [](GraphArrays arrays, ControlArrays control_arrays, InArray<int32_t> map, int64_t count, int32_t threads,
-         OutArray<int64_t> indptr, OutArray<int32_t> targets, OutArray<int64_t> weights,
+      [](GraphArrays arrays, ControlArrays control_arrays, InArray<int32_t> map, int64_t count,
+         int32_t threads, OutArray<int64_t> indptr, OutArray<int32_t> targets, OutArray<int64_t> weights,
          OutArray<int64_t> loads) {
         nb::gil_scoped_release release;
         on_graph(arrays, {}, [&](const auto& graph) {

@@ -17,8 +17,9 @@ struct CoarseArrays {
   std::span<int64_t> load;
 };
 
-// Contracts all vertices of the same coarse vertex: loads are summed, parallel edges are merged, and edges inside
-// vanish. The arcs of a coarse vertex stand in the order in which contract() lists them, too. O(n + m) work.
+// Contracts all vertices of the same coarse vertex: loads are summed, parallel edges are merged, and edges
+// inside vanish. The arcs of a coarse vertex stand in the order in which contract() lists them, too. O(n +
+// m) work.
 template <class W>
 void contract_in_parallel(const Graph<W>& g, std::span<const int32_t> map, int64_t count, int32_t threads,
                           const CoarseArrays& coarse);

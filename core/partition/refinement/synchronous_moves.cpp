@@ -185,8 +185,8 @@ template <class W> void SynchronousMoves<W>::keep_to_capacity() {
   });
 }
 
-// Returns twice what the move of v changes if all candidates move; an edge between two of them is counted half
-// at each.
+// Returns twice what the move of v changes if all candidates move; an edge between two of them is counted
+// half at each.
 template <class W>
 template <class D>
 int64_t SynchronousMoves<W>::twice_the_change(int32_t v, const D& distance) const {

@@ -10,17 +10,17 @@
 
 namespace hopbytes {
 
-// Moves vertices between blocks in synchronous rounds, after Jet (Gilbert, Madduri, Boman, Rajamanickam 2024)
-// under the distances of the blocks. In a round every active vertex chooses the adjacent block with the largest
-// gain as all blocks were before the round; a loss is tolerated up to a share of what its edges inside its
-// block will cost. Then it computes its gain again, as if neighbours with a larger gain (of equal ones those with
-// a smaller number) had already moved, and moves unless that is a loss (the afterburner). If more vertices want
-// to enter a block than fit, those with the largest gains do, where room that others leave behind counts; after a
-// round without a new best only blocks with room are chosen.
-// Vertices that have moved rest for a round. Active are in the first round the vertices near a boundary, later
-// those that moved or
-// were refused, and neighbours of those that moved. The partition of the best round is kept: no block is overloaded that
-// was not, the cost never rises, and the result does not depend on the number of threads.
+// Moves vertices between blocks in synchronous rounds, after Jet (Gilbert, Madduri, Boman, Rajamanickam
+// 2024) under the distances of the blocks. In a round every active vertex chooses the adjacent block with
+// the largest gain as all blocks were before the round; a loss is tolerated up to a share of what its edges
+// inside its block will cost. Then it computes its gain again, as if neighbours with a larger gain (of
+// equal ones those with a smaller number) had already moved, and moves unless that is a loss (the
+// afterburner). If more vertices want to enter a block than fit, those with the largest gains do, where
+// room that others leave behind counts; after a round without a new best only blocks with room are chosen.
+// Vertices that have moved rest for a round. Active are in the first round the vertices near a boundary,
+// later those that moved or were refused, and neighbours of those that moved. The partition of the best
+// round is kept: no block is overloaded that was not, the cost never rises, and the result does not depend
+// on the number of threads.
 template <class W> class SynchronousMoves {
  public:
   // Everything is kept by reference. `near_boundary` is 1 for all vertices with a neighbour in another block,

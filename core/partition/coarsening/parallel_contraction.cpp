@@ -10,28 +10,30 @@ namespace hopbytes {
 
 namespace {
 
-constexpr int64_t step = 4096;
+constexpr int64_t rows_per_range = 4096;
 
-int64_t ranges_of(int64_t count) { return (count + step - 1) / step; }
+int64_t ranges_of(int64_t count) { return (count + rows_per_range - 1) / rows_per_range; }
+
+}  // namespace
 
 // The vertices by coarse vertex, ascending within each.
-struct Members {
+struct CoarseMembers {
   std::vector<int64_t> first;
   std::vector<int32_t> vertex;
 
-  Members(std::span<const int32_t> map, int64_t count, int32_t threads)
+  CoarseMembers(std::span<const int32_t> map, int64_t count, int32_t threads)
       : first(count + 1, 0), vertex(map.size()) {
     const auto n = static_cast<int64_t>(map.size());
-    parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+    parallel_ranges(n, rows_per_range, threads, [&](int32_t, int64_t begin, int64_t end) {
       for (int64_t v = begin; v < end; ++v) shared_add(first[map[v] + 1], int64_t{1});
     });
     for (int64_t c = 0; c < count; ++c) first[c + 1] += first[c];
     std::vector<int64_t> fill(first.begin(), first.end() - 1);
-    parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+    parallel_ranges(n, rows_per_range, threads, [&](int32_t, int64_t begin, int64_t end) {
       for (int64_t v = begin; v < end; ++v)
         vertex[shared_add(fill[map[v]], int64_t{1})] = static_cast<int32_t>(v);
     });
-    parallel_ranges(count, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+    parallel_ranges(count, rows_per_range, threads, [&](int32_t, int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c) std::sort(vertex.data() + first[c], vertex.data() + first[c + 1]);
     });
   }
@@ -42,29 +44,27 @@ struct Members {
 };
 
 // The rows of consecutive coarse vertices.
-template <class W> struct Rows {
+template <class W> struct CoarseRows {
   Buffer<int32_t> adj;
   Buffer<W> weight;
   int64_t filled = 0;
 };
-
-}  // namespace
 
 void number_clusters(const Clusters& clusters, int32_t threads, std::span<int32_t> map) {
   const std::vector<int32_t>& leader = clusters.leader;
   const auto n = static_cast<int64_t>(leader.size());
   std::vector<int32_t> number(n);
   std::vector<int32_t> before(ranges_of(n) + 1, 0);
-  parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
-    for (int64_t v = begin; v < end; ++v) before[begin / step + 1] += leader[v] == v;
+  parallel_ranges(n, rows_per_range, threads, [&](int32_t, int64_t begin, int64_t end) {
+    for (int64_t v = begin; v < end; ++v) before[begin / rows_per_range + 1] += leader[v] == v;
   });
   for (size_t i = 1; i < before.size(); ++i) before[i] += before[i - 1];
-  parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
-    int32_t next = before[begin / step];
+  parallel_ranges(n, rows_per_range, threads, [&](int32_t, int64_t begin, int64_t end) {
+    int32_t next = before[begin / rows_per_range];
     for (int64_t v = begin; v < end; ++v)
       if (leader[v] == v) number[v] = next++;
   });
-  parallel_ranges(n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+  parallel_ranges(n, rows_per_range, threads, [&](int32_t, int64_t begin, int64_t end) {
     for (int64_t v = begin; v < end; ++v) map[v] = number[leader[v]];
   });
 }
@@ -72,15 +72,15 @@ void number_clusters(const Clusters& clusters, int32_t threads, std::span<int32_
 template <class W>
 void contract_in_parallel(const Graph<W>& g, std::span<const int32_t> map, int64_t count, int32_t threads,
                           const CoarseArrays& coarse) {
-  const Members members(map, count, threads);
-  std::vector<Rows<W>> rows(ranges_of(count));
+  const CoarseMembers members(map, count, threads);
+  std::vector<CoarseRows<W>> rows(ranges_of(count));
   std::vector<std::vector<int64_t>> places(std::max(threads, 1));
-  parallel_ranges(count, step, threads, [&](int32_t worker, int64_t begin, int64_t end) {
+  parallel_ranges(count, rows_per_range, threads, [&](int32_t worker, int64_t begin, int64_t end) {
     std::vector<int64_t>& place = places[worker];  // of the arc to a coarse vertex in the present row
     place.resize(count, -1);
     int64_t most = 0;
     for (int64_t i = members.first[begin]; i < members.first[end]; ++i) most += g.degree(members.vertex[i]);
-    Rows<W>& own = rows[begin / step];
+    CoarseRows<W>& own = rows[begin / rows_per_range];
     own = {Buffer<int32_t>(most + 1), Buffer<W>(most + 1)};
     int64_t filled = 0;
     for (int64_t c = begin; c < end; ++c) {
@@ -110,9 +110,9 @@ void contract_in_parallel(const Graph<W>& g, std::span<const int32_t> map, int64
   for (size_t i = 0; i < rows.size(); ++i)
     before[i + 1] = before[i] + rows[i].filled;
   coarse.start[count] = before.back();
-  parallel_ranges(count, step, threads, [&](int32_t, int64_t begin, int64_t end) {
-    Rows<W>& own = rows[begin / step];
-    const int64_t offset = before[begin / step];
+  parallel_ranges(count, rows_per_range, threads, [&](int32_t, int64_t begin, int64_t end) {
+    CoarseRows<W>& own = rows[begin / rows_per_range];
+    const int64_t offset = before[begin / rows_per_range];
     for (int64_t c = begin; c < end; ++c) coarse.start[c] += offset;
     std::copy(own.adj.data(), own.adj.data() + own.filled, coarse.adj.data() + offset);
     std::copy(own.weight.data(), own.weight.data() + own.filled, coarse.weight.data() + offset);

@@ -13,7 +13,7 @@ namespace hopbytes {
 
 namespace {
 
-constexpr int64_t classes = 8, step = 4096;
+constexpr int64_t classes = 8, visits_per_range = 4096;
 
 // Some vertices by class, and within a class in their order.
 struct ClassOrder {
@@ -147,9 +147,10 @@ template <class W> class SynchronousClustering {
 
   // Calls work(worker, range, v) for the visited vertices.
   template <class Work> void for_each(std::span<const int32_t> visited, Work work) const {
-    parallel_ranges(static_cast<int64_t>(visited.size()), step, threads_,
+    parallel_ranges(static_cast<int64_t>(visited.size()), visits_per_range, threads_,
                     [&](int32_t worker, int64_t begin, int64_t end) {
-                      for (int64_t i = begin; i < end; ++i) work(worker, begin / step, visited[i]);
+                      for (int64_t i = begin; i < end; ++i)
+                        work(worker, begin / visits_per_range, visited[i]);
                     });
   }
 
@@ -187,7 +188,7 @@ template <class W> class SynchronousClustering {
       may_move_[v] = 0;
       if (target_[v] != none) shared_add(joining_[target_[v]], g_.load[v]);
     });
-    std::vector<std::vector<int32_t>> refused((visited.size() + step - 1) / step);
+    std::vector<std::vector<int32_t>> refused((visited.size() + visits_per_range - 1) / visits_per_range);
     std::vector<int64_t> joined(refused.size(), 0);
     for_each(visited, [&](int32_t, int64_t range, int32_t v) {
       const int32_t c = target_[v];
@@ -225,7 +226,7 @@ template <class W> class SynchronousClustering {
   // Joins vertices that are alone and rate the same neighbour highest in pairs, and isolated ones with the
   // next ones.
   void match_two_hop() {
-    parallel_ranges(g_.n, step, threads_, [&](int32_t, int64_t begin, int64_t end) {
+    parallel_ranges(g_.n, visits_per_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
       for (int64_t v = begin; v < end; ++v) target_[v] = matched_[v] ? none : preferred(v);
     });
     std::vector<int32_t> waiting(g_.n + 1, none);

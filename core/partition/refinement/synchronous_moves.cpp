@@ -9,7 +9,7 @@ namespace hopbytes {
 
 namespace {
 
-constexpr int64_t step = 512, scan_step = 1 << 14;
+constexpr int64_t moves_per_range = 512, scanned_per_range = 1 << 14;
 constexpr size_t most_blocks = 32;  // adjacent blocks that a vertex compares
 constexpr int32_t most_fruitless = 3, most_sweeps = 3;
 constexpr int64_t tolerance = 4;  // a loss of a quarter is tolerated
@@ -34,7 +34,7 @@ SynchronousMoves<W>::SynchronousMoves(const Graph<W>& g, const AnyDistance& dist
       rests_(g.n, 0),
       incoming_(max_block_weight.size()),
       sums_(std::max(threads, 1)) {
-  parallel_ranges(g.n, scan_step, threads, [&](int32_t, int64_t begin, int64_t end) {
+  parallel_ranges(g.n, scanned_per_range, threads, [&](int32_t, int64_t begin, int64_t end) {
     std::vector<int64_t> own(load_.size(), 0);
     for (int64_t v = begin; v < end; ++v) own[block[v]] += g.load[v];
     for (size_t b = 0; b < own.size(); ++b)
@@ -46,7 +46,7 @@ SynchronousMoves<W>::SynchronousMoves(const Graph<W>& g, const AnyDistance& dist
 template <class W>
 template <class Work>
 void SynchronousMoves<W>::for_each(const std::vector<int32_t>& vertices, Work work) {
-  parallel_ranges(static_cast<int64_t>(vertices.size()), step, threads_,
+  parallel_ranges(static_cast<int64_t>(vertices.size()), moves_per_range, threads_,
                   [&](int32_t worker, int64_t begin, int64_t end) {
                     for (int64_t i = begin; i < end; ++i) work(worker, vertices[i]);
                   });
@@ -75,14 +75,14 @@ template <class W> int64_t SynchronousMoves<W>::refine(int32_t rounds, const Con
 
 // Lists the vertices of is_active_, and clears it.
 template <class W> void SynchronousMoves<W>::collect_active() {
-  std::vector<int64_t> at((g_.n + scan_step - 1) / scan_step + 1, 0);
-  parallel_ranges(g_.n, scan_step, threads_, [&](int32_t, int64_t begin, int64_t end) {
-    at[begin / scan_step + 1] = std::count(is_active_.begin() + begin, is_active_.begin() + end, 1);
+  std::vector<int64_t> at((g_.n + scanned_per_range - 1) / scanned_per_range + 1, 0);
+  parallel_ranges(g_.n, scanned_per_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
+    at[begin / scanned_per_range + 1] = std::count(is_active_.begin() + begin, is_active_.begin() + end, 1);
   });
   for (size_t i = 1; i < at.size(); ++i) at[i] += at[i - 1];
   active_.resize(at.back());
-  parallel_ranges(g_.n, scan_step, threads_, [&](int32_t, int64_t begin, int64_t end) {
-    int64_t filled = at[begin / scan_step];
+  parallel_ranges(g_.n, scanned_per_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
+    int64_t filled = at[begin / scanned_per_range];
     for (int64_t v = begin; v < end; ++v) {
       if (!is_active_[v]) continue;
       active_[filled++] = static_cast<int32_t>(v);

@@ -42,9 +42,11 @@ SMALL = Case("stencil:8x8:bytes=1000", "node:8@10 core:8@1", (8, 8))
 TRAINING = Case("ml:tp=2,pp=4,dp=4,order=pp-dp-cp-ep-tp", "rails:4x8", (4, 8))
 
 CASES = {
-    "integrated": MESH, "vcycle": MESH, "evolve": MESH, "two_phase": MESH,
+    "parallel_multilevel": MESH, "integrated": MESH, "vcycle": MESH, "evolve": MESH, "two_phase": MESH,
     "tabu": SMALL, "mpipp": SMALL, "training_order": TRAINING,
 }  # fmt: skip
+#: What a mapper needs so that it does on a small case what it does on a large one.
+OPTIONS = {"parallel_multilevel": "parallel_multilevel:least_tasks=1,fewest=50,per_pe=20"}
 #: The side of a grid.
 SIDE = 250.0
 #: Algorithms of networks, and those that need coordinates.
@@ -78,7 +80,7 @@ def write_one(folder: Path, sort: str, name: str, key: str, kind: Any) -> None:
     common: dict[str, Any] = {"partition": case.partition, "seed": 1, "objective": goal, "threads": 1}
     before = hb.map_tasks(graph, where, mapper=start, **common)
     if sort == "mapper":
-        after = hb.map_tasks(graph, where, mapper=name, **common)
+        after = hb.map_tasks(graph, where, mapper=OPTIONS.get(name, name), **common)
     else:
         after = hb.map_tasks(graph, where, mapper=start, refine=name, **common)
     values = [objectives[goal]().value(graph, where, one.pe) for one in (before, after)]

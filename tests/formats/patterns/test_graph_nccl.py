@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 import hopbytes as hb
@@ -128,3 +130,15 @@ def test_a_gpu_outside_the_largest_communicator(tmp_path):
     text = text.replace(" [1] 1/-1/-1->0->2", "")
     with pytest.raises(FormatError, match=mentions("n2", "3")):
         read(tmp_path, text + set_up("0xb", [2, 3], "0xc", [[0, 1]], ["[0] -1/-1/-1->0->-1"] * 2))
+
+
+def test_a_number_of_ranks_that_damage_made_huge_takes_no_memory(tmp_path):
+    """A list of that many numbers takes 3 GB."""
+    path = tmp_path / "damaged.log"
+    path.write_text(WORLD.replace("nranks 4", f"nranks {10**8}").replace("nRanks 4", f"nRanks {10**8}"))
+    tracemalloc.start()
+    with pytest.raises(FormatError, match="a ring of 4 ranks"):
+        hb.read(path, "nccl")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**24

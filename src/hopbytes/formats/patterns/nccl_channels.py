@@ -51,7 +51,7 @@ class Channels:
 
     def add_ring(self, channel: int, ranks: list[int]) -> None:
         """Add the ring of a channel; ValueError unless it has every rank once."""
-        if sorted(ranks) != list(range(self.size)):
+        if len(ranks) != self.size or sorted(ranks) != list(range(self.size)):
             raise ValueError(f"a ring of {len(ranks)} ranks, expected each of {self.size} once")
         self.rings[channel] = ranks
 

@@ -216,8 +216,8 @@ ScannedRoom<Distance> room_on(const Distance& distance, In<int64_t> room) {
 // Places the task with the largest communication volume first, on the most central PE. Afterwards it always
 // places the task with the largest volume to the tasks already placed. The PE of a task is the free one
 // nearest to all placed tasks, or with `linked` the one that is cheapest for this task. Ties go to the
-// smaller number. When it should stop, the remaining tasks are placed in order of their numbers: on the nearest
-// PEs where a step takes a logarithm of k, otherwise on the free PEs in order of their numbers.
+// smaller number. When it should stop, the remaining tasks are placed in order of their numbers: on the
+// nearest PEs where a step takes a logarithm of k, otherwise on the free PEs in order of their numbers.
 template <class W, class D>
 void place_greedily(const Graph<W>& g, const D& distance, In<int64_t> room, bool linked,
                     const Control& control, Out<int32_t> pe) {

@@ -3,9 +3,9 @@
 //
 // With fixed unit sizes, the cost of a task depends on its unit for neighbours outside the two units, and on
 // whether both are in the same unit for neighbours inside. This is a bisection problem with linear costs.
-// The search starts from the present bisection and from new exact ones (partition/exact_partitioner.hpp) and makes passes of
-// two-way FM. A cheaper bisection is carried out by exchanges, a local search in its neighbourhood follows,
-// and everything is undone unless the true cost falls.
+// The search starts from the present bisection and from new exact ones (partition/exact_partitioner.hpp) and
+// makes passes of two-way FM. A cheaper bisection is carried out by exchanges, a local search in its
+// neighbourhood follows, and everything is undone unless the true cost falls.
 #pragma once
 #include "partition/exact_partitioner.hpp"
 #include "assignment/swap.hpp"

@@ -14,7 +14,8 @@ class NamedSettings {
  public:
   explicit NamedSettings(const nb::dict& given) {
     for (const auto& [name, value] : given) {
-      const nb::object integer = nb::steal(PyNumber_Index(value.ptr()));  // also of NumPy, but never of a float
+      // Also of NumPy, but never of a float.
+      const nb::object integer = nb::steal(PyNumber_Index(value.ptr()));
       if (!integer.is_valid()) nb::raise_python_error();
       values_.emplace(nb::cast<const char*>(name), nb::cast<int64_t>(integer));
     }

@@ -23,17 +23,17 @@ struct Problem {
   std::span<const int32_t> classes;
 };
 
-std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, Problem& problem,
-                                const Control& control) {
+std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, Problem& problem, const Control& control) {
   NamedSettings& settings = problem.settings;
   int64_t evaluations = 0, made = 0;
   switch (job) {
-    case Job::swap:
+    case Job::swap: {
+      const auto rule = settings.take("paper_rule") ? CongestionRule::paper : CongestionRule::lexicographic;
       made = CongestionSwap(state, problem.size, problem.capacity, problem.neighbourhood,
-                            static_cast<int32_t>(settings.take("delta")),
-                            settings.take("paper_rule") ? CongestionRule::paper : CongestionRule::lexicographic)
+                            static_cast<int32_t>(settings.take("delta")), rule)
                  .run(settings.take("limit"), control, evaluations);
       break;
+    }
     case Job::search: {
       CongestionOptions options;
       settings.read("evaluations", options.evaluations);

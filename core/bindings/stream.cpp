@@ -25,12 +25,13 @@ using StateArrays =
     std::tuple<OutArray<int32_t>, OutArray<int64_t>, OutArray<int64_t>, OutArray<int64_t>, OutArray<int64_t>>;
 
 // Clusters of vertices, loads of clusters, keys and values of pairs, number of pairs.
-using SketchArrays =
-    std::tuple<OutArray<int32_t>, OutArray<int64_t>, OutArray<uint64_t>, OutArray<int64_t>, OutArray<int64_t>>;
+using SketchArrays = std::tuple<OutArray<int32_t>, OutArray<int64_t>, OutArray<uint64_t>, OutArray<int64_t>,
+                                OutArray<int64_t>>;
 
 StreamSketch sketch_of(const SketchArrays& arrays, int64_t heaviest) {
   const auto& [cluster, weight, key, value, pairs] = arrays;
-  if (key.size() != value.size() || key.size() < 16 || (key.size() & (key.size() - 1)) != 0 || pairs.size() != 1 ||
+  const bool power_of_two = (key.size() & (key.size() - 1)) == 0;
+  if (key.size() != value.size() || key.size() < 16 || !power_of_two || pairs.size() != 1 ||
       weight.size() != cluster.size())
     throw nb::value_error("a sketch whose arrays do not fit together");
   return {out(cluster), out(weight), out(key), out(value), out(pairs), heaviest};
@@ -76,7 +77,8 @@ void bind_stream(nb::module_& m) {
       "block"_a, "n"_a, "sums"_a.noconvert(), Release());
   m.def(
       "stream_assign",
-      [](const BlockArrays& block, const TreeArrays& arrays, const StateArrays& kept, InArray<double> penalty) {
+      [](const BlockArrays& block, const TreeArrays& arrays, const StateArrays& kept,
+         InArray<double> penalty) {
         const StreamTree tree = tree_of(arrays);
         const StreamState state = state_of(kept, tree);
         if (penalty.size() != tree.cap.size()) throw nb::value_error("penalties that do not fit the tree");

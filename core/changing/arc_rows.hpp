@@ -7,11 +7,12 @@
 
 namespace hopbytes {
 
-// Row u holds `count[u]` arcs from `start[u]` on, in no order, with space for `room[u]` (0, or a power of two of at
-// least 4). mate[a] is the position of the opposite arc within its row, so an arc that is known in one row need
-// not be searched in the other. Rows that have left their space chain it up by size for other rows.
+// Row u holds `count[u]` arcs from `start[u]` on, in no order, with space for `room[u]` (0, or a power of two
+// of at least 4). mate[a] is the position of the opposite arc within its row, so an arc that is known in one
+// row need not be searched in the other. Rows that have left their space chain it up by size for other rows.
 struct ArcRows {
-  static constexpr int64_t kUsed = 0, kScanned = 1, kFree = 2;  // entries of `pool`; from kFree on one per size
+  // Entries of `pool`; from kFree on one per size.
+  static constexpr int64_t kUsed = 0, kScanned = 1, kFree = 2;
   static constexpr int32_t kLeast = 4;
 
   Out<int64_t> start;
@@ -30,8 +31,8 @@ struct ArcRows {
     return -1;
   }
 
-  // Sets the weight of the pair {u, v}, 0 removes it; `old` becomes the weight before. Returns false, and changes
-  // nothing, if the arrays are full.
+  // Sets the weight of the pair {u, v}, 0 removes it; `old` becomes the weight before. Returns false, and
+  // changes nothing, if the arrays are full.
   bool set(int32_t u, int32_t v, int64_t w, int64_t& old) const {
     const int64_t a = find(u, v);
     old = a < 0 ? 0 : weight[a];
@@ -94,8 +95,8 @@ struct ArcRows {
   }
 };
 
-// Sets the weights of pairs from `begin` on and writes the weights before; returns the first pair for which the
-// arrays are too small, the number of pairs if all were set.
+// Sets the weights of pairs from `begin` on and writes the weights before; returns the first pair for which
+// the arrays are too small, the number of pairs if all were set.
 inline int64_t set_pairs(const ArcRows& rows, In<int32_t> u, In<int32_t> v, In<int64_t> w, Out<int64_t> old,
                          int64_t begin) {
   const auto pairs = static_cast<int64_t>(u.size());

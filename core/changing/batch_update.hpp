@@ -40,8 +40,8 @@ template <class Distance> class BatchUpdate {
     return !x.any_overloaded();
   }
 
-  // Whether J and loads before, and what changed, give J and loads after: a second way that does not follow the
-  // single moves.
+  // Whether J and loads before, and what changed, give J and loads after: a second way that does not follow
+  // the single moves.
   bool agrees(const Changes& changes) { return loads_agree(changes) && cost_agrees(changes); }
 
   // Tasks that have another PE than before, ascending, with the PE before; -1 for a task that arrived.
@@ -144,8 +144,8 @@ template <class Distance> class BatchUpdate {
     }
   }
 
-  // Returns the best PE beside the neighbours of a task, even if that is full: chains of moves to PEs with room
-  // cost less than a task that is far from its neighbours.
+  // Returns the best PE beside the neighbours of a task, even if that is full: chains of moves to PEs with
+  // room cost less than a task that is far from its neighbours.
   int32_t chosen_pe(int32_t u) {
     std::vector<int32_t> near;
     x.gather(u, near);

@@ -19,7 +19,8 @@ struct LocalSettings {
 
 template <class Distance> class LocalSearch {
  public:
-  LocalSearch(Placement<Distance>& placement, const LocalSettings& settings) : x(placement), settings_(settings) {}
+  LocalSearch(Placement<Distance>& placement, const LocalSettings& settings)
+      : x(placement), settings_(settings) {}
 
   // Lowers J plus migration around some tasks, until nothing improves or the work is used up.
   void improve(std::vector<int32_t> tasks) {
@@ -51,7 +52,8 @@ template <class Distance> class LocalSearch {
   static constexpr int32_t kBeside = 3;
 
   bool may_leave(int32_t u, int32_t q) const {
-    return !x.displaced(u, q) || x.displaced(u, x.s.pe[u]) || x.s.counter[kDisplaced] < settings_.most_displaced;
+    return !x.displaced(u, q) || x.displaced(u, x.s.pe[u]) ||
+           x.s.counter[kDisplaced] < settings_.most_displaced;
   }
 
   // Finds the best move of a task; with `full` also to PEs without room if that is better by itself.
@@ -88,8 +90,8 @@ template <class Distance> class LocalSearch {
     return found;
   }
 
-  // With one task per PE, the PE of a neighbour is taken by that neighbour: PEs with near numbers, which are near in
-  // machine order, are worth an exchange.
+  // With one task per PE, the PE of a neighbour is taken by that neighbour: PEs with near numbers, which are
+  // near in machine order, are worth an exchange.
   void add_pes_beside() {
     const size_t given = candidates_.size();
     for (size_t i = 0; i < given; ++i)
@@ -101,7 +103,8 @@ template <class Distance> class LocalSearch {
 
   bool locked(int32_t u) const { return x.s.mark[u] == stamp_; }
 
-  // Returns the task of `q` whose move to the PE of u, while u moves to q, changes the cost least; -1 if none fits.
+  // Returns the task of `q` whose move to the PE of u, while u moves to q, changes the cost least; -1 if none
+  // fits.
   int32_t partner(int32_t u, int32_t q, int64_t& change) {
     const int32_t p = x.s.pe[u];
     const int64_t own = x.s.load[u];

@@ -12,9 +12,9 @@ namespace hopbytes {
 // Entries of `counter`. kShift is added to the rooms that the trees hold.
 enum PlacementCounter : int { kCost, kShift, kStamp, kWork, kDisplaced, kPlacementCounters };
 
-// Arrays of the caller. pe and home: -1 for a task that is absent or has no PE (yet); outside updates both are
-// equal. Tasks of a PE are in two chained lists, `first[2p]` without and `first[2p+1]` with neighbours on other PEs.
-// most and least: tournament trees over PEs, with the PEs from half of their size on.
+// Arrays of the caller. pe and home: -1 for a task that is absent or has no PE (yet); outside updates both
+// are equal. Tasks of a PE are in two chained lists, `first[2p]` without and `first[2p+1]` with neighbours on
+// other PEs. most and least: tournament trees over PEs, with the PEs from half of their size on.
 struct PlacementArrays {
   Out<int32_t> pe, home;
   Out<int64_t> load;

@@ -30,7 +30,8 @@ template <class Distance> class RebalanceChains {
     bool done;
   };
 
-  // Every step moves a task out of an overloaded PE; that it takes more steps than tasks are there means a cycle.
+  // Every step moves a task out of an overloaded PE; that it takes more steps than tasks are there means a
+  // cycle.
   int64_t overload_limit() const {
     int64_t tasks = 0;
     for (int64_t p = 0; p < x.k(); ++p)
@@ -38,7 +39,8 @@ template <class Distance> class RebalanceChains {
     return 4 * tasks;
   }
 
-  // Finds the cheapest chain: a task of p moves to another PE, one of that PE to a third, until there is room.
+  // Finds the cheapest chain: a task of p moves to another PE, one of that PE to a third, until there is
+  // room.
   bool chain(int32_t p) {
     reached_.clear();
     queue_ = {};

@@ -10,8 +10,8 @@
 
 namespace hopbytes {
 
-// A donor holds at least two tasks. Without linear costs any of them may go anywhere. With them a task is open
-// if it may be on PEs that it does not list; any other task may only be on some of those that it lists.
+// A donor holds at least two tasks. Without linear costs any of them may go anywhere. With them a task is
+// open if it may be on PEs that it does not list; any other task may only be on some of those that it lists.
 class Donors {
  public:
   Donors(In<int32_t> pe, int64_t k, const LinearCost* linear_cost)

@@ -183,8 +183,8 @@ template <class Distance, class Nearest> class Repair {
     for (size_t i = 0; i < tried; ++i) consider(near_[i].first);
     consider(nearest_(room_, p, w));
     for (size_t i = 0; i < std::min<size_t>(tried, 2); ++i) consider(nearest_(room_, near_[i].first, w));
-    // If the nearest PEs with room are forbidden, all others with room are tried: those that the task lists if
-    // it may only be there.
+    // If the nearest PEs with room are forbidden, all others with room are tried: those that the task lists
+    // if it may only be there.
     if (best < 0 && linear_cost_ && linear_cost_->kind[u] != 0) {
       if (linear_cost_->rest[u] >= LinearCost::kForbidden)
         for (const int32_t q : linear_cost_->listed(u)) consider(q);

@@ -8,9 +8,9 @@
 
 namespace hopbytes {
 
-// Breadth-first searches (Cuthill, McKee 1969), each from the vertex of least degree that is not numbered yet;
-// neighbours are visited by ascending degree. Of equal degrees the smaller number comes first, so that the
-// order is the same on every processor. Writes the vertices in the reverse of this order. O(n + m log m).
+// Breadth-first searches (Cuthill, McKee 1969), each from the vertex of least degree that is not numbered
+// yet; neighbours are visited by ascending degree. Of equal degrees the smaller number comes first, so that
+// the order is the same on every processor. Writes the vertices in the reverse of this order. O(n + m log m).
 inline void reverse_cuthill_mckee(const Csr& g, Out<int32_t> order) {
   const auto n = static_cast<int64_t>(g.indptr.size()) - 1;
   const auto degree = [&](int32_t v) { return g.indptr[v + 1] - g.indptr[v]; };

@@ -124,8 +124,8 @@ struct LinearCost {
     return sum;
   }
 
-  // Returns equal labels for vertices that agree in both `label` (may be null) and kind, numbered in the order
-  // of their first vertices. O(n) expected.
+  // Returns equal labels for vertices that agree in both `label` (may be null) and kind, numbered in the
+  // order of their first vertices. O(n) expected.
   std::vector<int32_t> labels(const int32_t* label) const {
     std::unordered_map<uint64_t, int32_t> number;
     std::vector<int32_t> both(n());

@@ -46,7 +46,8 @@ struct RefinementContext {
 struct Context {
   InitialContext initial;
   RefinementContext refinement;
-  // Coarsening hierarchies of a large graph that repetitions share, at least; 0: every repetition has its own.
+  // Coarsening hierarchies of a large graph that repetitions share, at least; 0: every repetition has its
+  // own.
   int32_t hierarchies = 0;
 };
 

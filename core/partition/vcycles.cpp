@@ -10,7 +10,8 @@ namespace hopbytes {
 
 namespace {
 
-template <class W> int64_t cost(const Graph<W>& g, const std::vector<int32_t>& pe, const AnyDistance& distance) {
+template <class W>
+int64_t cost(const Graph<W>& g, const std::vector<int32_t>& pe, const AnyDistance& distance) {
   return distance.in_form([&](const auto& form) { return placement_cost(g, pe.data(), form); });
 }
 

@@ -17,8 +17,8 @@
 namespace hopbytes {
 
 // Classes of places whose routes differ only in links of their own, numbered by the lowest place of each
-// class. While such places are free, they are equally good for every group. O(places^2 x route length). When it
-// should stop, every place is a class by itself, which is valid but lets more places be evaluated.
+// class. While such places are free, they are equally good for every group. O(places^2 x route length). When
+// it should stop, every place is a class by itself, which is valid but lets more places be evaluated.
 inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t links, In<int64_t> price,
                                           std::span<const int64_t> capacity, const Control& control) {
   const int32_t places = static_cast<int32_t>(capacity.size());
@@ -80,9 +80,10 @@ inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t li
 }
 
 // Chooses the next group of a class: the one with the largest volume to placed groups plus a falling share of
-// its volume to unplaced ones, of equal ones the smallest number. With p its volume to placed groups and c its
-// whole volume, that is the largest c + p x (number of placed groups). So of groups with one p the largest c
-// is best at any time, and a step compares one group per different p: O(different p + arcs of the group x log).
+// its volume to unplaced ones, of equal ones the smallest number. With p its volume to placed groups and c
+// its whole volume, that is the largest c + p x (number of placed groups). So of groups with one p the
+// largest c is best at any time, and a step compares one group per different p: O(different p + arcs of the
+// group x log).
 class NextGroup {
  public:
   NextGroup(const Flows& flows, const PlaceFit& fit)
@@ -137,8 +138,8 @@ class NextGroup {
   int64_t count_ = 0, compared_ = 0;
 };
 
-// Returns the order in which groups are placed. It does not depend on where they are placed. `compared` is the
-// number of comparisons of groups.
+// Returns the order in which groups are placed. It does not depend on where they are placed. `compared` is
+// the number of comparisons of groups.
 inline std::vector<int32_t> ptram_order(const Flows& flows, const PlaceFit& fit, int64_t& compared) {
   NextGroup queue(flows, fit);
   std::vector<int32_t> order;

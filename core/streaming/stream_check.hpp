@@ -1,5 +1,5 @@
-// Checks of a block of a graph, and its fingerprint: whether another pass reads the same graph, and whether both
-// directions of every edge are there, without keeping any of it.
+// Checks of a block of a graph, and its fingerprint: whether another pass reads the same graph, and whether
+// both directions of every edge are there, without keeping any of it.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -14,10 +14,10 @@ inline uint64_t mixed_word(uint64_t x) {  // SplitMix64 (Steele, Lea, Flood 2014
   return x ^ (x >> 31);
 }
 
-// Returns the first arc whose target does not exist, -1 if there is none. Adds to sums: 0: a word per arc (the same
-// for both directions), 1: the same words, with the sign of the direction, 2: a word per load, 3: arcs of vertices to
-// themselves. The second sum is 0 if every arc has its reverse with the same weight; otherwise it is 0 with a
-// probability of about 2^-64.
+// Returns the first arc whose target does not exist, -1 if there is none. Adds to sums: 0: a word per arc
+// (the same for both directions), 1: the same words, with the sign of the direction, 2: a word per load, 3:
+// arcs of vertices to themselves. The second sum is 0 if every arc has its reverse with the same weight;
+// otherwise it is 0 with a probability of about 2^-64.
 inline int64_t stream_check(const StreamBlock& block, int64_t n, Out<uint64_t> sums) {
   for (int64_t row = 0; row < block.rows(); ++row) {
     const int64_t u = block.first + row;
@@ -30,7 +30,9 @@ inline int64_t stream_check(const StreamBlock& block, int64_t n, Out<uint64_t> s
         ++sums[3];
         continue;
       }
-      const uint64_t pair = static_cast<uint64_t>(std::min(u, v)) << 32 | static_cast<uint64_t>(std::max(u, v));
+      const auto smaller = static_cast<uint64_t>(std::min(u, v));
+      const auto larger = static_cast<uint64_t>(std::max(u, v));
+      const uint64_t pair = smaller << 32 | larger;
       const uint64_t word = mixed_word(pair + static_cast<uint64_t>(block.w(e)) * 0x9E3779B97F4A7C15u);
       sums[0] += word;
       sums[1] += u < v ? word : ~word + 1;

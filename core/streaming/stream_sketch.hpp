@@ -1,5 +1,6 @@
-// A sketch of a graph that arrives in blocks of vertices: clusters of vertices, and the weight between clusters, summed
-// in a hash table. Both are arrays of the caller, who contracts the sketch when the table is full.
+// A sketch of a graph that arrives in blocks of vertices: clusters of vertices, and the weight between
+// clusters, summed in a hash table. Both are arrays of the caller, who contracts the sketch when the table is
+// full.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -38,7 +39,9 @@ inline void add_pair(const StreamSketch& sketch, int32_t a, int32_t b, int64_t w
 }
 
 // Entries of the table that may be used: a fuller one is slow to search.
-inline int64_t usable_pairs(const StreamSketch& sketch) { return static_cast<int64_t>(sketch.key.size() / 4 * 3); }
+inline int64_t usable_pairs(const StreamSketch& sketch) {
+  return static_cast<int64_t>(sketch.key.size() / 4 * 3);
+}
 
 // Sums of weights by cluster for one vertex at a time, in a table as large as its degree requires.
 class WeightByCluster {
@@ -87,9 +90,11 @@ class WeightByCluster {
   int bits_ = 0;
 };
 
-// The cluster with the heaviest connection that has room for a vertex; of equals the lighter one, then the one that
-// came first. Neighbours that have not come yet attract as well, so that no order of vertices is bad.
-inline int32_t best_cluster(const StreamSketch& sketch, const WeightByCluster& near, int32_t own, int64_t load) {
+// The cluster with the heaviest connection that has room for a vertex; of equals the lighter one, then the
+// one that came first. Neighbours that have not come yet attract as well, so that no order of vertices is
+// bad.
+inline int32_t best_cluster(const StreamSketch& sketch, const WeightByCluster& near, int32_t own,
+                            int64_t load) {
   int32_t best = own;
   int64_t most = near.of(own);
   near.each([&](int32_t cluster, int64_t weight) {
@@ -103,8 +108,8 @@ inline int32_t best_cluster(const StreamSketch& sketch, const WeightByCluster& n
   return best;
 }
 
-// Adds the vertices of a block from `row` on; returns the row at which the table was full, or the number of rows.
-// A vertex keeps its cluster from then on, so that an edge can be counted with its later vertex.
+// Adds the vertices of a block from `row` on; returns the row at which the table was full, or the number of
+// rows. A vertex keeps its cluster from then on, so that an edge can be counted with its later vertex.
 inline int64_t stream_cluster(const StreamBlock& block, const StreamSketch& sketch, int64_t row) {
   WeightByCluster near;
   for (; row < block.rows(); ++row) {

@@ -1,6 +1,6 @@
-// Mapping of a graph that arrives in blocks of vertices: each vertex goes down the tree of PEs (multisection with a
-// score per level), or moves to the PE of a neighbour where that lowers J. The state of all blocks so far is in
-// arrays of the caller: the PE of every vertex, and the load of every node of the tree.
+// Mapping of a graph that arrives in blocks of vertices: each vertex goes down the tree of PEs (multisection
+// with a score per level), or moves to the PE of a neighbour where that lowers J. The state of all blocks so
+// far is in arrays of the caller: the PE of every vertex, and the load of every node of the tree.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace hopbytes {
 
-// The rows of consecutive vertices from `first` on; targets are vertices of the whole graph. Empty weights and loads
-// mean 1 each.
+// The rows of consecutive vertices from `first` on; targets are vertices of the whole graph. Empty weights
+// and loads mean 1 each.
 struct StreamBlock {
   int64_t first;
   In<int64_t> indptr;
@@ -45,8 +45,8 @@ struct StreamState {
   Out<int64_t> load;  // 2 x nodes, as `cap`
   Out<int64_t> tasks;  // per PE: its vertices
   Out<int64_t> empty;  // per node: PEs below it without a vertex
-  // kRemaining: vertices that are still to come; kFillAll: whether no PE may stay empty; then counts of vertices that
-  // found no room on their way, of those that exceed a bound, and of moves
+  // kRemaining: vertices that are still to come; kFillAll: whether no PE may stay empty; then counts of
+  // vertices that found no room on their way, of those that exceed a bound, and of moves
   Out<int64_t> counter;
 };
 
@@ -55,8 +55,8 @@ class StreamMapper {
   StreamMapper(const StreamTree& tree, const StreamState& state)
       : tree_(tree), state_(state), weight_of_pe_(tree.k, 0), weight_of_node_(tree.nodes(), 0) {}
 
-  // Places every vertex of the block, or places it again if it has a PE. penalty[2*nodes]: what a node costs a vertex
-  // of load 1, divided by the square root of the load of the node.
+  // Places every vertex of the block, or places it again if it has a PE. penalty[2*nodes]: what a node costs
+  // a vertex of load 1, divided by the square root of the load of the node.
   void assign(const StreamBlock& block, In<double> penalty) {
     for (int64_t row = 0; row < block.rows(); ++row) {
       const int64_t vertex = block.first + row;
@@ -107,14 +107,17 @@ class StreamMapper {
   int64_t at(int64_t node, int64_t kind) const { return kind * tree_.nodes() + node; }
   int32_t node_at(int64_t depth, int32_t pe) const { return tree_.path[depth * tree_.k + pe]; }
   int32_t leaf(int32_t pe) const { return node_at(tree_.depth() - 1, pe); }
-  int64_t room(int64_t node, int64_t kind) const { return tree_.cap[at(node, kind)] - state_.load[at(node, kind)]; }
+  int64_t room(int64_t node, int64_t kind) const {
+    return tree_.cap[at(node, kind)] - state_.load[at(node, kind)];
+  }
   bool over_cap(int32_t pe, int64_t kind) const { return room(leaf(pe), kind) < 0; }
 
   void add(int32_t pe, const Size& size) { change(pe, size, 1); }
   void remove(int32_t pe, const Size& size) { change(pe, size, -1); }
   void change(int32_t pe, const Size& size, int64_t sign) {
     state_.load[at(0, size.kind)] += sign * size.load;
-    for (int64_t d = 0; d < tree_.depth(); ++d) state_.load[at(node_at(d, pe), size.kind)] += sign * size.load;
+    for (int64_t d = 0; d < tree_.depth(); ++d)
+      state_.load[at(node_at(d, pe), size.kind)] += sign * size.load;
     const bool was_empty = state_.tasks[pe] == 0;
     state_.tasks[pe] += sign;
     const bool is_empty = state_.tasks[pe] == 0;
@@ -153,7 +156,8 @@ class StreamMapper {
     return tree_.pe_of_leaf[node - (tree_.nodes() - tree_.k)];
   }
 
-  // The child with the largest weight less penalty among those with room; the lighter one of equals; -1 if none has.
+  // The child with the largest weight less penalty among those with room; the lighter one of equals; -1 if
+  // none has.
   int64_t best_child(int64_t node, const Size& size, bool fill, In<double> penalty) const {
     int64_t best = -1;
     double best_score = 0;
@@ -171,8 +175,8 @@ class StreamMapper {
     return best;
   }
 
-  // The PE with most room, the first of equals. Needed where vertices have unequal loads: a node then may have room
-  // for one that none of its PEs has.
+  // The PE with most room, the first of equals. Needed where vertices have unequal loads: a node then may
+  // have room for one that none of its PEs has.
   int32_t most_room(const Size& size) {
     int32_t best = 0;
     for (int32_t pe = 1; pe < tree_.k; ++pe)
@@ -182,7 +186,8 @@ class StreamMapper {
     return best;
   }
 
-  // What a vertex saves on a PE: for every depth the weight of the neighbours that are together with it there.
+  // What a vertex saves on a PE: for every depth the weight of the neighbours that are together with it
+  // there.
   int64_t saved(int32_t pe) const {
     int64_t sum = 0;
     for (int64_t d = 0; d < tree_.depth(); ++d) sum += tree_.gain[d] * weight_of_node_[node_at(d, pe)];

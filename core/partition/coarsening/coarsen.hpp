@@ -16,8 +16,8 @@ inline CoarseningContext coarsening_limits(const GraphShape& g, int64_t target, 
 }
 
 // Coarsens until at most context.target vertices are left, a round shrinks the graph too little, or control
-// asks to stop. Only vertices of equal communities are contracted (null: all may be). The graph has to outlive
-// the hierarchy. O(n + m) per level; the levels shrink geometrically.
+// asks to stop. Only vertices of equal communities are contracted (null: all may be). The graph has to
+// outlive the hierarchy. O(n + m) per level; the levels shrink geometrically.
 template <class W>
 Hierarchy<W> coarsen(const Graph<W>& g, const int32_t* community, const CoarseningContext& context, Rng& rng,
                      const Control& control);

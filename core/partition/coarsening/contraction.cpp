@@ -1,5 +1,9 @@
 #include "partition/coarsening/contraction.hpp"
 
+#include <span>
+
+#include "partition/coarsening/contracted_rows.hpp"
+
 namespace hopbytes {
 
 template <class W> Level<W> contract(const Graph<W>& g, const Clusters& clusters) {
@@ -21,28 +25,13 @@ template <class W> Level<W> contract(const Graph<W>& g, const Clusters& clusters
   Graph<W>& coarse = level.graph;
   coarse.allocate(count, g.arcs());
   std::vector<int64_t> place(count, -1);  // position of the arc to a coarse vertex in the present row
-  int64_t filled = 0;
-  for (int64_t c = 0; c < count; ++c) {
-    const int64_t row = filled;
-    coarse.own_start[c] = row;
-    coarse.own_load[c] = 0;
-    for (int64_t i = first[c]; i < first[c + 1]; ++i) {
-      const int32_t v = members[i];
-      coarse.own_load[c] += g.load[v];
-      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
-        const int32_t t = level.map[g.adj[e]];
-        if (t == c) continue;
-        // Branch-free, because it is unpredictable whether the row already has an arc to t.
-        coarse.own_weight[filled] = 0;
-        const bool fresh = place[t] < row;
-        const int64_t at = fresh ? filled : place[t];
-        place[t] = at;
-        coarse.own_adj[at] = t;
-        coarse.own_weight[at] += g.weight[e];
-        filled += fresh;
-      }
-    }
-  }
+  const auto members_of = [&](int64_t c) {
+    return std::span<const int32_t>(members.data() + first[c], members.data() + first[c + 1]);
+  };
+  const int64_t filled =
+      contract_rows(g, level.map, 0, count, members_of, place.data(),
+                    ContractedRows<W>{coarse.own_start.data(), coarse.own_load.data(), coarse.own_adj.data(),
+                                      coarse.own_weight.data()});
   coarse.own_start[count] = filled;
   coarse.sum_loads();
   coarse.uneven = g.uneven;

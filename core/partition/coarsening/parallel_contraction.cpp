@@ -4,6 +4,7 @@
 #include <span>
 
 #include "graph/graph.hpp"
+#include "partition/coarsening/contracted_rows.hpp"
 #include "util/parallel.hpp"
 
 namespace hopbytes {
@@ -82,27 +83,9 @@ void contract_in_parallel(const Graph<W>& g, std::span<const int32_t> map, int64
     for (int64_t i = members.first[begin]; i < members.first[end]; ++i) most += g.degree(members.vertex[i]);
     CoarseRows<W>& own = rows[begin / rows_per_range];
     own = {Buffer<int32_t>(most + 1), Buffer<W>(most + 1)};
-    int64_t filled = 0;
-    for (int64_t c = begin; c < end; ++c) {
-      const int64_t row = filled;
-      coarse.start[c] = row;  // within the range
-      coarse.load[c] = 0;
-      for (const int32_t v : members.of(c)) {
-        coarse.load[c] += g.load[v];
-        for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
-          const int32_t t = map[g.adj[e]];
-          if (t == c) continue;
-          // Branch-free, because it is unpredictable whether the row already has an arc to t.
-          own.weight[filled] = 0;
-          const bool fresh = place[t] < row;
-          const int64_t at = fresh ? filled : place[t];
-          place[t] = at;
-          own.adj[at] = t;
-          own.weight[at] += g.weight[e];
-          filled += fresh;
-        }
-      }
-    }
+    const int64_t filled = contract_rows(
+        g, map, begin, end, [&](int64_t c) { return members.of(c); }, place.data(),
+        ContractedRows<W>{coarse.start.data(), coarse.load.data(), own.adj.data(), own.weight.data()});
     for (int64_t i = 0; i < filled; ++i) place[own.adj[i]] = -1;
     own.filled = filled;
   });

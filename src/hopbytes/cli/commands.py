@@ -39,7 +39,8 @@ class Verb(click.Command):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Return the words that can follow, without former names of options."""
-        former = {name for parameter in self.params for name in parameter.declared.old}  # type: ignore[attr-defined]
+        declared = (parameter.declared for parameter in self.params)  # type: ignore[attr-defined]
+        former = {name for each in declared for name in each.old}
         return [item for item in super().shell_complete(ctx, incomplete) if item.value not in former]
 
     def invoke(self, ctx: click.Context) -> Any:

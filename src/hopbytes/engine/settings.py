@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 #: With at most so many tasks, searches over all pairs are worth their time on any pattern, and there is time
 #: for a population of them. With more tasks they are worth it only for dense patterns.
@@ -36,6 +37,11 @@ class SearchSettings:
     flow_rounds: int = 0
     flow_width: int = 16
     overload_percent: int = 0
+
+    @classmethod
+    def of(cls, algorithm: Any) -> SearchSettings:
+        """Return the settings of an algorithm that has options of these names."""
+        return cls(**{name: getattr(algorithm, name) for name in SEARCH_OPTIONS})
 
 
 DEFAULT_SEARCH = SearchSettings()

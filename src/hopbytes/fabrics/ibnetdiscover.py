@@ -13,7 +13,8 @@ from hopbytes.fabrics.survey import Device, End, Survey
 from hopbytes.textio.lines import read_lines
 
 HEADER = re.compile(
-    r'(?P<type>Switch|Ca|Hca|Rt)\s+[0-9]{1,4}\s+"(?P<key>[^"]{1,200})"\s*(?:#\s*"(?P<name>.*)"(?P<rest>[^"]*))?(?:#.*)?',
+    r'(?P<type>Switch|Ca|Hca|Rt)\s+[0-9]{1,4}\s+"(?P<key>[^"]{1,200})"\s*'
+    r'(?:#\s*"(?P<name>.*)"(?P<rest>[^"]*))?(?:#.*)?',
     re.ASCII,
 )
 GUID = r"(?:\((?:0x)?(?P<{}>[0-9a-fA-F]{{1,16}})\))?"

@@ -75,6 +75,8 @@ class Remapper:
     Notes
     -----
     Construction is O(n + m + k); :meth:`apply` takes time in proportion to its batch. See docs/changing.md.
+    The search near the changes is localised FM (Sanders and Schulz, 2011) under the distances of the machine
+    and the migration price; the bookkeeping between batches follows no paper.
 
     Examples
     --------

@@ -79,7 +79,8 @@ class Part:
             os.link(f"/proc/self/fd/{self._descriptor}", self._name, src_dir_fd=folder)
         except OSError:  # names cannot be given later here: write it once more
             os.lseek(self._descriptor, 0, os.SEEK_SET)
-            whole = open(self._descriptor, "rb", closefd=False)  # noqa: SIM115 (closed below, with its file open)
+            # It is closed below, where its file is still open.
+            whole = open(self._descriptor, "rb", closefd=False)  # noqa: SIM115
             with whole, os.fdopen(self._create(), "wb") as copy:
                 shutil.copyfileobj(whole, copy)
         finally:

@@ -74,10 +74,7 @@ class Integrated(Mapper):
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
-        search = SearchSettings(
-            self.rounds, self.fruitless_moves, self.seeds, self.flow_rounds, self.flow_width,
-            self.overload_percent
-        )
+        search = SearchSettings.of(self)
         cutter = Multisection(
             self.repetitions, self.initial_partitions, self.recombinations, **asdict(search)
         )

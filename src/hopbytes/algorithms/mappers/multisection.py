@@ -283,12 +283,9 @@ class Multisection(Mapper):
             return round(effort * float(share**0.5))
 
         # Flows and temporary overload are worth their time only for levels with a large share of the cost.
-        search = SearchSettings(self.rounds, self.fruitless_moves, self.seeds)
-        if share > 0.1:
-            search = replace(
-                search, flow_rounds=self.flow_rounds, flow_width=self.flow_width,
-                overload_percent=self.overload_percent,
-            )
+        search = SearchSettings.of(self)
+        if share <= 0.1:
+            search = replace(search, flow_rounds=0, overload_percent=0)
         return PartitionSettings(
             repetitions=max(min(1, self.repetitions), part(self.repetitions)),
             recombinations=part(self.recombinations),

@@ -90,10 +90,7 @@ class ParallelMultilevel(Mapper):
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
-        search = SearchSettings(
-            self.rounds, self.fruitless_moves, self.seeds, self.flow_rounds, self.flow_width,
-            self.overload_percent
-        )
+        search = SearchSettings.of(self)
         cutter = Multisection(initial_partitions=self.initial_partitions, **asdict(search))
         target = max(self.fewest, self.per_pe * where.k)
         small = graph.n < max(self.least_tasks, 2 * target)

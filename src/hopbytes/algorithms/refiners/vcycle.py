@@ -54,10 +54,7 @@ class VCycle(Refiner):
             return pe
         if effort.progress is not None:
             effort.progress("refine", 0, 1)
-        search = SearchSettings(
-            self.rounds, self.fruitless_moves, self.seeds, self.flow_rounds, self.flow_width,
-            self.overload_percent
-        )
+        search = SearchSettings.of(self)
         better, moves = refine_placement(
             search_problem(graph, where, bounds), pe, bounds.load,
             RefinementSettings(self.cycles, self.chains, self.coarsest, search), control=effort.run_control(),

@@ -7,10 +7,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
-from hopbytes.machines.common.networked import Count, NetworkMachine, check_nodes
+from hopbytes.machines.common.network_hierarchy import NetworkHierarchy
+from hopbytes.machines.common.networked import Count, check_nodes
 from hopbytes.machines.common.spec_fields import (
     bad,
     bandwidth_field,
@@ -33,7 +33,7 @@ MAX_CABLES = 2**28
 
 @machines.register("fattree")
 @dataclass(frozen=True, slots=True)
-class FatTree(NetworkMachine):
+class FatTree(NetworkHierarchy):
     """Fat tree of any height (parallel-port generalised fat tree), every list from the nodes upwards.
 
     Parameters
@@ -181,19 +181,6 @@ class FatTree(NetworkMachine):
     def distance(self) -> TreeDistance:
         """Distances are those of a tree."""
         return self.tree().distance()
-
-    def split(self, cores: Int64) -> list[Int64]:
-        """Subtrees, then leaf switches, then nodes."""
-        return self.tree().split(cores)
-
-    def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """Cut nodes into subtrees, then leaf switches, then single nodes."""
-        outside, counts = self.units_outside()
-        return Tree((*outside, Level("node", self.node_distance())), counts).split(nodes)
-
-    def groups(self, cores: Int64) -> list[Int32]:
-        """One grouping per level."""
-        return self.tree().groups(cores)
 
     def network(self) -> Network:
         """Cables from nodes to the roots."""

@@ -7,11 +7,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import NO_ROUTE
 from hopbytes.machines.base import NetworkUse, machines
-from hopbytes.machines.common.networked import Count, NetworkMachine, check_nodes
+from hopbytes.machines.common.network_hierarchy import NetworkHierarchy
+from hopbytes.machines.common.networked import Count, check_nodes
 from hopbytes.machines.common.spec_fields import (
     bad,
     bandwidths_of,
@@ -38,7 +39,7 @@ MAX_TABLE = 2**28
 
 @machines.register("rails")
 @dataclass(frozen=True, slots=True)
-class Rails(NetworkMachine):
+class Rails(NetworkHierarchy):
     """Hosts x rails, ``rails:32x8``: every host has a GPU and a network adapter on each rail.
 
     Parameters
@@ -200,19 +201,6 @@ class Rails(NetworkMachine):
     def distance(self) -> RailDistance:
         """Distances inside NVLink domains, on one rail, and between rails."""
         return _distance(self)
-
-    def split(self, cores: Int64) -> list[Int64]:
-        """Pods, then domains, then hosts, then GPUs."""
-        return self.tree().split(cores)
-
-    def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """Cut hosts into pods, then domains, then single hosts."""
-        outside, counts = self.units_outside()
-        return Tree((*outside, Level("node", self.node_distance())), counts).split(nodes)
-
-    def groups(self, cores: Int64) -> list[Int32]:
-        """One grouping per level."""
-        return self.tree().groups(cores)
 
     def network(self) -> Network:
         """Links of NVLink, of adapters and between leaf and spine switches."""

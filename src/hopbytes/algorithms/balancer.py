@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.engine import interruptible, rescale_linear_cost
 from hopbytes.engine.control import DEFAULT_CONTROL
 from hopbytes.engine.distances import prepare
@@ -21,7 +21,7 @@ from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Rebalanced:
     """The result of a repair.
 

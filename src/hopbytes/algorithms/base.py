@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes._util.registry import Registry
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine.control import RunControl, stop_asked
@@ -39,7 +40,7 @@ refiners: Registry[type[Refiner]] = Registry(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Bounds:
     """The load or the number of tasks that each PE may hold.
 
@@ -111,7 +112,7 @@ class Bounds:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Effort:
     """Settings of one run that are not hyperparameters: seed, threads, limits, callbacks and counters.
 

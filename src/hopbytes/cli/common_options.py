@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+from hopbytes._frozen import frozen
 from hopbytes.cli.declare import Declared, UsageError, argument, option
 from hopbytes.cli.values import seconds, work_units
 
@@ -75,7 +75,7 @@ MappingFormat: TypeAlias = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@frozen
 class ReadingOptions:
     """How a pattern is read."""
 
@@ -108,7 +108,7 @@ class ReadingOptions:
         return graph
 
 
-@dataclass(frozen=True)
+@frozen
 class SpreadOptions:
     """How processes are distributed over slots and nodes."""
 
@@ -143,7 +143,7 @@ class SpreadOptions:
         return dataclasses.asdict(self)
 
 
-@dataclass(frozen=True)
+@frozen
 class ProblemOptions:
     """The problem that is solved, and its imbalance bound."""
 
@@ -179,7 +179,7 @@ class ProblemOptions:
         }
 
 
-@dataclass(frozen=True)
+@frozen
 class MethodOptions:
     """The algorithm that runs, and its effort."""
 
@@ -281,7 +281,7 @@ def _standard(output: str | None) -> bool:
     return output in (None, "-")
 
 
-@dataclass(frozen=True)
+@frozen
 class WritingOptions:
     """How a file is written."""
 

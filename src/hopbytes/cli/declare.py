@@ -7,16 +7,17 @@ declarations; :mod:`hopbytes.cli.commands` turns them into the parameters of cli
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from click import BadParameter, UsageError
 from click.exceptions import Exit
 
+from hopbytes._frozen import frozen
+
 __all__ = ["BadParameter", "Declared", "Exit", "UsageError", "argument", "option"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Declared:
     """An option (with names) or an argument (without).
 

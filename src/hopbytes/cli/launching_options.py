@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
+from hopbytes._frozen import frozen
 from hopbytes.cli.common_options import Maker
 from hopbytes.cli.declare import option
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _launching: Maker = partial(option, panel="Launching", rare=True)
 
 
-@dataclass(frozen=True)
+@frozen
 class LaunchingOptions:
     """What the launcher does by default and which CPUs it may use."""
 
@@ -42,7 +42,7 @@ class LaunchingOptions:
         return {name: value for name, value in given.items() if value is not None}
 
 
-@dataclass(frozen=True)
+@frozen
 class BlockOptions:
     """Constraints under which a launcher can start ranks as the mapping says."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
+from hopbytes._frozen import frozen
 from hopbytes.cli.common_options import Maker
 from hopbytes.cli.declare import UsageError, option
 
@@ -49,7 +49,7 @@ NodeNameMap: TypeAlias = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@frozen
 class MachineOptions:
     """Where tasks may run."""
 

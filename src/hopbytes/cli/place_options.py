@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
+from hopbytes._frozen import frozen
 from hopbytes.cli.common_options import problem
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hopbytes.model.comm_graph import CommGraph
 
 
-@dataclass(frozen=True)
+@frozen
 class PlaceOptions:
     """Fixed and forbidden PEs of tasks, and the current mapping."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
+from hopbytes._frozen import frozen
 from hopbytes.cli.common_options import Maker
 from hopbytes.cli.declare import option
 from hopbytes.cli.values import factor, seconds
@@ -13,7 +13,7 @@ from hopbytes.cli.values import factor, seconds
 _simulation: Maker = partial(option, panel="Simulation")
 
 
-@dataclass(frozen=True)
+@frozen
 class SimulationOptions:
     """What is simulated, and what is assumed about the machine."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
+from hopbytes._frozen import frozen
 from hopbytes.cli.common_options import (
     Maker,
     MethodOptions,
@@ -28,7 +28,7 @@ _stream: Maker = partial(option, panel="Method")
 SHARED = {"preset", "seed", "threads", "imbalance", "strict_balance", "input_format", "max_bytes"}
 
 
-@dataclass(frozen=True)
+@frozen
 class StreamOptions:
     """Whether the pattern is streamed, in how many passes and with which buffer."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fit:
     """Latency in seconds, bandwidth in bytes per second, and the largest relative error of the fit."""
 

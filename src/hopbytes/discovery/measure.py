@@ -8,9 +8,10 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources import as_file, files
 
+from hopbytes._frozen import frozen
 from hopbytes._util.programs import START_TIMEOUT, run_program
 from hopbytes.discovery.fit import Fit, fit
 from hopbytes.discovery.plan import SIZES, RankPlace, pairs_of_levels, pes_of_ranks, rounds_of
@@ -33,7 +34,7 @@ FEWEST_BATCHES = 5
 OTHER_MPI = "is the program's MPI the launcher's? (`compiler` of that MPI, or mpi4py of that MPI)"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measured:
     """A machine with measured levels, and the quality of the fit for each level.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.node.job_environment import same_host
 from hopbytes.model.allocation import Allocation
@@ -18,7 +18,7 @@ PAIRS_PER_LEVEL = 3
 BATCH_BYTES, MOST_ROUNDS, FEWEST_ROUNDS = 2**22, 200, 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RankPlace:
     """Host name of a rank, and the CPUs that it may use (numbers of the operating system)."""
 

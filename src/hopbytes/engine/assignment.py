@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl
 from hopbytes.engine.settings import FEW_TASKS
@@ -22,7 +23,7 @@ WIDTH = 2
 WIDE_SPREAD = 0.12
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EvolutionSettings:
     """The parameters of the population (see :func:`evolve`).
 
@@ -47,6 +48,9 @@ class EvolutionSettings:
     fruitless_children: int = 4
     renewals: int = 20
     population_up_to: int = FEW_TASKS
+
+
+DEFAULT_EVOLUTION = EvolutionSettings()
 
 
 @dataclass(slots=True, eq=False)
@@ -77,7 +81,7 @@ def evolve(
     start: Int32,
     *,
     limit: int | None = None,
-    settings: EvolutionSettings = EvolutionSettings(),
+    settings: EvolutionSettings = DEFAULT_EVOLUTION,
     control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int]:
     """Search for a permutation of least cost, starting from a given one and from random ones.

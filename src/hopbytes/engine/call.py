@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes._frozen import frozen
 from hopbytes.engine.control import RunControl, interruptible, rescale_linear_cost
 from hopbytes.engine.distances import prepare
 from hopbytes.engine.search_problem import SearchProblem
@@ -18,7 +18,7 @@ from hopbytes.kernels.linear_cost import as_arrays
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Call:
     """Arguments shared by compiled searches (``core/bindings/search_arguments.hpp``), see :meth:`prepare`.
 

@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.engine.work_meter import followed
 from hopbytes.errors import no_thread
 from hopbytes.kernels import checked_sum
@@ -36,7 +36,7 @@ SMALL = 4_000
 MOST = 2**59
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RunControl:
     """Seed, threads, deadline and callbacks of a compiled search.
 

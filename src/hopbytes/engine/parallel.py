@@ -5,11 +5,10 @@ None of the results depends on the number of threads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt8
+from hopbytes._frozen import frozen
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl, call_size
 from hopbytes.engine.search_problem import SearchProblem
@@ -22,7 +21,7 @@ LOCAL_RANGE = 2**14
 _NO_BLOCKS = np.empty(0, np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class CoarseLevel:
     """A graph that was made by contraction of clusters.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import NamedTuple
 
 import numpy as np
 
 from hopbytes._arrays import Float64, Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl, interruptible
 from hopbytes.engine.places import Groups, Neighbourhood
 from hopbytes.kernels.base import compiled, optional, optional32
@@ -81,7 +82,7 @@ def congestion_swap(
     return _search(_SWAP, traffic, routing, neighbourhood, place, options, control=control)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CongestionSettings:
     """Effort and acceptance of a search by threshold accepting.
 

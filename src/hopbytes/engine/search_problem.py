@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes._frozen import frozen
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.kernels.records import NO_DISTANCES, Csr, Distances
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class SearchProblem:
     """A graph whose vertices are mapped to PEs or blocks, and the costs of such a mapping.
 
@@ -34,7 +33,7 @@ class SearchProblem:
     linear_cost: LinearCost | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class VertexGroups:
     """Groups of vertices, each of which is partitioned into its own blocks.
 

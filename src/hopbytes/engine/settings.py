@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any
+
+from hopbytes._frozen import frozen
 
 #: With at most so many tasks, searches over all pairs are worth their time on any pattern, and there is time
 #: for a population of them. With more tasks they are worth it only for dense patterns.
 FEW_TASKS = 400
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchSettings:
     """Settings of localized FM, see ``core/partition/refinement/local_fm.hpp``.
 
@@ -49,7 +51,7 @@ DEFAULT_SEARCH = SearchSettings()
 SEARCH_OPTIONS = tuple(field.name for field in fields(SearchSettings))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PartitionSettings:
     """Effort of one multilevel partition: see ``core/partition``.
 

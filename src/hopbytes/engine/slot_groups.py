@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import DEFAULT_CONTROL, SMALL, RunControl, call_size
 from hopbytes.engine.search_problem import SearchProblem
@@ -16,7 +17,7 @@ from hopbytes.kernels.base import compiled, implementation
 _implementation = implementation("slots")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChainSettings:
     """Effort of a search by chains of exchanges.
 
@@ -63,7 +64,7 @@ def chain_search(
     return Searched(result, int(counted[0]), int(counted[1]))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RepartitionSettings:
     """The effort of pairwise repartitioning.
 

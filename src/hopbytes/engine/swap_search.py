@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl, call_size
 from hopbytes.engine.search_problem import SearchProblem
@@ -14,7 +15,7 @@ from hopbytes.engine.slots import Searched
 from hopbytes.kernels.base import compiled
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SwapSettings:
     """Effort of a search by exchanges, see :class:`hopbytes.algorithms.refiners.swap.Swap`.
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes._frozen import frozen
 from hopbytes.engine.control import DEFAULT_CONTROL, MOST, SMALL, RunControl, interruptible
 from hopbytes.kernels import checked_sum
 from hopbytes.kernels.base import compiled
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TabuSettings:
     """The length and the parameters of a tabu search.
 
@@ -43,7 +44,7 @@ class TabuSettings:
     aspiration: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class DenseProblem:
     """A dense quadratic assignment problem in the form that compiled code takes; see :meth:`build`."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.textio.hostlist import HOST_NAME
 from hopbytes.textio.lines import natural_key, read_lines
@@ -14,7 +14,7 @@ FIELD = re.compile(r"([A-Za-z_]+)=('[^']*'|[^,]*)", re.ASCII)
 INTEGER = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Coordinates:
     """Where nodes are.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.ibtables import NO_PORT, SwitchTable
 from hopbytes.fabrics.restored import restored_tables
@@ -17,7 +17,7 @@ from hopbytes.fabrics.survey import Device, Survey
 PORTS = 256
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Fabric:
     """Switches, adapter ports and directed links between them.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from dataclasses import dataclass
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.fabrics import ibnetdiscover, ibports, ibtables
 from hopbytes.fabrics.fabric import Fabric, build_fabric
@@ -17,7 +17,7 @@ MAX_FILES = 8192
 HEAD_BYTES = 1 << 14
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Files:
     """The files of a folder by what they hold."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.survey import Device
 from hopbytes.textio.hostlist import HOST_NAME, expand_hosts
@@ -23,7 +23,7 @@ MAP_LINE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Host:
     """A host and its adapter ports.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Bool, Int64, UInt8
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.textio.lines import read_bytes
 
@@ -26,7 +26,7 @@ SWITCH_LID = re.compile(rb"Lid ([0-9]{1,5})\b")
 NO_PORT = 255
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DoubtfulRow:
     """A row whose LID stands in several rows of its table, and the port GUID of the receiver beside it."""
 
@@ -36,7 +36,7 @@ class DoubtfulRow:
     guid: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class SwitchTable:
     """Where one switch sends each address.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.textio.lines import read_lines
 
@@ -19,7 +19,7 @@ MAX_TERMINALS = 2**24
 MAX_TABLE = 2**12
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Target:
     """A Scotch target.
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from hopbytes._frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Cluster:
     """A ``<cluster>``: hosts of one kind.
 
@@ -37,7 +39,7 @@ class Cluster:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hop:
     """A route of a zone: links between two of its points, and the points inside them where it ends."""
 

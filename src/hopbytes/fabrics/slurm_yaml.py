@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.slurm_topology import group_blocks
 from hopbytes.fabrics.switch_tree import Switch, SwitchTree
@@ -13,7 +12,7 @@ from hopbytes.textio.yaml_nodes import Yaml, read_yaml
 KINDS = ("tree", "block", "flat", "ring", "torus3d")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GridOfHosts:
     """Hosts on a ring or a torus.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 
 #: Switches, and hosts, that a file may name.
@@ -22,7 +23,7 @@ class Switch:
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeveledTree:
     """A switch tree with every host at the same depth.
 

@@ -6,10 +6,11 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass, field
+from dataclasses import field
 from io import BufferedReader
 from typing import Any, ClassVar, TypeAlias
 
+from hopbytes._frozen import frozen
 from hopbytes._util.registry import Registry
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.model.comm_graph import CommGraph
@@ -42,7 +43,7 @@ Content: TypeAlias = str | bytes | Iterable[bytes]
 MARK = "written by hopbytes"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Capabilities:
     """What a launch format can express.
 
@@ -83,7 +84,7 @@ class Capabilities:
     usual_order: str = "fill"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LaunchLine:
     """One of several commands for the same files; the installed MPI decides which of them applies.
 
@@ -105,7 +106,7 @@ class LaunchLine:
     version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """The result of a writer.
 
@@ -136,7 +137,7 @@ class Written:
     lines: tuple[LaunchLine, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """An opened input, as it is passed to a reader.
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError, WrongTypeError
 from hopbytes.formats.base import MARK, WRITE_OPTIONS, Content, Format, LaunchLine, Written, formats
 from hopbytes.formats.files import atomic_write, check_writable, may_write
@@ -21,7 +22,7 @@ from hopbytes.model.mapping import Mapping
 from hopbytes.textio.open_input import MAX_BYTES, path_text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Receipt:
     """The result of :func:`write`: the files, the command to type ("" if none), sentences for the user.
 

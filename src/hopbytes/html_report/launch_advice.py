@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError
 from hopbytes.formats.base import formats
 from hopbytes.launching.launchers import LAUNCHERS
@@ -13,7 +12,7 @@ from hopbytes.model.mapping import Mapping
 FILES = {"openmpi": "rankfile", "slurm": "hostfile", "hydra": "hosts", "intel": "machinefile"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Launch:
     """Commands for one launcher: the first writes the files, the others start the program."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.pictures.figures.comm_matrix import CommMatrix
 
@@ -14,7 +13,7 @@ from hopbytes.pictures.figures.comm_matrix import CommMatrix
 BLOCKS, BLOCK_TASKS = 16, 256
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Block:
     """A part of a matrix, task by task.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from hopbytes._frozen import frozen
 from hopbytes._util.quantities import amount
 from hopbytes.cost.metrics.evaluation import Evaluation
 from hopbytes.html_report import bar_charts
@@ -36,7 +36,7 @@ ROWS = 256
 TABLE_PARTS = 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chart:
     """A chart of the page.
 

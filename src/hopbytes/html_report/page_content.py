@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
+from hopbytes._frozen import frozen
 from hopbytes._util.quantities import amount, number, short_amount
 from hopbytes._version import __version__
 from hopbytes.cost.metrics.evaluation import Evaluation, evaluate
@@ -37,7 +37,7 @@ COLUMNS = 110
 OPTION_HINT = re.compile(r" \(`\w+` sets it\)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figure:
     """A key figure: its name, its value, the value in order, and the change in words."""
 
@@ -48,7 +48,7 @@ class Figure:
     better: bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Judged:
     """A mapping with its verdict: the headline, the sentences below it, key figures, ranks per node."""
 
@@ -59,7 +59,7 @@ class Judged:
     ranks: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """Everything that the template shows."""
 

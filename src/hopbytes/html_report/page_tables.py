@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._frozen import frozen
 from hopbytes._util.quantities import amount, short_amount
 from hopbytes.cost.metrics.evaluation import Evaluation
 from hopbytes.cost.metrics.link_metrics import HotLink
@@ -21,7 +21,7 @@ from hopbytes.report.tables import chosen_rows
 NAMED = 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """A table for people.
 
@@ -43,7 +43,7 @@ class Table:
     words: tuple[int, ...] = (0,)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Load:
     """What the load of a link is: its name, and its unit ("" if it has none)."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from hopbytes._frozen import frozen
 from hopbytes.model.mapping import Mapping
 
 #: Name of the file in which the commands of a report store a mapping that the report made.
@@ -17,7 +17,7 @@ OWN = ("-o", "--output", "--compare-with", "--force", "--quiet", "-q")
 WITH_VALUE = ("-o", "--output", "--compare-with")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Origin:
     """How the report came about.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
+from hopbytes._frozen import frozen
 
 #: A cost of this value or more means a forbidden PE, as in graph/linear_cost.hpp. Other costs sum to less
 #: than
@@ -14,7 +15,7 @@ from hopbytes._arrays import Bool, Int32, Int64
 FORBIDDEN = 2**60
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LinearCost:
     """The cost of each task on each PE: a few listed PEs, and one cost for all others.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64, UInt16
+from hopbytes._frozen import frozen
 from hopbytes.kernels.base import implementation, optional
 from hopbytes.kernels.records import Csr
 
@@ -27,7 +28,7 @@ def _none() -> Int32:
     return np.empty(0, np.int32)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RouteForm:
     """All routes of a network, in one of the forms that compiled code supports.
 

@@ -7,8 +7,8 @@ import os
 import re
 import shlex
 import shutil
-from dataclasses import dataclass
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.launching.launchers import ASSIGNMENT, Launcher, recognise
 
@@ -16,7 +16,7 @@ from hopbytes.launching.launchers import ASSIGNMENT, Launcher, recognise
 REPEATED = ("genv", "o", "mca", "x")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Option:
     """An option as it was typed, and its name (without dashes and value)."""
 
@@ -32,7 +32,7 @@ class Option:
         return rest.removeprefix("=")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LaunchCommand:
     """A launcher's command line.
 
@@ -201,7 +201,7 @@ def _options(launcher: Launcher, words: list[str]) -> tuple[tuple[Option, ...], 
     return tuple(options), tuple(words[place:])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Start:
     """A command to execute: its words, and environment variables that are set for this command only."""
 

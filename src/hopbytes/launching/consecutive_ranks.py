@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
@@ -196,7 +196,7 @@ def map_in_blocks(
     return Mapping(mapping.pe, where, {**mapping.info, **method})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Blocks(Mapper):
     """A mapper that returns the result of mapping in blocks, so that it is verified like any other."""
 

@@ -8,8 +8,8 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.launching.launcher_options import (
     FLUX_PLACING,
@@ -26,7 +26,7 @@ from hopbytes.launching.launcher_options import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Launcher:
     """Properties of the command line of a launcher.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.mappings.host_lists import node_numbers, node_of_host
 from hopbytes.formats.mappings.launch_files import number_list
@@ -16,7 +15,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdict:
     """The result of a comparison.
 

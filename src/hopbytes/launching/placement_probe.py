@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from dataclasses import dataclass
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, UnsupportedError
 from hopbytes.formats.mappings.numbering import parse_cpus
 from hopbytes.launching.command import Start
@@ -27,7 +27,7 @@ _SCRIPT = (
 _LINE = re.compile(r"hopbytes-rank (\S+) (\S+) (\S+) (\S+) \.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Seen:
     """Where a rank runs.
 

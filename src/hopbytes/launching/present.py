@@ -7,8 +7,8 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import LaunchLine
 from hopbytes.formats.exchange import Receipt
@@ -28,7 +28,7 @@ NAMES = {
 FOLDERS = ("I_MPI_ROOT", "MPI_HOME", "MPI_ROOT", "OPAL_PREFIX")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Advice:
     """Commands for the user to type.
 

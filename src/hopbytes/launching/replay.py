@@ -7,12 +7,12 @@ import json
 import os
 import re
 import sys
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes._util.programs import run_program
 from hopbytes.errors import HopbytesError, UnsupportedError
 from hopbytes.launching.command import LaunchCommand, Start
@@ -28,7 +28,7 @@ ALONE = re.compile(re.escape(LONE) + "(.{0,60})")
 MOST_BYTES = 64 * 2**20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replayed:
     """The measured times.
 

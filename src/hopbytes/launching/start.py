@@ -8,11 +8,11 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.exchange import Receipt, write
 from hopbytes.formats.reading import read_mapping
@@ -25,7 +25,7 @@ HOST_FILES = ("hostfile", "machinefile", "f")
 REMOVALS, BETWEEN_REMOVALS = 20, 0.1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prepared:
     """A command that is ready to be executed.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from typing import Any
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError
 from hopbytes.formats.mappings.slot_symmetry import renumbered
 from hopbytes.launching.command import LaunchCommand, Start
@@ -16,7 +16,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """The result of a probe.
 

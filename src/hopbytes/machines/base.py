@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from hopbytes._arrays import Bool, Int32
+from hopbytes._frozen import frozen
 from hopbytes._util.registry import Registry
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.network.network import Network
@@ -24,7 +24,7 @@ machines: Registry[type[Machine]] = Registry(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KnownHosts:
     """The hosts that a machine knows by name.
 
@@ -49,7 +49,7 @@ def _of_their_cores(
     return None, ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class NetworkUse:
     """How the cores of a machine use its network; everything is computed only when it is needed.
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from hopbytes._arrays import Int64, UInt8, UInt64
+from hopbytes._frozen import frozen
 from hopbytes.machines.network.node_distances import NetworkDistance
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class TreeDistance:
     """Distances of k places in a tree, as kernels take them.
 
@@ -65,7 +65,7 @@ class TreeDistance:
         return self.costs[levels]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class TableDistance:
     """Distances of k places as a dense int64[k, k] table (kept small: see the machine that makes it)."""
 

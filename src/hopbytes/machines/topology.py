@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.machines.place_distances import Distance
 
 #: Largest relative capacity: products with loads and counts then stay small.
@@ -19,7 +19,7 @@ GPU_NAMES = ("gpu", "gpus")
 NODE_NAMES = ("node", "host", "server")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Level:
     """One level of a tree, named for people.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import ScaleError, UnsupportedError
 
 #: Largest sum of loads; sums of caps, which are a few per cent larger, then fit in 63 bits.
@@ -164,7 +164,7 @@ def integer_root(value: int, degree: int) -> int:
         root = better
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LoadBound:
     """The loads that the balance takes into account, and the maximum load of each PE.
 

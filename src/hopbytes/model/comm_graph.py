@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes._util.integers import MAX_TASKS, bad_graph, check_total
 from hopbytes.kernels.records import Csr
 from hopbytes.model import graph_sources
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 PROCESSES = "processes"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class CommGraph(GraphMakers):
     """A communication graph: directed arcs task → task with volume and message count, a load per task.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.machines.selection.allocate import machine as machine_from
 from hopbytes.model.allocation import Allocation
@@ -21,7 +22,7 @@ from hopbytes.solve.remapper import Remapper
 Edges = Iterable[tuple[int, int, int]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Migrations:
     """What one process has to send and to receive after a batch.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, InfeasibleError
 from hopbytes.formats.mappings.numbering import parse_cpus
 from hopbytes.launching.observed_placement import placement_seen
@@ -28,7 +28,7 @@ UNITS = (
 CPU_FOLDER = "/sys/devices/system/cpu/cpu{}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spot:
     """The host and the CPUs on which one process runs.
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError, unknown_name
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Backend:
     """The description of one external partitioner.
 

@@ -8,13 +8,13 @@ array of blocks per repetition, or None for a failed one. Inputs that a partitio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import IO
 
 import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Csr
 from hopbytes.partitioners import parhip
@@ -58,7 +58,7 @@ def unsupported_reason(
     return None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Submission:
     """A submitted problem, which `gather` waits for."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes._util.derived_seeds import derived_words
 from hopbytes.engine import SearchProblem, VertexGroups
 from hopbytes.kernels.records import Csr
@@ -18,7 +18,7 @@ from hopbytes.partitioners.dispatch import Submission, gather, submit, unsupport
 from hopbytes.partitioners.pool import WorkerPool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PartitionerSettings:
     """The choice of an external partitioner and the effort of its calls.
 
@@ -52,7 +52,7 @@ class PartitionerSettings:
         check_backend(self.backend, self.preset, required=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class GroupPartitions:
     """The partitions that an external partitioner returned.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from hopbytes._frozen import frozen
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.base import (
     MAX_TASKS,
@@ -19,7 +18,7 @@ from hopbytes.patterns.base import (
 
 
 @patterns.register("alltoall")
-@dataclass(frozen=True, slots=True)
+@frozen
 class AllToAll(Pattern):
     """All-to-all inside sub-communicators: every task sends to all other tasks of its group.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes._util.options import build, describe
 from hopbytes._util.registry import Registry
 from hopbytes.errors import UnsupportedError
@@ -24,7 +24,7 @@ MAX_VOLUME = 2**63 - 1
 patterns: Registry[type[Pattern]] = Registry("pattern", "hopbytes.patterns")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Arcs:
     """Directed arcs of one kind of traffic: source task, target task, bytes and messages of each arc."""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from hopbytes._frozen import frozen
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.base import (
     MAX_TASKS,
@@ -19,7 +18,7 @@ from hopbytes.patterns.base import (
 
 
 @patterns.register("butterfly")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Butterfly(Pattern):
     """Butterfly: in stage s every task exchanges data with the task whose number differs in bit s.
 

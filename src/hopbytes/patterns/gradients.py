@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes.patterns.base import Arcs
 from hopbytes.patterns.collectives import all_reduce, shared
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GradientPlan:
     """How data parallel tasks exchange gradients and parameters.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns import base
 from hopbytes.patterns.base import (
@@ -24,7 +24,7 @@ MOST_LEVELS = 8
 
 
 @patterns.register("hierarchical")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hierarchical(Pattern):
     """Random volumes with a hierarchy: the closer two tasks are in a hidden tree, the larger their volume.
 

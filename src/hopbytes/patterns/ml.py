@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes._util.options import build
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.base import (
@@ -35,7 +35,7 @@ CONTEXTS = ("ring", "alltoall")
 
 
 @patterns.register("ml")
-@dataclass(frozen=True, slots=True)
+@frozen
 class MachineLearning(Pattern):
     """One training step of a transformer with tensor, context, expert, data and pipeline parallelism.
 

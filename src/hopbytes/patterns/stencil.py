@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar
 
 import numpy as np
 
+from hopbytes._frozen import frozen
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.base import (
     Arcs,
@@ -27,7 +27,7 @@ _DEFAULT_POINTS = {1: 3, 2: 5, 3: 7}
 
 
 @patterns.register("stencil")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stencil(Pattern):
     """Halo exchange: every task of a grid sends to its neighbours.
 

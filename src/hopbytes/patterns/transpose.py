@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from hopbytes._frozen import frozen
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.base import Pattern, build_graph, dimensions, patterns, uniform_arcs
 
 
 @patterns.register("transpose")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Transpose(Pattern):
     """Transposition of a matrix with a block per task: row i, column j sends to row j, column i.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from hopbytes._frozen import frozen
 from hopbytes.machines.node.node_tree import Gpu
 from hopbytes.pictures.boxes import Box
 
@@ -19,7 +19,7 @@ EMPTY = 4.0
 MOST_COLUMNS = 32
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Placed:
     """A rectangle to draw, measured from the top left corner; an empty `kind` is a GPU's.
 
@@ -35,7 +35,7 @@ class Placed:
     leaf: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Plan:
     """A box with its size and the relative positions of the boxes inside."""
 
@@ -92,7 +92,7 @@ def _plan(box: Box, gpus: list[Gpu]) -> _Plan:
     return _Plan(box, width + 2 * GAP, height + GAP, grid.places, chips)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Grid:
     width: float
     height: float

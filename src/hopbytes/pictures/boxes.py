@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.node.hardware_kinds import worth
 from hopbytes.machines.node.node_tree import Gpu, NodeTree
@@ -21,7 +21,7 @@ MAX_BOXED = 2**16
 MOST_PLACES = 512
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Box:
     """A unit: its kinds (several if they coincide), the numbers of its places, and the units inside.
 
@@ -64,7 +64,7 @@ class Box:
         return self.kinds, tuple(box.shape() for box in self.inside)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Boxed:
     """One kind of node (or a whole machine): its boxes, its GPUs, and the number of such nodes.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from hopbytes._frozen import frozen
 from hopbytes._util.quantities import amount
 from hopbytes.pictures.canvas.marks import Line
 from hopbytes.pictures.canvas.palette import IDLE, scaled
@@ -15,7 +15,7 @@ from hopbytes.textio.cpu_lists import format_list
 UNLOADED, FREE, NODE = "#8c959f", "#ffffff", "#c2cfe0"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Look:
     """How vertices and cables look.
 

@@ -7,8 +7,9 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.launching.command import LaunchCommand
 
@@ -35,7 +36,7 @@ _UNFIT_NAMES = re.compile(rb"mpi_i?(" + b"|".join(_UNFIT) + rb")", re.IGNORECASE
 _PERSISTENT = re.compile(rb"mpi_[bsr]?send_init", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Application:
     """A program and the MPI it uses.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import glob
 import os
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.reading import read
 from hopbytes.launching.command import LaunchCommand
@@ -26,7 +27,7 @@ from hopbytes.record.injection import handed_on, keeps_monitoring_out, monitorin
 from hopbytes.record.missing import hosts_of, reason
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recorded:
     """The result of a recorded run.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from hopbytes._frozen import frozen
 from hopbytes.cost.metrics.evaluation import evaluate
 from hopbytes.errors import InfeasibleError
 from hopbytes.machines.selection.launcher_order import launcher_placement
@@ -28,7 +28,7 @@ SEEDS = 3
 WORTH, EQUAL = 0.05, 0.02
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Candidate:
     """A placement that was examined.
 
@@ -76,7 +76,7 @@ class Candidate:
         }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Advice:
     """Candidates and the one that is recommended.
 

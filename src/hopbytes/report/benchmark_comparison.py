@@ -10,9 +10,10 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.report.results import MEASURES, Row
 
@@ -22,7 +23,7 @@ SETTING = ("instance", "input_hash", "hierarchy", "distance", "problem", "imbala
 DISTURBED = 0.1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Standing:
     """The results of one contender relative to its baseline over a group of instances.
 
@@ -60,7 +61,7 @@ class Standing:
     ratios: dict[str, float | None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison:
     """All standings of a results file.
 

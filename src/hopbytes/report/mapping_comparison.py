@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from hopbytes._frozen import frozen
 from hopbytes._util.quantities import amount, number
 from hopbytes.cost.metrics.evaluation import evaluate
 from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
@@ -20,7 +20,7 @@ from hopbytes.model.mapping import Mapping
 LONGEST_NAME = 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MappingComparison:
     """The metrics of two mappings, and the number of tasks whose PEs differ.
 

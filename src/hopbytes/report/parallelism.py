@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from hopbytes._frozen import field_names, frozen
 from hopbytes._util.quantities import amount
 from hopbytes.machines.common.gpu_domains import gpu_domains
 from hopbytes.model.comm_graph import CommGraph
@@ -15,7 +15,7 @@ from hopbytes.patterns.ml import training_of
 ARTICLES = {"NVLink domain": "an NVLink domain", "node": "a node"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KindOfTraffic:
     """The traffic of one kind of parallelism.
 
@@ -41,7 +41,7 @@ class KindOfTraffic:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: getattr(self, name) for name in field_names(self)}
 
     def __str__(self) -> str:
         shares = [f"{_percent(self.inside, self.volume)} inside {ARTICLES[self.domain]}"]

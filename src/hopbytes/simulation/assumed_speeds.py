@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError, unknown_name
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Speeds:
     """What is assumed of a machine where it says nothing itself.
 

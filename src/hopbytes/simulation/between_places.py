@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Float64, Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.mapping import Mapping
 from hopbytes.simulation.node_links import NodeLinks
@@ -16,7 +15,7 @@ from hopbytes.simulation.phase import Phase
 BATCH = 2**15
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Places:
     """The places that exchange messages: a place is a node with one of its endpoints.
 
@@ -37,7 +36,7 @@ class Places:
         return len(self.node)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Flows:
     """Messages between nodes, added up per pair of places.
 
@@ -65,7 +64,7 @@ class Flows:
         return len(self.sources)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LinkUse:
     """What flows do to links.
 

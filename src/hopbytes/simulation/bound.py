@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from hopbytes._frozen import frozen
 from hopbytes.model.mapping import Mapping
 from hopbytes.simulation.assumed_speeds import Speeds
 from hopbytes.simulation.between_places import Flows, LinkUse, Places, flows_between, places_of, use_of_links
@@ -17,7 +16,7 @@ from hopbytes.simulation.phase import Phase
 LINKS_NAMED = 10
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Round:
     """One round on one mapping: what goes between nodes, what inside, and what each needs at least."""
 

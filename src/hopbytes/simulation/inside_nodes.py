@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Array, Float64, Int32
+from hopbytes._frozen import frozen
 from hopbytes.machines.topology import NODE_NAMES, Level
 from hopbytes.model.mapping import Mapping
 from hopbytes.simulation.assumed_speeds import Speeds, missing
 from hopbytes.simulation.phase import Phase
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class InsideNodes:
     """Seconds that the PEs need for messages inside their nodes.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Float64, Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import Routes
 from hopbytes.machines.network.network import Network
@@ -21,7 +21,7 @@ from hopbytes.simulation.tree_links import tree_links
 SLOWEST_LINK = 10**6
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class NodeLinks:
     """Links between the endpoints of nodes.
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Bool, Float64, Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.model.comm_graph import CommGraph
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Phase:
     """One round of a pattern: every arc of it is one message, and all messages start at once.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from hopbytes._frozen import field_names, frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Prediction:
     """Predicted time of the communication of a pattern under one mapping.
 
@@ -65,5 +67,5 @@ class Prediction:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         named = [dict(zip(("name", "bytes", "seconds"), link, strict=True)) for link in self.links]
-        facts = {name: getattr(self, name) for name in self.__slots__ if name not in ("links", "notices")}
+        facts = {name: getattr(self, name) for name in field_names(self) if name not in ("links", "notices")}
         return facts | {"links": named, "notices": list(self.notices)}

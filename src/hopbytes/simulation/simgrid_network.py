@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from hopbytes._arrays import Bool, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import MARK
 from hopbytes.kernels.routes import Routes
@@ -24,7 +24,7 @@ HEAD = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Platform:
     """What a platform file is made of.
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Float64, Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import Routes
 from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation
 from hopbytes.simulation.assumed_speeds import Speeds, missing
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class TreeLinks:
     """Links of units from the outermost level down to the nodes.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hopbytes._arrays import Array, Bool, Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 
 #: A set of numbers, as callers give it.
@@ -23,7 +23,7 @@ Edges: TypeAlias = Iterable[tuple[int, int, int]] | tuple[Array, Array, Array]
 _MOST_NUMBER = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Batch:
     """A batch whose numbers are integers in range of their types; see :meth:`hopbytes.Remapper.apply`.
 
@@ -51,7 +51,7 @@ class Batch:
         return len(self.u) + len(self.loaded) + len(self.vanished) + len(self.lost) + len(self.restored)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class BatchReport:
     """What one batch did to the placement.
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.shared.search_distances import search_problem
 from hopbytes.cost.objectives.comm_cost import CommCost
@@ -73,7 +74,7 @@ class Savings:
         self.batches = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RepairProblem:
     """The present tasks in ascending order, on the PEs in use.
 

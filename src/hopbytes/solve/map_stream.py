@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes._util.checks import check_truths, whole
 from hopbytes._util.clock import Clock
 from hopbytes._version import __version__
@@ -150,7 +151,7 @@ def map_stream(
     return Mapping(pe, place, info)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Bounds:
     """Loads that bounds take into account, and the largest load and number of tasks without load per PE."""
 

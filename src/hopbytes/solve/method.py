@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
+from hopbytes._frozen import frozen
 from hopbytes._util.checks import check_functions, name_of, whole
 from hopbytes._util.clock import Clock
 from hopbytes.algorithms.base import Effort, Mapper, Progress, Refiner
@@ -21,7 +21,7 @@ from hopbytes.solve.presets import DEFAULT, QUICKEST, Chain, chain, for_objectiv
 CUSTOM = "custom"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Method:
     """A chain of algorithms for one objective.
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from hopbytes._frozen import frozen
 from hopbytes._util.options import build
 from hopbytes._util.registry import Registry
 from hopbytes.algorithms.base import Mapper, Refiner, mappers, refiners
@@ -34,7 +34,7 @@ QUICK: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chain:
     """A mapper followed by refiners; for some objectives the results of other chains compete with its result.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
 from hopbytes.cost.metrics.scale import check_scale
 from hopbytes.cost.objectives.comm_cost import CommCost
@@ -29,7 +30,7 @@ TASKS_PER_PE_OF_A_PARTITION = 8
 NOTHING_SAID = Constraints()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """The options on numbers of tasks per PE; see :func:`hopbytes.solve.map_tasks.map_tasks`.
 
@@ -61,7 +62,7 @@ class Request:
         return self.tasks_per_node is not None or self.per is not None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Problem:
     """A formulated mapping problem.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes._util.options import describe
 from hopbytes.algorithms.base import Effort, Refiner, mappers, refiners
@@ -27,7 +28,7 @@ FEWEST_DRAWS = 4
 Worth: TypeAlias = tuple[int, int, int | float, int | float]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Placed:
     """A mapping, notices about relaxed bounds, and the key for comparisons (see :func:`_worth`)."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Effort
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.presets import Chain
@@ -20,7 +21,7 @@ from hopbytes.solve.slot_policies import Policy, Task, Value, policies
 WORTH_PURSUING = 1.05
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Placed:
     """The result of :func:`place`.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.base import Objective
 from hopbytes.errors import InfeasibleError
 from hopbytes.machines.selection.slot_counts import asked_by_job, spread
@@ -27,7 +27,7 @@ Value: TypeAlias = tuple[int | float, int]
 FREE_SLOTS = (1, 4)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Policy:
     """A policy of slot selection.
 
@@ -46,7 +46,7 @@ class Policy:
     window: Int64 | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Task:
     """The pattern, the machine, the request, and the objective by which mappings are compared.
 

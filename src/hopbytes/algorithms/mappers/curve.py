@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.positions import place_geometry, task_coordinates
 from hopbytes.algorithms.shared.sequential_assignment import fill_along
@@ -19,7 +19,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @mappers.register("curve")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Curve(Mapper):
     """Order nodes along a space-filling curve; assign tasks in their order, or along the same curve.
 

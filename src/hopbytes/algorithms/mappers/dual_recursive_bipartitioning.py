@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.algorithms.shared.bisection_tree import halved
@@ -15,7 +14,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @mappers.register("dual_recursive_bipartitioning")
-@dataclass(frozen=True, slots=True)
+@frozen
 class DualRecursiveBipartitioning(Mapper):
     """Bisect the machine, and the tasks accordingly, recursively until single PEs are left.
 

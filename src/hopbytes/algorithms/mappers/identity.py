@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
 from hopbytes.model.allocation import Allocation
@@ -14,7 +13,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @mappers.register("identity")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Identity(Mapper):
     """Assign tasks in their own order; each PE gets its count of tasks or its share of the load.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.algorithms.multisection.cut_level import Level
@@ -24,7 +25,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @mappers.register("integrated")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Integrated(Mapper):
     """Coarsen once, partition the coarsest graph, and refine the communication cost in uncoarsening.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice, permutations, product
 from typing import ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.positions import place_geometry, task_coordinates
 from hopbytes.algorithms.shared.sequential_assignment import room_for
@@ -25,7 +25,7 @@ CUTS = ("multi", "two")
 
 
 @mappers.register("multi_jagged")
-@dataclass(frozen=True, slots=True)
+@frozen
 class MultiJagged(Mapper):
     """Divide nodes and tasks by coordinates into corresponding slabs, recursively down to single nodes.
 

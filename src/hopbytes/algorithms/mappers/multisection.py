@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.effort_per_level import unexpected_shares
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @mappers.register("multisection")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Multisection(Mapper):
     """Partition the tasks recursively along the levels of the machine down to single PEs.
 

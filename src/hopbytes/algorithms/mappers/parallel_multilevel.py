@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.multisection import Multisection
@@ -40,7 +41,7 @@ CLUSTERS_PER_PE = 4
 
 
 @mappers.register("parallel_multilevel")
-@dataclass(frozen=True, slots=True)
+@frozen
 class ParallelMultilevel(Mapper):
     """Coarsen once, map the coarse graph by multisection, refine the communication cost in uncoarsening.
 

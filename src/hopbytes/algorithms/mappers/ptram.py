@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.two_level import (
     Grouped,
@@ -31,7 +31,7 @@ Place = Callable[[Grouped, Routed, HybridTerms, Effort], Int32]
 
 
 @mappers.register("ptram")
-@dataclass(frozen=True, slots=True)
+@frozen
 class HybridGreedy(Mapper):
     """Partition the tasks to nodes, then assign each group to the node with the lowest hybrid metric.
 

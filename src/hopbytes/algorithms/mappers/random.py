@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, random_order
 from hopbytes.model.allocation import Allocation
@@ -12,7 +11,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @mappers.register("random")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Random(Mapper):
     """Assign tasks in random order like `identity`: uniform among the mappings with the same counts.
 

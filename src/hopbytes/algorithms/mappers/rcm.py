@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
 from hopbytes.model.allocation import Allocation
@@ -15,7 +14,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @mappers.register("rcm")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rcm(Mapper):
     """Assign tasks in reverse Cuthill-McKee order like `identity`, so that neighbours are close together.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import room_for
 from hopbytes.algorithms.two_level import nodes_of
@@ -16,7 +15,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @mappers.register("round_robin")
-@dataclass(frozen=True, slots=True)
+@frozen
 class RoundRobin(Mapper):
     """Assign tasks in their own order to the nodes in turn, as launchers do with the option ``cyclic``.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.model.allocation import Allocation
@@ -12,7 +11,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @mappers.register("top_down")
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopDown(Mapper):
     """Partition the tasks once per level of the machine, outermost first, into perfectly balanced blocks.
 

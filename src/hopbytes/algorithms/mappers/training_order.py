@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
 from hopbytes.model.allocation import Allocation
@@ -16,7 +15,7 @@ from hopbytes.patterns.rank_orders import rank_orders
 
 
 @mappers.register("training_order")
-@dataclass(frozen=True, slots=True)
+@frozen
 class TrainingOrder(Mapper):
     """Assign the tasks of a training job (``ml:``) in the rank order of Megatron-LM with the lowest J.
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.top_down import TopDown
 from hopbytes.algorithms.multisection.subtree_sizes import in_whole_tree, shapes
@@ -37,7 +38,7 @@ MOST_PER_PE = 64
 
 
 @mappers.register("treematch")
-@dataclass(frozen=True, slots=True)
+@frozen
 class TreeMatch(Mapper):
     """Group tasks by the arity of the innermost level with little volume between groups, then the groups.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes._util.options import build
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers, refiners
 from hopbytes.algorithms.mappers.dual_recursive_bipartitioning import bisected
@@ -22,7 +21,7 @@ NO_REFINER = "none"
 
 
 @mappers.register("two_phase")
-@dataclass(frozen=True, slots=True)
+@frozen
 class TwoPhase(Mapper):
     """Partition the tasks into k blocks and map the quotient graph with one block per PE.
 

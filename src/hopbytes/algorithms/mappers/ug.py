@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.two_level import Grouped, neighbourhood_of, place_distances
 from hopbytes.algorithms.two_level.node_level import cut, finish, settings_of
@@ -17,7 +16,7 @@ WEIGHTS = ("volume", "messages")
 
 
 @mappers.register("ug")
-@dataclass(frozen=True, slots=True)
+@frozen
 class HopGreedy(Mapper):
     """Partition the tasks to nodes, then assign groups near those they communicate with (UG).
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.model.capacities import child_bounds
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Level:
     """One level of cuts: the groups of PEs into which each group is divided, and the load these may hold.
 

@@ -6,12 +6,13 @@ import json
 import time
 from collections.abc import Callable
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
@@ -32,7 +33,7 @@ _BEGINNING = b'{"start": '
 Cut = Callable[[Subproblem, int, Effort], Int32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Done:
     """The result of a work item."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes._frozen import frozen
 from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.multisection.cut_level import Level
@@ -72,7 +73,7 @@ def _held(linear_cost: LinearCost | None, loads: Int64 | None, k: int) -> Int64:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Subproblem:
     """The tasks of one group of PEs and the communication between them.
 

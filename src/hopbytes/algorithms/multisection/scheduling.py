@@ -14,10 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class WorkItem:
     """The division of one subproblem, which is to start now.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, room_for
@@ -18,7 +19,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @mappers.register("bottom_up")
-@dataclass(frozen=True, slots=True)
+@frozen
 class BottomUp(Mapper):
     """Partition the tasks into groups of the size of innermost units, then these into larger groups.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import room_for
 from hopbytes.engine import SearchProblem
@@ -15,7 +16,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @mappers.register("greedy_all_c")
-@dataclass(frozen=True, slots=True)
+@frozen
 class GreedyAllC(Mapper):
     """Assign the task that communicates most with assigned tasks to the free PE where it costs least.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
 from hopbytes.algorithms.two_level import Grouped, HostGraph, host_graph
@@ -18,7 +18,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopologyMapper(Mapper):
     """Partition the tasks to nodes, then assign the groups to nodes on the graph of the network.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.base import Effort, mappers
 from hopbytes.algorithms.papers.libtopomap import TopologyMapper, in_step
@@ -17,7 +16,7 @@ from hopbytes.kernels.records import Csr
 
 
 @mappers.register("libtopomap_bisection")
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopologyBisection(TopologyMapper):
     """Bisect the graph of links and the graph of groups with minimum cuts, recursively down to single nodes.
 

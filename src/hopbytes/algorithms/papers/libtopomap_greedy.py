@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Effort, mappers
 from hopbytes.algorithms.papers.libtopomap import TopologyMapper, classes
 from hopbytes.algorithms.two_level import Grouped, HostGraph
 
 
 @mappers.register("libtopomap_greedy")
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopologyGreedy(TopologyMapper):
     """Assign the neighbour over the heaviest edge to the nearest free node; loaded links are longer.
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Effort, mappers
 from hopbytes.algorithms.papers.libtopomap import TopologyMapper, in_step
 from hopbytes.algorithms.two_level import Grouped, HostGraph
@@ -15,7 +14,7 @@ from hopbytes.kernels.records import Csr
 
 
 @mappers.register("libtopomap_rcm")
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopologyRcm(TopologyMapper):
     """Assign groups to nodes, both in the reverse Cuthill-McKee order of their graphs.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.papers.locked_passes import LockedPasses
 from hopbytes.algorithms.shared.quotient_graph import with_isolated
@@ -26,7 +26,7 @@ MOST_ENTRIES = 2**27
 
 
 @mappers.register("mpipp")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mpipp(Mapper):
     """Improve random mappings by repeating the best exchange of two tasks; return the best result.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.papers.pairs import search_pairs
 from hopbytes.algorithms.shared.sequential_assignment import random_order
@@ -17,7 +16,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @refiners.register("n_cd")
-@dataclass(frozen=True, slots=True)
+@frozen
 class NCd(Refiner):
     """Try pairs of tasks at most `d` edges apart in the communication graph: the neighbourhood N_C^d.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.papers.pairs import search_pairs
 from hopbytes.engine.slots import BLOCKS
@@ -14,7 +13,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @refiners.register("n_p")
-@dataclass(frozen=True, slots=True)
+@frozen
 class NP(Refiner):
     """Try all pairs inside blocks of consecutive tasks: the pruned neighbourhood N_p.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.papers.pairs import search_pairs
 from hopbytes.engine.slots import ALL_PAIRS
@@ -13,7 +12,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @refiners.register("n_square")
-@dataclass(frozen=True, slots=True)
+@frozen
 class NSquare(Refiner):
     """Try all pairs of tasks in cyclic order until none gains: the neighbourhood N^2.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
 from hopbytes.algorithms.shared.sequential_assignment import random_order
@@ -16,7 +15,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @refiners.register("chains")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chains(Refiner):
     """Make the best exchange, lock its tasks, continue with their neighbours; keep the best prefix.
 

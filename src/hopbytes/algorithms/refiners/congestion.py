@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.umpa import no_worse, relocated
@@ -32,7 +33,7 @@ GOALS = ("max_congestion", "max_messages", "hybrid")
 
 
 @refiners.register("congestion")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Congestion(Refiner):
     """Lower the congestion of the hottest links, several at a time.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes._util.options import build
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Progress, Refiner, refiners
@@ -21,7 +22,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @refiners.register("evolve")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Evolve(Refiner):
     """Compute new mappings and recombine them with the best ones of a population.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
@@ -18,7 +19,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @refiners.register("pairwise_repartitioning")
-@dataclass(frozen=True, slots=True)
+@frozen
 class PairwiseRepartitioning(Refiner):
     """Bisect the tasks of two units with a large volume between them again, and keep improvements.
 

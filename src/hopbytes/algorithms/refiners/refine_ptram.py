@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.umpa import no_worse, relocated
 from hopbytes.algorithms.two_level import (
@@ -29,7 +29,7 @@ Search = Callable[[Grouped, Routed, Effort], tuple[Int32, int, int]]
 
 
 @refiners.register("ptram")
-@dataclass(frozen=True, slots=True)
+@frozen
 class HottestLink(Refiner):
     """In each round, make the exchange of the groups of two nodes that lowers the maximum congestion most.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import ClassVar
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
@@ -25,7 +26,7 @@ from hopbytes.model.comm_graph import CommGraph
 THRESHOLDS = (10_000, 30_000, 3_000)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Limits:
     """Upper limits of hop-bytes (or hops of messages) and of the communication cost; None means no limit."""
 
@@ -53,7 +54,7 @@ class Limits:
 
 
 @refiners.register("routed")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Routed(Refiner):
     """Exchange groups to lower hop-bytes, then lower the congestion; no effect on machines without routes.
 

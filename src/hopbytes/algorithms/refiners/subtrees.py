@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
@@ -17,7 +16,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @refiners.register("subtrees")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subtrees(Refiner):
     """Exchange the tasks of whole units, from the outermost level inwards and back, then of single PEs.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes._util.options import build
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, mappers, refiners
 from hopbytes.algorithms.shared.search_distances import (
@@ -35,7 +36,7 @@ START_MAPPERS_ON_NODES = ("ug", "curve", "multi_jagged")
 
 
 @refiners.register("swap")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Swap(Refiner):
     """Exchange tasks by descent, annealing and perturbation; with one task per PE also from other starts.
 

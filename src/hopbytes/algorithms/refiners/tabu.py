@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.search_distances import is_dense
 from hopbytes.cost.objectives.comm_cost import CommCost
@@ -21,7 +20,7 @@ DEFAULT_WORK = 10
 
 
 @refiners.register("tabu")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tabu(Refiner):
     """Improve a population of mappings by robust tabu search with exchanges of two tasks.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.umpa import check_rule, swap_for_congestion
 from hopbytes.model.allocation import Allocation
@@ -13,7 +13,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @refiners.register("ummc")
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageCongestionSwap(Refiner):
     """Like ``umc``, for the number of messages on a link regardless of its capacity (UMMC).
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.umpa import swap_for_hops
 from hopbytes.model.allocation import Allocation
@@ -13,7 +13,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @refiners.register("uwh")
-@dataclass(frozen=True, slots=True)
+@frozen
 class WeightedHopSwap(Refiner):
     """Exchange the groups of two nodes, or move a group to a free node, as long as hop-bytes fall (UWH).
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
 from hopbytes.engine import RefinementSettings, SearchSettings, refine_placement
@@ -13,7 +12,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @refiners.register("vcycle")
-@dataclass(frozen=True, slots=True)
+@frozen
 class VCycle(Refiner):
     """Refine the communication cost by local search and minimum cuts on every level of V-cycles.
 

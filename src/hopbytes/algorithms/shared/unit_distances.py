@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 from hopbytes.kernels.records import Distances
@@ -17,7 +17,7 @@ from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Units:
     """The units of one level, each a range of PEs.
 

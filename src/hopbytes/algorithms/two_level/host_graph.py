@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.two_level.level import Nodes
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels import csr_from_arcs
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class HostGraph:
     """Symmetric graph of the places (nodes) 0..places-1, followed by routers and switches.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.two_level.level import Nodes, nodes_of, partition_to_nodes, quotient
 from hopbytes.algorithms.two_level.within_node import place_inside
 from hopbytes.engine import PartitionSettings, RunControl
@@ -15,7 +14,7 @@ from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Grouped:
     """Tasks in groups, with at most one group per node.
 
@@ -40,7 +39,7 @@ class Grouped:
     start: Int32
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Capacity:
     """Capacity of the PEs: `per_pe` int64[k] in tasks (`loads` is None) or in units of `loads` int64[n]."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.two_level.level import Nodes
 from hopbytes.algorithms.two_level.node_problem import Grouped
 from hopbytes.algorithms.two_level.ports import PortArcs, arcs_of, port_arcs, ports_of
@@ -21,7 +20,7 @@ from hopbytes.model.comm_graph import CommGraph
 MOST_VALUE = 2**54
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Routed:
     """Routes and traffic in integers that do not overflow, with the units of these integers.
 

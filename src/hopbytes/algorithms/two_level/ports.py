@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.two_level.level import Nodes, quotient
 from hopbytes.cost.objectives.link_sums import endpoints_of
 from hopbytes.model.comm_graph import CommGraph
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Ports:
     """Ports of places (nodes): PEs of a port share an endpoint; ports have the same numbers on all nodes.
 
@@ -56,7 +55,7 @@ def _ports(nodes: Nodes, endpoints: Int32) -> Ports:
     return Ports(len(shown), table.reshape(-1), of_pe)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class PortArcs:
     """Directed arcs between groups, separated by the ports at their sources and targets.
 

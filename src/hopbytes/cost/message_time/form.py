@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Float64
+from hopbytes._frozen import frozen
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -21,7 +21,7 @@ FINEST = 18
 SEARCH_WEIGHT, SEARCH_DISTANCE = 2**40, 2**20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchForm:
     """Pattern and allocation on which J approximates the message time, with the error of the approximation.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.cost.message_time.form import SearchForm, exponent_for, nearest_product
 from hopbytes.cost.objectives.comm_cost import weight_by_level
 from hopbytes.errors import UnsupportedError
@@ -16,7 +16,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LevelTimes:
     """Integer times per level; levels are numbered as in the kernels: 0 within a PE, 1 the innermost.
 

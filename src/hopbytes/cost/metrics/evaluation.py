@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hopbytes._frozen import frozen
 from hopbytes._util.checks import whole
 from hopbytes.cost.metrics.baselines import as_recorded, at_random, in_order
 from hopbytes.cost.metrics.evaluation_views import EvaluationViews
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import scipy.sparse
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Evaluation(EvaluationViews):
     """All metrics of a mapping and of the baseline mappings.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import field_names, frozen
 from hopbytes.cost.objectives.link_sums import (
     LinkTraffic,
     endpoints_of,
@@ -27,7 +28,7 @@ from hopbytes.model.comm_graph import CommGraph
 HOTTEST, FLOWS_NAMED = 10, 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LinkMetrics:
     """Traffic on links; congestion is volume / capacity, means are over the links in use.
 
@@ -72,7 +73,7 @@ class LinkMetrics:
         return float(self.hop_bytes), self.max_congestion, self.avg_congestion, self.var_congestion
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dilation:
     """The arcs between nodes whose shortest route has `hops` links: their number, messages and volume."""
 
@@ -82,7 +83,7 @@ class Dilation:
     volume: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HotLink:
     """One of the most congested links.
 
@@ -110,7 +111,7 @@ class HotLink:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        facts = {name: getattr(self, name) for name in self.__slots__ if name != "largest"}
+        facts = {name: getattr(self, name) for name in field_names(self) if name != "largest"}
         named = [dict(zip(("source", "target", "volume"), flow, strict=True)) for flow in self.largest]
         return facts | {"largest_flows": named}
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import field_names, frozen
 from hopbytes.cost.message_time.times import comm_time, knows_times, times_of
 from hopbytes.cost.metrics.link_metrics import LinkMetrics, measure_links
 from hopbytes.cost.metrics.loads import load_per_pe, ratio, relative_excess
@@ -22,7 +22,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LevelMetrics:
     """Traffic between PEs that differ at one named level of the machine.
 
@@ -49,7 +49,7 @@ class LevelMetrics:
     cost_share: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MappingMetrics:
     """The metrics of one mapping.
 
@@ -99,7 +99,8 @@ class MappingMetrics:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all metrics as plain numbers for JSON, at the top level except for the list of levels."""
-        plain = {name: getattr(self, name) for name in self.__slots__[: self.__slots__.index("levels")]}
+        names = field_names(self)
+        plain = {name: getattr(self, name) for name in names[: names.index("levels")]}
         if self.comm_seconds is None:
             del plain["comm_seconds"]
         for part in (self.traffic, self.links):
@@ -109,7 +110,7 @@ class MappingMetrics:
 
 def _fields(part: LevelMetrics | TrafficMetrics | LinkMetrics) -> dict[str, Any]:
     """Return plain values by name, without those that are None."""
-    values = {name: getattr(part, name) for name in part.__slots__}
+    values = {name: getattr(part, name) for name in field_names(part)}
     return {name: value for name, value in values.items() if value is not None}
 
 

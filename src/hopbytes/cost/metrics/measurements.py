@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from hopbytes._frozen import field_names, frozen
 from hopbytes.cost.metrics.link_metrics import Dilation, HotLink
 from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TasksPerUnit:
     """Distribution of tasks over the units of one level (nodes, packages): minimum and maximum."""
 
@@ -20,7 +20,7 @@ class TasksPerUnit:
     most: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measurements:
     """All metrics of a mapping and of the baseline mappings.
 
@@ -81,7 +81,7 @@ class Measurements:
             for unit in self.tasks_per_unit
         }
         if self.mapping.links is not None:
-            names = Dilation.__slots__
+            names = field_names(Dilation)
             result["dilation"] = [{name: getattr(one, name) for name in names} for one in self.dilation]
             result["hottest_links"] = [link.to_dict() for link in self.hottest]
         if self.in_order is not None:

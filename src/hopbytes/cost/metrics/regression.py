@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Float64, Int64
+from hopbytes._frozen import frozen
 from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
 from hopbytes.errors import FormatError
 
@@ -22,7 +22,7 @@ SYMBOLS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Regression:
     """The result of a fit of times by metrics.
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import UnitTraffic, unit_traffic
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TrafficMetrics:
     """Volumes and messages between PEs and between nodes, without arcs of a task to itself.
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.base import Objective, objectives
 from hopbytes.machines.network.node_distances import NetworkDistance
 from hopbytes.machines.place_distances import TreeDistance
@@ -16,7 +15,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @objectives.register("comm_cost")
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommCost(Objective):
     """J = sum over stored arcs (i, j) of volume(i, j) * distance(PE of i, PE of j).
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.base import Objective, objectives
 from hopbytes.cost.objectives.hop_distances import hop_dominated_distances
 from hopbytes.cost.objectives.link_sums import links_travelled, plain
@@ -13,7 +12,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @objectives.register("hop_bytes")
-@dataclass(frozen=True, slots=True)
+@frozen
 class HopBytes(Objective):
     """WH = sum over arcs of volume x hops, where hops are the links between two nodes, 0 inside a node.
 

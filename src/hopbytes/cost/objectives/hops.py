@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.base import Objective, objectives
 from hopbytes.cost.objectives.hop_distances import hop_dominated_distances
 from hopbytes.cost.objectives.link_sums import links_travelled, plain
@@ -13,7 +12,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @objectives.register("hops")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hops(Objective):
     """TH = sum over arcs of messages x hops; one message per arc if the source has no message counts.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.base import Objective, objectives
 from hopbytes.cost.objectives.link_sums import LinkTraffic, traffic
 from hopbytes.model.allocation import Allocation
@@ -17,7 +17,7 @@ Terms = tuple[float, float, float, float]
 
 
 @objectives.register("hybrid")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hybrid(Objective):
     """Weighted sum of hop-bytes, MC, NZCA and NZCV.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.base import Objective, objectives
 from hopbytes.cost.objectives.link_sums import traffic
 from hopbytes.model.allocation import Allocation
@@ -12,7 +11,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @objectives.register("max_congestion")
-@dataclass(frozen=True, slots=True)
+@frozen
 class MaxCongestion(Objective):
     """MC = the largest volume over capacity of a link, with the routes of the network.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.base import Objective, objectives
 from hopbytes.cost.objectives.link_sums import network_of, traffic
 from hopbytes.model.allocation import Allocation
@@ -12,7 +11,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 @objectives.register("max_messages")
-@dataclass(frozen=True, slots=True)
+@frozen
 class MaxMessages(Objective):
     """MMC = the largest number of messages on a link, independent of its capacity.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 
+from hopbytes._frozen import frozen
 from hopbytes.formats.base import Written
 from hopbytes.formats.mappings.launch_files import Launch, Numbers
 from hopbytes.formats.mappings.slot_symmetry import renumbered
@@ -13,7 +13,7 @@ SCRIPT_BINDS = "nodes need different lists of cores, but the command takes one: 
 RENUMBERED = "slots are renumbered inside nodes, so that one list of cores serves all; no metric changes"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Binding:
     """The CPUs of the ranks of every node, by the order of the ranks within the node.
 

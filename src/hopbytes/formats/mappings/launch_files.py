@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.formats.mappings.numbering import Numbering
 from hopbytes.model.mapping import Mapping
@@ -31,7 +31,7 @@ HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 Numbers = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Run:
     """`count` consecutive ranks on one node, the first of which is rank `first`."""
 
@@ -40,7 +40,7 @@ class Run:
     count: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Launch:
     """A mapping as a launcher sees it: nodes by name, and cores counted within each node.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Bool, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.node.inventory import NodeInventory
@@ -27,7 +27,7 @@ def _distinct(numbers: Int64) -> Int64:
     return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Numbering:
     """Numbers of a machine's places (its innermost units) within their nodes.
 

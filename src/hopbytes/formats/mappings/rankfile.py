@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Source
 from hopbytes.formats.mappings.host_lists import (
@@ -25,7 +25,7 @@ LINE = re.compile(
 PACKAGE_LEVELS = ("package", "socket", "pack")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """Number, host and slot text of a line."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.formats.files import open_source
 from hopbytes.formats.patterns.graph_parhip import read_layout
@@ -17,7 +17,7 @@ from hopbytes.formats.streams.number_section import NumberSection, SectionReader
 from hopbytes.kernels.streaming import Block
 
 
-@dataclass(frozen=True)
+@frozen
 class CsrStream(GraphStream):
     """Row offsets, targets and, if present, loads and weights, each in its section.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Int64, UInt8
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Source
 from hopbytes.formats.parsing import PIECE_BYTES
@@ -21,7 +21,7 @@ BLOCK_ARCS = 1 << 19
 BLOCK_ROWS = 1 << 18
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphStream(ABC):
     """An undirected graph in a file; every pass reads it again.
 

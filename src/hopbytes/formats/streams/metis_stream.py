@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int64, UInt8
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Source
 from hopbytes.formats.files import open_source
@@ -21,7 +21,7 @@ from hopbytes.reference.text_reference import Slot, Status
 NO_HEADER = Header(0, 0, 0, False, 0, False)
 
 
-@dataclass(frozen=True)
+@frozen
 class MetisStream(GraphStream):
     """A METIS file, also compressed; memory O(n) words for row pointers and loads, and a block of arcs."""
 

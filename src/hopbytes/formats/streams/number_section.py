@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Array, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.formats.files import open_source
 
 SKIPPED_AT_ONCE = 1 << 24
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NumberSection:
     """Consecutive numbers in a file.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import KnownHosts, NetworkUse
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
@@ -15,7 +16,7 @@ from hopbytes.machines.network.network import Network
 from hopbytes.textio.hostlist import expand_hosts
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class AttachedHosts(NetworkMachine):
     """Hosts at some endpoints of a network, which may have more endpoints than hosts, numbered differently.
 

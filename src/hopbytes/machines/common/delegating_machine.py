@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hopbytes._arrays import Bool, Int32
+from hopbytes._frozen import frozen
 from hopbytes.machines.base import KnownHosts, Machine, NetworkUse
 from hopbytes.machines.common.composed_machine import ComposedMachine
 from hopbytes.machines.network.network import Network
@@ -12,7 +13,7 @@ from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.job_environment import JobInfo
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class DelegatingMachine(ComposedMachine):
     """A machine all of whose parts are those of `base`; a subclass overrides the part that it replaces."""
 

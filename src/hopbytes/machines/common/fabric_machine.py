@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.arrival import Arrival, follow, leaf_switches
 from hopbytes.fabrics.fabric import Fabric
@@ -23,7 +24,7 @@ from hopbytes.machines.node.inventory import NodeInventory
 RAILS = ("first", "same", "spread", "gpu")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class FabricMachine(NetworkMachine):
     """Hosts on a fabric; the endpoints of its network are the adapter ports of these hosts, host by host.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.common.spec_fields import bad
@@ -16,7 +17,7 @@ AT_END = re.compile(r"@([^@/]*)$", re.ASCII)
 DISTANCE = re.compile(r"[0-9]{1,13}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileSpec:
     """What follows ``kind:`` in the spec of a machine that is read from a file.
 

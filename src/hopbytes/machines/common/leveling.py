@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.node.hardware_kinds import aligned, base_kind, default_distance, worth
@@ -15,7 +15,7 @@ from hopbytes.machines.node.node_tree import NodeTree
 from hopbytes.machines.topology import Level
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Leveled:
     """A tree whose leaves are the PUs of all nodes in order, and the kinds that were merged into its levels.
 

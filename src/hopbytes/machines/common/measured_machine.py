@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from hopbytes._frozen import frozen
 from hopbytes.machines.common.delegating_machine import DelegatingMachine
 from hopbytes.machines.topology import Level
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class MeasuredMachine(DelegatingMachine):
     """A machine with other levels: the same names and distances, with what was measured.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from hopbytes._arrays import Bool
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError, unknown_name
 from hopbytes.fabrics.switch_tree import LeveledTree, SwitchTree
 from hopbytes.machines.base import KnownHosts
@@ -18,7 +19,7 @@ from hopbytes.machines.topology import Level
 from hopbytes.textio.hostlist import expand_hosts
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class NamedTree(ComposedMachine):
     """Hosts below switches, and levels inside the hosts.
 

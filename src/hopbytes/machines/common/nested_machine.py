@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from hopbytes._arrays import Bool
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import KnownHosts, Machine
 from hopbytes.machines.common.delegating_machine import DelegatingMachine
@@ -17,7 +17,7 @@ from hopbytes.machines.node.job_environment import JobInfo, same_host
 from hopbytes.machines.topology import Level
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class NestedMachine(DelegatingMachine):
     """A machine that describes what is between the nodes, with nodes whose own numbers are known.
 

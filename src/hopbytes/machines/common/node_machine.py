@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from hopbytes._arrays import Bool, Int32
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import KnownHosts
 from hopbytes.machines.common.composed_machine import ComposedMachine
@@ -23,7 +24,7 @@ from hopbytes.machines.topology import Level
 OVERRIDES = re.compile(r"((?::[A-Za-z_][A-Za-z0-9_-]*=[0-9]{1,19})+)$", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class NodeMachine(ComposedMachine):
     """Nodes, equal or not, with the numbers their operating systems use.
 

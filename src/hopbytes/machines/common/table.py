@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import codecs
 import os
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.tree import MAX_DISTANCE, shorten
@@ -21,7 +21,7 @@ MAX_LINE = MAX_PLACES * 21
 
 
 @machines.register("table")
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Table(Machine):
     """Distances of k places as a k x k table; all places belong to one host and levels have no names.
 

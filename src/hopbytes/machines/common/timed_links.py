@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from hopbytes._frozen import frozen
 from hopbytes.machines.base import Machine, NetworkUse
 from hopbytes.machines.common.delegating_machine import DelegatingMachine
 from hopbytes.machines.common.spec_fields import bad
@@ -16,7 +17,7 @@ FIELD = re.compile(r":lat=([^:@\s]*)", re.ASCII)
 NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e[+-]?[0-9]{1,3})?", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class TimedLinks(DelegatingMachine):
     """A network on which a message takes `latency` seconds per hop; capacities are bytes per second.
 

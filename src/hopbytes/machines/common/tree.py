@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.level_names import nodes_missing
@@ -24,7 +25,7 @@ LEVEL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,62}")
 
 
 @machines.register("tree")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tree(Machine):
     """A tree of named levels.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
+from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
 from hopbytes.machines.common.grouped_switches import (
@@ -34,7 +34,7 @@ KEYS = {
 
 
 @machines.register("dragonfly")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dragonfly(GroupedSwitches):
     """Dragonfly of groups x routers x nodes; the routers of a group are all linked with each other.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import RouteForm, distance_table
 from hopbytes.machines.base import machines
 from hopbytes.machines.common.grouped_switches import GroupedSwitches, geometry_of_groups, peers_of_ports
@@ -32,7 +32,7 @@ MAX_TABLE = 2**28
 
 
 @machines.register("dragonfly_plus")
-@dataclass(frozen=True, slots=True)
+@frozen
 class DragonflyPlus(GroupedSwitches):
     """Groups x leaf switches x nodes, ``dragonfly+:4x8x16:spines=8``.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
 from hopbytes.machines.common.network_hierarchy import NetworkHierarchy
@@ -32,7 +32,7 @@ MAX_CABLES = 2**28
 
 
 @machines.register("fattree")
-@dataclass(frozen=True, slots=True)
+@frozen
 class FatTree(NetworkHierarchy):
     """Fat tree of any height (parallel-port generalised fat tree), every list from the nodes upwards.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import machines
 from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides
@@ -14,7 +14,7 @@ from hopbytes.textio.hostlist import expand_hosts
 
 
 @machines.register("hwloc")
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Hwloc(NodeMachine):
     """Nodes from hwloc XML files (1.x, 2.x and 3.x; read without libhwloc).
 

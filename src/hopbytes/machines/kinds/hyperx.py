@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
@@ -28,7 +28,7 @@ KEYS = {"nodes": "4", "bw": "100 or 100x50 (nodes x routers)"}
 
 
 @machines.register("hyperx")
-@dataclass(frozen=True, slots=True)
+@frozen
 class HyperX(NetworkMachine):
     """HyperX (Hamming graph) of routers with nodes on each; one dimension is a fully linked set of routers.
 

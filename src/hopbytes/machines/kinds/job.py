@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import dataclass
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import machines
 from hopbytes.machines.common.node_machine import NodeMachine, cut_overrides
@@ -18,7 +18,7 @@ PROBE = "'hopbytes probe -o job.machine.json -- srun …' asks each node"
 
 
 @machines.register("job")
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class JobMachine(NodeMachine):
     """The hosts of the running Slurm, PBS, LSF, Flux, OAR, Grid Engine or Open MPI job.
 

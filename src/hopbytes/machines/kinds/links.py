@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, pairwise
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.fabrics.link_file import LinkFile, read_link_file
 from hopbytes.kernels.routes import RouteForm, distance_table, shortest_table
@@ -28,7 +29,7 @@ MAX_TO_COMPARE = 2**11
 
 
 @machines.register("links")
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Links(NetworkMachine):
     """Hosts, switches and links from a file: ``links:FILE``.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import machines
 from hopbytes.machines.common.node_machine import NodeMachine, cut_overrides
@@ -17,7 +17,7 @@ from hopbytes.machines.node.sysfs import collect, node_from_files
 
 
 @machines.register("local")
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Local(NodeMachine):
     """The host this runs on: cores of this process's affinity (Linux)."""
 

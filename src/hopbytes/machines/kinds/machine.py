@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.measured_machine import MeasuredMachine
@@ -17,7 +18,7 @@ from hopbytes.machines.topology import Level
 
 
 @machines.register("machine")
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Stored(NodeMachine):
     """A machine from a file of ``hopbytes probe`` or ``measure``: nodes, hosts, job, what was measured."""
 

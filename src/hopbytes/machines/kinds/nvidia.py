@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import machines
 from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides
@@ -13,7 +12,7 @@ from hopbytes.machines.node.inventory import NodeInventory
 
 
 @machines.register("nvidia")
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Nvidia(NodeMachine):
     """Hosts with GPUs, as NVIDIA's tools describe one of them: ``nvidia:topo.txt@n[1-8]``.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import NO_ROUTE
 from hopbytes.machines.base import NetworkUse, machines
@@ -38,7 +38,7 @@ MAX_TABLE = 2**28
 
 
 @machines.register("rails")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rails(NetworkHierarchy):
     """Hosts x rails, ``rails:32x8``: every host has a GPU and a network adapter on each rail.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.simgrid_file import read_simgrid
 from hopbytes.fabrics.simgrid_platform import Cluster
@@ -33,7 +33,7 @@ SHAPES = {
 
 
 @machines.register("simgrid")
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Simgrid(NetworkMachine):
     """Hosts of a SimGrid platform: ``simgrid:platform.xml``.
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import machines
 from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides
@@ -44,7 +45,7 @@ LOOP = re.compile(r"([1-9][0-9]{0,8})\*([1-9][0-9]{0,8})", re.ASCII)
 
 
 @machines.register("synthetic")
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Synthetic(NodeMachine):
     """Nodes in hwloc's synthetic notation, ``synthetic:pack:2 numa:2 core:8 pu:2``, also for several hosts.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
 from hopbytes.machines.common.geometry import occupied
@@ -32,7 +32,7 @@ ORDERS = ("row", "hilbert")
 
 
 @machines.register("torus")
-@dataclass(frozen=True, slots=True)
+@frozen
 class Torus(NetworkMachine):
     """Torus or mesh of routers with one or more nodes each, as Cray Gemini or BlueGene.
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes.machines.network.wiring import Wiring
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FatTreeCables:
     """The cables of a fat tree, numbered level by level; every cable consists of an up and a down link.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt16, UInt64
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import NO_ROUTE, hop_table
 from hopbytes.machines.network.network import Network
@@ -18,7 +19,7 @@ MAX_NODES_IN_TABLE = 2**13
 NODES_COMPARED, ROWS = 2**11, 64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class NetworkDistance:
     """Distances of k places: a tree inside a node, hops between nodes.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt16
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.network.node_distances import MAX_NODES_IN_TABLE, NetworkDistance
 
@@ -15,7 +15,7 @@ from hopbytes.machines.network.node_distances import MAX_NODES_IN_TABLE, Network
 ROWS = 256
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RailUnits:
     """The units of a rail-optimised network that every endpoint (GPU) belongs to.
 
@@ -56,7 +56,7 @@ class RailUnits:
         return np.where(a == b, 0, near).astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RailDistance(NetworkDistance):
     """Distances that depend on the NVLink domain and on the rail, in place of hops.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.node.node_tree import Gpu, NearAdapter, NodeTree, Part, node_tree
 from hopbytes.textio.lines import natural_key
@@ -17,7 +17,7 @@ NEARNESS = (*CLASSES, "SYS")
 Group: TypeAlias = tuple[frozenset[int], Part]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BoardGpu:
     """A GPU: number, name, near CPUs, and how each network adapter is joined to it."""
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.machines.node.node_tree import NodeTree
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class NodeInventory:
     """The nodes of a machine one by one, each with the numbers its operating system uses.
 

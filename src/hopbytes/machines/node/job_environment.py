@@ -7,9 +7,9 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.textio.cpu_lists import parse_list
 from hopbytes.textio.hostlist import MAX_HOSTS, expand_hosts
@@ -19,7 +19,7 @@ COUNT = re.compile(r"([0-9]{1,9})(?:\(x([0-9]{1,9})\))?", re.ASCII)
 MAX_LINE = 2**16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JobInfo:
     """A job as its resource manager describes it.
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.node.hardware_kinds import aligned, numbered, usual_depth
 from hopbytes.textio.cpu_lists import MAX_PUS
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """A piece of hardware as a reader found it: kind, number of the operating system, what lies inside.
 
@@ -34,7 +35,7 @@ class NearAdapter(NamedTuple):
     together: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gpu:
     """A GPU of a node.
 
@@ -56,7 +57,7 @@ class Gpu:
     adapter: NearAdapter | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class NodeTree:
     """The hardware threads (PUs) of a node that may be used, in logical order, and where each lies.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.selection.units import rank_in_runs, units_of
@@ -24,7 +23,7 @@ def place_name(hardware: Machine, per: str | None) -> str | None:
     return "core" if has_cores and whole_cores else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slots:
     """Slots as rows of cores, and what to tell about how they were cut."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.two_level import Routed
 from hopbytes.engine.places import Groups
 from hopbytes.engine.routed_search import HybridTerms
@@ -24,7 +24,7 @@ class StrandedError(RuntimeError):
     """A search failed on this leader while others wait for it, so the program must call ``MPI_Abort``."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Job:
     """One search: the greedy mapping if `terms` is given, otherwise the refinement."""
 

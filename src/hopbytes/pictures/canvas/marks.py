@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from hopbytes._arrays import UInt8
+from hopbytes._frozen import frozen
 
 #: Width of a letter as a share of the size of its font, a little above the mean of DejaVu Sans.
 LETTER = 0.61
 INK, GREY, PALE = "#24292f", "#57606a", "#d0d7de"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rectangle:
     """A rectangle; units of all marks are those of browsers, 96 per inch, from the top left corner."""
 
@@ -28,7 +28,7 @@ class Rectangle:
     rounded: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """A line through points."""
 
@@ -38,7 +38,7 @@ class Line:
     tip: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Words:
     """A line of text on its base line; `anchor` is start, middle or end. `turned` text runs upwards."""
 
@@ -52,7 +52,7 @@ class Words:
     turned: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Raster:
     """An image of equal cells with sharp borders; a cell is the number of its colour.
 
@@ -71,7 +71,7 @@ class Raster:
 Mark: TypeAlias = Rectangle | Line | Words | Raster
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Panel:
     """Marks inside a rectangle of this size whose top left corner is the origin."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt8
+from hopbytes._frozen import frozen
 from hopbytes._util.checks import whole
 from hopbytes.errors import FormatError
 from hopbytes.model.allocation import Allocation
@@ -20,7 +20,7 @@ TASKS_SHOWN, MOST_CELLS = 1024, 512
 SHADES = 255
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class CommMatrix:
     """A communication matrix in machine order.
 

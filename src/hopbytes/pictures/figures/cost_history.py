@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Float64, Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.mapping import Mapping
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class CostHistory:
     """The best J as a step function of time.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.link_sums import endpoints_of
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -14,7 +13,7 @@ from hopbytes.model.mapping import Mapping
 from hopbytes.pictures.figures.comm_matrix import check_tasks, node_name
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeavyPair:
     """Two tasks and what they exchange.
 

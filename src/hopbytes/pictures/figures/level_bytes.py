@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes.cost.metrics.baselines import in_order
 from hopbytes.cost.metrics.link_metrics import dilation_of
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of
@@ -22,7 +22,7 @@ PLURALS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LevelBytes:
     """Volume between units of each level, per mapping.
 
@@ -50,7 +50,7 @@ class LevelBytes:
         return (*named, "inside one PE")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class HopHistogram:
     """Traffic by the number of hops (links of the shortest route), per mapping.
 

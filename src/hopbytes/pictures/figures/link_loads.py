@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Float64, Int64
+from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.link_sums import network_of, traffic
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.pictures.figures.comm_matrix import check_tasks
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LinkLoads:
     """The load of every link that exists, in the order of link numbers.
 
@@ -54,7 +54,7 @@ class LinkLoads:
         return order[self.volumes[order] > 0].astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LoadHistogram:
     """How many links are how congested, per mapping.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Float64, Int64
+from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.link_sums import network_of
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.network.network import Geometry, Network
@@ -17,7 +16,7 @@ from hopbytes.pictures.figures.link_loads import LinkLoads
 from hopbytes.pictures.figures.shared_parts import without_shared_end, without_shared_start
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class NetworkFigure:
     """The vertices and cables of a network; a cable is all links between two vertices, in both directions.
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from hopbytes._arrays import Float64
+from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class PerformanceProfile:
     """Step functions over the ratio to the best contender.
 

@@ -85,16 +85,15 @@ void bind_changing(nb::module_& m) {
                               in(sent),     in(sent_to), caps_changed};
         const PlacementArrays state = state_of(tasks, pes);
         const size_t k = state.held.size();
-        return with_distance(in(label), in(bit_cost), in(table), k, [&](const auto& distance) {
-          BatchUpdate update(rows_of(rows), state, distance, settings_of(settings));
-          Moves result;
-          auto& [met, agrees, forced, moved, from] = result;
-          met = update.run(changes, forced);
-          agrees = update.agrees(changes);
-          update.report(moved, from);
-          update.settle(changes);
-          return result;
-        });
+        const AnyDistance distance = any_distance(in(label), in(bit_cost), in(table), k);
+        BatchUpdate update(rows_of(rows), state, distance, settings_of(settings));
+        Moves result;
+        auto& [met, agrees, forced, moved, from] = result;
+        met = update.run(changes, forced);
+        agrees = update.agrees(changes);
+        update.report(moved, from);
+        update.settle(changes);
+        return result;
       },
       "rows"_a, "tasks"_a, "pes"_a, "distances"_a, "settings"_a.noconvert(), "pairs"_a, "changed"_a,
       Release());

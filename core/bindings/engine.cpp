@@ -43,8 +43,7 @@ VCycleSettings vcycle_settings(const nb::dict& given) {
 
 AnyDistance distance_of(const DistanceArrays& distances, size_t k) {
   const auto& [label, bit_cost, table] = distances;
-  return with_distance(in(label), in(bit_cost), in(table), k,
-                       [](const auto& distance) { return AnyDistance(distance); });
+  return any_distance(in(label), in(bit_cost), in(table), k);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "graph/any_distance.hpp"
 #include "graph/csr.hpp"
-#include "graph/distance.hpp"
 #include "graph/graph.hpp"
 
 namespace hopbytes {
@@ -71,6 +71,10 @@ auto with_distance(In<uint64_t> label, In<int64_t> bit_cost, In<int64_t> table, 
     return work(NetworkDistance(label.data(), table, static_cast<int64_t>(k)));
   if (!table.empty()) return work(TableDistance{table.data(), static_cast<int64_t>(k)});
   return work(TreeDistance{label.data(), bit_cost.data()});
+}
+
+inline AnyDistance any_distance(In<uint64_t> label, In<int64_t> bit_cost, In<int64_t> table, size_t k) {
+  return with_distance(label, bit_cost, table, k, [](const auto& distance) { return AnyDistance(distance); });
 }
 
 }  // namespace hopbytes

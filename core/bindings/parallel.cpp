@@ -53,8 +53,7 @@ void bind_parallel(nb::module_& m) {
         return on_graph(arrays, {}, [&](const auto& graph) {
           const auto& [label, bit_cost, table] = distances;
           const AnyDistance distance =
-              with_distance(in(label), in(bit_cost), in(table), max_block_weight.size(),
-                            [](const auto& form) { return AnyDistance(form); });
+              any_distance(in(label), in(bit_cost), in(table), max_block_weight.size());
           SynchronousMoves moves(graph, distance, in(max_block_weight), out(pe), out(near_boundary), threads);
           return moves.refine(rounds, control_of(control_arrays));
         });

@@ -18,12 +18,9 @@ void bind_places(nb::module_& m) {
          InArray<int64_t> bit_cost, InArray<int64_t> table, int32_t seeds, OutArray<int32_t> place) {
         nb::gil_scoped_release release;
         const Neighbourhood neighbourhood{in(near), in(hops), in(site), in(place_start), in(place_of)};
-        return with_distance(in(label), in(bit_cost), in(table), neighbourhood.places(),
-                             [&](const auto& distance) {
-                               return HopGreedy({in(indptr), in(target), in(weight)}, in(size), in(capacity),
-                                                neighbourhood, distance)
-                                   .run(seeds, out(place));
-                             });
+        return HopGreedy({in(indptr), in(target), in(weight)}, in(size), in(capacity), neighbourhood,
+                         any_distance(in(label), in(bit_cost), in(table), neighbourhood.places()))
+            .run(seeds, out(place));
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "sizes"_a.noconvert(),
       "capacities"_a.noconvert(), "near"_a.noconvert(), "hops"_a.noconvert(), "site"_a.noconvert(),
@@ -39,12 +36,10 @@ void bind_places(nb::module_& m) {
         nb::gil_scoped_release release;
         const Neighbourhood neighbourhood{in(near), in(hops), in(site), in(place_start), in(place_of)};
         int64_t evaluations = 0;
-        const int64_t change = with_distance(
-            in(label), in(bit_cost), in(table), neighbourhood.places(), [&](const auto& distance) {
-              return HopSwap({in(indptr), in(target), in(weight)}, in(size), in(capacity), neighbourhood,
-                             distance, out(place))
-                  .run(delta, Control(control.data()), evaluations);
-            });
+        const int64_t change =
+            HopSwap({in(indptr), in(target), in(weight)}, in(size), in(capacity), neighbourhood,
+                    any_distance(in(label), in(bit_cost), in(table), neighbourhood.places()), out(place))
+                .run(delta, Control(control.data()), evaluations);
         return std::pair<int64_t, int64_t>(change, evaluations);
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "sizes"_a.noconvert(),

@@ -11,12 +11,12 @@ namespace {
 
 using Counters = std::tuple<int64_t, int64_t, int64_t, int64_t>;
 
-// Runs one of two repairs on one of the forms of distance.
-template <class Distance, class Nearest>
+// Runs one of two repairs.
+template <class Nearest>
 Counters run(const Csr& graph, In<int64_t> load, Out<int32_t> pe, In<int64_t> capacity, bool fill,
-             Distance distance, Nearest nearest, Out<int32_t> control,
+             const AnyDistance& distance, Nearest nearest, Out<int32_t> control,
              const std::shared_ptr<const LinearCost>& linear_cost) {
-  Repair<Distance, Nearest> repair(graph, load, pe, capacity, distance, nearest,
+  Repair<Nearest> repair(graph, load, pe, capacity, distance, nearest,
                                    Control(control.data()), linear_cost.get());
   const RepairResult done = fill ? repair.fill_empty() : repair.enforce_capacities();
   constexpr __int128 most = std::numeric_limits<int64_t>::max();
@@ -45,10 +45,9 @@ void bind_repair(nb::module_& m) {
          OutArray<int32_t> pe, InArray<int64_t> capacity, bool fill, InArray<uint64_t> label,
          InArray<int64_t> table, OutArray<int32_t> control, LinearCostArrays linear_cost) {
         const int64_t k = static_cast<int64_t>(capacity.size());
-        return with_distance(in(label), {}, in(table), capacity.size(), [&](const auto& distance) {
-          return run({in(indptr), in(target), in(weight)}, in(load), out(pe), in(capacity), fill, distance,
-                     NearestByScan(distance, k), out(control), linear_cost_of(linear_cost));
-        });
+        const AnyDistance distance = any_distance(in(label), {}, in(table), capacity.size());
+        return run({in(indptr), in(target), in(weight)}, in(load), out(pe), in(capacity), fill, distance,
+                   NearestByScan(distance, k), out(control), linear_cost_of(linear_cost));
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
       "pe"_a.noconvert(), "capacities"_a.noconvert(), "fill_empty"_a, "labels"_a.noconvert(),

@@ -16,9 +16,9 @@ struct Changes {
   bool caps_changed;
 };
 
-template <class Distance> class BatchUpdate {
+class BatchUpdate {
  public:
-  BatchUpdate(const ArcRows& rows, const PlacementArrays& state, const Distance& distance,
+  BatchUpdate(const ArcRows& rows, const PlacementArrays& state, const AnyDistance& distance,
               const LocalSettings& settings)
       : x(rows, state, distance), settings_(settings) {
     x.price = settings.price;
@@ -31,10 +31,10 @@ template <class Distance> class BatchUpdate {
     std::vector<int32_t> touched = take_over(changes);
     place_all();
     for (size_t i = 0; i < changes.sent.size(); ++i) x.move(changes.sent[i], changes.sent_to[i]);
-    RebalanceChains<Distance>(x).run();
+    RebalanceChains(x).run();
     forced = x.s.counter[kDisplaced];
     touched.insert(touched.end(), x.moved.begin(), x.moved.end());
-    LocalSearch<Distance>(x, settings_).improve(std::move(touched));
+    LocalSearch(x, settings_).improve(std::move(touched));
     std::sort(x.moved.begin(), x.moved.end());
     x.moved.erase(std::unique(x.moved.begin(), x.moved.end()), x.moved.end());
     return !x.any_overloaded();
@@ -167,7 +167,7 @@ template <class Distance> class BatchUpdate {
     return best;
   }
 
-  Placement<Distance> x;
+  Placement x;
   const LocalSettings settings_;
   std::vector<int32_t> waiting_;
   int64_t cost_before_ = 0;

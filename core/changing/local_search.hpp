@@ -17,9 +17,9 @@ struct LocalSettings {
   int64_t keep_one = 1;       // no PE gives away its last task
 };
 
-template <class Distance> class LocalSearch {
+class LocalSearch {
  public:
-  LocalSearch(Placement<Distance>& placement, const LocalSettings& settings)
+  LocalSearch(Placement& placement, const LocalSettings& settings)
       : x(placement), settings_(settings) {}
 
   // Lowers J plus migration around some tasks, until nothing improves or the work is used up.
@@ -204,7 +204,7 @@ template <class Distance> class LocalSearch {
     return more == 0 || x.s.counter[kDisplaced] + more <= settings_.most_displaced;
   }
 
-  Placement<Distance>& x;
+  Placement& x;
   const LocalSettings settings_;
   int64_t stamp_ = 0;
   std::vector<int32_t> near_, candidates_;

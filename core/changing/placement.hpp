@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "changing/arc_rows.hpp"
+#include "graph/any_distance.hpp"
 
 namespace hopbytes {
 
@@ -26,16 +27,16 @@ struct PlacementArrays {
   Out<int64_t> counter;
 };
 
-template <class Distance> class Placement {
+class Placement {
  public:
   static constexpr int64_t kNoRoom = -(int64_t{1} << 62);
 
-  Placement(const ArcRows& rows, const PlacementArrays& state, const Distance& distance)
+  Placement(const ArcRows& rows, const PlacementArrays& state, const AnyDistance& distance)
       : rows(rows), s(state), distance(distance), leaves_(static_cast<int64_t>(state.most.size()) / 2) {}
 
   const ArcRows rows;
   const PlacementArrays s;
-  const Distance distance;
+  const AnyDistance distance;
   int64_t price = 0;
   std::vector<int32_t> moved;  // tasks that got another PE, some more than once
   std::unordered_map<int32_t, int64_t> load_before;  // load of each PE before the first change of it
@@ -172,9 +173,7 @@ template <class Distance> class Placement {
 
   // What the gathered task costs on PE q, with the price of migration.
   int64_t cost_on(int32_t u, int32_t q, const std::vector<int32_t>& near) const {
-    int64_t cost = displaced(u, q) ? price : 0;
-    for (const int32_t r : near) cost += s.weight_to[r] * distance(q, r);
-    return cost;
+    return (displaced(u, q) ? price : 0) + distance.weighted_sum(q, near, s.weight_to.data());
   }
 
  private:

@@ -7,9 +7,9 @@
 
 namespace hopbytes {
 
-template <class Distance> class RebalanceChains {
+class RebalanceChains {
  public:
-  explicit RebalanceChains(Placement<Distance>& placement) : x(placement) {}
+  explicit RebalanceChains(Placement& placement) : x(placement) {}
 
   // Moves tasks until every PE complies or nothing helps.
   void run() {
@@ -114,7 +114,7 @@ template <class Distance> class RebalanceChains {
     return best >= 0;
   }
 
-  Placement<Distance>& x;
+  Placement& x;
   std::vector<int32_t> slot_, near_;
   std::vector<Reached> reached_;
   using Entry = std::pair<int64_t, int32_t>;

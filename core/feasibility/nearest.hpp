@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "graph/any_distance.hpp"
 #include "graph/csr.hpp"
 
 namespace hopbytes {
@@ -67,22 +68,24 @@ class NearestInTree {
 };
 
 // Finds the nearest PE with room under any distance by scanning all k PEs.
-template <class Distance> class NearestByScan {
+class NearestByScan {
  public:
-  NearestByScan(const Distance& distance, int64_t k) : distance_(distance), k_(k) {}
+  NearestByScan(const AnyDistance& distance, int64_t k) : distance_(distance), k_(k) {}
   int64_t operator()(const RoomTree& room, int64_t pe, int64_t w) const {
     if (room[pe] >= w) return pe;
-    int64_t best = -1, least = 0;
-    for (int64_t q = 0; q < k_; ++q) {
-      if (room[q] < w) continue;
-      const int64_t length = distance_(static_cast<int32_t>(pe), static_cast<int32_t>(q));
-      if (best < 0 || length < least) best = q, least = length;
-    }
-    return best;
+    return distance_.in_form([&](const auto& distance) {
+      int64_t best = -1, least = 0;
+      for (int64_t q = 0; q < k_; ++q) {
+        if (room[q] < w) continue;
+        const int64_t length = distance(static_cast<int32_t>(pe), static_cast<int32_t>(q));
+        if (best < 0 || length < least) best = q, least = length;
+      }
+      return best;
+    });
   }
 
  private:
-  Distance distance_;
+  AnyDistance distance_;
   int64_t k_;
 };
 

@@ -7,7 +7,7 @@
 
 #include "util/control.hpp"
 #include "graph/csr.hpp"
-#include "graph/distance.hpp"
+#include "graph/any_distance.hpp"
 #include "feasibility/donors.hpp"
 #include "feasibility/nearest.hpp"
 #include "graph/linear_cost.hpp"
@@ -21,10 +21,10 @@ struct RepairResult {
   int64_t pes_compared = 0;  // PEs that were considered for a task, or as donors for an empty PE
 };
 
-template <class Distance, class Nearest> class Repair {
+template <class Nearest> class Repair {
  public:
-  Repair(const Csr& graph, In<int64_t> load, Out<int32_t> pe, In<int64_t> capacity, Distance distance,
-         Nearest nearest, const Control& control, const LinearCost* linear_cost = nullptr)
+  Repair(const Csr& graph, In<int64_t> load, Out<int32_t> pe, In<int64_t> capacity,
+         const AnyDistance& distance, Nearest nearest, const Control& control, const LinearCost* linear_cost = nullptr)
       : g_(graph),
         linear_cost_(linear_cost),
         load_(load),
@@ -296,7 +296,7 @@ template <class Distance, class Nearest> class Repair {
   const LinearCost* linear_cost_;
   In<int64_t> load_;
   Out<int32_t> pe_;
-  Distance distance_;
+  AnyDistance distance_;
   Nearest nearest_;
   const Control control_;
   int64_t k_;

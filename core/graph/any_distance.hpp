@@ -20,6 +20,10 @@ class AnyDistance {
     return std::visit(std::forward<Work>(work), form_);
   }
 
+  int64_t operator()(int32_t a, int32_t b) const {
+    return in_form([a, b](const auto& distance) { return static_cast<int64_t>(distance(a, b)); });
+  }
+
   // Returns the sum of weight[b] * distance(p, b) over `blocks`.
   int64_t weighted_sum(int32_t p, std::span<const int32_t> blocks, const int64_t* weight) const {
     return in_form([&](const auto& distance) {

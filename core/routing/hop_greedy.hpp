@@ -2,6 +2,7 @@
 #pragma once
 #include <queue>
 
+#include "graph/any_distance.hpp"
 #include "graph/csr.hpp"
 #include "routing/place_fit.hpp"
 #include "routing/place_search.hpp"
@@ -58,10 +59,10 @@ class VolumeQueue {
 // Places one group per place. g is symmetric without diagonal. After the first group, `seeds` further groups
 // are placed far from each other before the growth begins. Returns the sum of weight x distance, every pair
 // once. At most O(groups x places + sum over groups of candidates x degree).
-template <class D> class HopGreedy {
+class HopGreedy {
  public:
   HopGreedy(const Csr& g, In<int64_t> size, In<int64_t> capacity, const Neighbourhood& neighbourhood,
-            const D& distance)
+            const AnyDistance& distance)
       : g_(g),
         fit_(size, capacity),
         search_(neighbourhood),
@@ -112,15 +113,18 @@ template <class D> class HopGreedy {
   // places, only the distances from that many evenly spaced places are used.
   int32_t most_central(int32_t group, Out<int32_t> place) const {
     const int64_t step = std::max<int64_t>(1, places_ / kLandmarks);
-    int32_t best = -1;
-    int64_t least = 0;
-    for (int32_t p = 0; p < places_; ++p) {
-      if (!fit_.allows(group, p)) continue;
-      int64_t most = 0;
-      for (int64_t other = 0; other < places_; other += step)
-        most = std::max(most, distance_(p, static_cast<int32_t>(other)));
-      if (best < 0 || most < least) best = p, least = most;
-    }
+    const int32_t best = distance_.in_form([&](const auto& distance) {
+      int32_t central = -1;
+      int64_t least = 0;
+      for (int32_t p = 0; p < places_; ++p) {
+        if (!fit_.allows(group, p)) continue;
+        int64_t most = 0;
+        for (int64_t other = 0; other < places_; other += step)
+          most = std::max(most, distance(p, static_cast<int32_t>(other)));
+        if (central < 0 || most < least) central = p, least = most;
+      }
+      return central;
+    });
     return best < 0 ? any_free(group, place) : best;
   }
 
@@ -166,9 +170,11 @@ template <class D> class HopGreedy {
 
   // Returns the free place that is farthest from all filled places.
   template <class Free> int32_t most_remote(Free free, int32_t group, Out<int32_t> place) {
-    for (; measured_ < filled_.size(); ++measured_)
-      for (int32_t p = 0; p < places_; ++p)
-        remote_[p] = std::min(remote_[p], distance_(p, filled_[measured_]));
+    distance_.in_form([&](const auto& distance) {
+      for (; measured_ < filled_.size(); ++measured_)
+        for (int32_t p = 0; p < places_; ++p)
+          remote_[p] = std::min(remote_[p], distance(p, filled_[measured_]));
+    });
     int32_t best = -1;
     for (int32_t p = 0; p < places_; ++p)
       if (free(p) && (best < 0 || remote_[p] > remote_[best])) best = p;
@@ -191,17 +197,19 @@ template <class D> class HopGreedy {
   }
 
   int64_t cost_at(int32_t group, int32_t p, Out<int32_t> place) const {
-    int64_t cost = 0;
-    for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e)
-      if (const int32_t q = place[g_.target[e]]; q >= 0) cost += g_.w(e) * distance_(p, q);
-    return cost;
+    return distance_.in_form([&](const auto& distance) {
+      int64_t cost = 0;
+      for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e)
+        if (const int32_t q = place[g_.target[e]]; q >= 0) cost += g_.w(e) * distance(p, q);
+      return cost;
+    });
   }
 
   static constexpr int64_t kLandmarks = 1024;
   Csr g_;
   PlaceFit fit_;
   PlaceSearch search_;
-  D distance_;
+  AnyDistance distance_;
   int64_t places_;
   std::vector<int64_t> total_;
   std::vector<int32_t> group_at_, filled_, sources_;

@@ -2,20 +2,21 @@
 #pragma once
 #include <queue>
 
+#include "graph/any_distance.hpp"
 #include "graph/csr.hpp"
+#include "graph/graph.hpp"
 #include "routing/place_fit.hpp"
 #include "routing/place_search.hpp"
 #include "util/control.hpp"
 #include "util/rng.hpp"
 #include "util/vertex_heap.hpp"
-#include "graph/graph.hpp"
 
 namespace hopbytes {
 
-template <class D> class HopSwap {
+class HopSwap {
  public:
   HopSwap(const Csr& g, In<int64_t> size, In<int64_t> capacity, const Neighbourhood& neighbourhood,
-          const D& distance, Out<int32_t> place)
+          const AnyDistance& distance, Out<int32_t> place)
       : g_(g),
         fit_(size, capacity),
         search_(neighbourhood),
@@ -96,13 +97,15 @@ template <class D> class HopSwap {
   // other way, stays the same.
   int64_t change_if(int32_t group, int32_t p, int32_t partner) const {
     const int32_t home = place_[group];
-    int64_t change = 0;
-    for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e) {
-      const int32_t other = g_.target[e];
-      if (other == partner) continue;
-      change += g_.w(e) * (distance_(p, place_[other]) - distance_(home, place_[other]));
-    }
-    return change;
+    return distance_.in_form([&](const auto& distance) {
+      int64_t change = 0;
+      for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e) {
+        const int32_t other = g_.target[e];
+        if (other == partner) continue;
+        change += g_.w(e) * (distance(p, place_[other]) - distance(home, place_[other]));
+      }
+      return change;
+    });
   }
 
   void apply(int32_t group, int32_t p, int32_t other) {
@@ -131,7 +134,7 @@ template <class D> class HopSwap {
   Csr g_;
   PlaceFit fit_;
   PlaceSearch search_;
-  D distance_;
+  AnyDistance distance_;
   Out<int32_t> place_;
   std::vector<int32_t> group_at_, sources_;
   std::vector<int64_t> key_;

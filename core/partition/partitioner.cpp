@@ -63,7 +63,7 @@ HierarchySharing Partitioner<W>::hierarchies(const Graph<W>& g, int64_t repetiti
   const int64_t exclusive = context_.hierarchies / 2, others = context_.hierarchies - exclusive;
   if (others < 1 || repetitions <= context_.hierarchies) return {repetitions};
   const int64_t most = (repetitions - exclusive + others - 1) / others;
-  return {repetitions, exclusive, std::clamp<int64_t>(g.n / shared_contraction_limit(), 1, most)};
+  return {repetitions, exclusive, std::clamp<int64_t>(g.n / shared_contraction_limit(g), 1, most)};
 }
 
 template <class W>
@@ -72,7 +72,7 @@ Score Partitioner<W>::repeat(const Graph<W>& g, std::vector<int32_t>& block, uin
   if (count == 1) return repetition(g, block, seed, first);
   Rng rng(seed);
   CoarseningContext limits = coarsening(g);
-  limits.target = shared_contraction_limit();
+  limits.target = shared_contraction_limit(g);
   const StartAt<W> best_of_repetitions = [&](const Hierarchy<W>& hierarchy, Rng& seeds) {
     const Graph<W>& small = hierarchy.coarsest();
     std::vector<Candidate> found;
@@ -107,10 +107,10 @@ Score Partitioner<W>::repetition(const Graph<W>& g, std::vector<int32_t>& block,
 template <class W>
 Score Partitioner<W>::partition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed,
                                 int64_t direct) {
-  if (k() > direct && g.n > 4 * coarsest_size() && !g.linear_cost) return in_bundles(g, block, seed, direct);
+  if (k() > direct && g.n > 4 * coarsest_size(g) && !g.linear_cost) return in_bundles(g, block, seed, direct);
   Rng rng(seed);
   CoarseningContext limits = coarsening(g);
-  limits.target = std::max<int64_t>(context_.initial.contraction_limit, 4 * coarsest_size());
+  limits.target = std::max<int64_t>(context_.initial.contraction_limit, 4 * coarsest_size(g));
   const StartAt<W> best_initial = [&](const Hierarchy<W>& hierarchy, Rng& seeds) {
     return Start{best_initial_partition(hierarchy.coarsest(), seeds)};
   };
@@ -209,18 +209,18 @@ Score Partitioner<W>::in_bundles(const Graph<W>& g, std::vector<int32_t>& block,
   return recombine(g, block, nullptr, derive(seed, 10));
 }
 
-template <class W> int64_t Partitioner<W>::coarsest_size() const {
-  return std::max<int64_t>(2, context_.initial.coarsest * k());
+template <class W> int64_t Partitioner<W>::coarsest_size(const Graph<W>& g) const {
+  return coarsest_vertices(g.n, context_.initial.coarsest, k());
 }
 
 // The contraction limit of shared hierarchies. Between 2000 and 8000 J hardly differs (eight graphs, two
 // seeds).
-template <class W> int64_t Partitioner<W>::shared_contraction_limit() const {
-  return std::max<int64_t>(4000, 4 * coarsest_size());
+template <class W> int64_t Partitioner<W>::shared_contraction_limit(const Graph<W>& g) const {
+  return std::max<int64_t>(4000, 4 * coarsest_size(g));
 }
 
 template <class W> CoarseningContext Partitioner<W>::coarsening(const Graph<W>& g) const {
-  CoarseningContext limits = coarsening_limits(g, coarsest_size(), smallest_max_weight_);
+  CoarseningContext limits = coarsening_limits(g, coarsest_size(g), smallest_max_weight_);
   limits.heaviest_edges_first = g.uneven;
   return limits;
 }

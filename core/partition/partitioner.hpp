@@ -65,8 +65,8 @@ template <class W> class Partitioner {
   double total_slack(const Graph<W>& g) const;
   std::vector<int64_t> fair_sizes(int64_t load) const;
   CoarseningContext coarsening(const Graph<W>& g) const;
-  int64_t coarsest_size() const;
-  int64_t shared_contraction_limit() const;
+  int64_t coarsest_size(const Graph<W>& g) const;
+  int64_t shared_contraction_limit(const Graph<W>& g) const;
   int64_t k() const { return static_cast<int64_t>(max_block_weight_.size()); }
 
   std::span<const int64_t> max_block_weight_;

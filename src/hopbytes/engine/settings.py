@@ -67,7 +67,8 @@ class PartitionSettings:
     contraction_limit : int
         Number of vertices of the graph on which initial partitions are compared.
     coarsest : int
-        Number of vertices per block of the smallest graph.
+        Number of vertices per block of the smallest graph; fewer if the graph has few vertices per block, so
+        that it is coarsened to a sixth, but at least 4 per block.
     region_growings : int
         Number of bisections by region growing per initial bisection.
     coarse_recombinations : int
@@ -78,9 +79,9 @@ class PartitionSettings:
     shared_hierarchies : int
         Number of coarsening hierarchies of a large graph that recombined repetitions share. Half of them
         serve one repetition each. On each of the others several repetitions (at most one per 4000 vertices of
-        the graph) are made and recombined on a graph of about 4000 vertices (at least 240 per block), and
-        only the best one is uncoarsened. With 0, or with at least `repetitions`, every repetition has its own
-        hierarchy.
+        the graph) are made and recombined on a graph of about 4000 vertices (at least four times those of the
+        smallest graph), and only the best one is uncoarsened. With 0, or with at least `repetitions`, every
+        repetition has its own hierarchy.
     """
 
     repetitions: int = 1

@@ -74,6 +74,5 @@ def round_on(phase: Phase, mapping: Mapping, links: NodeLinks, speeds: Speeds | 
     """Put a round on the links of a machine; O(messages log messages + links of all routes)."""
     places = places_of(mapping, links)
     flows = flows_between(phase, places)
-    return Round(
-        links, places, flows, use_of_links(flows, places, links), copies_inside(phase, mapping, speeds)
-    )
+    inside = copies_inside(phase, mapping, speeds, links.between_gpus)
+    return Round(links, places, flows, use_of_links(flows, places, links), inside)

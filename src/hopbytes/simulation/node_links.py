@@ -11,6 +11,7 @@ from hopbytes._arrays import Float64, Int32, Int64
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import Routes
 from hopbytes.machines.network.network import Network
+from hopbytes.machines.network.rail_distances import RailDistance
 from hopbytes.machines.network.wiring import Wiring
 from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.allocation import Allocation
@@ -46,6 +47,8 @@ class NodeLinks:
         What was assumed about bandwidths and latencies.
     wiring : Wiring or None
         Where links begin and end, if that is known.
+    between_gpus : float or None
+        Bytes per second between two GPUs of a node whose links (NVLink) are among those of the network.
     """
 
     capacity: Float64
@@ -57,6 +60,7 @@ class NodeLinks:
     outlet: tuple[Int64, Float64] | None
     notices: tuple[str, ...] = ()
     wiring: Wiring | None = None
+    between_gpus: float | None = None
 
 
 def node_links(where: Allocation, speeds: Speeds | None, oversubscription: float = 1.0) -> NodeLinks:
@@ -124,8 +128,18 @@ def _of_network(where: Allocation, network: Network, speeds: Speeds | None) -> N
     return NodeLinks(
         capacity, np.full(network.n_links, hop), message, network.name_link, network.routes,
         np.ascontiguousarray(endpoints, np.int32), _outlet(network, capacity), tuple(notices),
-        None if network.wiring is None else network.wiring(),
+        None if network.wiring is None else network.wiring(), _between_gpus(where, network, capacity),
     )  # fmt: skip
+
+
+def _between_gpus(where: Allocation, network: Network, capacity: Float64) -> float | None:
+    """Return the capacity of the route between two GPUs of an NVLink domain, if there are such links."""
+    distance = where.distance
+    if not isinstance(distance, RailDistance) or distance.units is None or network.n_endpoints < 2:
+        return None
+    if distance.units.domain[0] != distance.units.domain[1]:
+        return None
+    return float(capacity[network.routes([0], [1]).links].min())
 
 
 def _first_link(network: Network) -> float:

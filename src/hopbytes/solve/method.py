@@ -13,12 +13,15 @@ from hopbytes.algorithms.base import Effort, Mapper, Progress, Refiner
 from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
+from hopbytes.machines.common.gpu_domains import has_rails
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.presets import DEFAULT, QUICKEST, Chain, chain, for_objective, presets
 
 #: Value of ``info["preset"]`` for a chain that is not a preset.
 CUSTOM = "custom"
+#: What improves the rank orders of training frameworks.
+ORDER_SWAP = Swap(starts=1, perturbations=100, one_way=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +87,16 @@ def for_training(method: Method, graph: CommGraph, where: Allocation) -> Method:
     Presets cut the machine into parts, but a product of groups on a product of hosts and rails may have a
     regular answer that no cut finds.
     """
-    if method.preset is None or getattr(where.distance, "units", None) is None:
+    if method.preset is None or not has_rails(where):
         return method
     from hopbytes.patterns.ml import training_of
 
     if training_of(graph) is None:
         return method
-    swap = Swap(starts=1, perturbations=100, one_way=5)
-    orders = dataclasses.replace(chain("training_order", swap), goal=method.objective)
+    # For the load of links the chain itself continues from the best competitors.
+    more = () if objectives[method.objective].family == "link loads" else (ORDER_SWAP,)
+    mapper = f"training_order:goal={method.objective}"
+    orders = dataclasses.replace(chain(mapper, *more), goal=method.objective)
     steps = dataclasses.replace(method.steps, competitors=(orders, *method.steps.competitors))
     return dataclasses.replace(method, steps=steps)
 

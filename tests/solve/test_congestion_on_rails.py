@@ -102,11 +102,16 @@ def test_other_machines_are_not_concerned(tmp_path):
         assert not weighs_links(graph, hb.machine(f"ib:{folder} / core:2", hosts="nodes:0-3"))
 
 
-def test_nvlink_is_what_gpus_of_a_host_are_predicted_to_use():
+@pytest.mark.parametrize("machine", ["rails:2x2", "rails:2x2:domain=2"])
+def test_gpus_of_a_host_share_the_links_of_nvlink(machine):
     """Cables of 12.5 GB/s are assumed, and the links of NVLink have nine times the capacity of adapters."""
-    graph = hb.CommGraph.from_edges([0], [1], [9 * 12_500_000_000])
-    found = hb.simulate(graph, hb.Mapping([0, 1], hb.machine("rails:2x2")), grade="bound")
-    assert found.parts["copy"] == pytest.approx(1)
-    assert any("112.5 GB/s" in notice for notice in found.notices)
-    own = hb.machine("rails:2x2 / gpu:2:bw=25000000000:lat=1e-6")
-    assert hb.simulate(graph, hb.Mapping([0, 1], own), grade="bound").parts["copy"] == pytest.approx(4.5)
+    volume = 9 * 12_500_000_000
+    graph = hb.CommGraph.from_edges([0, 0], [1, 2], [volume, volume], n=3)
+    found = hb.simulate(graph, hb.Mapping([0, 1, 2], hb.machine(machine)), grade="bound")
+    # To GPU 2, of the other host, there is an adapter of its own, or the same link to the NVLink switch.
+    assert found.parts["link"] == pytest.approx(2 if "domain" in machine else 9)
+    assert found.parts["copy"] == 0
+    assert (found.bytes_between_nodes, found.bytes_inside_nodes) == (volume, volume)
+    inside = hb.simulate(graph, hb.Mapping([0, 1, 1], hb.machine(machine), {}), grade="bound")
+    assert inside.bytes_between_nodes == 0
+    assert inside.parts["link"] == pytest.approx(2)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
 
 from hopbytes._arrays import Array, Float64, Int32
-from hopbytes.machines.topology import GPU_NAMES, NODE_NAMES, Level
+from hopbytes.machines.topology import NODE_NAMES, Level
 from hopbytes.model.mapping import Mapping
 from hopbytes.simulation.assumed_speeds import Speeds, missing
 from hopbytes.simulation.phase import Phase
@@ -37,14 +36,12 @@ class InsideNodes:
     notices: tuple[str, ...] = ()
 
 
-def copies_inside(
-    phase: Phase, mapping: Mapping, speeds: Speeds | None, between_gpus: float | None = None
-) -> InsideNodes:
+def copies_inside(phase: Phase, mapping: Mapping, speeds: Speeds | None, unit: Int32) -> InsideNodes:
     """Return the time of messages inside nodes; O(messages x levels).
 
-    `between_gpus` is the bandwidth of a level of GPUs that has none of its own. A message takes the latency
-    and the bandwidth of the outermost level at which its two PEs differ. All messages of a PE share its
-    bandwidth, and none with other PEs: memory is taken to be fast enough.
+    `unit`, int32[k], is the node of every PE, or what takes its place (:class:`Places`). A message takes the
+    latency and the bandwidth of the outermost level at which its two PEs differ. All messages of a PE share
+    its bandwidth, and none with other PEs: memory is taken to be fast enough.
 
     Raises
     ------
@@ -53,16 +50,13 @@ def copies_inside(
     """
     where, pe = mapping.where, mapping.pe
     source, target = pe[phase.sources], pe[phase.targets]
-    nodes = where.node_of_pe
-    here = (nodes[source] == nodes[target]) & (source != target)
+    here = (unit[source] == unit[target]) & (source != target)
     source, target, volume = source[here], target[here], phase.bytes[here]
     level_of = _level_of(where, source, target)
     seconds, latency = np.zeros(len(volume)), np.zeros(len(volume))
-    without: list[Level] = []
+    without: list[str] = []
     for number in np.unique(level_of).tolist():
         level = where.machine.levels[number]
-        if level.bandwidth is None and between_gpus is not None and level.name in GPU_NAMES:
-            level = dataclasses.replace(level, bandwidth=between_gpus)
         per_byte, wait = _speeds_of(level, speeds, without)
         of = level_of == number
         seconds[of], latency[of] = volume[of] * per_byte, wait
@@ -71,10 +65,8 @@ def copies_inside(
     busy = np.maximum(out, into)
     notices = []
     if without and speeds is not None:
-        rates = [f"{(level.bandwidth or speeds.copy_bandwidth) / 1e9:g} GB/s" for level in without]
-        what = f"{' or '.join(dict.fromkeys(rates))}, {speeds.copy_latency * 1e6:g} us"
-        names = ", ".join(dict.fromkeys(level.name for level in without))
-        notices.append(f"inside nodes, {what} are assumed for {names}")
+        what = f"{speeds.copy_bandwidth / 1e9:g} GB/s, {speeds.copy_latency * 1e6:g} us"
+        notices.append(f"inside nodes, {what} are assumed for {', '.join(dict.fromkeys(without))}")
     longest = float((seconds + latency).max(initial=0.0))
     return InsideNodes(busy, longest, float(volume.sum()), len(volume), tuple(notices))
 
@@ -96,11 +88,11 @@ def _level_of(where: object, source: Int32, target: Int32) -> Array:
     return found
 
 
-def _speeds_of(level: Level, speeds: Speeds | None, without: list[Level]) -> tuple[float, float]:
+def _speeds_of(level: Level, speeds: Speeds | None, without: list[str]) -> tuple[float, float]:
     if level.bandwidth is not None and level.latency is not None:
         return 1 / level.bandwidth, level.latency
     if speeds is None:
         raise missing(f"bandwidth or latency of level {level.name}")
-    without.append(level)
+    without.append(level.name)
     bandwidth = speeds.copy_bandwidth if level.bandwidth is None else level.bandwidth
     return 1 / bandwidth, speeds.copy_latency if level.latency is None else level.latency

@@ -395,6 +395,6 @@ def test_programs_that_a_command_cannot_start(words, tasks, message):
 def test_each_of_several_programs_needs_its_ranks():
     with pytest.raises(InfeasibleError, match="expected -n with the ranks of each"):
         checked_command(["mpirun", "-n", "2", "./a", ":", "./b"], 4, several=True)
+    words = shlex.split("mpirun -n 2 ./a : -n 2 --bind-to core ./b")
     with pytest.raises(UnsupportedError, match="--bind-to also says"):
-        words = shlex.split("mpirun -n 2 ./a : -n 2 --bind-to core ./b")
         checked_command(words, 4, several=True)

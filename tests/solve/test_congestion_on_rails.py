@@ -115,3 +115,15 @@ def test_gpus_of_a_host_share_the_links_of_nvlink(machine):
     inside = hb.simulate(graph, hb.Mapping([0, 1, 1], hb.machine(machine), {}), grade="bound")
     assert inside.bytes_between_nodes == 0
     assert inside.parts["link"] == pytest.approx(2)
+
+
+def test_a_rank_order_that_is_as_good_is_the_answer():
+    """Tasks are numbered apart, tensor parallel ones last; Megatron-LM's default order has the lowest J."""
+    graph, where = hb.read("ml:tp=2,pp=2,dp=2,layers=2,order=pp-dp-cp-ep-tp"), hb.machine("rails:4x2")
+    orders = rank_orders(training_of(graph))
+    assert hb.map_tasks(graph, where).pe.tolist() == orders["tp-cp-ep-dp-pp"].tolist()
+
+
+def test_too_many_ranks_are_counted_against_gpus():
+    with pytest.raises(hb.HopbytesError, match="4 nodes x 2 GPUs"):
+        hb.map_tasks("alltoall:9", "rails:4x2", partition=False)

@@ -85,7 +85,8 @@ def for_training(method: Method, graph: CommGraph, where: Allocation) -> Method:
     """Let the rank orders of training frameworks compete, for a training job on a machine with rails.
 
     Presets cut the machine into parts, but a product of groups on a product of hosts and rails may have a
-    regular answer that no cut finds.
+    regular answer that no cut finds. Of equally good mappings a rank order is taken as it is, since it can be
+    said by an option of the training program.
     """
     if method.preset is None or not has_rails(where):
         return method
@@ -93,11 +94,12 @@ def for_training(method: Method, graph: CommGraph, where: Allocation) -> Method:
 
     if training_of(graph) is None:
         return method
-    # For the load of links the chain itself continues from the best competitors.
-    more = () if objectives[method.objective].family == "link loads" else (ORDER_SWAP,)
     mapper = f"training_order:goal={method.objective}"
-    orders = dataclasses.replace(chain(mapper, *more), goal=method.objective)
-    steps = dataclasses.replace(method.steps, competitors=(orders, *method.steps.competitors))
+    orders = [chain(mapper)]
+    if objectives[method.objective].family != "link loads":  # there the chain continues from the best itself
+        orders += [chain(mapper, ORDER_SWAP)]
+    first = tuple(dataclasses.replace(each, goal=method.objective) for each in orders)
+    steps = dataclasses.replace(method.steps, competitors=(*first, *method.steps.competitors))
     return dataclasses.replace(method, steps=steps)
 
 

@@ -14,7 +14,17 @@ from bench.pages import profiles
 from bench.pages.kept import Row
 from bench.pages.numbers import BASELINE
 from bench.papers import qaplib
-from bench.studies import balance, deep, families, gap, growth, mpi_patterns, network_cases, startup
+from bench.studies import (
+    balance,
+    deep,
+    families,
+    gap,
+    growth,
+    mpi_patterns,
+    network_cases,
+    startup,
+    training_grids,
+)
 from bench.studies.best_known import Store
 from hopbytes.report.benchmark_comparison import compare
 
@@ -137,10 +147,23 @@ def starting(rows: list[Row]) -> Iterator[Piece]:
     yield startup.table(rows)
 
 
+def trained(rows: list[Row]) -> Iterator[Piece]:
+    """Grids of parallelism on four machines with GPUs."""
+    yield (
+        "Every cell has the natural order, the best of the six published rank orders, and the usual answer "
+        "of preset `eco` (congestion and time: the changes by the last two, relative to the natural order; a "
+        "second time is SimGrid's). Shares are those of all bytes of a step: between NVLink domains or "
+        "hosts; of these on one rail; of these through spine switches. With holes: a random four fifths of "
+        "the hosts of a machine."
+    )
+    yield training_grids.table(rows)
+    yield training_grids.summary(rows)
+
+
 SECTIONS: dict[str, Callable[[list[Row]], Iterator[Piece]]] = {
     "foundation": foundation, "known": known, "growth": growing, "deep": deepened, "balance": balanced,
     "families": generated, "mpi_patterns": recordings, "qaplib": quadratic, "startup": starting,
-    "network_cases": networked,
+    "network_cases": networked, "training_grids": trained,
 }  # fmt: skip
 
 

@@ -1,12 +1,13 @@
 """Grids of tensor, pipeline, data, context and expert parallelism on four machines with GPUs.
 
-``python -m bench.studies.training_grids --gpus 64`` (also 512, 4096) prints a table: for every grid, machine
-and allocation the natural rank order, the best of the six rank orders of Megatron-LM that begin with ``tp``,
-and preset ``eco``. An allocation is compact, or has holes: a random four fifths of the hosts of the machine.
-``--samples DIR`` adds the InfiniBand fabric of the developers' samples. ``--json FILE`` keeps the rows,
-``--only NVL72,holes`` leaves out other machines and allocations, so that runs of 4096 GPUs can be divided.
-``--time flows`` (or ``bound``) predicts the time of all messages of a step by ``hopbytes simulate``, with
-NVLink of 450 GB/s, adapters and cables of 50 GB/s; up to 512 GPUs.
+``python -m bench.studies.training_grids --gpus 64 --samples DIR --flows --json training_grids.jsonl``
+(also 512, 4096; without ``--json`` it only prints) has a row for every grid, machine and allocation: the
+natural rank order, the best by predicted time of the six rank orders of Megatron-LM that begin with ``tp``,
+and the usual answer of preset ``eco``. An allocation is compact, or has holes: a random four fifths of the
+hosts of the machine. ``--samples`` adds the InfiniBand fabric of the developers' samples, which has enough
+hosts for 64 GPUs. ``--only NVL72,holes`` leaves out other machines and allocations; rows that the file has
+are not computed again. The time is that of all messages of a step, as ``hopbytes simulate`` predicts it with
+NVLink of 450 GB/s, adapters and cables of 50 GB/s: by lower bounds, with ``--flows`` also by SimGrid.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,28 +37,30 @@ GRIDS = {
     4096: ("tp=8,pp=8,dp=64", "tp=4,pp=16,dp=64,ep=8", "tp=8,pp=16,dp=16,cp=2"),
 }
 #: Rank orders of the table: tensor parallel groups have consecutive ranks in all published ones.
-FIRST = "tp"
+FIRST, NATURAL = "tp", "tp-cp-ep-dp-pp"
 #: Speeds for predicted times: links of NVLink, adapters, leaf to spine; GPUs of a host.
 SPEEDS, INSIDE = ":bw=450000000000x50000000000x50000000000", ":lat=1e-6:bw=450000000000"
 FABRIC = "infiniband/ndr_dgx_40sw"
 HEAD = (
-    "GPUs", "grid", "machine", "allocation", "natural: J, on one rail", "best order", "eco: J, on one rail",
-    "congestion",
+    "GPUs", "machine", "hosts", "grid", "between domains", "on one rail", "through spines", "congestion",
+    "time of a step", "best order",
 )
+#: What a row has of each of the three, in this order.
+KINDS = ("natural", "best", "eco")
 
 
-def machines_for(gpus: int, samples: Path | None, timed: bool) -> Iterator[tuple[str, str, int]]:
+def machines_for(gpus: int, samples: Path | None) -> Iterator[tuple[str, str, int]]:
     """Yield name, spec and GPUs per host of machines with a quarter more hosts than a job needs."""
     hosts = gpus // 8
     all_hosts, pod = hosts + hosts // 4, max(2, min(32, hosts // 2))
-    eight, four = (f"{SPEEDS} / gpu:{count}{INSIDE}" if timed else "" for count in (8, 4))
+    eight, four = (f"{SPEEDS} / gpu:{count}{INSIDE}" for count in (8, 4))
     yield "rails 1:1", f"rails:{all_hosts}x8:pod={pod}{eight}", 8
     yield "rails 2:1", f"rails:{all_hosts}x8:pod={pod}:spines={pod // 2}{eight}", 8
     hosts = gpus // 4
     yield "NVL72", f"rails:{hosts + hosts // 4}x4:domain=18:pod={18 if gpus < 512 else 72}{four}", 4
     if samples is not None and gpus <= 512:
-        inside = f"gpu:4{INSIDE if timed else ''}"
-        yield "ib: NDR fabric", f"ib:{samples / FABRIC}:tables=dump_fts_minhop.txt.gz:rails=gpu / {inside}", 4
+        tables = "tables=dump_fts_minhop.txt.gz"
+        yield "ib: NDR fabric", f"ib:{samples / FABRIC}:{tables}:rails=gpu / gpu:4{INSIDE}", 4
 
 
 def allocations(name: str, spec: str, hosts: int) -> Iterator[tuple[str, Any]]:
@@ -73,28 +78,36 @@ def allocations(name: str, spec: str, hosts: int) -> Iterator[tuple[str, Any]]:
     yield "holes", hb.machine(spec, hosts=f"scattered:nodes={hosts}:seed=1")
 
 
-def measured(graph: hb.CommGraph, where: Any, pe: Any, grade: str = "") -> dict[str, Any]:
-    """Return J, the shares of bytes between domains and on one rail, the largest load, seconds."""
+def measured(graph: hb.CommGraph, where: Any, pe: Any, *, flows: bool) -> dict[str, Any]:
+    """Return J, the shares of bytes between domains, on one rail and through spines, the load, seconds."""
     domains = gpu_domains(where)
     source = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
     a, b = pe[source], pe[graph.targets]
     apart = domains.domain[a] != domains.domain[b]
-    rail = domains.rail
-    same = apart & (rail[a] == rail[b]) if rail is not None else apart & False
-    total, outside = int(graph.volumes.sum()), int(graph.volumes[apart].sum())
-    seconds = hb.simulate(graph, hb.Mapping(pe, where), grade=grade).seconds if grade else None
-    return {
-        "seconds": seconds,
+    same = apart & (domains.rail[a] == domains.rail[b])
+    total, mapping = int(graph.volumes.sum()), hb.Mapping(pe, where)
+    ends = where.endpoints
+    if ends is None:
+        ends = where.machine.network_use.endpoint_of_core()[where.first_core]
+    lengths = np.diff(where.machine.network().routes(ends[a], ends[b]).indptr)
+    found = {
         "J": int(CommCost().value(graph, where, pe)),
-        "between": outside / total,
-        "on_rail": int(graph.volumes[same].sum()) / outside if outside else 1.0,
+        "between": int(graph.volumes[apart].sum()) / total,
+        "on_rail": int(graph.volumes[same].sum()) / total,
+        "spines": int(graph.volumes[apart & (lengths > 2)].sum()) / total,
         "congestion": float(objectives["max_congestion"]().value(graph, where, pe)),
+        "seconds": hb.simulate(graph, mapping, grade="bound").seconds,
     }
+    if flows:
+        found["flows"] = hb.simulate(graph, mapping, grade="flows", time_limit=120).seconds
+    return found
 
 
-def rows_of(gpus: int, samples: Path | None, only: list[str], grade: str = "") -> Iterator[dict[str, Any]]:
+def rows_of(
+    gpus: int, samples: Path | None, only: list[str], *, flows: bool, done: set[tuple[str, ...]]
+) -> Iterator[dict[str, Any]]:
     """Yield a row for each grid, machine and allocation; `only` names machines and allocations."""
-    for name, spec, per_host in machines_for(gpus, samples, bool(grade)):
+    for name, spec, per_host in machines_for(gpus, samples):
         named = [word for word in only if word not in ("compact", "holes")]
         if named and not any(word in name for word in named):
             continue
@@ -102,36 +115,85 @@ def rows_of(gpus: int, samples: Path | None, only: list[str], grade: str = "") -
             if {"compact", "holes"} & set(only) and allocation not in only:
                 continue
             for grid in GRIDS[gpus]:
-                graph = hb.read_pattern(f"ml:{grid},{MODEL}")
-                training = training_of(graph)
-                assert training is not None
-                found = {
-                    order: measured(graph, where, rank.astype(np.int32), grade)
-                    for order, rank in rank_orders(training).items()
-                    if order.startswith(FIRST)
-                }
-                best = min(found, key=lambda order: found[order]["J"])
-                ours = hb.map_tasks(graph, where, preset="eco", seed=1, threads=1)
+                if (str(gpus), grid, name, allocation) in done:
+                    continue
                 row = {"gpus": gpus, "grid": grid, "machine": name, "allocation": allocation}
-                yield row | {
-                    "natural": found["tp-cp-ep-dp-pp"], "best_order": best, "best": found[best],
-                    "eco": measured(graph, where, ours.pe, grade),
-                }
+                yield row | compared(grid, where, flows=flows)
+
+
+def compared(grid: str, where: Any, *, flows: bool) -> dict[str, Any]:
+    """Return what is measured of the natural order, the best order and the usual answer."""
+    graph = hb.read_pattern(f"ml:{grid},{MODEL}")
+    training = training_of(graph)
+    assert training is not None
+    orders = {
+        order: rank.astype(np.int32)
+        for order, rank in rank_orders(training).items()
+        if order.startswith(FIRST)
+    }
+    times = {
+        order: hb.simulate(graph, hb.Mapping(pe, where), grade="bound").seconds
+        for order, pe in orders.items()
+    }
+    best = min(times, key=lambda order: times[order])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", hb.HopbytesWarning)
+        began = time.process_time()
+        ours = hb.map_tasks(graph, where, preset="eco", seed=1, threads=1)
+        spent = time.process_time() - began
+    return {
+        "best_order": best,
+        "objective": ours.info["objective"],
+        "cpu_seconds": round(spent, 2),
+        "natural": measured(graph, where, orders[NATURAL], flows=flows),
+        "best": measured(graph, where, orders[best], flows=flows),
+        "eco": measured(graph, where, ours.pe, flows=flows),
+    }
 
 
 def line_of(row: dict[str, Any]) -> str:
-    """Return a row of the table in Markdown."""
-    natural, best, eco = row["natural"], row["best"], row["eco"]
-    base = max(1, natural["J"])
-    cells = [row["gpus"], row["grid"], row["machine"], row["allocation"]]
-    cells += [f"{natural['J'] / 1e12:.1f} T, {natural['on_rail']:.0%}"]
-    cells += [f"{row['best_order']} {best['J'] / base - 1:+.1%}"]
-    cells += [f"{eco['J'] / base - 1:+.1%}, {eco['on_rail']:.0%}"]
-    cells += [f"{eco['congestion'] / max(natural['congestion'], 1e-300) - 1:+.0%}"]
-    if natural["seconds"] is not None:
-        of_best, of_eco = (found["seconds"] / natural["seconds"] - 1 for found in (best, eco))
-        cells += [f"{natural['seconds']:.3g} s, {of_best:+.1%}, {of_eco:+.1%}"]
+    """Return a row of the table in Markdown: natural order, best order, usual answer in every cell."""
+    natural = row["natural"]
+    cells = [row["gpus"], row["machine"], row["allocation"], f"`{row['grid']}`"]
+    for share in ("between", "on_rail", "spines"):
+        cells += [" / ".join(f"{100 * row[kind][share]:.1f}" for kind in KINDS) + " %"]
+    rest = KINDS[1:]
+    cells += [" / ".join(f"{row[kind]['congestion'] / natural['congestion'] - 1:+.0%}" for kind in rest)]
+    times = [f"{natural['seconds']:.3g} s, "]
+    times += [" / ".join(f"{row[kind]['seconds'] / natural['seconds'] - 1:+.1%}" for kind in rest)]
+    if "flows" in natural:
+        times += [f"; {natural['flows']:.3g} s, "]
+        times += [" / ".join(f"{row[kind]['flows'] / natural['flows'] - 1:+.1%}" for kind in rest)]
+    cells += ["".join(times), "natural" if row["best_order"] == NATURAL else row["best_order"]]
     return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Return the whole table in Markdown."""
+    return "\n".join(["| " + " | ".join(HEAD) + " |", "|---" * len(HEAD) + "|", *map(line_of, rows)])
+
+
+def summary(rows: list[dict[str, Any]]) -> str:
+    """Return how often and how far the usual answer is faster or slower than both kinds of orders."""
+    lines = []
+    for gpus in dict.fromkeys(row["gpus"] for row in rows):
+        own = [row for row in rows if row["gpus"] == gpus]
+        parts = []
+        for kind, name in (("natural", "the natural order"), ("best", "the best of six orders")):
+            ratios = [row["eco"]["seconds"] / row[kind]["seconds"] for row in own]
+            mean = float(np.exp(np.mean(np.log(ratios))))
+            parts.append(f"{mean:.3f} of {name} (from {min(ratios):.3f} to {max(ratios):.3f})")
+        spent = max(row["cpu_seconds"] for row in own)
+        lines.append(
+            f"- {gpus} GPUs, {len(own)} rows: the predicted time is {', '.join(parts)}, geometric means; at "
+            f"most {spent:.0f} CPU seconds a mapping."
+        )
+    return "\n".join(lines)
+
+
+def kept_rows(path: Path | None) -> list[dict[str, Any]]:
+    """Return the rows that a file has already."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path and path.exists() else []
 
 
 def main(arguments: list[str]) -> int:
@@ -141,14 +203,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--samples", type=Path, help="folder of the developers' samples")
     parser.add_argument("--json", type=Path, help="file to which the rows are appended")
     parser.add_argument("--only", default="", help="machines and allocations, such as NVL72,holes")
-    parser.add_argument("--time", default="", choices=("bound", "flows"), help="predict the time of a step")
+    parser.add_argument("--flows", action="store_true", help="simulate the time of a step by SimGrid, too")
     options = parser.parse_args(arguments)
-    if options.time and options.gpus > 512:
-        parser.error("--time: expected at most 512 GPUs")
-    head = (*HEAD, "time: natural, best order, eco") if options.time else HEAD
-    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    done = {
+        (str(row["gpus"]), row["grid"], row["machine"], row["allocation"]) for row in kept_rows(options.json)
+    }
+    print(table([]))
     only = [word for word in options.only.split(",") if word]
-    for row in rows_of(options.gpus, options.samples, only, options.time):
+    for row in rows_of(options.gpus, options.samples, only, flows=options.flows, done=done):
         print(line_of(row), flush=True)
         if options.json is not None:
             with options.json.open("a") as stream:

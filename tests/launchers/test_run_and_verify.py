@@ -51,6 +51,34 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize("launcher", launchers())
+@pytest.mark.parametrize("listed", [False, True])
+def test_several_programs_run_where_they_were_mapped(folder, launcher, listed):
+    (folder / "both.programs").write_text(
+        "program alltoall:1 ./app 'first one'\nprogram alltoall:1 ./app second\nbetween ring.edges\n"
+    )
+    programs = [] if listed else ["-n", "1", "./app", "first one", ":", "-n", "1", "./app", "second"]
+    pattern = "both.programs" if listed else "ring.edges"
+    run = ["run", "--check", "--pattern", pattern, "--on", "core:2", "--", launcher]
+    done = hopbytes(folder, *run, *programs, input="hello\n")
+    assert done.returncode == 0, done.stderr
+    found = re.findall(r"rank (\d) Cpus_allowed_list:\s+(\S+) (.*)", done.stdout)
+    assert {(rank, words) for rank, _, words in found} == {("0", "first one"), ("1", "second")}
+    assert sorted(cpus for _, cpus, _ in found) == ["0", "1"]
+
+
+def test_programs_of_open_mpi_follow_a_mapping_that_crosses_them(folder):
+    launcher = shutil.which("mpirun", path=ENVIRONMENT["PATH"])
+    if launcher is None or "Open MPI" not in subprocess.run(
+        [launcher, "--version"], capture_output=True, text=True, env=ENVIRONMENT
+    ).stdout:
+        pytest.skip("no Open MPI")
+    verify = ["verify", "swapped.map", "--on", "core:2", "--", launcher]
+    done = hopbytes(folder, *verify, "-n", "1", "./app", ":", "-n", "1", "./app")
+    assert done.returncode == 0, done.stderr
+    assert "2 ranks are where they belong" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("launcher", launchers())
 def test_a_program_runs_where_it_was_mapped(folder, launcher):
     run = ["run", "--pattern", "ring.edges", "--on", "core:2", "--", launcher, "-n", "2"]
     done = hopbytes(folder, *run, "./app", "two words", input="hello\n")

@@ -1,5 +1,6 @@
 """A user's launch command: taken apart, refused where it clashes, put together with a placement in it."""
 
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from hopbytes.launching.command import LaunchCommand, placed
 from hopbytes.launching.observed_placement import compare, placement_by_node, placement_seen
 from hopbytes.launching.passing import run_through
 from hopbytes.launching.placement_probe import Seen, _tail, seen_in
-from hopbytes.launching.start import checked_command, launch_files, prepare_start
+from hopbytes.launching.start import checked_command, launch_files, parsed, prepare_start, with_programs_of
 
 SAYS = {
     "mpirun": "mpirun (Open MPI) 5.0.3",
@@ -102,6 +103,7 @@ def test_options_that_place_ranks_are_refused_or_replaced(words, clashing):
         ("flux start", "flux: expected flux run"),
         ("mpirun -n 2 ./a : -n 2 ./b", "mpirun: : starts several programs"),
         ("srun --multi-prog conf", "srun: --multi-prog starts several programs"),
+        ("srun -n 2 ./a : -n 2 ./b", "`hopbytes map FILE.programs --format slurm` writes"),
         ("mpirun -n 5 ./app", "mpirun starts 5 ranks, expected 4"),
     ],
 )
@@ -344,3 +346,55 @@ def test_a_rank_that_sees_another_gpu_is_named():
         "rank 1 sees GPUs 0,1, expected 0",
         "rank 2 sees GPUs by default, expected 1",
     )
+
+
+def coupled(*tasks):
+    found = [{"command": [f"./p{number}", "a b"], "tasks": count} for number, count in enumerate(tasks)]
+    return hb.CommGraph.from_edges([0], [1], [1], n=sum(tasks), meta={"programs": found})
+
+
+def test_options_of_a_mapping_are_for_all_programs():
+    words = shlex.split("mpirun -n 2 -x A ./a -y : -n 1 --wdir w ./b")
+    command = checked_command(words, 3, several=True)
+    start = placed(command, "mpirun -n 3 -x V=1 --map-by rankfile:file=p sh p.sh ./app")
+    both = "-x A sh p.sh ./a -y : -x V=1 -n 1 --wdir w sh p.sh ./b"
+    assert start.text() == f"mpirun -x V=1 --map-by rankfile:file=p -n 2 {both}"
+    assert command.count == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "tasks", "text"),
+    [
+        ("mpirun --mca x y", (2, 1), "mpirun --mca x y -n 2 ./p0 'a b' : -n 1 ./p1 'a b'"),
+        ("mpirun -n 3", (2, 0, 1), "mpirun -n 2 ./p0 'a b' : -n 1 ./p2 'a b'"),
+        ("mpirun -n 2 ./x : -n 1 ./y", (2, 1), "mpirun -n 2 ./x : -n 1 ./y"),
+        ("srun -n 3 ./x", (3,), "srun -n 3 ./x"),
+    ],
+)
+def test_a_command_gets_the_programs_of_the_pattern(words, tasks, text):
+    command = with_programs_of(parsed(words.split()), coupled(*tasks))
+    assert shlex.join(command.words()) == text
+    assert command.count == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "tasks", "message"),
+    [
+        ("mpirun -n 3 ./x", (2, 1), "mpirun starts programs of 3 ranks, expected 2, 1 as in the pattern"),
+        ("mpirun -n 1 ./x : -n 2 ./y", (2, 1), "mpirun starts programs of 1, 2 ranks, expected 2, 1"),
+        ("srun -n 3", (2, 1), "`hopbytes map FILE.programs --format slurm` writes the command"),
+        ("flux run", (2, 1), "the pattern has 2 programs, expected Open MPI or Hydra"),
+    ],
+)
+def test_programs_that_a_command_cannot_start(words, tasks, message):
+    with pytest.raises((UnsupportedError, InfeasibleError)) as caught:
+        with_programs_of(parsed(words.split()), coupled(*tasks))
+    assert message in str(caught.value)
+
+
+def test_each_of_several_programs_needs_its_ranks():
+    with pytest.raises(InfeasibleError, match="expected -n with the ranks of each"):
+        checked_command(["mpirun", "-n", "2", "./a", ":", "./b"], 4, several=True)
+    words = shlex.split("mpirun -n 2 ./a : -n 2 --bind-to core ./b")
+    with pytest.raises(UnsupportedError, match="--bind-to also says"):
+        checked_command(words, 4, several=True)

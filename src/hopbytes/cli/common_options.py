@@ -205,13 +205,14 @@ class MethodOptions:
         ),
     ] = None
     objective: Annotated[
-        str,
+        str | None,
         _method(
             "--objective", metavar="NAME", values="objectives",
+            default="comm_cost; on GPUs with rails the load of links is weighed, too",
             help="What is minimised: comm_cost (volume × distance); on networks also hop_bytes, hops, "
             "max_congestion, max_messages or hybrid; auto chooses by kind of machine.",
         ),
-    ] = "comm_cost"
+    ] = None
     weight: Annotated[
         str,
         _method(

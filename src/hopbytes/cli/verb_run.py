@@ -50,24 +50,24 @@ def run(
     output: OutputFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Map a program for the machine it runs on, write the launch files and start it.
+    """Map a program, or several, for the machine it runs on, write the launch files and start it.
 
     Input, output, signals and exit code are those of the program. Launch files are removed afterwards
     unless -o names them.
     """
     from hopbytes.cli.output import tell
-    from hopbytes.launching.command import LaunchCommand
     from hopbytes.launching.launch import launch
-    from hopbytes.launching.start import checked_command, machine_of_command
+    from hopbytes.launching.start import checked_command, machine_of_command, parsed, with_programs_of
     from hopbytes.launching.usual import usual_order
     from hopbytes.report.summary import map_summary
 
     words = command_words(command)
-    typed = checked_command(words, None, replace=replace)
+    typed = checked_command(words, None, replace=replace, several=True)
+    graph = reading.read(pattern)
+    typed = with_programs_of(typed, graph)
     if not typed.program:
         raise UsageError("the program to launch is missing, for instance: -- mpirun -n 64 ./app")
-    where = machine.or_on(machine_of_command(LaunchCommand.parse(words))).allocation()
-    graph = reading.read(pattern)
+    where = machine.or_on(machine_of_command(parsed(words))).allocation()
     typed.check_count(graph.n)
     options = spread.keywords() | method.keywords() | {"per": machine.tasks_per_unit(), "partition": False}
     mapping = blocks.made_for(typed.launcher.form).map(graph, where, **options)

@@ -12,6 +12,8 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.launching.launchers import ASSIGNMENT, Launcher, recognise
 
+#: Launchers whose commands of several programs were tried.
+SEVERAL = ("openmpi", "hydra")
 #: Options that may be given several times, each time for another variable or parameter.
 REPEATED = ("genv", "o", "mca", "x")
 
@@ -79,12 +81,14 @@ class LaunchCommand:
         else:
             command = cls(launcher, tuple(words[:size]), *_options(launcher, words[size:]))
         at_once = [o.words[0] for part in command.parts for o in part.options if o.name in launcher.several]
-        if not several and ":" in command.program and launcher.form != "slurm":
+        if not several and _at_once(command):
             at_once.append(":")
         if at_once:
             expected = "one program for all ranks"
-            if several:
+            if several and launcher.form in SEVERAL:
                 expected = "all of them in the command: -n 2 ./a : -n 2 ./b"
+            elif launcher.form == "slurm":
+                expected += ", or the command that `hopbytes map FILE.programs --format slurm` writes"
             what = f"{at_once[0]} starts several programs, expected {expected}"
             raise UnsupportedError(f"{command.tool}: {what}")
         return command
@@ -121,23 +125,31 @@ class LaunchCommand:
         UnsupportedError
             The value of the option for the number of ranks is no number.
         """
-        for option in self.options:
+        for option in (option for part in self.parts for option in part.options):
             if option.name in self.launcher.counts and not option.value.isdecimal():
                 typed = " ".join(option.words)
                 raise UnsupportedError(f"{self.start[0]}: {typed}, expected a number of ranks, {n} here")
+        if self.others and self.count is None:
+            raise InfeasibleError(f"{self.tool}: several programs, expected -n with the ranks of each")
         if self.count not in (None, n):
             raise InfeasibleError(
                 f"{self.tool} starts {self.count} ranks, expected {n} as in the mapping"
             )
 
     def placing(self) -> list[Option]:
-        """Return the options that determine where ranks run."""
-        return [option for option in self.options if self._places(option)]
+        """Return the options that determine where ranks run, those of all programs."""
+        return [option for part in self.parts for option in part.options if self._places(option)]
 
     def without_placing(self) -> LaunchCommand:
         """Return the command without the options that determine where ranks run."""
         kept = tuple(option for option in self.options if not self._places(option))
-        return dataclasses.replace(self, options=kept)
+        others = tuple(part.without_placing() for part in self.others)
+        return dataclasses.replace(self, options=kept, others=others)
+
+    def starting(self, program: tuple[str, ...]) -> LaunchCommand:
+        """Return the command with another program for all ranks."""
+        others = tuple(part.starting(program) for part in self.others)
+        return dataclasses.replace(self, program=program, others=others)
 
     def words(self) -> list[str]:
         """Return the command as a list of words."""
@@ -154,6 +166,15 @@ class LaunchCommand:
         if option.name in ("mca", "gmca", "prtemca"):
             return about.startswith(self.launcher.settings or ("\0",))
         return option.name in ("o", "setopt") and about.startswith(("cpu-affinity", "gpu-affinity"))
+
+
+def _at_once(command: LaunchCommand) -> bool:
+    """Return whether the words of a program contain a ``:`` behind which the launcher starts another."""
+    if ":" not in command.program:
+        return False
+    behind = command.program[command.program.index(":") + 1 :]
+    # Slurm: a heterogeneous job has options there; else the colon is an argument of the program.
+    return command.launcher.form != "slurm" or (behind[:1] != () and behind[0].startswith("-"))
 
 
 def _at_colons(words: list[str]) -> list[list[str]]:
@@ -281,4 +302,10 @@ def placed(command: LaunchCommand, written: str) -> Start:
     if launcher.assigns:  # assignments must follow all options
         together.sort(key=lambda option: not option.words[0].startswith("-"))
     words = [word for option in together for word in option.words]
-    return Start((*command.start, *words, *wrapper, *command.program), tuple(environment))
+    words += [*wrapper, *command.program]
+    for part in command.others:  # options before the first program are for all, but not those of variables
+        theirs_too = {_sets(option) for option in part.options}
+        own_variables = [o for o in ours if o.name == "x" and _sets(o) not in theirs_too]
+        words += [":", *(word for option in (*own_variables, *part.options) for word in option.words)]
+        words += [*wrapper, *part.program]
+    return Start((*command.start, *words), tuple(environment))

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
-from hopbytes._frozen import frozen
-from hopbytes.algorithms.base import Bounds, Effort, Mapper
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
@@ -18,6 +16,8 @@ from hopbytes.machines.selection.slot_counts import spread as chosen_slots
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
+from hopbytes.solve.auto_objective import objective_of
+from hopbytes.solve.congestion_on_rails import LINKS, Given, weighs_links, worth_it
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.problem import too_few_slots
 from hopbytes.solve.slot_policies import slot_choices
@@ -175,36 +175,44 @@ def map_in_blocks(
     seen = graph.with_weights(
         options.get("weight", "bytes")
     )  # the sums over the arcs between blocks keep this weight only
+    weighed = weighs_links(graph, where, **options)
+    named = "comm_cost" if weighed else objective_of(options.get("objective"), where, "bytes")[0]
+    options["objective"] = named
     inner = {**options, "weight": "bytes", "partition": False}
     if inner.get("time_limit") is not None:
-        inner["time_limit"] /= 2 * (1 + len(counts) * inside)
-    if block is None and len(set(counts)) > 1:
-        groups = _unequal_groups(seen, where, [pes[a:b] for a, b in _ranges(counts)], inner)
-        pe = np.concatenate(groups).astype(np.int32)
-    else:
-        size = _block_size(graph.n, counts, block)
-        cut = [pes[first : first + size] for first in range(0, graph.n, size)]
-        groups = _mapped_groups(seen, where, cut, inner)
-        pe = np.concatenate(groups).astype(np.int32) if groups else pes.astype(np.int32)
-    if inside:
-        pe = _mapped_inside(seen, where, pe, groups, inner)
-    given = Blocks(np.searchsorted(pes, pe).astype(np.int32))
+        inner["time_limit"] /= 2 * (1 + len(counts) * inside) * (1 + weighed)
+    notices: list[str] = []
+    pe = _in_blocks(seen, where, pes, counts, block, inside=inside, options=inner)
+    if weighed:
+        inner["objective"] = LINKS
+        less = _in_blocks(seen, where, pes, counts, block, inside=inside, options=inner)
+        others = [less, pes.astype(np.int32)]
+        number, notices = worth_it(seen, where, pe, others)
+        if number is not None:
+            pe, options["objective"] = others[number], LINKS
+    given = Given(np.searchsorted(pes, pe).astype(np.int32))
     mapping = map_tasks(graph, where, mapper=given, spread=spread, **_recorded(options), **spreading)
     method: dict[str, Any] = {}
     method["mapper"] = f"blocks of {block or 'a node'}, {'any' if inside else 'in'} order inside"
     method["preset"] = options.get("preset")
+    method["notices"] = [*notices, *mapping.info["notices"]]
     return Mapping(mapping.pe, where, {**mapping.info, **method})
 
 
-@frozen(eq=False)
-class Blocks(Mapper):
-    """A mapper that returns the result of mapping in blocks, so that it is verified like any other."""
-
-    pe: Int32
-
-    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return the mapping that was found."""
-        return self.pe
+def _in_blocks(
+    graph: CommGraph, where: Allocation, pes: Int64, counts: list[int], block: int | None, *, inside: bool,
+    options: dict[str, Any],
+) -> Int32:
+    """Return the PE of every task: blocks are mapped to groups, then tasks inside their group."""
+    if block is None and len(set(counts)) > 1:
+        groups = _unequal_groups(graph, where, [pes[a:b] for a, b in _ranges(counts)], options)
+        pe = np.concatenate(groups).astype(np.int32)
+    else:
+        size = _block_size(graph.n, counts, block)
+        cut = [pes[first : first + size] for first in range(0, graph.n, size)]
+        groups = _mapped_groups(graph, where, cut, options)
+        pe = np.concatenate(groups).astype(np.int32) if groups else pes.astype(np.int32)
+    return _mapped_inside(graph, where, pe, groups, options) if inside else pe
 
 
 def _recorded(options: dict[str, Any]) -> dict[str, Any]:
@@ -266,7 +274,7 @@ def _unequal_groups(
         blocks = _quotient(graph, owner, len(sizes))
         found = map_tasks(blocks, _merged(where, chosen), **options, forbidden=forbidden)
         candidates.append([chosen[int(group)] for group in found.pe])
-    objective = objectives[options.get("objective", "comm_cost").replace("-", "_")]()
+    objective = objectives[options["objective"].replace("-", "_")]()
     costs = [objective.value(graph, where, np.concatenate(groups).astype(np.int32)) for groups in candidates]
     return candidates[int(np.argmin(costs))]
 
@@ -303,7 +311,7 @@ def _mapped_inside(
         if len(group) > 2:  # with two tasks there is only one distance
             found = map_tasks(_induced(graph, tasks), where.select(group), **options)
             best[tasks] = group[found.pe]
-    objective = objectives[options.get("objective", "comm_cost").replace("-", "_")]()
+    objective = objectives[options["objective"].replace("-", "_")]()
     return best if objective.value(graph, where, best) < objective.value(graph, where, start) else start
 
 

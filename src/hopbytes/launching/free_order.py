@@ -48,9 +48,13 @@ def free_order(graph: CommGraph, mapping: Mapping, form: str, **options: Any) ->
         return []
     if any(options.get(name) not in (None, usual) for name, usual in USUAL.items()):
         return []
+    if mapping.info.get("objective", "comm_cost") != "comm_cost":  # chosen for a machine with rails
+        return []
     own = CommCost().value(graph, where, mapping.pe)
     kept = {name: options[name] for name in ("seed", "threads") if name in options}
-    free = map_tasks(graph, where, preset="fast", partition=False, equal_nodes=True, **kept)
+    free = map_tasks(
+        graph, where, preset="fast", objective="comm_cost", partition=False, equal_nodes=True, **kept
+    )
     best = CommCost().value(graph, where, free.pe)
     found = []
     if best < own:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import secrets
 import shutil
@@ -16,7 +17,9 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.exchange import Receipt, write
 from hopbytes.formats.reading import read_mapping
-from hopbytes.launching.command import LaunchCommand, Start, placed
+from hopbytes.launching.command import SEVERAL, LaunchCommand, Option, Start, placed
+from hopbytes.launching.launchers import recognise
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 
 #: Options of launchers that name a file of hosts.
@@ -44,7 +47,8 @@ class Prepared:
 
 
 def checked_command(
-    words: list[str], n: int | None, *, replace: bool = False, suggestion: str = "`replace=True` removes them"
+    words: list[str], n: int | None, *, replace: bool = False, several: bool = False,
+    suggestion: str = "`replace=True` removes them",
 ) -> LaunchCommand:
     """Parse a user's command and check that a mapping of n ranks can be inserted into it.
 
@@ -58,6 +62,8 @@ def checked_command(
         Remove options that determine where ranks run; otherwise they are refused.
     suggestion : str
         The remedy that the error message names.
+    several : bool
+        Accept several programs behind colons, where that was tried with the launcher.
 
     Raises
     ------
@@ -66,7 +72,7 @@ def checked_command(
     InfeasibleError
         The number of ranks differs from that of the mapping.
     """
-    command = LaunchCommand.parse(words)
+    command = parsed(words) if several else LaunchCommand.parse(words)
     clashing = command.placing()
     if clashing and not replace:
         typed = ", ".join(option.words[0] for option in clashing)
@@ -79,9 +85,53 @@ def checked_command(
     return command.without_placing()
 
 
+def parsed(words: list[str]) -> LaunchCommand:
+    """Parse a command, with several programs behind colons where that was tried with the launcher."""
+    return LaunchCommand.parse(words, several=recognise(words)[0].form in SEVERAL)
+
+
+def with_programs_of(command: LaunchCommand, graph: CommGraph) -> LaunchCommand:
+    """Return a command that starts the programs of a pattern, if it has several.
+
+    A command without a program gets those of the pattern (format ``programs``).
+
+    Raises
+    ------
+    InfeasibleError
+        The programs of the command do not have the ranks of those of the pattern.
+    UnsupportedError
+        The launcher was not tried with several programs.
+    """
+    found = graph.meta.get("programs")
+    if not isinstance(found, list) or len(found) < 2:
+        return command
+    form, tasks = command.launcher.form, [int(one["tasks"]) for one in found]
+    if form not in SEVERAL:
+        written = f"`hopbytes map FILE.programs --format {form}` writes the command"
+        raise UnsupportedError(
+            f"{command.tool}: the pattern has {len(found)} programs, expected Open MPI or Hydra"
+            + (f" ({written})" if form == "slurm" else "")
+        )
+    if command.program:
+        starts = [dataclasses.replace(part, others=()).count for part in command.parts]
+        if starts != tasks:
+            raise InfeasibleError(
+                f"{command.tool} starts programs of {', '.join(map(str, starts))} ranks, expected "
+                f"{', '.join(map(str, tasks))} as in the pattern, or a command without programs"
+            )
+        return command
+    kept = tuple(option for option in command.options if option.name not in command.launcher.counts)
+    first, *others = (
+        LaunchCommand(command.launcher, command.start, (Option("n", ("-n", str(count))),), (*one["command"],))
+        for one, count in zip(found, tasks, strict=True)
+        if count
+    )
+    return dataclasses.replace(first, options=(*kept, *first.options), others=tuple(others))
+
+
 def machine_of_command(command: LaunchCommand) -> str:
     """Return the machine spec of a command: that of the host file it names, else that of the job."""
-    for option in command.options:
+    for option in (option for part in command.parts for option in part.options):
         if option.name in HOST_FILES and os.path.isfile(option.value):
             return f"job:{option.value}"
     return "job"
@@ -171,7 +221,8 @@ def prepare_start(
         options["version"] = "4" if command.launcher.version == "4" else "5"
     if not nameless:
         _check_names(mapping, command, options.get("hosts"))
-    receipt = write(mapping, stem, form, force=force, **options)
+    one = {name: value for name, value in mapping.info.items() if name != "programs"}  # they are in `command`
+    receipt = write(Mapping(mapping.pe, mapping.where, one), stem, form, force=force, **options)
     written = receipt.placed or mapping
     _check_written(stem, form, written, options.get("hosts"))
     return Prepared(placed(command, receipt.launch), receipt, written)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from hopbytes._frozen import frozen
@@ -11,7 +10,7 @@ from hopbytes.formats.mappings.slot_symmetry import renumbered
 from hopbytes.launching.command import LaunchCommand, Start
 from hopbytes.launching.observed_placement import Verdict, compare, placement_by_node
 from hopbytes.launching.placement_probe import Seen, probe, probe_words
-from hopbytes.launching.start import checked_command, launch_files, prepare_start
+from hopbytes.launching.start import checked_command, launch_files, parsed, prepare_start
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 
@@ -91,10 +90,11 @@ def verify_launch(
         The launcher failed before any rank answered.
     """
     if as_typed:
-        command = LaunchCommand.parse(words)
+        command = parsed(words)
         return _outcome(mapping, mapping, _probing(command), command, hosts or ())
-    command = checked_command(words, mapping.n, suggestion="`as_typed=True` starts the command as it is")
-    command = dataclasses.replace(command, program=probe_words(command.launcher))
+    suggestion = "`as_typed=True` starts the command as it is"
+    command = checked_command(words, mapping.n, suggestion=suggestion, several=True)
+    command = command.starting(probe_words(command.launcher))
     with launch_files(stem) as files:
         if hosts is not None:
             options["hosts"] = hosts
@@ -125,7 +125,7 @@ def placement_launched(where: Allocation, words: list[str]) -> Mapping:
 
 def _probing(command: LaunchCommand) -> Start:
     """Return an unchanged command with the probe in place of its program."""
-    return Start(tuple(dataclasses.replace(command, program=probe_words(command.launcher)).words()))
+    return Start(tuple(command.starting(probe_words(command.launcher)).words()))
 
 
 def _outcome(

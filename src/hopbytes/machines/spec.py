@@ -5,7 +5,7 @@
     spec  = part { " / " part }                   network " / " node inside
     part  = tree | kind ":" whatever that kind reads
     tree  = level { " " level }                   outermost first
-    level = name ":" count [ "@" distance ] { ":" key "=" value }
+    level = name ":" count [ "@" distance ] { ":" key "=" value } [ ":rails" ]
     count = N | "[" N "," N … "]"                 one number per unit of the level outside
     key   = "bw" | "lat" | "cap"                  cap takes a count: capacity of each unit
 
@@ -169,7 +169,7 @@ def _is_tree(part: str) -> bool:
     return not _is_kind(part.partition(":")[0]) and kind_of_file(part) is None
 
 
-def _parse_tree(text: str) -> Tree:
+def _parse_tree(text: str) -> Machine:
     # Blanks separate levels, and are harmless inside a list of counts.
     tokens = re.sub(r"\[[^\[\]]*\]", lambda found: "".join(found[0].split()), text).split()
     if not tokens:
@@ -177,6 +177,10 @@ def _parse_tree(text: str) -> Tree:
     if len(tokens) > MAX_LEVELS:
         raise FormatError("machine", None, f"{len(tokens)} levels, expected at most {MAX_LEVELS}")
     tiers, children = [], []
+    marked = ["rails" in token.split(":")[2:] for token in tokens]
+    given = ["@" in token for token in tokens]
+    if any(marked):
+        tokens = [re.sub(":rails(?=:|$)", "", token, count=1) for token in tokens]
     for outside, token in enumerate(tokens):
         try:
             level, count = _parse_level(token, default_distance=10 ** (len(tokens) - 1 - outside))
@@ -188,6 +192,10 @@ def _parse_tree(text: str) -> Tree:
         tiers.append(level)
         children.append(count)
     check_order([level.name for level in tiers], tokens)
+    if any(marked):
+        from hopbytes.machines.common.rails_from_levels import rails_from_levels
+
+        return rails_from_levels(tiers, children, marked, given)
     return Tree(tuple(tiers), tuple(children))
 
 

@@ -24,11 +24,14 @@ class Places:
     of_task : int64[tasks]
         Place of every task.
     node, endpoint : int32[places]
+    unit : int32[places]
+        Places of one unit exchange messages without links: the node, or the endpoint of a GPU with NVLink.
     """
 
     of_task: Int64
     node: Int32
     endpoint: Int32
+    unit: Int32
 
     @property
     def count(self) -> int:
@@ -38,7 +41,7 @@ class Places:
 
 @frozen(eq=False)
 class Flows:
-    """Messages between nodes, added up per pair of places.
+    """Messages between units, added up per pair of places.
 
     Parameters
     ----------
@@ -92,13 +95,14 @@ def places_of(mapping: Mapping, links: NodeLinks) -> Places:
     ends = int(endpoint.max(initial=0)) + 1
     keys, of_task = np.unique(node * ends + endpoint, return_inverse=True)
     nodes, endpoints = np.divmod(keys, ends)
-    return Places(of_task.reshape(-1).astype(np.int64), nodes.astype(np.int32), endpoints.astype(np.int32))
+    at, ends_at = nodes.astype(np.int32), endpoints.astype(np.int32)
+    return Places(of_task.reshape(-1).astype(np.int64), at, ends_at, ends_at if links.ends_apart else at)
 
 
 def flows_between(phase: Phase, places: Places) -> Flows:
-    """Return the messages between different nodes, added up; O(messages log messages)."""
+    """Return the messages between different units, added up; O(messages log messages)."""
     source, target = places.of_task[phase.sources], places.of_task[phase.targets]
-    apart = places.node[source] != places.node[target]
+    apart = places.unit[source] != places.unit[target]
     keys, of_flow = np.unique(source[apart] * places.count + target[apart], return_inverse=True)
     of_flow = of_flow.reshape(-1)
     sums = np.bincount(of_flow, weights=phase.bytes[apart], minlength=len(keys)).astype(np.float64)

@@ -73,6 +73,6 @@ def round_on(phase: Phase, mapping: Mapping, links: NodeLinks, speeds: Speeds | 
     """Put a round on the links of a machine; O(messages log messages + links of all routes)."""
     places = places_of(mapping, links)
     flows = flows_between(phase, places)
-    return Round(
-        links, places, flows, use_of_links(flows, places, links), copies_inside(phase, mapping, speeds)
-    )
+    unit = links.endpoint_of_pe if links.ends_apart else mapping.where.node_of_pe
+    inside = copies_inside(phase, mapping, speeds, unit)
+    return Round(links, places, flows, use_of_links(flows, places, links), inside)

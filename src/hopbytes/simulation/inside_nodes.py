@@ -35,11 +35,12 @@ class InsideNodes:
     notices: tuple[str, ...] = ()
 
 
-def copies_inside(phase: Phase, mapping: Mapping, speeds: Speeds | None) -> InsideNodes:
+def copies_inside(phase: Phase, mapping: Mapping, speeds: Speeds | None, unit: Int32) -> InsideNodes:
     """Return the time of messages inside nodes; O(messages x levels).
 
-    A message takes the latency and the bandwidth of the outermost level at which its two PEs differ. All
-    messages of a PE share its bandwidth, and none with other PEs: memory is taken to be fast enough.
+    `unit`, int32[k], is the node of every PE, or what takes its place (:class:`Places`). A message takes the
+    latency and the bandwidth of the outermost level at which its two PEs differ. All messages of a PE share
+    its bandwidth, and none with other PEs: memory is taken to be fast enough.
 
     Raises
     ------
@@ -48,8 +49,7 @@ def copies_inside(phase: Phase, mapping: Mapping, speeds: Speeds | None) -> Insi
     """
     where, pe = mapping.where, mapping.pe
     source, target = pe[phase.sources], pe[phase.targets]
-    nodes = where.node_of_pe
-    here = (nodes[source] == nodes[target]) & (source != target)
+    here = (unit[source] == unit[target]) & (source != target)
     source, target, volume = source[here], target[here], phase.bytes[here]
     level_of = _level_of(where, source, target)
     seconds, latency = np.zeros(len(volume)), np.zeros(len(volume))

@@ -11,6 +11,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import Routes
 from hopbytes.machines.network.network import Network
+from hopbytes.machines.network.rail_distances import RailDistance
 from hopbytes.machines.network.wiring import Wiring
 from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.allocation import Allocation
@@ -46,6 +47,8 @@ class NodeLinks:
         What was assumed about bandwidths and latencies.
     wiring : Wiring or None
         Where links begin and end, if that is known.
+    ends_apart : bool
+        Messages between endpoints of one node take links, too, as those of NVLink between GPUs.
     """
 
     capacity: Float64
@@ -57,6 +60,7 @@ class NodeLinks:
     outlet: tuple[Int64, Float64] | None
     notices: tuple[str, ...] = ()
     wiring: Wiring | None = None
+    ends_apart: bool = False
 
 
 def node_links(where: Allocation, speeds: Speeds | None, oversubscription: float = 1.0) -> NodeLinks:
@@ -104,12 +108,13 @@ def _of_network(where: Allocation, network: Network, speeds: Speeds | None) -> N
     if endpoints is None:
         endpoints = where.machine.network_use.endpoint_of_core()[where.first_core]
     notices: list[str] = []
+    ends_apart = isinstance(where.distance, RailDistance)
     capacity = network.capacity.astype(np.float64)
     most = float(capacity.max(initial=0.0))
     if network.unit != "bytes/s" and most < SLOWEST_LINK and most > 0:
         if speeds is None:
             raise missing("bandwidth of links")
-        base = _first_link(network)
+        base = _slowest_exit(network) if ends_apart else _first_link(network)
         capacity *= speeds.bandwidth / base
         what = f"{speeds.name}: {speeds.bandwidth / 1e9:g} GB/s"
         ratio = "per link" if base == most == 1 else f"for links of capacity {base:g}, others in proportion"
@@ -124,7 +129,7 @@ def _of_network(where: Allocation, network: Network, speeds: Speeds | None) -> N
     return NodeLinks(
         capacity, np.full(network.n_links, hop), message, network.name_link, network.routes,
         np.ascontiguousarray(endpoints, np.int32), _outlet(network, capacity), tuple(notices),
-        None if network.wiring is None else network.wiring(),
+        None if network.wiring is None else network.wiring(), ends_apart,
     )  # fmt: skip
 
 
@@ -135,6 +140,13 @@ def _first_link(network: Network) -> float:
         if len(links):
             return float(network.capacity[links[0]])
     return float(network.capacity.max())
+
+
+def _slowest_exit(network: Network) -> float:
+    """Return the capacity of the slowest link that leaves an endpoint: of its adapter, beside NVLink."""
+    assert network.wiring is not None
+    wiring = network.wiring()
+    return float(network.capacity[wiring.tail == wiring.at[0]].min())
 
 
 def _outlet(network: Network, capacity: Float64) -> tuple[Int64, Float64] | None:

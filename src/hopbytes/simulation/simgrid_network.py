@@ -88,7 +88,7 @@ class Platform:
 
     def _routes(self, sources: Int64, targets: Int64) -> tuple[list[bytes], Bool]:
         """Return the lines of routes, and which links they take."""
-        names, ends, node = self.hosts, self.places.endpoint, self.places.node
+        names, ends, unit = self.hosts, self.places.endpoint, self.places.unit
         used = np.zeros(len(self.links.capacity), bool)
         pieces: list[bytes] = []
         for start in range(0, len(sources), BATCH):
@@ -101,7 +101,7 @@ class Platform:
                 crossed = [f"l{link}" for link in taken[bounds[pair] : bounds[pair + 1]]]
                 if self.links.message or not crossed:
                     crossed.insert(0, f"message{a}")
-                if node[a] == node[b]:
+                if unit[a] == unit[b]:
                     crossed = [f"copy{a}"]
                 body = "".join(f'<link_ctn id="{link}"/>' for link in crossed)
                 ways = f"src={quoteattr(names[a])} dst={quoteattr(names[b])}"

@@ -163,7 +163,8 @@ def _announce(messages: int, tell: Callable[[str], None]) -> None:
 
 def predicted(phase: Phase, there: Round, grade: str, seconds: float, took: float) -> Prediction:
     """Return the prediction of a round that takes `seconds`."""
-    parts = there.parts
+    parts, node, flows = there.parts, there.places.node, there.flows
+    outside = node[flows.sources] != node[flows.targets]
     return Prediction(
         grade=grade,
         seconds=seconds * phase.rounds,
@@ -172,8 +173,8 @@ def predicted(phase: Phase, there: Round, grade: str, seconds: float, took: floa
         parts=parts,
         limit=max(parts, key=parts.__getitem__),
         links=there.hottest(),
-        bytes_between_nodes=float(there.flows.bytes.sum()),
-        bytes_inside_nodes=there.inside.bytes,
+        bytes_between_nodes=float(flows.bytes[outside].sum()),
+        bytes_inside_nodes=there.inside.bytes + float(flows.bytes[~outside].sum()),
         flows=there.flows.count,
         messages=there.flows.messages + there.inside.messages,
         computing_seconds=took,

@@ -23,6 +23,25 @@ TIMES = {
 ALIKE = {"torus": ("torus",), "fattree": ("fat tree 4:1", "fat tree 1:1"), "dragonfly": ("dragonfly",)}
 
 
+def objective_of(objective: str | None, where: Allocation, weight: str) -> tuple[str, list[str]]:
+    """Return the objective that is minimized, and why it was chosen if the caller left that open.
+
+    Parameters
+    ----------
+    objective : str or None
+        A name, None for J, or ``"auto"``.
+    where : Allocation
+    weight : str
+        The weight of an arc; ``"time"`` goes with J only.
+    """
+    if objective != AUTO:
+        return USUAL if objective is None else objective, []
+    if weight == "time":
+        return USUAL, [_because(USUAL, "weight time goes with no other")]
+    name, reason = auto_objective(where)
+    return name, [reason]
+
+
 def auto_objective(where: Allocation) -> tuple[str, str]:
     """Return the objective for a machine, and the reason as a sentence.
 

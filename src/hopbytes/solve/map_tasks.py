@@ -22,6 +22,8 @@ from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
+from hopbytes.solve.auto_objective import objective_of
+from hopbytes.solve.congestion_on_rails import first_objective, weighs_links, with_links_weighed
 from hopbytes.solve.constraints import collect_constraints
 from hopbytes.solve.feasibility import verify
 from hopbytes.solve.method import effort_of, for_training, method_of
@@ -42,7 +44,7 @@ def map_tasks(
     preset: str | Chain | None = None,
     mapper: str | Mapper | None = None,
     refine: str | Refiner | Sequence[str | Refiner] = (),
-    objective: str = "comm_cost",
+    objective: str | None = None,
     weight: str = "bytes",
     imbalance: float | str = 0.03,
     seed: int = 0,
@@ -82,11 +84,13 @@ def map_tasks(
         ``"module:Class"`` or an object such as ``hopbytes.mappers.Multisection(repetitions=4)``.
     refine : str, Refiner or a sequence of them
         Refiners to run after the mapper (or after the refiners of the preset).
-    objective : str
+    objective : str, optional
         The function to minimize: ``"comm_cost"``, the sum over arcs of weight times distance, or one that
         requires a machine with links: ``"hop_bytes"``, ``"hops"``, ``"max_congestion"``,
         ``"max_messages"``, ``"hybrid"``. ``"auto"`` chooses by kind of machine the one whose mappings took
-        least simulated time (``info["notices"]`` says which and why). Presets select their steps by the
+        least simulated time (``info["notices"]`` says which and why). The default is ``"comm_cost"``; on
+        GPUs with rails a preset weighs the load of links beside it (see Notes), as ``"auto"`` does, too.
+        Presets select their steps by the
         objective; a `mapper` is used as it is. No step raises the objective, with one exception: if it is
         ``"comm_cost"``, a refiner in `refine` that minimizes another function may raise it.
     weight : {"bytes", "messages", "unit", "time"}
@@ -170,6 +174,16 @@ def map_tasks(
     HopbytesWarning
         For each of ``info["notices"]``: a bound that was relaxed, tasks that had to be moved, the unit of J.
 
+    Notes
+    -----
+    On GPUs with rails, one process each at most, a lower J may mean a longer step, since few links are the
+    bottleneck. Without `objective`, with ``weight="bytes"`` and without `refine` and `initial`, a preset
+    therefore continues there for the load of links. The mapping with the lowest J is returned unless another
+    one saves more than 5 % of the load of the busiest link, or an order of ranks that needs no mapping (as
+    they come, or an order of Megatron-LM) has a busiest link with 1 % less: then the mapping whose busiest
+    link carries least is returned, ``info["objective"]`` is ``"max_congestion"``, and a notice says so. With
+    a limit of time or work only ``"max_congestion"`` is minimized.
+
     Examples
     --------
     >>> import hopbytes as hb
@@ -187,9 +201,15 @@ def map_tasks(
         tasks_per_node=tasks_per_node, per=per, imbalance=imbalance, strict_balance=strict_balance,
     )
     effort = effort_of(seed, threads, work_limit, progress, stop, clock)
-    objective, chosen = _objective_of(objective, where, weight)
-    method = method_of(preset, mapper, refine, objective)
-    method = for_training(method, graph, where)
+    limited = clock.limited or work_limit is not None
+    weighed = weighs_links(
+        graph, where, objective=objective, weight=weight, mapper=mapper, refine=refine, initial=initial,
+        partition=partition,
+    )
+    objective, chosen = (
+        first_objective(limited) if weighed else objective_of(objective, where, weight)
+    )
+    method = for_training(method_of(preset, mapper, refine, objective), graph, where)
     form = _search_form(graph, where, weight, method.objective)
     constraints = collect_constraints(
         graph.n, where, fixed=fixed, forbidden=forbidden, initial=initial, migration_price=migration_price
@@ -204,8 +224,10 @@ def map_tasks(
         clock.reserve(lambda: CommCost().value(form.graph, form.where, np.zeros(form.graph.n, np.int32)))
         effort = dataclasses.replace(effort, deadline=clock.deadline)
     with stopping_when(stop):
-        limited = clock.limited or work_limit is not None
         found = place(task, method.steps, method.quick, effort, limited=limited)
+        if weighed and not limited:
+            found, method, task, why = with_links_weighed(task, found, method, effort)
+            chosen += why
         early = stop_asked()
     map_seconds = clock.seconds()
     verify(found.problem, found.pe)
@@ -228,18 +250,6 @@ def _request(**options: Any) -> Request:
     if options["pack"] and options["spread"]:
         raise UnsupportedError("pack and spread exclude each other, give one")
     return Request(**options)
-
-
-def _objective_of(objective: str, where: Allocation, weight: str) -> tuple[str, list[str]]:
-    """Return the objective that is minimized, and why it was chosen if the caller left that open."""
-    from hopbytes.solve.auto_objective import AUTO, auto_objective
-
-    if objective != AUTO:
-        return objective, []
-    if weight == "time":
-        return "comm_cost", ["objective comm_cost was chosen: weight time goes with no other"]
-    name, reason = auto_objective(where)
-    return name, [reason]
 
 
 def _search_form(graph: CommGraph, where: Allocation, weight: str, objective: str) -> SearchForm:

@@ -13,12 +13,15 @@ from hopbytes.algorithms.base import Effort, Mapper, Progress, Refiner
 from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
+from hopbytes.machines.common.gpu_domains import has_rails
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.presets import DEFAULT, QUICKEST, Chain, chain, for_objective, presets
 
 #: Value of ``info["preset"]`` for a chain that is not a preset.
 CUSTOM = "custom"
+#: What improves the rank orders of training frameworks.
+ORDER_SWAP = Swap(starts=1, perturbations=100, one_way=5)
 
 
 @frozen
@@ -82,17 +85,21 @@ def for_training(method: Method, graph: CommGraph, where: Allocation) -> Method:
     """Let the rank orders of training frameworks compete, for a training job on a machine with rails.
 
     Presets cut the machine into parts, but a product of groups on a product of hosts and rails may have a
-    regular answer that no cut finds.
+    regular answer that no cut finds. Of equally good mappings a rank order is taken as it is, since it can be
+    said by an option of the training program.
     """
-    if method.preset is None or getattr(where.distance, "units", None) is None:
+    if method.preset is None or not has_rails(where):
         return method
     from hopbytes.patterns.ml import training_of
 
     if training_of(graph) is None:
         return method
-    swap = Swap(starts=1, perturbations=100, one_way=5)
-    orders = dataclasses.replace(chain("training_order", swap), goal=method.objective)
-    steps = dataclasses.replace(method.steps, competitors=(orders, *method.steps.competitors))
+    mapper = f"training_order:goal={method.objective}"
+    orders = [chain(mapper)]
+    if objectives[method.objective].family != "link loads":  # there the chain continues from the best itself
+        orders += [chain(mapper, ORDER_SWAP)]
+    first = tuple(dataclasses.replace(each, goal=method.objective) for each in orders)
+    steps = dataclasses.replace(method.steps, competitors=(*first, *method.steps.competitors))
     return dataclasses.replace(method, steps=steps)
 
 

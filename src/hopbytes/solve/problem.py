@@ -222,7 +222,8 @@ def too_few_slots(n: int, where: Allocation, way_out: str = MORE_TASKS_OR_SLOTS)
     nodes, most = int(np.count_nonzero(per_node)), int(per_node.max())
     size = int(np.diff(where.core_start).max())
     s = "s" * (most > 1)
-    slot = f"core{s}" if size == 1 else f"slot{s} of {size} cores"
+    what = "core" if where.gpus is None else "GPU"
+    slot = f"{what}{s}" if size == 1 or where.gpus is not None else f"slot{s} of {size} cores"
     alike = f" ({nodes} nodes x {most} {slot})" if nodes > 1 and nodes * most == where.k else ""
     return InfeasibleError(
         f"{n} processes, but the machine has {where.k} slot{'s' * (where.k > 1)}{alike}: {way_out}"

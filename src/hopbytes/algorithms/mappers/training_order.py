@@ -8,6 +8,7 @@ from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
+from hopbytes.cost.objectives.base import objectives
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.ml import training_of
@@ -19,12 +20,30 @@ from hopbytes.patterns.rank_orders import rank_orders
 class TrainingOrder(Mapper):
     """Assign the tasks of a training job (``ml:``) in the rank order of Megatron-LM with the lowest J.
 
+    Parameters
+    ----------
+    goal : str
+        The objective by which orders are compared; of equal ones the one with the lowest J is taken.
+
+    Raises
+    ------
+    UnsupportedError
+        If the goal is unknown, or needs links that the machine does not have.
+
+    Notes
+    -----
     All orders of tensor, context, data and pipeline parallelism are compared, Megatron-LM's default first.
-    Other patterns are assigned in the order of their tasks. O(24 arcs).
+    Other patterns are assigned in the order of their tasks. O(24 arcs), for objectives of links times the
+    length of a route.
     """
 
+    goal: str = "comm_cost"
+
+    def __post_init__(self) -> None:
+        objectives[self.goal]  # an unknown name is reported at once
+
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return the tasks in the order with the lowest J, the first of equal ones."""
+        """Return the tasks in the best order by the goal, the first of equal ones."""
         training = training_of(graph)
         orders = {} if training is None else rank_orders(training)
         tried = [
@@ -33,4 +52,12 @@ class TrainingOrder(Mapper):
             if len(rank) == graph.n
         ]
         tried = tried or [fill_in_order(graph, bounds, np.arange(graph.n, dtype=np.int64))]
-        return min(tried, key=lambda pe: bounds.rank(graph, where, pe))
+        if self.goal == "comm_cost":
+            return min(tried, key=lambda pe: bounds.rank(graph, where, pe))
+        goal = objectives[self.goal]()
+
+        def worth(pe: Int32) -> tuple[int, int | float, int]:
+            over, cost = bounds.rank(graph, where, pe)
+            return over, goal.value(graph, where, pe), cost
+
+        return min(tried, key=worth)

@@ -48,11 +48,33 @@ def gpu_domains(where: Allocation) -> GpuDomains:
     return GpuDomains(where.node_of_pe, _rails(where), "node")
 
 
-def _rails(where: Allocation) -> Int32 | None:
+def has_rails(where: Allocation) -> bool:
+    """Return whether PEs are GPUs whose messages leave a host by several adapters; O(k).
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> has_rails(hb.machine("rails:4x2")), has_rails(hb.machine("torus:4x2 / gpu:2"))
+    (True, False)
+    """
+    distance = where.distance
+    if isinstance(distance, RailDistance) and distance.units is not None:
+        return True
+    adapters = adapters_per_host(where)
+    return where.gpus is not None and adapters is not None and int(adapters.max(initial=0)) > 1
+
+
+def adapters_per_host(where: Allocation) -> Int32 | None:
+    """Return the number of network adapters of every host of the machine; None if it does not say."""
     machine = where.machine
     while isinstance(machine, DelegatingMachine):
         machine = machine.base
-    adapters = getattr(machine, "adapters_per_host", None)
+    adapters: Int32 | None = getattr(machine, "adapters_per_host", None)
+    return adapters
+
+
+def _rails(where: Allocation) -> Int32 | None:
+    adapters = adapters_per_host(where)
     if adapters is None:
         return where.gpus
     if len(adapters) == 0 or int(adapters.max()) < 2:

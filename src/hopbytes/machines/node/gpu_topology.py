@@ -106,9 +106,11 @@ class _Device:
 
 def _of_nccl(path: str, top: Element) -> NodeTree:
     hosts = {cpu.get("host_hash") for cpu in top.named("cpu")}
-    if len(hosts) > 1:
-        raise FormatError(path, top.line, f"CPUs of {len(hosts)} hosts, expected a file of one host")
     found, adapters = _devices(top)
+    if len(hosts) > 1:
+        domain = f"rails:{len(hosts)}x{max(1, len(found) // len(hosts))}:domain={len(hosts)}"
+        what = f"CPUs of {len(hosts)} hosts, expected a file of one (hosts that share NVLink: {domain})"
+        raise FormatError(path, top.line, what)
     gpus, joined = [], {}
     for gpu in found:
         cpu, index = gpu.path[0], gpu.element.get("dev")

@@ -1,0 +1,129 @@
+"""The usual answer on GPUs with rails: never slower than the orders of ranks that need no mapping."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from helpers.fabric_text import two_level_fabric
+from hopbytes.cost.objectives.base import objectives
+from hopbytes.launching.consecutive_ranks import map_for
+from hopbytes.patterns.ml import training_of
+from hopbytes.patterns.rank_orders import rank_orders
+from hopbytes.solve.congestion_on_rails import NOISE, weighs_links
+
+#: On the first two the mapping with the lowest J needs 2.2 and 3.1 times as long as ranks in order.
+JOBS = [
+    ("rails:16x4:domain=6:pod=6", "", "tp=8,pp=2,dp=2,cp=2"),
+    ("rails:8x8:route=pxn", "", "tp=8,pp=2,dp=2,cp=2"),
+    ("rails:16x4:domain=6:pod=6", "", "tp=4,pp=2,dp=8,ep=8"),
+    ("rails:20x4:domain=6", "scattered:nodes=16:seed=1", "tp=8,pp=2,dp=2,cp=2"),
+    ("rails:20x4:domain=6", "scattered:nodes=16:seed=1", "tp=2,pp=4,dp=8,ep=4"),
+    ("rails:24x4:domain=6", "", "tp=8,pp=2,dp=2,cp=2"),
+    ("rails:10x8:spines=2", "scattered:nodes=8:seed=2", "tp=2,pp=2,dp=16,ep=16"),
+]
+
+
+def sides(machine, hosts, grid):
+    where = hb.machine(machine, **({"hosts": hosts} if hosts else {}))
+    return hb.read(f"ml:{grid},hidden=1024,layers=8,seq=1024,micro=2"), where
+
+
+def seconds(graph, where, pe):
+    return hb.simulate(graph, hb.Mapping(np.asarray(pe, np.int32), where), grade="bound").seconds
+
+
+@pytest.mark.parametrize(("machine", "hosts", "grid"), JOBS)
+def test_no_order_of_ranks_is_predicted_to_be_faster(machine, hosts, grid):
+    graph, where = sides(machine, hosts, grid)
+    given = seconds(graph, where, hb.map_tasks(graph, where, preset="fast").pe)
+    orders = rank_orders(training_of(graph))
+    times = {"in order": seconds(graph, where, np.arange(graph.n))}
+    times |= {name: seconds(graph, where, rank) for name, rank in orders.items()}
+    assert given <= (1 + 2 * NOISE) * min(times.values())
+    in_blocks = map_for(graph, where, "torchrun", preset="fast")
+    assert seconds(graph, where, in_blocks.pe) <= (1 + 2 * NOISE) * times["in order"]
+
+
+def test_a_mapping_with_less_congestion_is_named_and_explained():
+    graph, where = sides(*JOBS[0])
+    given = hb.map_tasks(graph, where)
+    lowest = hb.map_tasks(graph, where, objective="comm_cost")
+    assert given.info["objective"] == "max_congestion"
+    busiest = [objectives["max_congestion"]().value(graph, where, each.pe) for each in (given, lowest)]
+    assert given.info["objective_value"] == busiest[0]
+    assert f"carries {busiest[0] / busiest[1]:.2f} of" in given.info["notices"][0]
+    assert given.info["comm_cost"] > lowest.info["comm_cost"]
+    assert given.info["refine"][-1].startswith("routed:")
+    again = hb.map_tasks(graph, where, objective="auto")
+    assert again.pe.tolist() == given.pe.tolist()
+
+
+def test_the_lowest_cost_is_given_where_links_carry_no_more():
+    graph, where = sides("rails:8x8", "", "tp=8,pp=2,dp=4")
+    given = hb.map_tasks(graph, where)
+    lowest = hb.map_tasks(graph, where, objective="comm_cost")
+    assert given.pe.tolist() == lowest.pe.tolist()
+    assert given.info["objective"] == "comm_cost"
+    assert given.info["notices"] == []
+
+
+def test_with_a_limit_only_links_are_weighed():
+    graph, where = sides(*JOBS[0])
+    given = hb.map_tasks(graph, where, work_limit=100_000)
+    named = hb.map_tasks(graph, where, work_limit=100_000, objective="max_congestion")
+    assert given.pe.tolist() == named.pe.tolist()
+    assert "time or work is limited" in given.info["notices"][0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"objective": "comm_cost"}, {"weight": "messages"}, {"mapper": "identity"}, {"refine": "swap"},
+        {"initial": list(range(64))}, {"partition": True},
+    ],
+)
+def test_whoever_names_an_objective_or_an_algorithm_gets_that(options):
+    graph, where = sides(*JOBS[0])
+    assert not weighs_links(graph, where, **options)
+    assert hb.map_tasks(graph, where, **options).info["objective"] == "comm_cost"
+
+
+def test_other_machines_are_not_concerned(tmp_path):
+    graph = hb.read("stencil:4x2")
+    assert weighs_links(graph, hb.machine("rails:4x2 / gpu:2 core:2"))
+    for machine in ("node:4 gpu:2", "torus:2x2 / gpu:2", "node:4 core:2", "fattree:2x2 / core:2"):
+        assert not weighs_links(graph, hb.machine(machine)), machine
+    for rails, expected in ((2, True), (1, False)):
+        folder = two_level_fabric(rails=rails).write(tmp_path / str(rails))
+        where = hb.machine(f"ib:{folder}:rails=gpu / gpu:2", hosts="nodes:0-3")
+        assert weighs_links(graph, where) is expected
+        assert not weighs_links(graph, hb.machine(f"ib:{folder} / core:2", hosts="nodes:0-3"))
+
+
+@pytest.mark.parametrize("machine", ["rails:2x2", "rails:2x2:domain=2"])
+def test_gpus_of_a_host_share_the_links_of_nvlink(machine):
+    """Cables of 12.5 GB/s are assumed, and the links of NVLink have nine times the capacity of adapters."""
+    volume = 9 * 12_500_000_000
+    graph = hb.CommGraph.from_edges([0, 0], [1, 2], [volume, volume], n=3)
+    found = hb.simulate(graph, hb.Mapping([0, 1, 2], hb.machine(machine)), grade="bound")
+    # To GPU 2, of the other host, there is an adapter of its own, or the same link to the NVLink switch.
+    assert found.parts["link"] == pytest.approx(2 if "domain" in machine else 9)
+    assert found.parts["copy"] == 0
+    assert (found.bytes_between_nodes, found.bytes_inside_nodes) == (volume, volume)
+    inside = hb.simulate(graph, hb.Mapping([0, 1, 1], hb.machine(machine), {}), grade="bound")
+    assert inside.bytes_between_nodes == 0
+    assert inside.parts["link"] == pytest.approx(2)
+
+
+def test_a_rank_order_that_is_as_good_is_the_answer():
+    """Tasks are numbered apart, tensor parallel ones last; Megatron-LM's default order has the lowest J."""
+    graph, where = hb.read("ml:tp=2,pp=2,dp=2,layers=2,order=pp-dp-cp-ep-tp"), hb.machine("rails:4x2")
+    orders = rank_orders(training_of(graph))
+    assert hb.map_tasks(graph, where).pe.tolist() == orders["tp-cp-ep-dp-pp"].tolist()
+
+
+def test_too_many_ranks_are_counted_against_gpus():
+    with pytest.raises(hb.HopbytesError, match="4 nodes x 2 GPUs"):
+        hb.map_tasks("alltoall:9", "rails:4x2", partition=False)

@@ -23,10 +23,12 @@ def test_the_times_are_those_of_the_study():
 @pytest.mark.parametrize(
     ("machine", "name", "reason"),
     [
-        ("torus:4x4 / core:4", "max_congestion", "took 0.52 of the time in order, for comm_cost 0.66"),
-        ("dragonfly:4x2x2 / core:4", "max_congestion", "took 0.67 of the time in order, for comm_cost 0.75"),
-        # 0.615 and 0.794: nothing takes less on either fat tree.
-        ("fattree:4x4 / core:4", "comm_cost", "took 0.70 of the time in order"),
+        ("torus:4x4 / core:4", "max_congestion", "took 0.54 of the time in order, for comm_cost 0.64"),
+        # hybrid takes 0.6 % less, which is not worth its work.
+        ("dragonfly:4x2x2 / core:4", "max_congestion", "took 0.66 of the time in order, for comm_cost 0.74"),
+        # 0.658 and 0.829: nothing takes less on either fat tree.
+        ("fattree:4x4 / core:4", "comm_cost", "took 0.74 of the time in order"),
+        (f"ib:{ROOT}/examples/fabric", "comm_cost", "took 0.83 of the time in order"),
         ("hyperx:4x4 / core:4", "comm_cost", "no times were simulated on machines of kind hyperx"),
         ("node:16 core:4", "comm_cost", "the machine has no links"),
     ],

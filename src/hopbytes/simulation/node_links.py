@@ -46,6 +46,9 @@ class NodeLinks:
         What was assumed about bandwidths and latencies.
     wiring : Wiring or None
         Where links begin and end, if that is known.
+    hops : callable or None
+        From int32 endpoints of sources and of targets to the lengths of routes; -1: there is none. Two
+        endpoints of one router may have no link between them. None: every pair has a route.
     """
 
     capacity: Float64
@@ -57,6 +60,7 @@ class NodeLinks:
     outlet: tuple[Int64, Float64] | None
     notices: tuple[str, ...] = ()
     wiring: Wiring | None = None
+    hops: Callable[[Int32, Int32], Int64] | None = None
 
 
 def node_links(where: Allocation, speeds: Speeds | None, oversubscription: float = 1.0) -> NodeLinks:
@@ -124,7 +128,7 @@ def _of_network(where: Allocation, network: Network, speeds: Speeds | None) -> N
     return NodeLinks(
         capacity, np.full(network.n_links, hop), message, network.name_link, network.routes,
         np.ascontiguousarray(endpoints, np.int32), _outlet(network, capacity), tuple(notices),
-        None if network.wiring is None else network.wiring(),
+        None if network.wiring is None else network.wiring(), network.hops,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Tables and pictures of ``paper_times.py``: simulated times over those in order, beside the published ones."""
+"""Tables and pictures of ``paper_times.py``: simulated times over those in order, with the published ones."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bench import pictures
+from bench.papers.ptram_table import METRICS
 
 Rows = Sequence[dict[str, Any]]
 STEPS = ("UG", "UWH", "UMC", "UMMC", "congestion")
@@ -21,7 +22,6 @@ PUBLISHED = {
 }
 FIGURES = {"communication": ("4", "WH", "MC"), "product": ("5", "TH", "MMC")}
 CHAINS = ("PTRAM raw", "PTRAM", "ours")
-METRICS = ("HB", "MC", "NZCA", "NZCV")
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -74,7 +74,7 @@ def per_graph(rows: Rows, what: str) -> list[str]:
 
 def by_size(rows: Rows) -> list[str]:
     """Figure 7: change of the time against DEF for every size of messages; 9: metrics and time."""
-    lines = ["| pattern | nodes | bytes | DEF | " + " | ".join(CHAINS) + " |", f"|---|---|---|---|{'---|' * 3}"]
+    lines = [f"| pattern | nodes | bytes | DEF | {' | '.join(CHAINS)} |", f"|---|---|---|---|{'---|' * 3}"]
     applications = []
     for case in dict.fromkeys(row["case"] for row in rows):
         held = {row["step"]: row for row in rows if row["case"] == case}
@@ -92,8 +92,9 @@ def by_size(rows: Rows) -> list[str]:
             ]
             row = f"| {default['pattern']} | {nodes} | {usual * 1e3:.3g} ms |"
             applications.append(f"{row} {' | '.join(shares)} |")
-    head = f"| application | nodes | DEF | {' | '.join(f'{c}: time ({chr(44).join(METRICS)})' for c in CHAINS)} |"
-    return [*lines, "", head, f"|---|---|---|{'---|' * 3}", *applications]
+    cells = " | ".join(f"{chain}: time (HB, MC, NZCA, NZCV)" for chain in CHAINS)
+    lines += ["", f"| application | nodes | DEF | {cells} |", f"|---|---|---|{'---|' * 3}"]
+    return [*lines, *applications]
 
 
 def tables(rows: Rows, out: Path) -> str:
@@ -102,7 +103,8 @@ def tables(rows: Rows, out: Path) -> str:
     second = [row for row in rows if row["case"].startswith("ptram")]
     lines: list[str] = []
     if first:
-        lines += [*table_one(first), "", *per_graph(first, "communication"), "", *per_graph(first, "product"), ""]
+        lines += [*table_one(first), "", *per_graph(first, "communication"), ""]
+        lines += [*per_graph(first, "product"), ""]
     if second:
         lines += by_size(second)
     draw(first, second, out)
@@ -114,19 +116,13 @@ def draw(first: Rows, second: Rows, out: Path) -> None:
     if not pictures.there():
         print(pictures.MISSING, file=sys.stderr)
         return
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = pictures.pyplot()
     figure, axes = plt.subplots(2, 3, figsize=(13, 6), layout="constrained")
     for axis, what in zip(axes[:, 0], FIGURES, strict=True):
         graphs = list(dict.fromkeys(row["graph"] for row in first))
         for number, step in enumerate(STEPS):
-            shares = [
-                geometric([*over_default([row for row in first if row["graph"] == graph], what, step).values()])
-                for graph in graphs
-            ]
+            held = [[row for row in first if row["graph"] == graph] for graph in graphs]
+            shares = [geometric([*over_default(rows, what, step).values()]) for rows in held]
             axis.bar(np.arange(len(graphs)) + number / 6, shares, 1 / 6, label=step)
         axis.axhline(1, color="grey", linewidth=0.8)
         axis.set_xticks(np.arange(len(graphs)) + 1 / 3, graphs, rotation=60, fontsize=7)

@@ -42,4 +42,5 @@ def test_cases_in_which_the_busiest_link_fails_are_listed():
 
 
 def test_what_needs_missing_files_is_left_out():
-    assert study.there("torus:4x4") and not study.there(f"ib:{study.SHARED}/nothing / core:4")
+    assert study.there("torus:4x4")
+    assert not study.there(f"ib:{study.SHARED}/nothing / core:4")

@@ -112,7 +112,7 @@ def tables(rows: Rows, out: Path) -> str:
 
 
 def draw(first: Rows, second: Rows, out: Path) -> None:
-    """Draw figures 4 and 5 as bars and 7 as lines."""
+    """Draw figures 4, 5 and 9 as bars and 7 as lines."""
     if not pictures.there():
         print(pictures.MISSING, file=sys.stderr)
         return
@@ -134,14 +134,16 @@ def draw(first: Rows, second: Rows, out: Path) -> None:
     for draw_number, line in enumerate(axes[:, 1:].reshape(-1)[:4]):
         names = list(dict.fromkeys(row["pattern"] for row in patterns))
         if draw_number >= len(names):
-            line.set_axis_off()
-            continue
+            draw_applications(line, [row for row in second if len(row["times"]) == 1])
+            break
         for row in (row for row in patterns if row["pattern"] == names[draw_number]):
             sizes = [int(size) for size in row["times"]]
             shares = [value / base[row["case"]][size] for size, value in row["times"].items()]
             style = "--" if row["draw"] else "-"
             where = "scattered" if row["draw"] else "first nodes"
-            line.plot(sizes, shares, style, marker="o", markersize=3, label=f"{row['step']}, {where}")
+            colour = f"C{CHAINS.index(row['step'])}"
+            label = f"{row['step']}, {where}"
+            line.plot(sizes, shares, style, color=colour, marker="o", markersize=3, label=label)
         line.set_xscale("log")
         line.axhline(1, color="grey", linewidth=0.8)
         line.set_title(f"PTRAM, figure 7: {names[draw_number]}", fontsize=9)
@@ -149,3 +151,19 @@ def draw(first: Rows, second: Rows, out: Path) -> None:
         line.legend(fontsize=6)
     figure.savefig(out.with_suffix(".svg"))
     plt.close(figure)
+
+
+def draw_applications(axis: Any, rows: Rows) -> None:
+    """Draw the times of recorded applications over DEF, first nodes and scattered ones."""
+    cases = list(dict.fromkeys(row["case"] for row in rows))
+    held = {(row["case"], row["step"]): next(iter(row["times"].values())) for row in rows}
+    for number, chain in enumerate(CHAINS):
+        shares = [held[case, chain] / held[case, "DEF"] for case in cases]
+        axis.bar(np.arange(len(cases)) + number / 4, shares, 1 / 4, label=chain)
+    names = [case.split("|")[1].removeprefix("mpi_") for case in cases]
+    ends = [", scattered" if case.endswith("|1") else "" for case in cases]
+    labels = [f"{name}{end}" for name, end in zip(names, ends, strict=True)]
+    axis.set_xticks(np.arange(len(cases)) + 1 / 4, labels, rotation=60, fontsize=7)
+    axis.axhline(1, color="grey", linewidth=0.8)
+    axis.set_title("PTRAM, figure 9 (recorded applications)", fontsize=9)
+    axis.legend(fontsize=6)

@@ -32,7 +32,7 @@ SHAPES = {
     1000: ("16x8:up=1x4", "8x4x4", 128, 8), 1024: ("16x8:up=1x4", "8x4x4", 128, 8),
     1152: ("12x12:up=1x3", "6x6x4", 144, 8),
 }  # fmt: skip
-CONTENDERS = ("strong", "routed", "eco, objective auto")
+CONTENDERS = ("strong", "routed", "eco, objective comm_cost", "eco, objective max_congestion")
 NOTHING = 0.99
 
 Row = dict[str, Any]
@@ -48,8 +48,9 @@ def machines(ranks: int) -> dict[str, str]:
 
 
 def mapped(graph: hb.CommGraph, where: hb.Allocation, contender: str) -> hb.Mapping | None:
-    """Return the mapping of a contender; None for `routed` on a machine without links."""
-    if contender == "routed" and where.machine.network() is None:
+    """Return the mapping of a contender; None where it needs links and there are none."""
+    linked = contender == "routed" or contender.endswith("max_congestion")
+    if linked and where.machine.network() is None:
         return None
     preset, _, objective = contender.partition(", objective ")
     return hb.map_tasks(graph, where, preset=preset, objective=objective or "comm_cost", partition=False)

@@ -13,7 +13,7 @@ from hopbytes.solve.auto_objective import OBJECTIVES, TIMES, auto_objective
 def test_the_times_are_those_of_the_study():
     """The last table of bench/STUDIES.md; after another run of the study both change."""
     page = (ROOT / "bench/STUDIES.md").read_text()
-    table = page.partition("Simulated time of preset `eco` by objective")[2]
+    table = page.partition("Simulated time of preset `eco` by objective")[2].partition("\n## ")[0]
     names = re.search(r"^\| machine \| (.*) \|$", table, re.MULTILINE)[1].split(" | ")
     assert tuple(names) == OBJECTIVES
     rows = re.findall(r"^\| ([^|]+) \| (\d.*) \|$", table, re.MULTILINE)
@@ -27,8 +27,7 @@ def test_the_times_are_those_of_the_study():
         ("torus:4x4 / core:4", "max_congestion", "took 0.54 of the time in order, for comm_cost 0.64"),
         # hybrid takes 0.6 % less, which is not worth its work.
         ("dragonfly:4x2x2 / core:4", "max_congestion", "took 0.66 of the time in order, for comm_cost 0.74"),
-        # 0.658 and 0.829: nothing takes less on either fat tree.
-        ("fattree:4x4 / core:4", "comm_cost", "took 0.74 of the time in order"),
+        ("fattree:4x4 / core:4", "max_congestion", "took 0.82 of the time in order, for comm_cost 0.89"),
         (f"ib:{ROOT}/examples/fabric", "comm_cost", "took 0.83 of the time in order"),
         ("hyperx:4x4 / core:4", "comm_cost", "no times were simulated on machines of kind hyperx"),
         ("node:16 core:4", "comm_cost", "the machine has no links"),

@@ -26,6 +26,9 @@ ALIKE = {
     "torus": ("torus",), "fattree": ("tree 4:1", "fat tree 1:1"), "dragonfly": ("dragonfly",),
     "ib": ("real fabric",),
 }  # fmt: skip
+#: The same over 24 recorded programs of 16 to 1152 ranks on fat trees with 4:1 (`python -m
+#: bench.studies.recorded_gains`); it decides there, since the 64 tasks above hardly load the links upwards.
+RECORDED = {"fattree": {"comm_cost": 0.894, "max_congestion": 0.817}}
 
 
 def auto_objective(where: Allocation) -> tuple[str, str]:
@@ -55,8 +58,9 @@ def auto_objective(where: Allocation) -> tuple[str, str]:
         name: math.prod(TIMES[one][place] for one in ALIKE[kind]) ** (1 / len(ALIKE[kind]))
         for place, name in enumerate(OBJECTIVES)
     }
+    times = RECORDED.get(kind, times)
     least = min(times.values())
-    best = next(name for name in OBJECTIVES if least > (1 - LEAST_GAIN) * times[name] or times[name] == least)
+    best = next(name for name in times if least > (1 - LEAST_GAIN) * times[name] or times[name] == least)
     others = f", for {USUAL} {times[USUAL]:.2f}" if best != USUAL else ""
     taken = f"its mappings took {times[best]:.2f} of the time in order{others}"
     return best, _because(best, f"in simulations of kind {kind} {taken}")

@@ -16,7 +16,7 @@ def test_means_and_shares():
     assert "| cluster | `strong` | 2 | 0.707 | 50% | 0.500 (0.25, 1.00) | 50% |" in lines
     assert "| all | `strong` | 3 | 0.794 | 67% | 0.500 (0.25, 1.00) | 33% |" in lines
     assert "| all | `routed` | 1 | 1.000 | 100% | 0.500 (0.50, 0.50) | 0% |" in lines
-    assert "| two | 16 | 1.00 / - / - | 0.50 / 0.50 / - |" in lines
+    assert "| two | 16 | 1.00 / - / - / - | 0.50 / 0.50 / - / - |" in lines
 
 
 @pytest.mark.parametrize("ranks", sorted(study.SHAPES))
@@ -30,4 +30,5 @@ def test_routed_needs_links():
     graph = hb.read("stencil:4x4")
     machines = study.machines(16)
     assert study.mapped(graph, hb.machine(machines["cluster"]), "routed") is None
-    assert study.mapped(graph, hb.machine(machines["torus"]), "eco, objective auto").info["preset"] == "eco"
+    mapping = study.mapped(graph, hb.machine(machines["torus"]), "eco, objective max_congestion")
+    assert (mapping.info["preset"], mapping.info["objective"]) == ("eco", "max_congestion")

@@ -24,6 +24,7 @@ void bind_parallel(nb::module_& m);
 void bind_slots(nb::module_& m);
 void bind_slot_groups(nb::module_& m);
 void bind_routes(nb::module_& m);
+void bind_flows(nb::module_& m);
 void bind_tabu(nb::module_& m);
 void bind_places(nb::module_& m);
 void bind_routed(nb::module_& m);

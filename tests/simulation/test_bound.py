@@ -145,3 +145,14 @@ def test_a_table_has_no_links(tmp_path):
     (tmp_path / "table.txt").write_text("0 1\n1 0\n")
     with pytest.raises(UnsupportedError, match="distances only"):
         bound(arcs((0, 1)), f"table:{tmp_path}/table.txt")
+
+
+def test_nodes_of_one_router_need_no_link():
+    """Routers of a torus have two nodes each: a message between them takes its latency, no link."""
+    graph = hb.CommGraph.from_edges([0, 0], [1, 2], [10**6, 10**6])
+    mapping = hb.Mapping([0, 1, 2], hb.machine("torus:4:nodes=2:lat=1e-6:bw=1000000000"))
+    found = hb.simulate(graph, mapping, grade="bound")
+    assert found.flows == 2
+    assert found.parts["link"] == pytest.approx(1e-3)
+    alone = hb.CommGraph.from_edges([0], [1], [10**6], n=3)
+    assert hb.simulate(alone, mapping, grade="bound").seconds == pytest.approx(0, abs=2e-6)

@@ -6,13 +6,14 @@ import pytest
 
 import hopbytes as hb
 from helpers.paths import ROOT
+from hopbytes.errors import UnsupportedError
 from hopbytes.solve.auto_objective import OBJECTIVES, TIMES, auto_objective
 
 
 def test_the_times_are_those_of_the_study():
     """The last table of bench/STUDIES.md; after another run of the study both change."""
     page = (ROOT / "bench/STUDIES.md").read_text()
-    table = page.partition("Simulated time of preset `eco` by objective")[2]
+    table = page.partition("Simulated time of preset `eco` by objective")[2].partition("\n## ")[0]
     names = re.search(r"^\| machine \| (.*) \|$", table, re.MULTILINE)[1].split(" | ")
     assert tuple(names) == OBJECTIVES
     rows = re.findall(r"^\| ([^|]+) \| (\d.*) \|$", table, re.MULTILINE)
@@ -23,10 +24,11 @@ def test_the_times_are_those_of_the_study():
 @pytest.mark.parametrize(
     ("machine", "name", "reason"),
     [
-        ("torus:4x4 / core:4", "max_congestion", "took 0.52 of the time in order, for comm_cost 0.66"),
-        ("dragonfly:4x2x2 / core:4", "max_congestion", "took 0.67 of the time in order, for comm_cost 0.75"),
-        # 0.615 and 0.794: nothing takes less on either fat tree.
-        ("fattree:4x4 / core:4", "comm_cost", "took 0.70 of the time in order"),
+        ("torus:4x4 / core:4", "max_congestion", "took 0.54 of the time in order, for comm_cost 0.64"),
+        # hybrid takes 0.6 % less, which is not worth its work.
+        ("dragonfly:4x2x2 / core:4", "max_congestion", "took 0.66 of the time in order, for comm_cost 0.74"),
+        ("fattree:4x4 / core:4", "max_congestion", "took 0.82 of the time in order, for comm_cost 0.89"),
+        (f"ib:{ROOT}/examples/fabric", "comm_cost", "took 0.83 of the time in order"),
         ("hyperx:4x4 / core:4", "comm_cost", "no times were simulated on machines of kind hyperx"),
         ("node:16 core:4", "comm_cost", "the machine has no links"),
     ],
@@ -62,6 +64,18 @@ def test_weight_time_goes_with_the_communication_cost():
     mapping = hb.map_tasks("stencil:8x8", machine, objective="auto", weight="time")
     assert mapping.info["objective"] == "comm_cost"
     assert mapping.info["notices"][0] == "objective comm_cost was chosen: weight time goes with no other"
+
+
+def test_the_names_of_an_unknown_objective_have_auto():
+    with pytest.raises(UnsupportedError, match=r"known: auto, comm_cost, hop_bytes"):
+        hb.map_tasks("stencil:4x4", "torus:4x4", objective="time")
+
+
+def test_streams_refuse_objectives_with_the_reason(hopbytes):
+    done = hopbytes("map", "no.graph", "--on", "node:4", "--stream", "--objective", "max-congestion")
+    assert done.returncode == 2
+    assert "keep no loads of links" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_the_command_line_says_what_was_chosen(hopbytes):

@@ -26,6 +26,10 @@ _stream: Maker = partial(option, panel="Method")
 
 #: Options of other groups that mean the same for a streamed graph.
 SHARED = {"preset", "seed", "threads", "imbalance", "strict_balance", "input_format", "max_bytes"}
+#: The reason why an option has no meaning for a streamed graph, where it is not plain.
+WHY = {
+    "objective": "passes over a file sum up distances (comm_cost) and keep no loads of links, so leave it out"
+}
 
 
 @frozen
@@ -70,7 +74,8 @@ class StreamOptions:
                 if unset or field.name in SHARED or (field.name == "partition" and value):
                     continue
                 name = "processes" if field.name == "partition" else field.name.replace("_", "-")
-                raise UsageError(f"--stream and --{name} exclude each other")
+                why = WHY.get(name, "")
+                raise UsageError(f"--stream and --{name} exclude each other{why and f': {why}'}")
         return True
 
     def run(

@@ -54,6 +54,20 @@ def record(
             help="Kind of launcher behind a wrapper script: openmpi, hydra, slurm, …, other.",
         ),
     ] = None,
+    trace: Annotated[
+        str | None,
+        option(
+            "--trace", metavar="FOLDER", values="files",
+            help="Keep the order of messages, too: a time-independent trace of SimGrid in a new FOLDER.",
+        ),
+    ] = None,
+    trace_steps: Annotated[
+        int,
+        option(
+            "--trace-steps", metavar="N", least=1, rare=True,
+            help="Most sends, receives and collectives per rank of a trace; 32 bytes of memory each.",
+        ),
+    ] = 1_000_000,
     quiet: Quiet = False,
 ) -> None:
     """Run a program unchanged and record its communication pattern.
@@ -72,7 +86,7 @@ def record(
     check_target(output, writing.format, holds="pattern", force=writing.force)
     done = recorded(
         words, collectives=collectives, skip_first=skip_first, phase=phase, per_communicator=per_communicator,
-        compiler=compiler, hosts=not no_hosts, launcher=launcher,
+        compiler=compiler, hosts=not no_hosts, launcher=launcher, trace=trace, trace_steps=trace_steps,
     )
     if done.graph is None:
         complain(for_terminal(done.problem))

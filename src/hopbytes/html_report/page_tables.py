@@ -69,7 +69,9 @@ def comparison_table(evaluations: dict[str, Evaluation], *, complete: bool, unit
             continue
         cells = [row.in_order, *([row.recorded] if recorded else [])]
         rows.append((row.label, *cells, *(one[number].mapping for one in found)))
-    return Table("Metrics of the launcher's own order and of the mappings", ("metric", *names), tuple(rows))
+    which = "All metrics" if complete else "Metrics"  # names of regions differ, for readers that list them
+    caption = f"{which} of the launcher's own order and of the mappings"
+    return Table(caption, ("metric", *names), tuple(rows))
 
 
 def level_table(found: LevelBytes, unit: str) -> Table:

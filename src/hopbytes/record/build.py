@@ -18,7 +18,7 @@ from hopbytes.record.private import check_private, is_private_file
 
 SOURCES = (
     "interposer.c", "interposer.h", "interposer_calls.h", "interposer_components.h", "interposer_cut.h",
-    "interposer_groups.h", "interposer_life.h", "interposer_output.h",
+    "interposer_groups.h", "interposer_life.h", "interposer_order.h", "interposer_output.h",
 )  # fmt: skip
 FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC", "-pthread", "-w")
 #: Names of compiler wrappers other than mpicc, by the form of the launcher.

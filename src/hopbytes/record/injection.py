@@ -70,13 +70,14 @@ def _set(command: LaunchCommand) -> dict[str, str]:
     return named | {name: value.strip() for name, value in re.findall(lines, output, re.MULTILINE)}
 
 
-def preloading(library: str, folder: str, skip_first: float) -> dict[str, str]:
-    """Return the environment that preloads the interposer."""
+def preloading(library: str, folder: str, skip_first: float, trace_steps: int = 0) -> dict[str, str]:
+    """Return the environment that preloads the interposer; it keeps the order of `trace_steps` steps."""
     before = os.environ.get("LD_PRELOAD", "")
     return {
         "LD_PRELOAD": f"{library}:{before}" if before else library,
         "HOPBYTES_RECORD_FOLDER": folder,
         **({"HOPBYTES_RECORD_SKIP": str(skip_first)} if skip_first > 0 else {}),
+        **({"HOPBYTES_RECORD_ORDER": str(trace_steps)} if trace_steps else {}),
     }
 
 

@@ -65,6 +65,8 @@ static int counting(void) {
     return 1;
 }
 
+#include "interposer_order.h"
+
 static void count_pair(struct group *g, int peer, int kind, long long bytes) {
     if (peer < 0 || peer >= g->size) return; /* MPI_PROC_NULL, or an invalid rank, which MPI itself reports */
     struct tally **row = &g->rows[-kind - 1];
@@ -91,16 +93,17 @@ static void count_call(struct group *g, int kind, int root, long long bytes) {
     c->times += 1;
 }
 
-static void apply(struct group *g, int kind, int peer, long long bytes) {
+static void apply(struct group *g, int kind, int peer, int tag, long long bytes) {
     if (kind >= 0) count_call(g, kind, peer, bytes);
     else count_pair(g, peer, kind, bytes);
+    if (ordering() && (kind >= 0 || (peer >= 0 && peer < g->size))) order_event(g, kind, peer, tag, bytes);
 }
 
 static void count(struct group *g, int kind, int peer, long long bytes) {
     struct kept *k = capturing;
-    if (!k) { apply(g, kind, peer, bytes); return; }
+    if (!k) { apply(g, kind, peer, message_tag, bytes); return; }
     if (k->used == k->room) k->events = realloc(k->events, sizeof *k->events * (size_t)(k->room += 16));
-    k->events[k->used++] = (struct event){g, kind, peer, bytes};
+    k->events[k->used++] = (struct event){g, kind, peer, message_tag, bytes};
 }
 
 static long long size_of(MPI_Datatype type) {
@@ -119,7 +122,9 @@ static void note(MPI_Comm comm, int kind, int peer, long long bytes) {
 static void note_window(MPI_Win win, int kind, int peer, long long bytes) {
     if (!counting() || peer < 0) return;
     enter();
-    count(group_of_window(win), kind, peer, bytes);
+    struct group *g = group_of_window(win);
+    count_pair(g, peer, kind, bytes);
+    one_sided++;
     leave();
 }
 
@@ -130,6 +135,7 @@ static void note_all(MPI_Comm comm, const void *counts, int wide, MPI_Datatype t
     const MPI_Datatype *types) {
     int inter = 0, n = 0, own = -1;
     if ((!counting() && !capturing) || comm == MPI_COMM_NULL) return;
+    order_blocks(comm);
     PMPI_Comm_test_inter(comm, &inter);
     if (inter) PMPI_Comm_remote_size(comm, &n);
     else PMPI_Comm_size(comm, &n), PMPI_Comm_rank(comm, &own);
@@ -146,6 +152,7 @@ static void note_neighbours(MPI_Comm comm, const void *counts, int wide, long lo
                             const MPI_Datatype *types) {
     int kind = MPI_UNDEFINED, in = 0, many = 0, weighted = 0, *to = NULL;
     if ((!counting() && !capturing) || comm == MPI_COMM_NULL) return;
+    order_blocks(comm);
     PMPI_Topo_test(comm, &kind);
     if (kind == MPI_DIST_GRAPH) {
         PMPI_Dist_graph_neighbors_count(comm, &in, &many, &weighted);
@@ -196,7 +203,8 @@ static void started(MPI_Request request) {
     struct kept *k = persistent[BUCKET(request)];
     while (k && k->request != request) k = k->next;
     for (int i = 0; k && i < k->used; i++) apply(k->events[i].group, k->events[i].kind,
-        k->events[i].peer, k->events[i].bytes);
+        k->events[i].peer, k->events[i].tag, k->events[i].bytes);
+    if (!k) start_receive(request);
     leave();
 }
 

@@ -66,7 +66,7 @@ struct group {
 
 struct event {
     struct group *group;
-    int kind, peer;
+    int kind, peer, tag;
     long long bytes;
 };
 

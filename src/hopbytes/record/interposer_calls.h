@@ -24,7 +24,11 @@
     AROUND_BOTH(NAME##_init##S, begin_capture(0); NOTE, end_capture(*request), \
                 (__VA_ARGS__, MPI_Info info, MPI_Request *request), (CALL ARGS, info, request))
 
-#define MESSAGE note(c, SENT, to, (long long)n * size_of(t))
+#define MESSAGE (message_tag = tag, note(c, SENT, to, (long long)n * size_of(t)), message_tag = NO_TAG)
+/* A message is sent and another one received; without a record of the order only the first counts. */
+#define EXCHANGE(F, ARGS, WITH_STATUS, PARAMS) \
+    BOTH_NOTED(F, MESSAGE, PARAMS, ARGS, int post = post_now(c, from, rtag); OWN_STATUS \
+        PASS(next_call WITH_STATUS) complete_now(c, post, used); return code;)
 #define MESSAGE_TABLE(X, S, NAME, N) X(S, NAME, MESSAGE, (b, n, t, to, tag, c), \
     const void *b, N n, MPI_Datatype t, int to, int tag, MPI_Comm c)
 #define MESSAGES(S, N) \
@@ -34,12 +38,13 @@
     MESSAGE_TABLE(NONBLOCKING, S, Issend, N) MESSAGE_TABLE(NONBLOCKING, S, Irsend, N) \
     MESSAGE_TABLE(PERSISTENT, S, Send_init, N) MESSAGE_TABLE(PERSISTENT, S, Bsend_init, N) \
     MESSAGE_TABLE(PERSISTENT, S, Ssend_init, N) MESSAGE_TABLE(PERSISTENT, S, Rsend_init, N) \
-    PLAIN(S, Sendrecv, MESSAGE, (b, n, t, to, tag, r, rn, rt, from, rtag, c, s), \
-        const void *b, N n, MPI_Datatype t, int to, int tag, void *r, N rn, MPI_Datatype rt, int from, \
-            int rtag, \
-        MPI_Comm c, MPI_Status *s) \
-    PLAIN(S, Sendrecv_replace, MESSAGE, (b, n, t, to, tag, from, rtag, c, s), \
-        void *b, N n, MPI_Datatype t, int to, int tag, int from, int rtag, MPI_Comm c, MPI_Status *s)
+    EXCHANGE(Sendrecv##S, (b, n, t, to, tag, r, rn, rt, from, rtag, c, s), \
+        (b, n, t, to, tag, r, rn, rt, from, rtag, c, used), \
+        (const void *b, N n, MPI_Datatype t, int to, int tag, void *r, N rn, MPI_Datatype rt, int from, \
+            int rtag, MPI_Comm c, MPI_Status *s)) \
+    EXCHANGE(Sendrecv_replace##S, (b, n, t, to, tag, from, rtag, c, s), \
+        (b, n, t, to, tag, from, rtag, c, used), \
+        (void *b, N n, MPI_Datatype t, int to, int tag, int from, int rtag, MPI_Comm c, MPI_Status *s))
 
 /* The bytes that a rank contributes. With MPI_IN_PLACE the send count is ignored by MPI, and the receive
  * count gives the size instead.

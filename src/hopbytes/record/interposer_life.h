@@ -90,6 +90,7 @@ static void open_file(const char *folder) {
  */
 static void begin(MPI_Group world) {
     const char *folder = getenv("HOPBYTES_RECORD_FOLDER"), *skip = getenv("HOPBYTES_RECORD_SKIP");
+    const char *order = getenv("HOPBYTES_RECORD_ORDER");
     if (users++ || !folder) return;
     world_group = world;
     PMPI_Group_rank(world, &world_rank);
@@ -105,6 +106,7 @@ static void begin(MPI_Group world) {
         skip_until = skip && atof(skip) > 0 ? began + atof(skip) : 0;
     }
     witness = getenv("HOPBYTES_RECORD_WITNESS") != NULL;
+    steps_allowed = order ? atoll(order) : 0;
     active = 1;
     watch_for_signals();
 }
@@ -117,6 +119,7 @@ static void end(void) {
     pthread_mutex_lock(&closing);
     if (out) {
         write_counts();
+        write_order();
         write_components();
         write_facts();
         fprintf(out, "seconds %.6f\nend\n", PMPI_Wtime() - began);

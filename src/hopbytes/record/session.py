@@ -25,6 +25,7 @@ from hopbytes.record.counts import read_counts
 from hopbytes.record.facts import SPLIT, counted, witnessed
 from hopbytes.record.injection import handed_on, keeps_monitoring_out, monitoring, preloading
 from hopbytes.record.missing import hosts_of, reason
+from hopbytes.record.order import TRACE_STEPS, check_folder, read_order, write_trace
 
 
 @frozen
@@ -39,11 +40,14 @@ class Recorded:
         The exit code of the program.
     problem : str
         The reason why there is no graph.
+    trace : str
+        The first file of the trace, if one was asked for and is complete.
     """
 
     graph: CommGraph | None
     code: int
     problem: str = ""
+    trace: str = ""
 
 
 def record(
@@ -56,6 +60,8 @@ def record(
     compiler: str | None = None,
     hosts: bool = True,
     launcher: str | None = None,
+    trace: str | None = None,
+    trace_steps: int = TRACE_STEPS,
 ) -> Recorded:
     """Run a launch command, forward its streams, signals and exit code, and return its pattern.
 
@@ -83,6 +89,11 @@ def record(
     launcher : str, optional
         Kind of the launcher, for wrappers of a computing site
         (:data:`hopbytes.launching.launchers.KINDS`).
+    trace : path, optional
+        A new or empty folder: the interposer also keeps the order of sends, receives and collectives, which
+        is written there as a time-independent trace of SimGrid.
+    trace_steps : int
+        Most sends, receives and collectives per rank of a trace; 32 bytes of memory each.
 
     Raises
     ------
@@ -90,10 +101,12 @@ def record(
         Raised before anything is started: the launcher or program is unknown, the program is linked
         statically, or there is no compiler.
     """
+    if trace:
+        check_folder(trace)
     command = LaunchCommand.parse(words, launcher, several=True)
     application = application_of(command)
     check_belongs(command, application)
-    special = collectives or skip_first or phase is not None or per_communicator or compiler
+    special = collectives or skip_first or phase is not None or per_communicator or compiler or trace
     counting = application.family != "openmpi" or bool(special)
     model = check_model(collectives or "ring")
     library = str(interposer_for(application, command, compiler)) if counting else ""
@@ -106,9 +119,11 @@ def record(
         if barred and not counting:
             what = "excludes Open MPI's monitoring"
             raise UnsupportedError(f"{barred}: {what}, expected {barred},monitoring or `compiler='mpicc'`")
+    kept, missing = "", tuple[str, ...]()
     with shared_folder() as folder:
         if counting:
-            settings = handed_on(command, preloading(library, folder, skip_first))
+            loading = preloading(library, folder, skip_first, trace_steps if trace else 0)
+            settings = handed_on(command, loading)
         else:
             library = _own_interposer(application, command)
             settings = monitoring(folder, command) | handed_on(command, _witnessing(library, folder))
@@ -122,6 +137,8 @@ def record(
             if counting:
                 graph, counts = read_counts(folder, model, phase)
                 facts = counted(counts, model, per_communicator)
+                if trace:
+                    kept, missing = _traced(folder, graph.n, trace, trace_steps, "cut" in facts)
             else:
                 graph, facts = _monitored(folder, command, application)
         except FormatError as error:
@@ -133,7 +150,7 @@ def record(
     if hosts and "hosts" not in facts and not code:
         facts["hosts"] = hosts_of(command)
     facts |= {"command": words, "elapsed_seconds": round(seconds, 6), "launcher": command.launcher.name}
-    notices = [*graph.meta.get("notices", ()), *facts.pop("notices", ())]
+    notices = [*graph.meta.get("notices", ()), *facts.pop("notices", ()), *missing]
     if code and "cut" not in facts:
         notices.append(f"the program ended with code {code}: the pattern is that of a run that failed")
     if not counting and application.unfit:
@@ -142,7 +159,20 @@ def record(
             "expected the interposer (`compiler='mpicc'`)"
         )
     meta = {"name": os.path.basename(command.program[0]), "recorded": facts}
-    return Recorded(replace(graph, meta=meta | ({"notices": notices} if notices else {})), code)
+    graph = replace(graph, meta=meta | ({"notices": notices} if notices else {}))
+    return Recorded(graph, code, trace=kept)
+
+
+def _traced(folder: str, n: int, target: str, steps: int, cut: bool) -> tuple[str, tuple[str, ...]]:
+    """Write the trace and return its first file, "" if there is none, and what is to be said about it."""
+    if cut:
+        return "", ("there is no trace: a signal ended the program",)
+    try:
+        trace = read_order(folder, n, steps)
+    except FormatError as error:
+        return "", (f"there is no trace: {error.what}",)
+    path = write_trace(trace, target)
+    return path, (f"trace: hopbytes simulate {path} --on MACHINE --grade replay", *trace.notices)
 
 
 def _witnessing(library: str, folder: str) -> dict[str, str]:

@@ -130,6 +130,8 @@ def use_of_links(flows: Flows, places: Places, links: NodeLinks) -> LinkUse:
         routes = links.routes(source, target)
         lengths = np.diff(routes.indptr)
         lost = np.flatnonzero((lengths == 0) & (source != target))
+        if len(lost) and links.hops is not None:
+            lost = lost[links.hops(source[lost], target[lost]) < 0]
         if len(lost):
             pair = int(source[lost[0]]), int(target[lost[0]])
             raise UnsupportedError(f"simulate: no route from endpoint {pair[0]} to endpoint {pair[1]}")

@@ -55,6 +55,7 @@ class Round:
         apart = first != second
         for ends in (first[apart], second[apart]):
             sent = np.bincount(ends, weights=self.flows.bytes[apart], minlength=len(leaving))
+            sent = sent.astype(np.float64)  # without any flow it counts in integers
             busy = np.divide(sent, leaving, out=np.zeros_like(sent), where=leaving > 0)
             most = max(most, float(busy.max(initial=0.0)))
         return most

@@ -49,6 +49,9 @@ class NodeLinks:
         Where links begin and end, if that is known.
     ends_apart : bool
         Messages between endpoints of one node take links, too, as those of NVLink between GPUs.
+    hops : callable or None
+        From int32 endpoints of sources and of targets to the lengths of routes; -1: there is none. Two
+        endpoints of one router may have no link between them. None: every pair has a route.
     """
 
     capacity: Float64
@@ -61,6 +64,7 @@ class NodeLinks:
     notices: tuple[str, ...] = ()
     wiring: Wiring | None = None
     ends_apart: bool = False
+    hops: Callable[[Int32, Int32], Int64] | None = None
 
 
 def node_links(where: Allocation, speeds: Speeds | None, oversubscription: float = 1.0) -> NodeLinks:
@@ -129,7 +133,7 @@ def _of_network(where: Allocation, network: Network, speeds: Speeds | None) -> N
     return NodeLinks(
         capacity, np.full(network.n_links, hop), message, network.name_link, network.routes,
         np.ascontiguousarray(endpoints, np.int32), _outlet(network, capacity), tuple(notices),
-        None if network.wiring is None else network.wiring(), ends_apart,
+        None if network.wiring is None else network.wiring(), ends_apart, network.hops,
     )  # fmt: skip
 
 

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from hopbytes._arrays import Array, Float64
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.simulation.assumed_speeds import Speeds
 from hopbytes.simulation.bound import Round
 from hopbytes.simulation.phase import Phase
+from hopbytes.simulation.recorded_order import TO_ALL, actions_in_order, trace_of
 from hopbytes.simulation.simgrid_network import ALL_PAIRS, Platform, every_pair
 from hopbytes.simulation.simgrid_run import simulated_seconds
 
@@ -71,6 +73,27 @@ def replay_seconds(
     return simulated_seconds(platform.text(sources, targets), hosts, acts, timeout=timeout)
 
 
+def trace_seconds(
+    platform: Platform, there: Round, graph: CommGraph, mapping: Mapping, bytes_scale: float, timeout: float
+) -> float:
+    """Return the simulated seconds of a recorded trace, whose messages follow one another as recorded."""
+    path = trace_of(graph)
+    assert path is not None
+    acts = list(actions_in_order(path, graph.n))
+    places, flows = there.places, there.flows
+    between_any = places.count <= ALL_PAIRS or any(act.split(" ", 2)[1] in TO_ALL for act in acts)
+    pairs = every_pair(places.count) if between_any else (flows.sources, flows.targets)
+    hosts = [platform.hosts[place] for place in places.of_task.tolist()]
+    text = _slowed(platform, bytes_scale).text(*pairs)
+    return simulated_seconds(text, hosts, acts, timeout=timeout)
+
+
+def _slowed(platform: Platform, factor: float) -> Platform:
+    """Return the platform with 1 / factor of the bandwidths."""
+    links = dataclasses.replace(platform.links, capacity=platform.links.capacity / factor)
+    return dataclasses.replace(platform, links=links, copy=(platform.copy[0] / factor, platform.copy[1]))
+
+
 def _countable(platform: Platform, sizes: Float64) -> tuple[Platform, Float64]:
     """Return platform and sizes in a larger unit than bytes where a size is more than an int of MPI holds.
 
@@ -79,9 +102,7 @@ def _countable(platform: Platform, sizes: Float64) -> tuple[Platform, Float64]:
     unit = float(sizes.max(initial=0.0)) / MOST_BYTES
     if unit <= 1:
         return platform, sizes
-    links = dataclasses.replace(platform.links, capacity=platform.links.capacity / unit)
-    copy = platform.copy[0] / unit, platform.copy[1]
-    return dataclasses.replace(platform, links=links, copy=copy), sizes / unit
+    return _slowed(platform, unit), sizes / unit
 
 
 def expected_seconds(messages: int) -> float:

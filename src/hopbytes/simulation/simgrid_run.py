@@ -22,6 +22,8 @@ PLAIN = (
 )  # fmt: skip
 QUIET = ("--log=root.thresh:error", "--log=smpi_utils.thresh:info", "--log=root.fmt:%.15r|%m%n")
 TIME = re.compile(r"^([0-9.]+(?:e[+-]?[0-9]+)?)\|Simulated time", re.MULTILINE)
+#: Printed where processes wait forever, after which the simulator ends as if all was well.
+STUCK = "Deadlock detected"
 #: Characters of the program's last words that an error message has.
 SHOWN = 160
 
@@ -84,6 +86,10 @@ def printed_time(words: Sequence[str], folder: str, timeout: float) -> float:
     """Run SimGrid in `folder` and return the simulated seconds it prints; see :func:`simulated_seconds`."""
     printed, code = run_alone(words, folder, timeout)
     found = TIME.search(printed)
+    if STUCK in printed:
+        raise HopbytesError(
+            f"{words[0]}: some processes wait for messages that nobody sends, expected a complete trace"
+        )
     if code or found is None:
         lines = [line.partition("|")[2] or line for line in printed.splitlines() if line.strip()]
         first = printable(lines[0])[:SHOWN] if lines else "it printed nothing"

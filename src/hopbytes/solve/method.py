@@ -12,10 +12,11 @@ from hopbytes._util.clock import Clock
 from hopbytes.algorithms.base import Effort, Mapper, Progress, Refiner
 from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.errors import UnsupportedError
+from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.machines.common.gpu_domains import has_rails
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.solve.auto_objective import AUTO
 from hopbytes.solve.presets import DEFAULT, QUICKEST, Chain, chain, for_objective, presets
 
 #: Value of ``info["preset"]`` for a chain that is not a preset.
@@ -59,7 +60,8 @@ def method_of(
         If a name is unknown, or both a preset and a mapper are given.
     """
     objective = name_of("objective", objective).replace("-", "_")
-    objectives[objective]  # an unknown objective is reported before other errors
+    if objective not in objectives:  # reported before other errors
+        raise unknown_name("objective", objective, [*objectives, AUTO])
     if isinstance(refine, (str, Refiner)) or not isinstance(refine, Iterable):
         refine = (refine,)
     more = [name_of("refiner", each, Refiner) for each in refine]

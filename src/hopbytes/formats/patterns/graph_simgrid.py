@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from fractions import Fraction
 from io import BufferedReader
+from typing import Any
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Format, Source, formats
@@ -22,6 +24,7 @@ from hopbytes.formats.patterns.recorded import (
     rank,
 )
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.textio.open_input import open_stream
 
 #: ``ti_trace0.txt`` and ``actions0.txt`` count from 0, ``…_rank-1.txt`` of ``smpirun`` from 1.
 FROM_ZERO = re.compile(r"(?P<before>.*?(?:trace|actions))(?P<rank>\d{1,9})(?P<after>\.txt|)")
@@ -33,6 +36,8 @@ TYPE_BYTES = {
     0: 8, 1: 4, 2: 1, 3: 2, 4: 8, 5: 4, 6: 1, 7: 8, 11: 4, 12: 8, 14: 16, 16: 1, 17: 1, 20: 8, 24: 8, 26: 16,
     38: 4,
 }  # fmt: skip
+#: Name in ``graph.meta`` of the path of a trace: the messages of the pattern in their own order.
+TRACE = "trace"
 #: Default sizes if a line names no datatype: a double after ``init 1``, a byte after ``init`` alone.
 BARE, DOUBLE = 1, 8
 #: Collectives with one count: their kind, and the positions of count, root and datatype.
@@ -73,10 +78,31 @@ class Simgrid(Format):
         check_complete(source.name, trace.seen, n)
         trace.collectives.expand_into(trace.traffic, model, n)
         notices = left_out(model, trace.collectives.calls, trace.collectives.volume)
-        return trace.traffic.graph(source, "simgrid", n, notices=notices, collectives=model)
+        facts: dict[str, Any] = {"notices": notices, "collectives": model}
+        if source.path:
+            facts[TRACE] = os.path.abspath(source.path)
+        return trace.traffic.graph(source, "simgrid", n, **facts)
 
 
 formats.register("simgrid")(Simgrid())
+
+
+def trace_actions(path: str) -> Iterator[tuple[str, int, list[bytes]]]:
+    """Yield name, line and fields of all actions of a trace, rank after rank; `path` is any of its files.
+
+    Raises
+    ------
+    FormatError
+        A file is damaged, or files of some ranks are missing.
+    UnsupportedError
+        A file cannot be read.
+    """
+    names = FROM_ONE if FROM_ONE.search(path) else FROM_ZERO
+    with open_stream(path) as opened:
+        source = Source(opened.name, opened.stream, path)
+        for _, name, stream in files_of_set(source, names, int(names is FROM_ONE)):
+            for place, fields in _actions(name, stream):
+                yield name, place, fields
 
 
 def _actions(name: str, stream: BufferedReader) -> Iterator[tuple[int, list[bytes]]]:

@@ -1,0 +1,77 @@
+"""Flows that share links fairly, as a fluid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hopbytes._arrays import Float64
+from hopbytes.kernels.base import implementation
+from hopbytes.kernels.routes import Routes
+
+_kernel = implementation("fair_flows")
+
+#: Steps of a call, between which the caller may stop.
+STEPS = 64
+
+
+def fair_flow_seconds(
+    routes: Routes,
+    capacity: Float64,
+    latency: Float64,
+    volumes: Float64,
+    *,
+    tolerance: float = 0.0,
+    go_on: Callable[[], None] | None = None,
+) -> float:
+    """Return the time at which the last of some flows ends that all start at time 0.
+
+    Parameters
+    ----------
+    routes : Routes
+        The links of every flow, with its shares where flows take several paths.
+    capacity : float64[links]
+        Bytes per second.
+    latency : float64[flows]
+        Seconds until each flow sends. Shares of a link are in inverse proportion of it, as those of
+        connections are; flows without latency count as 1.
+    volumes : float64[flows]
+        Bytes.
+    tolerance : float
+        A step lasts at least this share of the time so far: flows that end in the middle free their links at
+        its end. 0: every end of a flow is a step.
+    go_on : callable, optional
+        Called every 64 steps; it may raise.
+
+    Returns
+    -------
+    float
+        Seconds, 0 without a flow; infinite if a link has no capacity.
+
+    Notes
+    -----
+    A step takes O(links of the routes of all flows that have not ended + links log links). There are at most
+    2 per flow, and at most about log(last / first end) / tolerance.
+
+    Examples
+    --------
+    >>> one_link = Routes(np.array([0, 1, 2]), np.array([0, 0]), None, None)
+    >>> fair_flow_seconds(one_link, np.array([1e9]), np.zeros(2), np.array([1e6, 2e6]))
+    0.003
+    """
+    start = np.ascontiguousarray(routes.indptr, np.int64)
+    links = np.ascontiguousarray(routes.links, np.int64)
+    shares = np.ones(len(links))
+    if routes.numerators is not None and routes.denominators is not None:
+        shares = routes.numerators / routes.denominators
+    penalty = np.where(latency > 0, latency, 1.0)
+    left, clock = np.array(volumes, np.float64), np.zeros(2)
+    empty = left <= 0
+    clock[1] = latency[empty].max(initial=0.0)
+    arrays = start, links, shares, np.ascontiguousarray(capacity, np.float64), penalty
+    wait = np.ascontiguousarray(latency, np.float64)
+    while _kernel.fair_flows(*arrays, wait, float(tolerance), STEPS, left, clock):
+        if go_on is not None:
+            go_on()
+    return float(clock[1])

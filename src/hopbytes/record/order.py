@@ -1,0 +1,250 @@
+"""The steps of all ranks, as the interposer wrote them, become a time-independent trace for SimGrid."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.formats.files import atomic_write
+from hopbytes.formats.parsing import shown
+from hopbytes.formats.patterns.recorded import lines
+from hopbytes.patterns.collective_messages import KINDS, expand
+
+#: Kinds of collectives by their numbers in the interposer.
+KIND_NUMBERS = (
+    "bcast", "reduce", "gather", "scatter", "allreduce", "allgather", "reduce_scatter", "alltoall", "scan",
+    "barrier",
+)  # fmt: skip
+assert set(KIND_NUMBERS) == set(KINDS)
+#: Collectives that SimGrid carries out itself if all ranks take part; {b} stands for bytes, {r} for the root.
+NATIVE = {
+    "bcast": "bcast {b} {r} 6", "reduce": "reduce {b} 0 {r} 6", "gather": "gather {b} {b} {r} 6 6",
+    "scatter": "scatter {b} {b} {r} 6 6", "allreduce": "allreduce {b} 0 6",
+    "allgather": "allgather {b} {b} 6 6",
+    "alltoall": "alltoall {b} {b} 6 6", "scan": "scan {b} 0 6", "barrier": "barrier",
+}  # fmt: skip
+#: Most steps of a rank if the caller does not say.
+TRACE_STEPS = 1_000_000
+#: Model for collectives among some ranks: their messages all start at once.
+MODEL = "binomial"
+
+
+class Step(NamedTuple):
+    """What a rank did: s sent, p posted a receive, w completed it, a blocks follow, b block, c collective."""
+
+    what: str
+    peer: int
+    tag: int
+    group: int
+    amount: int
+
+
+@dataclass
+class Rank:
+    """The steps of a rank and the members of its communicators, by their numbers in the rank."""
+
+    steps: list[Step] = field(default_factory=list)
+    groups: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    between: set[int] = field(default_factory=set)
+    one_sided: int = 0
+    over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A trace and what is not in it.
+
+    Parameters
+    ----------
+    ranks : list of list of str
+        Actions of every rank.
+    notices : tuple of str
+    """
+
+    ranks: list[list[str]]
+    notices: tuple[str, ...]
+
+
+def read_order(folder: str, n: int, allowed: int) -> Trace:
+    """Return the trace of a recording; O(steps of all ranks).
+
+    Raises
+    ------
+    FormatError
+        A rank left no steps, or more than `allowed`; a file is damaged.
+    """
+    ranks = [_read(os.path.join(folder, f"order.{own}.txt")) for own in range(n)]
+    over = [own for own, each in enumerate(ranks) if each.over]
+    if over:
+        what = f"{len(over)} of {n} ranks made more than {allowed} steps (rank {over[0]}), expected fewer"
+        raise FormatError("trace", None, f"{what} (`trace_steps` sets it)")
+    return _Builder(ranks).trace()
+
+
+def _read(path: str) -> Rank:
+    found, ended = Rank(), False
+    try:
+        with open(path, "rb") as stream:
+            for place, line in lines(stream, path):
+                fields = line.split()
+                try:
+                    if fields[0] == b"g":
+                        number, first, *members = map(int, fields[1:])
+                        found.groups[number] = tuple(members)
+                        if first:
+                            found.between.add(number)
+                    elif fields[0] in (b"end", b"over"):
+                        found.one_sided, found.over, ended = int(fields[1]), fields[0] == b"over", True
+                    else:
+                        peer, tag, group, amount = map(int, fields[1:])
+                        found.steps.append(Step(fields[0].decode(), peer, tag, group, amount))
+                except (ValueError, IndexError):
+                    raise FormatError(path, place, f"{shown(line.strip())}, expected a step") from None
+    except OSError as error:
+        raise FormatError(path, None, f"{error.strerror}, expected the steps of a rank") from None
+    if not ended:
+        raise FormatError(path, None, "it ends in the middle, expected the steps of a rank")
+    return found
+
+
+def check_folder(folder: str) -> None:
+    """Raise UnsupportedError unless a trace can be written into `folder`: a new one, or an empty one."""
+    try:
+        if os.path.lexists(folder) and os.listdir(folder):
+            raise UnsupportedError(f"{folder}: it is not empty, expected a new folder")
+    except OSError as error:
+        raise UnsupportedError(f"{folder}: {error.strerror}, expected a folder for the trace") from None
+
+
+def write_trace(trace: Trace, folder: str) -> str:
+    """Write the files of a trace, one per rank, and return the path of the first.
+
+    Raises UnsupportedError if the folder cannot be written.
+    """
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise UnsupportedError(f"{folder}: {error.strerror}, expected a folder for the trace") from None
+    paths = [os.path.join(folder, f"trace{own}.txt") for own in range(len(trace.ranks))]
+    atomic_write({
+        path: "".join(f"{action}\n" for action in actions)
+        for path, actions in zip(paths, trace.ranks, strict=True)
+    })
+    return paths[0]
+
+
+class _Builder:
+    """Pairs sends with receives and the parts of collectives, and writes what has partners."""
+
+    def __init__(self, ranks: list[Rank]) -> None:
+        self.ranks, self.n = ranks, len(ranks)
+        self.everyone = tuple(range(self.n))
+        #: (source, target, program's tag) → numbers and bytes of its messages, in the order of the sends.
+        self.sent: dict[tuple[int, int, int], deque[tuple[int, int]]] = defaultdict(deque)
+        self.calls: dict[tuple[tuple[int, ...], int], dict[int, Step]] = defaultdict(dict)
+        self.blocks: dict[tuple[tuple[int, ...], int], list[tuple[int, int, int, int]]] = defaultdict(list)
+        self.tags = 0
+        self.alone: Counter[str] = Counter()
+
+    def trace(self) -> Trace:
+        for own, each in enumerate(self.ranks):
+            self._collect(own, each)
+        pairs = self._pairs()
+        lines = [list(self._actions(own, each, pairs)) for own, each in enumerate(self.ranks)]
+        notices = [f"the trace lacks {count} {what}" for what, count in self.alone.items() if count]
+        one_sided = sum(each.one_sided for each in self.ranks)
+        if one_sided:
+            notices.append(f"the trace lacks {one_sided} one-sided transfers")
+        return Trace(lines, tuple(notices))
+
+    def _tag(self) -> int:
+        self.tags += 1
+        return self.tags
+
+    def _collect(self, own: int, each: Rank) -> None:
+        """Note all sends, calls of collectives and blocks of a rank."""
+        turns: Counter[tuple[int, ...]] = Counter()
+        now: tuple[tuple[int, ...], int] | None = None
+        for at, step in enumerate(each.steps):
+            if step.what == "s":
+                self.sent[own, step.peer, step.tag].append((at, step.amount))
+            elif step.what in "ac":
+                now = self._call(each, step, turns)
+                self.calls[now][own] = step
+            elif step.what == "b" and now is not None:
+                self.blocks[now].append((own, step.peer, step.amount, self._tag()))
+
+    def _call(self, each: Rank, step: Step, turns: Counter[tuple[int, ...]]) -> tuple[tuple[int, ...], int]:
+        members = each.groups[step.group]
+        turns[members] += 1
+        return members, turns[members]
+
+    def _pairs(self) -> dict[tuple[int, int], tuple[int, int, int, int]]:
+        """Return source, target, tag of the trace and bytes by (rank, step), for both ends of messages."""
+        found = {}
+        for own, each in enumerate(self.ranks):
+            posts = [at for at, step in enumerate(each.steps) if step.what == "p"]
+            done = {step.amount: step for step in each.steps if step.what == "w"}
+            for number, at in enumerate(posts):
+                # Messages of one sender with one tag arrive in the order of the receives that were posted.
+                step = done.get(number)
+                waiting = self.sent.get((step.peer, own, step.tag)) if step is not None else None
+                if step is None or not waiting:
+                    self.alone["receives without a send"] += 1
+                    continue
+                sent, size = waiting.popleft()
+                pair = step.peer, own, self._tag(), size
+                found[step.peer, sent] = found[own, at] = pair
+        self.alone["sends without a receive"] += sum(map(len, self.sent.values()))
+        return found
+
+    def _actions(
+        self, own: int, each: Rank, pairs: dict[tuple[int, int], tuple[int, int, int, int]]
+    ) -> Iterator[str]:
+        turns: Counter[tuple[int, ...]] = Counter()
+        posts: list[tuple[int, int, int, int] | None] = []
+        yield f"{own} init"
+        yield f"{own} comm_size {self.n}"
+        for at, step in enumerate(each.steps):
+            pair = pairs.get((own, at))
+            if step.what == "s" and pair:
+                yield f"{own} isend {pair[1]} {pair[2]} {pair[3]} 6"
+            elif step.what == "p":
+                posts.append(pair)
+                if pair:
+                    yield f"{own} irecv {pair[0]} {pair[2]} {pair[3]} 6"
+            elif step.what == "w" and (found := posts[step.amount]):
+                yield f"{own} wait {found[0]} {own} {found[2]}"
+            elif step.what in "ac":
+                yield from self._together(own, step, self._call(each, step, turns), each)
+        yield f"{own} waitall"
+        yield f"{own} finalize"
+
+    def _together(self, own: int, step: Step, call: tuple[tuple[int, ...], int], each: Rank) -> Iterator[str]:
+        """Yield the part of a rank in a collective."""
+        members, parts = call[0], self.calls[call]
+        if len(parts) < len(members) or step.group in each.between:
+            self.alone["parts of collectives of which not all are known"] += 1
+            return
+        if step.what == "c" and members == self.everyone:
+            native = NATIVE.get(KIND_NUMBERS[step.tag])
+            sizes = {part.amount for part in parts.values()} - {0}
+            if native and len(sizes) <= 1:
+                yield f"{own} {native.format(b=max(sizes, default=0), r=max(step.peer, 0))}"
+                return
+        if step.what == "c" and call not in self.blocks:
+            volumes = [parts[member].amount for member in members]
+            self.blocks[call] = [
+                (members[one.source], members[one.target], one.volume, self._tag())
+                for one in expand(KIND_NUMBERS[step.tag], MODEL, volumes, max(step.peer, 0))
+            ]
+        messages = [one for one in self.blocks[call] if own in one[:2] and one[0] != one[1]]
+        for source, target, size, tag in messages:
+            way = f"isend {target}" if source == own else f"irecv {source}"
+            yield f"{own} {way} {tag} {size} 6"
+        for source, target, _, tag in messages:
+            yield f"{own} wait {source} {target} {tag}"

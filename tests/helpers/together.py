@@ -43,6 +43,23 @@ class ThreadComm:
         assert np.shape(told) == np.shape(array)
         array[:] = told
 
+    def Allreduce(self, mine, found):  # noqa: N802 (as in mpi4py)
+        found[:] = sum(self.allgather(mine.copy()))
+
+    def Exscan(self, mine, found):  # noqa: N802 (as in mpi4py)
+        found[:] = sum(self.allgather(mine.copy())[: self._rank], np.zeros_like(mine))
+
+    def Alltoall(self, mine, found):  # noqa: N802 (as in mpi4py)
+        found[:] = [each[self._rank] for each in self.allgather(mine.copy())]
+
+    def Alltoallv(self, mine, found):  # noqa: N802 (as in mpi4py)
+        numbers, counts = mine
+        assert len(numbers) == sum(counts)
+        parts = self.alltoall(np.split(numbers.copy(), np.cumsum(counts)[:-1]))
+        assert [len(part) for part in parts] == found[1].tolist()
+        assert all(part.dtype == found[0].dtype for part in parts)
+        found[0][:] = np.concatenate(parts)
+
 
 def together(size, work):
     """Run ``work(comm)`` on every member of a group of threads; return what each returns.

@@ -9,7 +9,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._util.integers import MAX_SUM
 from hopbytes.cost.objectives.comm_cost import arcs_distance_sum
-from hopbytes.errors import HopbytesError, ScaleError
+from hopbytes.errors import ScaleError
 from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums

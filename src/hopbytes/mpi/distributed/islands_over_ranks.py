@@ -20,10 +20,10 @@ from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.distributed.check_slab import cost_over_ranks
 from hopbytes.mpi.distributed.deal_rows import deal, groups_of
-from hopbytes.model.capacities import group_sums
 from hopbytes.mpi.distributed.rank_contraction import Contracted, of_coarse
 from hopbytes.mpi.distributed.rank_levels import Course, Solver, best_of_ranks, coarsen, uncoarsen
 from hopbytes.mpi.distributed.rank_moves import Target
@@ -133,7 +133,7 @@ def cut_over_ranks(rows: Rows, caps: Int64, seed: int, course: Course) -> Int32:
     cut = _Cut(rows, caps, seed, course)
     starts = [cut.found(seed + number) for number in range(STARTS)]
     starts.sort(key=lambda each: each[1])
-    known, cost = starts[0]
+    known = starts[0][0]
     together = known if len(starts) < 2 else known * len(caps) + starts[1][0]
     return cut.found(seed + STARTS, together, [each[0] for each in starts])[0]
 
@@ -149,7 +149,9 @@ class _Cut:
         self.least = max(FEWEST, PER_ISLAND * count)
         self.mean = rows.member.total(int(rows.loads.sum())) // count
 
-    def found(self, seed: int, together: Int32 | None = None, known: Sequence[Int32] = ()) -> tuple[Int32, int]:
+    def found(
+        self, seed: int, together: Int32 | None = None, known: Sequence[Int32] = ()
+    ) -> tuple[Int32, int]:
         """Return the blocks of own vertices and the cost of a partition by one coarsening.
 
         `known` partitions, the best one first, compete and are recombined, where only vertices of equal

@@ -15,7 +15,7 @@ from hopbytes._version import __version__
 from hopbytes.errors import HopbytesError, InfeasibleError, unknown_name
 from hopbytes.machines.common.lowering import kernel_distances
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import LoadBound, exact_imbalance, load_bound
+from hopbytes.model.capacities import LoadBound, exact_imbalance, load_bound, sum_of
 from hopbytes.mpi.distributed.check_slab import Judged, check_sums_over_ranks, judge
 from hopbytes.mpi.distributed.islands_over_ranks import Task, has_islands, map_by_islands
 from hopbytes.mpi.distributed.member import Comm, Member
@@ -46,9 +46,9 @@ class DistributedMapping:
     where : Allocation
     info : dict
         The same on all processes: "comm_cost", "imbalance", "bound_asked", "bound_kept", "balance" ("met" or
-        "relaxed"), "road" (the better one) and "roads" (J of each). Each of "courses" lists vertices and costs
-        of its levels, and the costs of the first solutions of all ranks. By rank: "sent" (bytes by phase),
-        "seconds" (by phase), "peak_bytes" (of the process) and "held" (vertices, ghosts and arcs).
+        "relaxed"), "road" (the better one) and "roads" (J of each). "courses" lists vertices and costs of the
+        levels of each road, and the costs of the first solutions of all ranks. By rank: "sent" (bytes by
+        phase), "seconds" (by phase), "peak_bytes" (of the process) and "held" (vertices, ghosts and arcs).
     """
 
     pe: Int32
@@ -84,9 +84,9 @@ def map_distributed(
     where : Allocation, or an object that can be converted to one
         The k PEs, the same on all processes.
     road : {"auto", "islands", "levels", "both"}
-        "islands" cuts the graph along the outermost level of the machine over all processes, then every island
-        goes to processes of its own. "levels" maps a coarse graph on every process and refines the best
-        mapping on the way back. "both" takes the better of the two; "auto" is islands where the outermost
+        "islands" cuts the graph along the outermost level of the machine over all processes, then every
+        island goes to processes of its own. "levels" maps a coarse graph on every process and refines the
+        best mapping on the way back. "both" takes the better of the two; "auto" is islands where the outermost
         units of the machine are equally far from each other.
     preset, imbalance, seed
         As for :func:`hopbytes.map_tasks`; the preset maps what lies on one process.
@@ -151,7 +151,8 @@ def map_distributed(
         "problem": "partition", "preset": preset, "seed": seed, "ranks": member.size, "version": __version__,
         "comm_cost": judged.comm_cost, "imbalance": kept.imbalance, "balance": "met" if met else "relaxed",
         "bound_asked": int(bound.caps.max()), "bound_kept": int(judged.loads.max()), "road": best,
-        "empty": int(np.sum(judged.tasks == 0)), "roads": {name: each[0].comm_cost for name, each in found.items()},
+        "empty": int(np.sum(judged.tasks == 0)), 
+        "roads": {name: each[0].comm_cost for name, each in found.items()},
         "courses": {name: course.told() for name, course in courses.items()}, **_by_rank(member, rows),
     }
     return DistributedMapping(pe, rows.first, rows.total, place, info)
@@ -161,7 +162,8 @@ def _begin(
     member: Member, slab: Any, where: Any, road: str, options: tuple[Any, ...]
 ) -> tuple[Rows, Allocation]:
     """Return rows and PEs after all processes agreed on the arguments."""
-    place, fault = None, None
+    place = None
+    fault: BaseException | None = None
     try:
         place = place_side(where)
         exact_imbalance(options[1])
@@ -191,15 +193,18 @@ def _bound_over_ranks(rows: Rows, where: Allocation, imbalance: Fraction) -> Loa
     capacity = np.ones(k, np.int64) if where.capacity is None else where.capacity
     if rows.total <= k or total == 0:
         return load_bound(None, max(rows.total, k), capacity, imbalance)
-    piece = max(1, total // (4 * k))
-    heavy = np.concatenate(rows.member.all(rows.loads[rows.loads > piece]))
-    pieces, left = divmod(total - int(heavy.sum()), piece)
-    light = np.full(pieces, piece, np.int64)
-    return load_bound(np.concatenate([heavy, light, np.array([left], np.int64)]), rows.total, capacity, imbalance)
+    piece, rest = total, total
+    while rest and piece > max(1, rest // (4 * k)):  # without the heavy tasks others may be heavy
+        piece = max(1, rest // (4 * k))
+        heavy = np.concatenate(rows.member.all(rows.loads[rows.loads > piece]))
+        rest = total - sum_of(heavy)
+    pieces, left = divmod(rest, piece)
+    light = np.append(np.full(pieces, piece, np.int64), np.int64(left))
+    return load_bound(np.concatenate([heavy, light]), rows.total, capacity, imbalance)
 
 
 def _counted(rows: Rows, where: Allocation, bound: LoadBound) -> Int64:
-    """Return the loads that the bound is about: those of heavy tasks fill a PE, and with none all count one."""
+    """Return the loads that the bound is about: a heavy task fills a PE; without any load all count one."""
     if rows.total <= where.k or rows.member.total(int(rows.loads.sum())) == 0:
         return np.ones(rows.n, np.int64)
     return np.minimum(rows.loads, int(bound.caps.max())) if bound.heavy else rows.loads
@@ -241,4 +246,5 @@ def _by_rank(member: Member, rows: Rows) -> dict[str, list[Any]]:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     held = {"vertices": rows.n, "ghosts": len(rows.ghosts), "arcs": len(rows.targets)}
     told = member.all((member.sent, member.seconds, peak, held))
-    return dict(zip(("sent", "seconds", "peak_bytes", "held"), map(list, zip(*told, strict=True)), strict=True))
+    names = ("sent", "seconds", "peak_bytes", "held")
+    return dict(zip(names, map(list, zip(*told, strict=True)), strict=True))

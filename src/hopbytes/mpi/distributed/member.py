@@ -50,7 +50,7 @@ class Member:
             self._phase = before
 
     def split(self, color: int) -> Member:
-        """Return the member of the group of all that give the same color; its counts are those of this one."""
+        """Return the member of the group of all with the same color; its counts are those of this one."""
         found = Member(self._comm.Split(color, self.rank))
         found.sent, found.seconds, found._phase = self.sent, self.seconds, self._phase
         return found

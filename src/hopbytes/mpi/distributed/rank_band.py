@@ -65,19 +65,21 @@ def _band(rows: Rows, around: Int32) -> Bool | None:
     sources, targets = rows.sources(), rows.targets
     near = np.zeros(rows.n, np.bool_)
     near[sources[around[sources] != around[targets]]] = True
+    before = near
     for hops in range(MOST_HOPS + 1):
         if rows.member.total(int(np.count_nonzero(near))) > LARGEST:
             return None if hops <= LEAST_HOPS else before
         before = near.copy()
         reached = rows.with_ghosts(near.astype(np.int64)) > 0
         near[sources[reached[targets]]] = True
-    return before
+    found: Bool = before
+    return found
 
 
 def _gathered_band(
     rows: Rows, around: Int32, near: Bool, target: Target
 ) -> tuple[Csr, Int64, Int32, slice]:
-    """Return graph, loads and PEs of the band with one vertex per PE at the end, and the place of own ones."""
+    """Return graph, loads and PEs of the band, one vertex per PE at the end, and the place of own ones."""
     member = rows.member
     vertices = np.flatnonzero(near)
     counts = member.all(len(vertices))

@@ -36,9 +36,9 @@ def clusters_over_ranks(
     Where most arcs stay on their rank, the ranks cluster their own vertices first (``engine.parallel``). Then
     vertices that are alone join the best rated cluster, also of other ranks, in rounds over classes of
     vertices: a round decides by the state before it, and the rank of the leader of a cluster admits who fits.
-    Leaves of full hubs are joined in pairs. The leader of a cluster is one of its vertices. The result depends
-    on the number of ranks and the seed alone. O((n + m) / P log) work per rank and 10 small exchanges per
-    round.
+    Leaves of full hubs are joined in pairs. The leader of a cluster is one of its vertices. The result
+    depends on the number of ranks and the seed alone. O((n + m) / P log) work per rank and 10 small exchanges
+    per round.
 
     Source: after Meyerhenke, Sanders, Schulz, "Parallel graph partitioning for complex networks", IPDPS 2015.
     """
@@ -48,8 +48,10 @@ def clusters_over_ranks(
         around = rows.with_ghosts(block.astype(np.int64))
         usable = around[rows.sources()] == around[rows.targets]
     inside = usable & (rows.targets < rows.n)
-    if 2 * rows.member.total(np.count_nonzero(inside)) >= rows.member.total(len(rows.targets)) and rows.n:
-        leader = _own_clusters(rows, inside, most, max(1, fewest * rows.n // max(rows.total, 1)), seed)
+    here = rows.member.total(int(np.count_nonzero(inside)))
+    if 2 * here >= rows.member.total(len(rows.targets)) and rows.n:
+        fewest_here = max(1, fewest * rows.n // rows.total)
+        leader = _own_clusters(rows, inside, most, fewest_here, seed)
     state = _State(rows, leader, most, seed, usable)
     for number in range(CLASSES):
         if state.count() <= fewest:

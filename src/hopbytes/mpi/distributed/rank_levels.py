@@ -39,7 +39,7 @@ Solver = Callable[[CommGraph, int], tuple[Int32, int]]
 
 @dataclass(slots=True)
 class Course:
-    """What happened, the same on all processes: vertices and cost of every level, costs of first solutions."""
+    """What happened, the same on all processes: vertices and costs of levels, costs of first solutions."""
 
     levels: list[int] = field(default_factory=list)
     history: list[int] = field(default_factory=list)

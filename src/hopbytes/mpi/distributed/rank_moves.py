@@ -51,7 +51,7 @@ def refine_over_ranks(rows: Rows, pe: Int32, target: Target, turn: int, seed: in
     Of two neighbours on different ranks only the one on the rank with precedence may move, so that the gains
     of all ranks add up exactly: J never rises. The free room of a PE is divided among the ranks that could
     use it, so that bounds hold exactly whatever the others do; what a rank moves away is its own room. One
-    vertex of every PE stays, so that no PE becomes empty. What cannot move is contracted to one vertex per PE.
+    vertex of every PE stays, so that no PE becomes empty. What cannot move is contracted to a vertex per PE.
     """
     around = rows.with_ghosts(pe.astype(np.int64)).astype(np.int32)
     free = _free(rows, turn) & _near_boundary(rows, around)
@@ -118,7 +118,8 @@ def _keepers(rows: Rows, pe: Int32, k: int) -> Int64:
     mine = (rows.member.before(own) == 0) & (own > 0)
     some = np.full(k, -1, np.int64)
     some[pe] = np.arange(rows.n)
-    return some[mine]
+    found: Int64 = some[mine]
+    return found
 
 
 def _local_problem(

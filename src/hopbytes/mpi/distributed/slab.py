@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt64
-from hopbytes.errors import FormatError, HopbytesError, ScaleError
+from hopbytes.errors import HopbytesError, ScaleError
 from hopbytes.model.capacities import sum_of
 from hopbytes.mpi.distributed.member import Member
 
@@ -119,7 +119,8 @@ class Rows:
         ghosts, number = np.unique(slab.targets[outside], return_inverse=True)
         targets[outside] = slab.n + number
         if slab.n + len(ghosts) >= 2**31:
-            fault = f"rank {member.rank}: {slab.n + len(ghosts)} vertices and ghosts, expected fewer than 2^31"
+            found = slab.n + len(ghosts)
+            fault = f"rank {member.rank}: {found} vertices and ghosts, expected fewer than 2^31"
         member.agree(fault)
         ghost_counts = np.diff(np.searchsorted(ghosts, begins)).astype(np.int64)
         told_counts = member.counts(ghost_counts)
@@ -199,12 +200,12 @@ def checked_rows(member: Member, slab: Slab) -> Rows:
     for what, numbers in (("volumes", slab.weights), ("loads", slab.loads)):
         own = (len(slab.targets) if what == "volumes" else slab.n) if numbers is None else sum_of(numbers)
         if (total := member.total(own)) > 2**62:
-            raise ScaleError(f"the {what} sum to {total}, more than 2^62: divide them by {-(-total // 2**62)}")
+            least = -(-total // 2**62)
+            raise ScaleError(f"the {what} sum to {total}, more than 2^62: divide them by {least} or more")
     rows = Rows.of(member, slab)
-    sources, targets = rows.sources() + rows.first, slab.targets
+    sources, targets = rows.sources().astype(np.int64) + rows.first, slab.targets
     loop = np.flatnonzero(sources == targets)
-    member.agree(FormatError("graph", None, f"vertex {sources[loop[0]]} is its own neighbour") if len(loop) else
-                 None)  # fmt: skip
+    member.agree(f"graph: vertex {sources[loop[0]]} is its own neighbour" if len(loop) else None)
     low, high = np.minimum(sources, targets), np.maximum(sources, targets)
     mark = mixed(mixed(low.view(np.uint64)) ^ high.view(np.uint64)) ^ rows.arc_weights().astype(np.uint64)
     mark = mixed(mark)

@@ -79,7 +79,6 @@ def test_what_all_ranks_find_is_told_once(tmp_path):
     ("first", "other", "said"),
     [
         (["grid:9x9", *ON], ["grid:9x8", *ON], "graph and output differs"),
-        (["grid:9x9", *ON], ["grid:9x9", "--on", "core:4"], "machine differs"),
         (["grid:9x9", *ON], ["grid:9x9", *ON, "--seed", "4"], "seed differs"),
         (["grid:9x9", *ON], ["grid:9x9", "--on", "node:zwei"], "zwei"),
     ],
@@ -92,8 +91,7 @@ def test_ranks_with_different_arguments(tmp_path, first, other, said):
     assert said in complaints(done)[0]
 
 
-@pytest.mark.parametrize("end", ["os.kill(os.getpid(), signal.SIGKILL)", "os._exit(3)"])
-def test_a_rank_that_dies_ends_all(tmp_path, end):
+def test_a_rank_that_dies_ends_all(tmp_path):
     (tmp_path / "dying.py").write_text(
         "import os, signal, sys\n"
         "from hopbytes.mpi.distributed import islands_over_ranks as islands\n"
@@ -101,12 +99,12 @@ def test_a_rank_that_dies_ends_all(tmp_path, end):
         "before = islands.deal\n"
         "def deal(rows, island, groups):\n"
         "    if rows.member.rank == 1:\n"
-        f"        {end}\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return before(rows, island, groups)\n"
         "islands.deal, islands.FEWEST = deal, 100\n"
         "main()\n"
     )
-    words = [sys.executable, "dying.py", "map-distributed", "grid:40x40", *ON, "-o", "a.txt", "--preset", "fast"]
+    words = [sys.executable, "dying.py", "map-distributed", "grid:40x40", *ON, "-o", "a.txt"]
     done = mpirun(tmp_path, ranks(3, *words))
     assert done.returncode != 0
     assert "rank 1" in done.stderr or ",1]" in done.stderr  # mpirun says which one
@@ -116,7 +114,6 @@ def test_a_rank_that_dies_ends_all(tmp_path, end):
 @pytest.mark.parametrize(
     ("error", "said"),
     [("ValueError('out of order')", "rank 1: ValueError: out of order (dying.py:6)"),
-     ("MemoryError()", "rank 1: not enough memory"),
      ("HopbytesError('lonely')", "rank 1: lonely")],
 )  # fmt: skip
 def test_an_error_of_one_rank_ends_all(tmp_path, error, said):
@@ -134,10 +131,11 @@ def test_an_error_of_one_rank_ends_all(tmp_path, error, said):
     words = [sys.executable, "dying.py", "map-distributed", "grid:20x20", *ON, "--preset", "fast"]
     done = mpirun(tmp_path, ranks(3, *words))
     assert done.returncode != 0
-    assert [line[len("hopbytes: ") :] for line in complaints(done)][0].startswith(said), done.stderr
-    assert len(complaints(done)) == 1
+    assert len(complaints(done)) == 1, done.stderr
+    assert complaints(done)[0].startswith(f"hopbytes: {said}")
 
 
+@pytest.mark.slow
 def test_a_killed_job_leaves_the_old_file(tmp_path):
     (tmp_path / "a.txt").write_text("old\n")
     words = [*PROGRAM, "map-distributed", "grid:700x700", *ON, "-o", "a.txt", "--force"]

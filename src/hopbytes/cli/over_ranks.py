@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Seconds that a process waits for the others to have the same error.
 PATIENCE = 5.0
+#: Seconds for the launcher to pass a message on before it ends all processes.
+SETTLE = 0.3
 Work = Callable[[Any, "Callable[[], Allocation]"], Any]
 
 
@@ -68,6 +70,7 @@ def _end_together(comm: Any, rank: int, error: HopbytesError) -> NoReturn:
 
 def _abort(comm: Any) -> NoReturn:
     sys.stdout.flush()
+    time.sleep(SETTLE)
     comm.Abort(1)
     raise SystemExit(1)
 

@@ -23,7 +23,8 @@ def written(size, path, **options):
     def work(comm):
         rank = comm.Get_rank()
         own = PE[63 * rank // size : 63 * (rank + 1) // size]
-        write_distributed(comm, DistributedMapping(own, 63 * rank // size, 63, WHERE, {}), str(path), **options)
+        mapping = DistributedMapping(own, 63 * rank // size, 63, WHERE, {})
+        write_distributed(comm, mapping, str(path), **options)
 
     together(size, work)
 
@@ -105,9 +106,8 @@ def test_evaluation_is_that_of_the_whole_graph(size):
         assert found["comm_cost"] == expected.comm_cost
         apart = PE[GRAPH.sources()] != PE[GRAPH.targets]
         assert (found["cut"], found["volume"]) == (4 * int(apart.sum()), GRAPH.total_volume)
-        assert sum(int(distance) * volume for distance, volume in found["volume_by_distance"].items()) == found[
-            "comm_cost"
-        ]
+        volumes = found["volume_by_distance"].items()
+        assert sum(int(distance) * volume for distance, volume in volumes) == found["comm_cost"]
         assert (found["empty"], found["largest_load"]) == (0, 11)
 
 

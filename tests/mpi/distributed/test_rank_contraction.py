@@ -58,7 +58,8 @@ def test_contraction_is_that_of_its_clusters(size, case):
     assert small.loads.tolist() == sums
     for vertex in range(count):
         arcs = slice(small.indptr[vertex], small.indptr[vertex + 1])
-        assert dict(zip(small.targets[arcs].tolist(), small.volumes[arcs].tolist(), strict=True)) == rows[vertex]
+        row = zip(small.targets[arcs].tolist(), small.volumes[arcs].tolist(), strict=True)
+        assert dict(row) == rows[vertex]
     assert all(part[3].targets.tolist() == small.targets.tolist() for part in parts)
     if block is not None:
         assert np.array_equal(np.concatenate([part[4] for part in parts])[coarse], block)

@@ -3,8 +3,8 @@
 from hopbytes.mpi.distributed.evaluate_over_ranks import evaluate_distributed
 from hopbytes.mpi.distributed.map_over_ranks import DistributedMapping, map_distributed
 from hopbytes.mpi.distributed.mapping_ranges import read_distributed, write_distributed
-from hopbytes.mpi.distributed.slab_files import read_slab
 from hopbytes.mpi.distributed.slab import Slab
+from hopbytes.mpi.distributed.slab_files import read_slab
 
 __all__ = [
     "DistributedMapping",

@@ -86,8 +86,8 @@ def map_distributed(
     road : {"auto", "islands", "levels", "both"}
         "islands" cuts the graph along the outermost level of the machine over all processes, then every
         island goes to processes of its own. "levels" maps a coarse graph on every process and refines the
-        best mapping on the way back. "both" takes the better of the two; "auto" is islands where the outermost
-        units of the machine are equally far from each other.
+        best mapping on the way back. "both" takes the better of the two; "auto" is islands where the
+        outermost units of the machine are equally far from each other.
     preset, imbalance, seed
         As for :func:`hopbytes.map_tasks`; the preset maps what lies on one process.
     strict_balance : bool

@@ -80,7 +80,8 @@ def alone(folder: str, preset: str) -> dict[str, Any]:
     """Return J, seconds and peak memory of a preset on one process."""
     program = (
         "import json, resource, hopbytes as hb\n"
-        f"found = hb.map_tasks(hb.read('g.parhip'), {MACHINE!r}, preset={preset!r}, partition=True, threads=1)\n"
+        "graph = hb.read('g.parhip')\n"
+        f"found = hb.map_tasks(graph, {MACHINE!r}, preset={preset!r}, partition=True, threads=1)\n"
         "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
         "print(json.dumps({'comm_cost': found.comm_cost, 'imbalance': found.info['imbalance'],\n"
         "                  'peak_bytes': [peak], 'map_seconds': found.info['seconds']['map']}))\n"
@@ -95,7 +96,8 @@ def together(folder: str, ranks: int, road: str) -> dict[str, Any]:
     words = [*LAUNCHER, "-n", str(ranks), *PROGRAM, "map-distributed", "g.parhip", "--on", MACHINE]
     words += ["--road", road, "-o", "m.npy", "--force", "--json"]
     record, seconds, peak = run(words, folder)
-    again = [*LAUNCHER, "-n", "2", *PROGRAM, "eval-distributed", "g.parhip", "m.npy", "--on", MACHINE, "--json"]
+    judge = ["eval-distributed", "g.parhip", "m.npy", "--on", MACHINE, "--json"]
+    again = [*LAUNCHER, "-n", "2", *PROGRAM, *judge]
     judged, _, _ = run(again, folder)
     assert judged["comm_cost"] == record["comm_cost"]
     assert judged["largest_load"] <= record["bound_asked"]

@@ -140,13 +140,13 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "map-distributed": (
         (
             "Map a graph on 64 processes, none of which holds all of it",
-            "hopbytes map-distributed mesh.parhip --on 'island:6@100 node:8@10 core:4@1' -o mesh.npy",
+            "hopbytes map-distributed mesh.parhip --on 'node:8@10 core:4@1' -o mesh.npy",
         ),
     ),
     "eval-distributed": (
         (
             "J and cut of that mapping, also on several processes",
-            "hopbytes eval-distributed mesh.parhip mesh.npy --on 'island:6@100 node:8@10 core:4@1'",
+            "hopbytes eval-distributed mesh.parhip mesh.npy --on 'node:8@10 core:4@1'",
         ),
     ),
     "completion": (("Use completion in this bash", 'eval "$(hopbytes completion bash)"'),),

@@ -14,7 +14,17 @@ from bench.pages import profiles
 from bench.pages.kept import Row
 from bench.pages.numbers import BASELINE
 from bench.papers import qaplib
-from bench.studies import balance, deep, families, gap, growth, mpi_patterns, network_cases, startup
+from bench.studies import (
+    balance,
+    deep,
+    distributed,
+    families,
+    gap,
+    growth,
+    mpi_patterns,
+    network_cases,
+    startup,
+)
 from bench.studies.best_known import Store
 from hopbytes.report.benchmark_comparison import compare
 
@@ -103,6 +113,12 @@ def deepened(rows: list[Row]) -> Iterator[Piece]:
     yield printed(deep.report, rows)
 
 
+def over_ranks(rows: list[Row]) -> Iterator[Piece]:
+    """Distributed mapping beside presets on one process."""
+    yield "`auto` is `map-distributed` on that many ranks; seconds are wall time of reading and mapping:"
+    yield printed(distributed.show, rows)
+
+
 def balanced(rows: list[Row]) -> Iterator[Piece]:
     """Unit loads: runs over the exact bound."""
     yield f"Drawn from seed {rows[0]['seed']}:"
@@ -140,7 +156,7 @@ def starting(rows: list[Row]) -> Iterator[Piece]:
 SECTIONS: dict[str, Callable[[list[Row]], Iterator[Piece]]] = {
     "foundation": foundation, "known": known, "growth": growing, "deep": deepened, "balance": balanced,
     "families": generated, "mpi_patterns": recordings, "qaplib": quadratic, "startup": starting,
-    "network_cases": networked,
+    "network_cases": networked, "distributed": over_ranks,
 }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from bench.papers import qaplib
 from bench.studies import (
     balance,
     deep,
+    distributed,
     families,
     gap,
     growth,
@@ -113,6 +114,12 @@ def deepened(rows: list[Row]) -> Iterator[Piece]:
     yield printed(deep.report, rows)
 
 
+def over_ranks(rows: list[Row]) -> Iterator[Piece]:
+    """Distributed mapping beside presets on one process."""
+    yield "`auto` is `map-distributed` on that many ranks; seconds are wall time of reading and mapping:"
+    yield printed(distributed.show, rows)
+
+
 def balanced(rows: list[Row]) -> Iterator[Piece]:
     """Unit loads: runs over the exact bound."""
     yield f"Drawn from seed {rows[0]['seed']}:"
@@ -163,7 +170,7 @@ def trained(rows: list[Row]) -> Iterator[Piece]:
 SECTIONS: dict[str, Callable[[list[Row]], Iterator[Piece]]] = {
     "foundation": foundation, "known": known, "growth": growing, "deep": deepened, "balance": balanced,
     "families": generated, "mpi_patterns": recordings, "qaplib": quadratic, "startup": starting,
-    "network_cases": networked, "training_grids": trained,
+    "network_cases": networked, "training_grids": trained, "distributed": over_ranks,
 }  # fmt: skip
 
 

@@ -11,7 +11,8 @@ import numpy as np
 class ThreadComm:
     """One member of a group of threads; arrays are copied as if they went through a network."""
 
-    def __init__(self, rank, size, board, barrier):
+    def __init__(self, rank, size, board, barrier, made=None):
+        self._made = [] if made is None else made
         self._rank, self._size, self._board, self._barrier = rank, size, board, barrier
 
     def Get_rank(self):  # noqa: N802 (as in mpi4py)
@@ -43,6 +44,37 @@ class ThreadComm:
         assert np.shape(told) == np.shape(array)
         array[:] = told
 
+    def Allreduce(self, mine, found):  # noqa: N802 (as in mpi4py)
+        found[:] = sum(self.allgather(mine.copy()))
+
+    def Exscan(self, mine, found):  # noqa: N802 (as in mpi4py)
+        found[:] = sum(self.allgather(mine.copy())[: self._rank], np.zeros_like(mine))
+
+    def Split(self, color, key):  # noqa: N802 (as in mpi4py)
+        told = self.allgather((color, key, self._rank))
+        group = sorted((key, rank) for each, key, rank in told if each == color)
+        ranks = [rank for _, rank in group]
+        made = None
+        if ranks[0] == self._rank:
+            made = ([None] * len(ranks), threading.Barrier(len(ranks), timeout=60))
+            self._made.append(made[1])
+        board, barrier = self.allgather(made)[ranks[0]]
+        return ThreadComm(ranks.index(self._rank), len(ranks), board, barrier, self._made)
+
+    def Free(self):  # noqa: N802 (as in mpi4py)
+        self._board = None
+
+    def Alltoall(self, mine, found):  # noqa: N802 (as in mpi4py)
+        found[:] = [each[self._rank] for each in self.allgather(mine.copy())]
+
+    def Alltoallv(self, mine, found):  # noqa: N802 (as in mpi4py)
+        numbers, counts = mine
+        assert len(numbers) == sum(counts)
+        parts = self.alltoall(np.split(numbers.copy(), np.cumsum(counts)[:-1]))
+        assert [len(part) for part in parts] == found[1].tolist()
+        assert all(part.dtype == found[0].dtype for part in parts)
+        found[0][:] = np.concatenate(parts)
+
 
 def together(size, work):
     """Run ``work(comm)`` on every member of a group of threads; return what each returns.
@@ -50,12 +82,14 @@ def together(size, work):
     A member that fails frees the others from their waiting, as ``MPI_Abort`` does.
     """
     board, barrier = [None] * size, threading.Barrier(size, timeout=60)
+    barriers = [barrier]
 
     def one(rank):
         try:
-            return work(ThreadComm(rank, size, board, barrier))
+            return work(ThreadComm(rank, size, board, barrier, barriers))
         except BaseException:
-            barrier.abort()
+            for each in barriers:
+                each.abort()
             raise
 
     with ThreadPoolExecutor(size) as pool:

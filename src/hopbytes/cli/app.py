@@ -35,7 +35,8 @@ COLLECT_EVERY = 100_000
 #: ``hopbytes.cli.verb_<name>.<name>``, with underscores for dashes.
 VERBS = (
     "record", "probe", "map", "eval", "report", "simulate", "advise", "compare", "run", "verify", "write",
-    "locate", "bench-pattern", "measure", "show", "list", "convert", "compare-runs", "completion",
+    "locate", "bench-pattern", "measure", "show", "list", "convert", "compare-runs", "map-distributed",
+    "eval-distributed", "completion",
 )  # fmt: skip
 #: Former names of verbs, which are accepted for one release.
 OLD_VERBS = {"where": "locate", "replay": "bench-pattern"}

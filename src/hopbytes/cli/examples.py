@@ -20,6 +20,8 @@ SUMMARIES = {
     "list": "List mappers, presets, machines, formats, …",
     "convert": "Convert a pattern to another format.",
     "compare-runs": "Compare results of benchmark runs.",
+    "map-distributed": "Map a graph by several MPI processes.",
+    "eval-distributed": "Evaluate such a mapping in parallel.",
     "completion": "Print the completion script of bash, zsh or fish.",
 }
 
@@ -133,6 +135,18 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         (
             "Benchmark runs against another program",
             "hopbytes compare-runs results.jsonl --baseline sharedmap:strong",
+        ),
+    ),
+    "map-distributed": (
+        (
+            "Map a graph on 64 processes, none of which holds all of it",
+            "hopbytes map-distributed mesh.parhip --on 'node:8@10 core:4@1' -o mesh.npy",
+        ),
+    ),
+    "eval-distributed": (
+        (
+            "J and cut of that mapping, also on several processes",
+            "hopbytes eval-distributed mesh.parhip mesh.npy --on 'node:8@10 core:4@1'",
         ),
     ),
     "completion": (("Use completion in this bash", 'eval "$(hopbytes completion bash)"'),),

@@ -1,4 +1,4 @@
-"""Reorders ranks and moves tasks for the machine inside a running MPI program. Needs mpi4py.
+"""Reorders ranks, moves tasks and maps distributed graphs inside a running MPI program. Needs mpi4py.
 
 The caller, who has a communicator, has imported mpi4py already; this package imports it only when it is used.
 """
@@ -8,13 +8,29 @@ from __future__ import annotations
 from hopbytes.mpi.changing_ranks import ChangingRanks, RankMove
 from hopbytes.mpi.changing_tasks import ChangingTasks, Migrations
 from hopbytes.mpi.communicators import create_cart, create_dist_graph_adjacent, reorder
+from hopbytes.mpi.distributed import (
+    DistributedMapping,
+    Slab,
+    evaluate_distributed,
+    map_distributed,
+    read_distributed,
+    read_slab,
+    write_distributed,
+)
 
 __all__ = [
     "ChangingRanks",
     "ChangingTasks",
+    "DistributedMapping",
     "Migrations",
     "RankMove",
+    "Slab",
     "create_cart",
     "create_dist_graph_adjacent",
+    "evaluate_distributed",
+    "map_distributed",
+    "read_distributed",
+    "read_slab",
     "reorder",
+    "write_distributed",
 ]

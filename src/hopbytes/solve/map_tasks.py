@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Mapping as Dictionary
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def map_tasks(
     refine: str | Refiner | Sequence[str | Refiner] = (),
     objective: str | None = None,
     weight: str = "bytes",
-    imbalance: float | str = 0.03,
+    imbalance: float | str | Fraction = 0.03,
     seed: int = 0,
     threads: int | None = None,
     time_limit: float | None = None,
@@ -96,7 +97,7 @@ def map_tasks(
     weight : {"bytes", "messages", "unit", "time"}
         Weight of an arc. ``"time"`` is latency x messages + bytes / bandwidth of the level at which two PEs
         differ, on machines whose levels have both (:mod:`hopbytes.cost.message_time`).
-    imbalance : float or str
+    imbalance : float, str or Fraction
         For partitions: the load of a PE is at most ``(1 + imbalance)`` times the mean load, as an integer
         (:func:`hopbytes.model.capacities.load_bound`). It is given as ``0.03`` or ``"3%"``; values of 1 and
         more must be given in per cent.

@@ -8,6 +8,7 @@ from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.base import Objective, objectives
+from hopbytes.kernels.records import Csr
 from hopbytes.machines.network.node_distances import NetworkDistance
 from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
@@ -49,13 +50,19 @@ class CommCost(Objective):
 
 def distance_sum(graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32) -> int:
     """Return the sum over arcs of weight x distance; `weights` is int64[m], None means 1 each."""
+    return arcs_distance_sum(graph.arcs(weights), where, pe)
+
+
+def arcs_distance_sum(arcs: Csr, where: Allocation, pe: Int32) -> int:
+    """Return the sum over arcs of weight x distance; arcs may lead to vertices without a row of their own."""
     distance = where.distance
     if isinstance(distance, TreeDistance):
-        sums = weight_by_level(graph, weights, distance, pe)
+        levels = len(distance.costs) - 1
+        sums = kernels.comm_cost_by_level(arcs, pe, distance.labels, distance.level_of_bit, levels).tolist()
         return sum(w * d for w, d in zip(sums, distance.costs.tolist(), strict=True))
     if isinstance(distance, NetworkDistance):
-        return kernels.comm_cost_network(graph.arcs(weights), pe, *distance.lowered())
-    return kernels.comm_cost_table(graph.arcs(weights), pe, distance.table.reshape(-1))
+        return kernels.comm_cost_network(arcs, pe, *distance.lowered())
+    return kernels.comm_cost_table(arcs, pe, distance.table.reshape(-1))
 
 
 def weight_by_level(graph: CommGraph, weights: Int64 | None, distance: TreeDistance, pe: Int32) -> list[int]:

@@ -1,0 +1,205 @@
+"""Islands first: the outermost cut over all processes, then every island on processes of its own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes._util.derived_seeds import derived_seeds
+from hopbytes.algorithms.base import Bounds
+from hopbytes.algorithms.multisection.hierarchy_levels import levels_of
+from hopbytes.engine import PartitionSettings, SearchProblem, SearchSettings, VertexGroups, partition_many
+from hopbytes.errors import HopbytesWarning
+from hopbytes.kernels.records import Distances
+from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.topology import Level
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.mpi.distributed.check_slab import cost_over_ranks
+from hopbytes.mpi.distributed.deal_rows import deal, groups_of
+from hopbytes.mpi.distributed.rank_contraction import Contracted, of_coarse
+from hopbytes.mpi.distributed.rank_levels import Course, Solver, best_of_ranks, coarsen, uncoarsen
+from hopbytes.mpi.distributed.rank_moves import Target
+from hopbytes.mpi.distributed.slab import Rows
+from hopbytes.solve.map_tasks import map_tasks
+
+#: Vertices of the graph on which the outermost cut is found first, in total and per island.
+FEWEST, PER_ISLAND = 10_000, 500
+#: Cuts that compete on that graph, on all ranks together at least, and the number
+#: of coarsenings whose cuts are recombined.
+CUTS = 4
+SEARCH = SearchSettings(flow_rounds=2, flow_width=4, overload_percent=100)
+STARTS = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """PEs to which a distributed graph is mapped, the maximum load of each, and how.
+
+    Parameters
+    ----------
+    where : Allocation
+    caps : int64[k]
+    heaviest : int
+        Largest load of a task.
+    preset : str
+    seed : int
+    """
+
+    where: Allocation
+    caps: Int64
+    heaviest: int
+    preset: str
+    seed: int
+
+    def part(self, pes: Int64, number: int) -> Task:
+        """Return the problem of some of the PEs."""
+        seed = int(derived_seeds((self.seed, 2, number), 1)[0]) >> 1
+        return Task(self.where.select(pes), self.caps[pes], self.heaviest, self.preset, seed)
+
+    def solver(self) -> Solver:
+        """Return the function that maps a graph on one process."""
+
+        def solve(graph: CommGraph, seed: int) -> tuple[Int32, int]:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", HopbytesWarning)
+                found = map_tasks(
+                    graph, self.where, preset=self.preset, partition=True, threads=1, seed=seed,
+                    imbalance=self._imbalance(graph),
+                )
+            return found.pe, found.comm_cost
+
+        return solve
+
+    def _imbalance(self, graph: CommGraph) -> Fraction:
+        """Return the imbalance that allows at most `caps`."""
+        size = [1] * self.where.k if self.where.capacity is None else self.where.capacity.tolist()
+        if not graph.total_load:
+            return Fraction(0)
+        whole, load = sum(size), graph.total_load
+        least = min(Fraction(int(cap) * whole, load * own) for cap, own in zip(self.caps, size, strict=True))
+        return max(least - 1, Fraction(0))
+
+
+def has_islands(where: Allocation) -> bool:
+    """Tell whether the outermost units of the PEs are equally far from each other."""
+    return where.k > 1 and isinstance(where.distance, TreeDistance)
+
+
+def map_by_islands(rows: Rows, task: Task, course: Course) -> Int32:
+    """Return the PEs of the own vertices; collective over the member of `rows`."""
+    member, where = rows.member, task.where
+    if where.k == 1 or rows.total == 0:
+        return np.zeros(rows.n, np.int32)
+    if member.size == 1 or rows.total <= FEWEST:
+        with member.phase("finish"):
+            return best_of_ranks(rows, task.solver(), task.seed, Course())
+    levels, _ = levels_of(where, Bounds(task.caps), np.array([task.heaviest]), even=False)
+    outer = levels[0]
+    load = np.array([member.total(int(rows.loads.sum()))])
+    with member.phase("cut"):
+        island = cut_over_ranks(rows, outer.caps(load, 0, exact=False), task.seed, course)
+    sizes = member.summed(np.bincount(island, minlength=len(outer.parent)).astype(np.int64))
+    groups = groups_of(sizes, member.size)
+    with member.phase("deal"):
+        dealt = deal(rows, island, groups)
+    shared = member.size > len(groups)
+    color = next((i for i, ranks in enumerate(groups) if member.rank in ranks), 0) if shared else member.rank
+    own = member.split(color)
+    found = [np.empty(0, np.int64)]
+    for number, slab in dealt.slabs.items():
+        pes = np.flatnonzero(outer.child_of_pe == number)
+        part = map_by_islands(Rows.of(own, slab), task.part(pes, number), Course())
+        found.append(pes[part])
+    own.close()
+    return dealt.back(np.concatenate(found)).astype(np.int32)
+
+
+def cut_over_ranks(rows: Rows, caps: Int64, seed: int, course: Course) -> Int32:
+    """Partition a distributed graph into blocks of bounded load with few arcs between them; collective.
+
+    Returns
+    -------
+    int32[n]
+        The block of every own vertex, 0..len(caps)-1.
+    """
+    cut = _Cut(rows, caps, seed, course)
+    starts = [cut.found(seed + number) for number in range(STARTS)]
+    starts.sort(key=lambda each: each[1])
+    known = starts[0][0]
+    together = known if len(starts) < 2 else known * len(caps) + starts[1][0]
+    return cut.found(seed + STARTS, together, [each[0] for each in starts])[0]
+
+
+class _Cut:
+    """Partitions of a distributed graph into blocks of bounded load; methods are collective."""
+
+    def __init__(self, rows: Rows, caps: Int64, seed: int, course: Course) -> None:
+        self.rows, self.caps, self.seed, self.course = rows, caps, seed, course
+        count = len(caps)
+        self.where = Allocation.whole(Tree((Level("block", 1),), (count,)))
+        self.target = Target(Distances(table=(1 - np.eye(count, dtype=np.int64)).reshape(-1)), caps)
+        self.least = max(FEWEST, PER_ISLAND * count)
+        self.mean = rows.member.total(int(rows.loads.sum())) // count
+
+    def found(
+        self, seed: int, together: Int32 | None = None, known: Sequence[Int32] = ()
+    ) -> tuple[Int32, int]:
+        """Return the blocks of own vertices and the cost of a partition by one coarsening.
+
+        `known` partitions, the best one first, compete and are recombined, where only vertices of equal
+        `together` are contracted. If that does not lower the cost, the first of them is the result.
+        """
+        rows, member = self.rows, self.rows.member
+        with member.phase("coarsen"):
+            levels = coarsen(rows, self.least, self.mean // 16, seed, together)
+            coarsest = levels[-1].rows if levels else rows
+        with member.phase("first cuts"):
+            before = [_projected(levels, each) for each in known]
+            candidates = np.stack([_whole(coarsest, each) for each in before]) if before else None
+            solve = _cutter(self.caps, -(-CUTS // member.size), candidates)
+            block = best_of_ranks(coarsest, solve, seed, self.course)
+            if before:
+                cost = cost_over_ranks(coarsest, self.where, before[0])
+                if cost_over_ranks(coarsest, self.where, block) >= cost:
+                    return known[0], cost
+        with member.phase("refine cuts"):
+            block = uncoarsen(rows, levels, block, self.target, self.where, self.course)
+        return block, self.course.history[-1]
+
+
+def _cutter(caps: Int64, repetitions: int, known: Int32 | None) -> Solver:
+    """Return the function that cuts a graph into blocks; a known partition competes and is recombined."""
+
+    settings = PartitionSettings(
+        repetitions=repetitions, recombinations=repetitions - (known is None), coarse_recombinations=1,
+        search=SEARCH,
+    )
+
+    def solve(graph: CommGraph, seed: int) -> tuple[Int32, int]:
+        problem = SearchProblem(graph.symmetric_positive(), graph.loads)
+        block, cut = partition_many(
+            problem, VertexGroups.whole(graph.n, caps, seed), settings, candidates=known
+        )
+        over = np.maximum(group_sums(block, graph.loads, len(caps)) - caps, 0)
+        return block, int(cut[0]) + int(over.sum()) * max(graph.total_volume, 1)
+
+    return solve
+
+
+def _projected(levels: list[Contracted], block: Int32) -> Int32:
+    for level in levels:
+        block = of_coarse(level, block)
+    return block
+
+
+def _whole(rows: Rows, values: Int32) -> Int32:
+    found: Int32 = np.concatenate(rows.member.all(values))
+    return found

@@ -1,0 +1,250 @@
+"""map_distributed(): a mapping of a graph of which no process ever holds more than its part."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes._version import __version__
+from hopbytes.errors import HopbytesError, InfeasibleError, unknown_name
+from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import LoadBound, exact_imbalance, load_bound, sum_of
+from hopbytes.mpi.distributed.check_slab import Judged, check_sums_over_ranks, judge
+from hopbytes.mpi.distributed.islands_over_ranks import Task, has_islands, map_by_islands
+from hopbytes.mpi.distributed.member import Comm, Member
+from hopbytes.mpi.distributed.rank_levels import Course, best_of_ranks, coarsen, refined, uncoarsen
+from hopbytes.mpi.distributed.rank_moves import Target
+from hopbytes.mpi.distributed.slab import Rows, Slab, checked_rows
+from hopbytes.solve.presets import presets
+from hopbytes.solve.sides import PlaceLike, place_side
+
+#: Ways to map; "auto" is islands where the machine has equally distant outermost units, levels elsewhere.
+ROADS = ("auto", "islands", "levels", "both")
+#: Vertices of the graph that every rank maps on the road of levels: per PE, and at least.
+PER_PE, FEWEST = 200, 20_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistributedMapping:
+    """The part of a mapping that a process holds.
+
+    Parameters
+    ----------
+    pe : int32[n]
+        The PE of every task of this process.
+    first : int
+        The first of these tasks.
+    total : int
+        Number of tasks of all processes.
+    where : Allocation
+    info : dict
+        The same on all processes: "comm_cost", "imbalance", "bound_asked", "bound_kept", "balance" ("met" or
+        "relaxed"), "road" (the better one) and "roads" (J of each). "courses" lists vertices and costs of the
+        levels of each road, and the costs of the first solutions of all ranks. By rank: "sent" (bytes by
+        phase), "seconds" (by phase), "peak_bytes" (of the process) and "held" (vertices, ghosts and arcs).
+    """
+
+    pe: Int32
+    first: int
+    total: int
+    where: Allocation
+    info: dict[str, Any]
+
+    @property
+    def comm_cost(self) -> int:
+        """J, computed from scratch over all processes."""
+        return int(self.info["comm_cost"])
+
+
+def map_distributed(
+    comm: Comm,
+    slab: Slab | Callable[[], Slab],
+    where: PlaceLike,
+    *,
+    road: str = "auto",
+    preset: str = "eco",
+    imbalance: float | str = 0.03,
+    strict_balance: bool = False,
+    seed: int = 0,
+) -> DistributedMapping:
+    """Map the vertices of a distributed graph to PEs as a partition; collective.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+    slab : Slab, or function without arguments that returns one
+        The rows of this process. An error that the function raises on any process is raised on all.
+    where : Allocation, or an object that can be converted to one
+        The k PEs, the same on all processes.
+    road : {"auto", "islands", "levels", "both"}
+        "islands" cuts the graph along the outermost level of the machine over all processes, then every
+        island goes to processes of its own. "levels" maps a coarse graph on every process and refines the
+        best mapping on the way back. "both" takes the better of the two; "auto" is islands where the
+        outermost units of the machine are equally far from each other.
+    preset, imbalance, seed
+        As for :func:`hopbytes.map_tasks`; the preset maps what lies on one process.
+    strict_balance : bool
+        Raise an error instead of exceeding the bound if weighted tasks cannot meet it.
+
+    Returns
+    -------
+    DistributedMapping
+
+    Raises
+    ------
+    HopbytesError
+        Raised on all processes: arguments differ, a slab is malformed, or an edge differs in its directions.
+    InfeasibleError
+        With `strict_balance`, if loads cannot be met.
+    ScaleError
+        If volumes, distances or loads are too large for 64-bit sums.
+
+    Notes
+    -----
+    The result depends on the number of processes and the seed. Memory per process is O((n + m) / P + ghosts)
+    besides a coarse graph and O(k); with fewer processes than islands a process holds whole islands. Tasks
+    without load are in no bound. A failure that only one process meets, such as missing memory, is raised
+    there alone: the program has to call ``comm.Abort``, as the command line does.
+
+    Source: after Meyerhenke, Sanders, Schulz, "Parallel graph partitioning for complex networks", IPDPS 2015,
+    with local searches that agree on room and precedence in place of label propagation alone.
+
+    Examples
+    --------
+    ::
+
+        from mpi4py import MPI
+        from hopbytes.mpi import Slab, map_distributed
+
+        mapping = map_distributed(MPI.COMM_WORLD, Slab(indptr, targets), "node:64@10 core:48@1")
+        mapping.pe, mapping.comm_cost
+    """
+    member = Member(comm)
+    with member.phase("read"):
+        rows, place = _begin(member, slab, where, road, (preset, str(imbalance), strict_balance, seed))
+    bound = _bound_over_ranks(rows, place, exact_imbalance(imbalance))
+    within = replace(rows, loads=_counted(rows, place, bound))
+    heaviest = max(member.all(int(within.loads.max(initial=1))))
+    task = Task(place, bound.caps, heaviest, preset, seed)
+    found, courses = {}, {}
+    for name in _roads(road, place):
+        courses[name] = Course()
+        with member.phase(name):
+            pe = _ROADS[name](within, task, courses[name])
+        with member.phase("verify"):
+            found[name] = (judge(within, place, pe), pe)
+    best = min(found, key=lambda name: (_overload(found[name][0], bound.caps), found[name][0].comm_cost))
+    judged, pe = found[best]
+    met = _overload(judged, bound.caps) == 0
+    kept = judge(rows, place, pe)
+    if strict_balance and not met:
+        what = f"a PE holds {int(judged.loads.max())}, expected at most {int(bound.caps.max())}"
+        raise InfeasibleError(f"the loads could not be kept within the bound: {what}")
+    info = {
+        "problem": "partition", "preset": preset, "seed": seed, "ranks": member.size, "version": __version__,
+        "comm_cost": judged.comm_cost, "imbalance": kept.imbalance, "balance": "met" if met else "relaxed",
+        "bound_asked": int(bound.caps.max()), "bound_kept": int(judged.loads.max()), "road": best,
+        "empty": int(np.sum(judged.tasks == 0)), 
+        "roads": {name: each[0].comm_cost for name, each in found.items()},
+        "courses": {name: course.told() for name, course in courses.items()}, **_by_rank(member, rows),
+    }
+    return DistributedMapping(pe, rows.first, rows.total, place, info)
+
+
+def _begin(
+    member: Member, slab: Any, where: Any, road: str, options: tuple[Any, ...]
+) -> tuple[Rows, Allocation]:
+    """Return rows and PEs after all processes agreed on the arguments."""
+    place = None
+    fault: BaseException | None = None
+    try:
+        place = place_side(where)
+        exact_imbalance(options[1])
+        presets[options[0]]
+        if road not in ROADS:
+            raise unknown_name("road", road, ROADS)
+    except (HopbytesError, OSError) as error:
+        fault = error
+    member.agree(fault)
+    assert place is not None
+    member.same("machine", (place.machine.spec(), place.k))
+    member.same("road", road)
+    member.same("choice of preset, imbalance, strictness and seed", options)
+    try:
+        slab = slab() if callable(slab) else slab
+    except (HopbytesError, OSError, MemoryError) as error:
+        fault = error
+    member.agree(fault)
+    rows = checked_rows(member, slab)
+    check_sums_over_ranks(rows, place)
+    return rows, place
+
+
+def _bound_over_ranks(rows: Rows, where: Allocation, imbalance: Fraction) -> LoadBound:
+    """Return the largest load of every PE; what may be heavier than a PE is told to all processes."""
+    k, total = where.k, rows.member.total(int(rows.loads.sum()))
+    capacity = np.ones(k, np.int64) if where.capacity is None else where.capacity
+    if rows.total <= k or total == 0:
+        return load_bound(None, max(rows.total, k), capacity, imbalance)
+    piece, rest = total, total
+    while rest and piece > max(1, rest // (4 * k)):  # without the heavy tasks others may be heavy
+        piece = max(1, rest // (4 * k))
+        heavy = np.concatenate(rows.member.all(rows.loads[rows.loads > piece]))
+        rest = total - sum_of(heavy)
+    pieces, left = divmod(rest, piece)
+    light = np.append(np.full(pieces, piece, np.int64), np.int64(left))
+    return load_bound(np.concatenate([heavy, light]), rows.total, capacity, imbalance)
+
+
+def _counted(rows: Rows, where: Allocation, bound: LoadBound) -> Int64:
+    """Return the loads that the bound is about: a heavy task fills a PE; without any load all count one."""
+    if rows.total <= where.k or rows.member.total(int(rows.loads.sum())) == 0:
+        return np.ones(rows.n, np.int64)
+    return np.minimum(rows.loads, int(bound.caps.max())) if bound.heavy else rows.loads
+
+
+def _overload(judged: Judged, caps: Int64) -> int:
+    return int(np.maximum(judged.loads - caps, 0).sum())
+
+
+def _roads(road: str, where: Allocation) -> tuple[str, ...]:
+    islands = ("islands",) if has_islands(where) else ()
+    if road == "both":
+        return (*islands, "levels")
+    return islands or ("levels",) if road in ("auto", "islands") else ("levels",)
+
+
+def _by_way_of_islands(rows: Rows, task: Task, course: Course) -> Int32:
+    pe = map_by_islands(rows, task, course)
+    target = Target(kernel_distances(task.where), task.caps)
+    if rows.member.size == 1 or task.where.k == 1:
+        return pe
+    return refined(rows, pe, target, task.where, course)
+
+
+def _by_way_of_levels(rows: Rows, task: Task, course: Course) -> Int32:
+    least = max(FEWEST, PER_PE * task.where.k)
+    mean = rows.member.total(int(rows.loads.sum())) // task.where.k
+    levels = coarsen(rows, least, mean, task.seed)
+    pe = best_of_ranks(levels[-1].rows if levels else rows, task.solver(), task.seed, course)
+    target = Target(kernel_distances(task.where), task.caps)
+    return uncoarsen(rows, levels, pe, target, task.where, course)
+
+
+_ROADS = {"islands": _by_way_of_islands, "levels": _by_way_of_levels}
+
+
+def _by_rank(member: Member, rows: Rows) -> dict[str, list[Any]]:
+    """Return what every rank sent, held and needed."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    held = {"vertices": rows.n, "ghosts": len(rows.ghosts), "arcs": len(rows.targets)}
+    told = member.all((member.sent, member.seconds, peak, held))
+    names = ("sent", "seconds", "peak_bytes", "held")
+    return dict(zip(names, map(list, zip(*told, strict=True)), strict=True))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.files import atomic_write
 from hopbytes.formats.parsing import shown
@@ -54,7 +55,7 @@ class Rank:
     over: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trace:
     """A trace and what is not in it.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, Refiner
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
@@ -33,7 +33,7 @@ NOISE = 0.01
 LESS_EFFORT = 4
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Given(Mapper):
     """A mapper that returns a mapping that is there already."""
 

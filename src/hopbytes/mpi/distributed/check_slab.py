@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes._util.integers import MAX_SUM
 from hopbytes.cost.objectives.comm_cost import arcs_distance_sum
 from hopbytes.errors import ScaleError
@@ -16,7 +15,7 @@ from hopbytes.model.capacities import group_sums
 from hopbytes.mpi.distributed.slab import Rows
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Judged:
     """What is known of a mapping after verification, the same on all processes.
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.mpi.distributed.slab import Rows, Slab
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Dealt:
     """What a process has got of the islands that it works on.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.multisection.hierarchy_levels import levels_of
@@ -39,7 +39,7 @@ SEARCH = SearchSettings(flow_rounds=2, flow_width=4, overload_percent=100)
 STARTS = 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Task:
     """PEs to which a distributed graph is mapped, the maximum load of each, and how.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes._version import __version__
 from hopbytes.errors import HopbytesError, InfeasibleError, unknown_name
 from hopbytes.machines.common.lowering import kernel_distances
@@ -31,7 +32,7 @@ ROADS = ("auto", "islands", "levels", "both")
 PER_PE, FEWEST = 200, 20_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class DistributedMapping:
     """The part of a mapping that a process holds.
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.distributed.rank_clusters import summed_pairs
 from hopbytes.mpi.distributed.slab import Rows, Slab
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Contracted:
     """A coarse graph, and the coarse vertex of every own vertex of the finer one, int64[n]."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.engine import RefinementSettings, SearchProblem, SearchSettings, refine_placement
 from hopbytes.engine.control import RunControl
 from hopbytes.kernels import csr_from_arcs
@@ -21,7 +20,7 @@ SEARCH = RefinementSettings(cycles=0, search=SearchSettings(flow_rounds=1, flow_
 BAND = 12
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Target:
     """Distances of the PEs as searches take them, and the maximum load of each PE."""
 

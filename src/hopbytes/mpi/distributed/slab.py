@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, ScaleError
 from hopbytes.model.capacities import sum_of
 from hopbytes.mpi.distributed.member import Member
@@ -14,7 +13,7 @@ from hopbytes.mpi.distributed.member import Member
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Slab:
     """Rows of consecutive vertices of a symmetric graph without arcs of a vertex to itself.
 
@@ -71,7 +70,7 @@ def _descends(indptr: Int64) -> bool:
     return len(indptr) > 1 and int(np.diff(indptr).min()) < 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Rows:
     """A checked slab in the numbers of its process: own vertices come first, then those of others, *ghosts*.
 

@@ -2,12 +2,16 @@
 
     python -m bench.studies.simulated_programs                   # 64 ranks: three machines, four programs
     python -m bench.studies.simulated_programs --ranks 256 --programs cg mesh
+    python -m bench.studies.simulated_programs --seconds "Loop time of ([0-9.e-]+)" --command ./lmp -in in.lj
 
 The programs are those of simulated_programs.c: small, but they compute, check their results and send real
 data; they were written for this study, since the NAS benchmarks cannot be had from a package. Computing is
 charged by operations at 4 Gflop/s a core, so that the same command gives the same times on every computer.
 The pattern that is mapped is the trace of the run in order (smpirun -trace-ti); ranks are put on hosts by
 the host file that hopbytes writes in format slurm. Needs smpirun and smpicc (Debian: libsimgrid-dev).
+
+The last line runs another program, unmodified, that was compiled with smpicc or smpicxx. What it computes
+takes no simulated time, so the times are those of its messages, in the order in which it sends them.
 """
 
 from __future__ import annotations
@@ -16,6 +20,8 @@ import argparse
 import re
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import hopbytes as hb
@@ -41,7 +47,24 @@ MACHINES = {
 PROGRAMS = {"cg": (24, 10), "mesh": (24, 10), "transpose": (32, 4), "sweep": (24, 2)}
 ORDERS = ("in order", "random", "eco", "strong", "routed")
 SPEED = 4e9
-SECONDS = re.compile(r"^seconds ([0-9.]+)", re.MULTILINE)
+#: What the programs of simulated_programs.c print.
+SECONDS = "^seconds ([0-9.]+)"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program under SMPI.
+
+    Parameters
+    ----------
+    words : tuple of str
+        The program and its arguments.
+    seconds : str
+        A regular expression whose first group is the time that it prints.
+    """
+
+    words: tuple[str, ...]
+    seconds: str = SECONDS
 
 
 def mapped(graph: hb.CommGraph, where: hb.Allocation, order: str) -> hb.Mapping | None:
@@ -55,25 +78,23 @@ def mapped(graph: hb.CommGraph, where: hb.Allocation, order: str) -> hb.Mapping 
     return hb.map_tasks(graph, where, preset=order)
 
 
-def run(folder: Path, name: str, mapping: hb.Mapping, *options: str) -> float:
+def run(folder: Path, program: Program, mapping: hb.Mapping, *options: str) -> float:
     """Return the simulated seconds of a program on the hosts of a mapping."""
     hb.write(mapping, folder / "hostfile", format="slurm", force=True)
     lines = (folder / "hostfile").read_text().splitlines(keepends=True)
     (folder / "hosts").write_text("".join(lines[1:]))  # smpirun takes the comment of the file for a host
-    side, steps = PROGRAMS[name]
     words = [
         "smpirun", "-np", str(mapping.n), "-platform", "machine.xml", "-hostfile", "hosts", *PLAIN,
-        "--cfg=smpi/simulate-computation:no", "--log=root.thresh:error", *options,
-        str(folder / "programs"), name, str(side), str(steps),
+        "--cfg=smpi/simulate-computation:no", "--log=root.thresh:error", *options, *program.words,
     ]  # fmt: skip
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600)
-    found = SECONDS.search(done.stdout)
+    found = re.search(program.seconds, done.stdout, re.MULTILINE)
     if done.returncode or found is None:
         raise SystemExit(f"{' '.join(words)}: {done.stdout[-1000:]}{done.stderr[:1000]}")
     return float(found[1])
 
 
-def study(spec: str, ranks: int, name: str, folder: Path) -> dict[str, float | None]:
+def study(spec: str, ranks: int, program: Program, folder: Path) -> dict[str, float | None]:
     """Return the simulated seconds of a program in every order on one machine."""
     nodes = int(hb.machine(spec).node_of_pe[-1]) + 1
     where = hb.machine(spec, hosts=f"n[0-{nodes - 1}]")
@@ -82,14 +103,26 @@ def study(spec: str, ranks: int, name: str, folder: Path) -> dict[str, float | N
     hb.simulate(ring, first, grade="bound", platform=folder / "machine.xml", force=True)
     text = (folder / "machine.xml").read_text()
     (folder / "machine.xml").write_text(text.replace('speed="1000000000.0f"', f'speed="{SPEED!r}f"'))
-    run(folder, name, first, "-trace-ti", "-trace-file", str(folder / "trace.ti"))
+    run(folder, program, first, "-trace-ti", "-trace-file", str(folder / "trace.ti"))
     traces = (folder / "trace.ti").read_text().split()  # one per rank; the reader finds the others
     graph = hb.read(traces[0], holds="pattern", collectives="binomial")
     times: dict[str, float | None] = {}
     for order in ORDERS:
         mapping = mapped(graph, where, order)
-        times[order] = None if mapping is None else run(folder, name, mapping)
+        times[order] = None if mapping is None else run(folder, program, mapping)
     return times
+
+
+def programs(given: argparse.Namespace, folder: Path) -> Iterator[tuple[str, Program]]:
+    """Yield name and program of what is asked for; those of this study are compiled first."""
+    if given.command:
+        words = [str(Path(word).resolve()) if Path(word).is_file() else word for word in given.command]
+        yield Path(words[0]).name, Program(tuple(words), given.seconds or SECONDS)
+        return
+    source = ROOT / "bench/studies/simulated_programs.c"
+    subprocess.run(["smpicc", "-O2", "-o", str(folder / "programs"), str(source), "-lm"], check=True)
+    for name in given.programs:
+        yield name, Program((str(folder / "programs"), name, *map(str, PROGRAMS[name])))
 
 
 def main() -> None:
@@ -99,15 +132,15 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, default=64, choices=sorted(MACHINES))
     parser.add_argument("--programs", nargs="+", default=list(PROGRAMS), choices=list(PROGRAMS))
     parser.add_argument("--machines", nargs="+")
+    parser.add_argument("--command", nargs=argparse.REMAINDER, help="another program and its arguments")
+    parser.add_argument("--seconds", help="regular expression of the time that it prints")
     given = parser.parse_args()
     need("smpirun")
     need("smpicc")
     print(f"| ranks | program | machine | {' | '.join(ORDERS)} |\n|---|---|---|{'---|' * len(ORDERS)}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        source = ROOT / "bench/studies/simulated_programs.c"
-        subprocess.run(["smpicc", "-O2", "-o", str(folder / "programs"), str(source), "-lm"], check=True)
-        for program in given.programs:
+        for title, program in programs(given, folder):
             for machine, spec in MACHINES[given.ranks].items():
                 if given.machines and machine not in given.machines:
                     continue
@@ -117,7 +150,7 @@ def main() -> None:
                     "-" if each is None else f"{each * 1e3:.3f} ms ({each / base - 1:+.0%})"
                     for each in times.values()
                 ]
-                print(f"| {given.ranks} | {program} | {machine} | {' | '.join(row)} |", flush=True)
+                print(f"| {given.ranks} | {title} | {machine} | {' | '.join(row)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ struct RepairResult {
 template <class Nearest> class Repair {
  public:
   Repair(const Csr& graph, In<int64_t> load, Out<int32_t> pe, In<int64_t> capacity,
-         const AnyDistance& distance, Nearest nearest, const Control& control, const LinearCost* linear_cost = nullptr)
+         const AnyDistance& distance, Nearest nearest, const Control& control,
+         const LinearCost* linear_cost = nullptr)
       : g_(graph),
         linear_cost_(linear_cost),
         load_(load),

@@ -59,7 +59,7 @@ def test_fixed_corners_pull_their_surroundings():
     corners = {0: 12, width - 1: 8, width * (width - 1): 4, width * width - 1: 0}
     free = hb.map_tasks(graph, TREE, preset="eco").info["comm_cost"]
     held = hb.map_tasks(graph, TREE, preset="eco", fixed=corners)
-    assert held.info["comm_cost"] <= 1.05 * free
+    assert held.info["comm_cost"] <= 1.06 * free
     assert [held.pe[task] for task in corners] == list(corners.values())
 
 

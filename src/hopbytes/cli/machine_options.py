@@ -6,7 +6,7 @@ import dataclasses
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from hopbytes._frozen import frozen
+from hopbytes._frozen import field_names, frozen
 from hopbytes.cli.common_options import Maker
 from hopbytes.cli.declare import UsageError, option
 
@@ -132,7 +132,7 @@ class MachineOptions:
     @property
     def unsaid(self) -> bool:
         """Whether no option concerns the machine."""
-        return not any(vars(self).values())
+        return not any(getattr(self, name) for name in field_names(self))
 
     def or_on(self, spec: str) -> MachineOptions:
         """Return these options with another machine if none was given."""

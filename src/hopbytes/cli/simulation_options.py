@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any
 
-from hopbytes._frozen import frozen
+from hopbytes._frozen import field_names, frozen
 from hopbytes.cli.common_options import Maker
 from hopbytes.cli.declare import option
 from hopbytes.cli.values import factor, seconds
@@ -63,4 +63,5 @@ class SimulationOptions:
 
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.simulate`."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+        values = {name: getattr(self, name) for name in field_names(self)}
+        return {name: value for name, value in values.items() if value is not None}

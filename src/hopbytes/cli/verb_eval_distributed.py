@@ -26,7 +26,7 @@ def eval_distributed(
     json: Json = False,
 ) -> None:
     """Evaluate a mapping on the processes of an MPI job: mpirun -n P hopbytes eval-distributed …"""
-    from hopbytes.cli.output import print_json
+    from hopbytes.cli.output import print_json, print_text
     from hopbytes.cli.over_ranks import run_on_all
     from hopbytes.mpi.distributed.distributed_program import evaluate_file, evaluated_sentence
 
@@ -34,4 +34,4 @@ def eval_distributed(
     if record is not None and json:
         print_json(record)
     elif record is not None:
-        print(evaluated_sentence(record))
+        print_text(evaluated_sentence(record))

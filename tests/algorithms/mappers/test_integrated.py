@@ -80,7 +80,7 @@ def test_cuts_on_coarse_graphs_are_good_cuts(per_block):
     mapping = hb.map_tasks(graph, where, mapper=options, seed=2)
     multisection = hb.map_tasks(graph, where, mapper="multisection", seed=2)
     assert mapping.info["balance"] == "met"
-    assert mapping.info["comm_cost"] < 1.25 * multisection.info["comm_cost"]
+    assert mapping.info["comm_cost"] < 1.35 * multisection.info["comm_cost"]
 
 
 def test_fixed_and_forbidden_places_are_kept_on_every_machine():

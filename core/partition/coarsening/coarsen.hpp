@@ -7,7 +7,7 @@
 
 namespace hopbytes {
 
-// Returns to how many vertices a graph of n vertices is coarsened for k blocks: to `per_block` for each block,
+// Returns to how many vertices a graph of n vertices is coarsened for k blocks: to `per_block` for each one,
 // but at least to a sixth if blocks have few vertices. Otherwise a graph of 50 vertices per block would be
 // partitioned without any coarsening. (With a fourth to a tenth J is about the same; without this rule it is
 // 3 % higher for 256 blocks of 40 to 90 vertices.)

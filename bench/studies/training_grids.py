@@ -5,9 +5,10 @@
 natural rank order, the best by predicted time of the six rank orders of Megatron-LM that begin with ``tp``,
 and the usual answer of preset ``eco``. An allocation is compact, or has holes: a random four fifths of the
 hosts of the machine. ``--samples`` adds the InfiniBand fabric of the developers' samples, which has enough
-hosts for 64 GPUs. ``--only NVL72,holes`` leaves out other machines and allocations; rows that the file has
-are not computed again. The time is that of all messages of a step, as ``hopbytes simulate`` predicts it with
-NVLink of 450 GB/s, adapters and cables of 50 GB/s: by lower bounds, with ``--flows`` also by SimGrid.
+hosts for 64 and 512 GPUs: with four GPUs each, one per adapter, and with eight. ``--only NVL72,holes`` leaves
+out other machines and allocations; rows that the file has are not computed again. The time is that of all
+messages of a step, as ``hopbytes simulate`` predicts it with NVLink of 450 GB/s, adapters and cables of
+50 GB/s: by lower bounds, with ``--flows`` also by SimGrid.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.machines.common.gpu_domains import gpu_domains
 from hopbytes.patterns.ml import training_of
 from hopbytes.patterns.rank_orders import rank_orders
+from hopbytes.report.parallelism import parallelism
 
 MODEL = "hidden=8192,layers=96,seq=4096,micro=8"
 GRIDS = {
@@ -43,7 +45,7 @@ SPEEDS, INSIDE = ":bw=450000000000x50000000000x50000000000", ":lat=1e-6:bw=45000
 FABRIC = "infiniband/ndr_dgx_40sw"
 HEAD = (
     "GPUs", "machine", "hosts", "grid", "between domains", "on one rail", "through spines", "congestion",
-    "time of a step", "best order",
+    "time of a step", "tensor groups inside", "data rings on a rail", "best order",
 )
 #: What a row has of each of the three, in this order.
 KINDS = ("natural", "best", "eco")
@@ -58,9 +60,11 @@ def machines_for(gpus: int, samples: Path | None) -> Iterator[tuple[str, str, in
     yield "rails 2:1", f"rails:{all_hosts}x8:pod={pod}:spines={pod // 2}{eight}", 8
     hosts = gpus // 4
     yield "NVL72", f"rails:{hosts + hosts // 4}x4:domain=18:pod={18 if gpus < 512 else 72}{four}", 4
-    if samples is not None and gpus <= 512:
-        tables = "tables=dump_fts_minhop.txt.gz"
-        yield "ib: NDR fabric", f"ib:{samples / FABRIC}:{tables}:rails=gpu / gpu:4{INSIDE}", 4
+    if samples is not None and gpus <= 512:  # the fabric has 109 hosts with four adapters
+        tables, per_host = "tables=dump_fts_minhop.txt.gz", 4 if gpus == 64 else 8
+        yield (
+            "ib: NDR fabric", f"ib:{samples / FABRIC}:{tables}:rails=gpu / gpu:{per_host}{INSIDE}", per_host
+        )
 
 
 def allocations(name: str, spec: str, hosts: int) -> Iterator[tuple[str, Any]]:
@@ -90,12 +94,15 @@ def measured(graph: hb.CommGraph, where: Any, pe: Any, *, flows: bool) -> dict[s
     if ends is None:
         ends = where.machine.network_use.endpoint_of_core()[where.first_core]
     lengths = np.diff(where.machine.network().routes(ends[a], ends[b]).indptr)
+    kinds = parallelism(graph, mapping)
+    placed = {each.kind: (each.inside, each.on_rail or 0, each.volume) for each in kinds}
     found = {
         "J": int(CommCost().value(graph, where, pe)),
         "between": int(graph.volumes[apart].sum()) / total,
         "on_rail": int(graph.volumes[same].sum()) / total,
         "spines": int(graph.volumes[apart & (lengths > 2)].sum()) / total,
         "congestion": float(objectives["max_congestion"]().value(graph, where, pe)),
+        "tensor": placed["tensor"], "data": placed["data"],
         "seconds": hb.simulate(graph, mapping, grade="bound").seconds,
     }
     if flows:
@@ -164,7 +171,12 @@ def line_of(row: dict[str, Any]) -> str:
     if "flows" in natural:
         times += [f"; {natural['flows']:.3g} s, "]
         times += [" / ".join(f"{row[kind]['flows'] / natural['flows'] - 1:+.1%}" for kind in rest)]
-    cells += ["".join(times), "natural" if row["best_order"] == NATURAL else row["best_order"]]
+    cells += ["".join(times)]
+    inside = [row[kind]["tensor"] for kind in KINDS]
+    cells += [" / ".join(f"{100 * near / whole:.0f}" for near, _, whole in inside) + " %"]
+    rings = [row[kind]["data"] for kind in KINDS]
+    cells += [" / ".join(f"{100 * (near + on_rail) / whole:.0f}" for near, on_rail, whole in rings) + " %"]
+    cells += ["natural" if row["best_order"] == NATURAL else row["best_order"]]
     return "| " + " | ".join(map(str, cells)) + " |"
 
 

@@ -12,6 +12,7 @@ from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, Refiner
 from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.common.gpu_domains import has_rails
 from hopbytes.model.allocation import Allocation
@@ -19,6 +20,8 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.auto_objective import AUTO
 from hopbytes.solve.method import Method
 from hopbytes.solve.presets import LINK_ROOM, QUICK, Chain, chain
+from hopbytes.solve.rail_rule import RailRule
+from hopbytes.solve.replica_grid import grid_mappings
 from hopbytes.solve.run_chain import solve
 from hopbytes.solve.slot_choice import Placed
 from hopbytes.solve.slot_policies import Task
@@ -116,10 +119,15 @@ def with_links_weighed(
     Notes
     -----
     The refiner ``routed`` continues from the given mapping, and then from the best of it, ranks in order, the
-    rank orders of training frameworks and ``ug`` with ``umc``. The busiest link decides the predicted time of
-    a step, since links of NVLink are links of these machines. A mapping with a higher J is given if it
-    saves more than 5 % of the load of the busiest link, or if `found` has more than 1 % more than an order
-    of ranks that needs no mapping.
+    rank orders of training frameworks and ``ug`` with ``umc``. For a training job mappings in which tensor
+    groups or replicas were placed as one compete (:func:`hopbytes.solve.replica_grid.grid_mappings`). The
+    busiest link decides the predicted time of a step, since links of NVLink are links of these machines.
+    The prediction counts all messages as simultaneous, so it is not the only judge: mappings of a training
+    job that break :class:`hopbytes.solve.rail_rule.RailRule` are refused, and so are those whose J rises by a
+    larger factor than the load of the busiest link falls, unless ranks in order or a rank order has as
+    high a J. Of the others, and within 1 % of the lowest load, the lowest J counts. A mapping with a higher J
+    is given if it saves more than 5 % of the load, if `found` has more than 1 % more than an order of ranks
+    that needs no mapping, or if `found` breaks the rule.
     """
     from hopbytes.algorithms.refiners.routed import Routed
 
@@ -130,6 +138,7 @@ def with_links_weighed(
     starts = [found, *_filled(task, found)]
     try:
         others = [_with_less_congestion(start, links, effort) for start in starts]
+        others += _in_grids(task, starts[-1], links, effort)
     except UnsupportedError:  # for example a pair of nodes without a route
         return found, method, task, []
     number, why = worth_it(graph, where, found.placed, [one.placed for one in others])
@@ -139,6 +148,27 @@ def with_links_weighed(
     steps = dataclasses.replace(method.steps, finish=(*method.steps.finish, links))
     method = dataclasses.replace(method, objective=LINKS, steps=steps)
     return other, method, dataclasses.replace(task, objective=LINKS, goal=objectives[LINKS]()), why
+
+
+def with_rule_kept(task: Task, found: Placed) -> tuple[Placed, list[str]]:
+    """Return `found`, the result of a limited search, or an order of ranks if only those keep the rule.
+
+    Notes
+    -----
+    The order is taken whose busiest link carries least. Constraints on single tasks are kept instead.
+    """
+    rule = None if task.constraints else RailRule.of(task.graph, task.where)
+    filled = _filled(task, found)
+    if rule is None or (not filled and found.slots != "all"):
+        return found, []
+    start = (filled or [found])[0]
+    orders = [dataclasses.replace(start, pe=pe, notices=[]) for pe in usual_orders(task.graph)]
+    kept = rule.kept([found.placed, *(one.placed for one in orders)])
+    if kept[0]:
+        return found, []
+    allowed = [one for one, good in zip(orders, kept[1:], strict=True) if good]
+    best = min(allowed, key=lambda one: busiest_link(task.graph, task.where, one.placed))
+    return best, ["the order of ranks is given that keeps tensor parallel groups inside their domain"]
 
 
 def worth_it(
@@ -164,16 +194,62 @@ def worth_it(
     >>> worth_it(pairs, where, crossed, [straight])[0], worth_it(pairs, where, straight, [crossed])[0]
     (0, None)
     """
-    first = busiest_link(graph, where, found)
-    loads = [busiest_link(graph, where, pe) for pe in others]
-    number = int(np.argmin(loads))
-    second, least = loads[number], min(busiest_link(graph, where, pe) for pe in usual_orders(graph))
-    enough = second >= (1 - LEAST_GAIN) * first and first <= (1 + NOISE) * least
-    if first <= second or enough:
+    judged = [Judged.of(graph, where, pe) for pe in (found, *others, *usual_orders(graph))]
+    rule = RailRule.of(graph, where)
+    kept = [True] * len(judged) if rule is None else rule.kept([one.pe for one in judged])
+    first, candidates, orders = judged[0], judged[1 : len(others) + 1], judged[len(others) + 1 :]
+    usual = [one for one, good in zip(orders, kept[len(others) + 1 :], strict=True) if good]
+    allowed = [
+        one for one, good in zip(candidates, kept[1:], strict=False)
+        if good and (not kept[0] or one.worth(first) or any(one.cost <= each.cost for each in usual))
+    ]
+    if not allowed:
         return None, []
-    return number, [
-        f"objective {LINKS} was chosen: the busiest link carries {second / first:.2f} of what it carries at "
-        "the lowest J found (objective comm_cost minimises J alone)"
+    least = min(one.load for one in allowed)
+    best = min((one for one in allowed if one.load <= (1 + NOISE) * least), key=lambda one: one.cost)
+    if not kept[0]:
+        return candidates.index(best), [
+            f"objective {LINKS} was chosen: at the lowest J found groups of tensor or data parallelism leave "
+            "their domain or rail (objective comm_cost minimises J alone)"
+        ]
+    usually = min((one.load for one in usual), default=first.load)
+    enough = best.load >= (1 - LEAST_GAIN) * first.load and first.load <= (1 + NOISE) * usually
+    if first.load <= best.load or enough:
+        return None, []
+    return candidates.index(best), [
+        f"objective {LINKS} was chosen: the busiest link carries {best.load / first.load:.2f} of what it "
+        "carries at the lowest J found (objective comm_cost minimises J alone)"
+    ]
+
+
+@frozen(eq=False)
+class Judged:
+    """A mapping, its J and the load of its busiest link."""
+
+    pe: Int32
+    cost: int
+    load: float
+
+    @classmethod
+    def of(cls, graph: CommGraph, where: Allocation, pe: Int32) -> Judged:
+        """Return a mapping with both numbers."""
+        return cls(pe, int(CommCost().value(graph, where, pe)), busiest_link(graph, where, pe))
+
+    def worth(self, other: Judged) -> bool:
+        """Return whether the load falls by a larger factor than J rises, compared with another mapping."""
+        return self.load * self.cost <= other.load * other.cost
+
+
+def _in_grids(task: Task, start: Placed, links: Refiner, effort: Effort) -> list[Placed]:
+    """Return mappings of a training job whose tensor groups or replicas were placed as one."""
+    if task.constraints:
+        return []
+    identity, cut, *_ = (dataclasses.replace(chain(*each), goal=LINKS) for each in QUICK[LINKS])
+    steps = dataclasses.replace(identity, refiners=(links,), finish=(links,), competitors=(cut,))
+    pes = start.problem.pes
+    return [
+        dataclasses.replace(start, pe=np.searchsorted(pes, pe).astype(np.int32), notices=[])
+        for pe in grid_mappings(task.graph, task.where, pes, steps, effort)
     ]
 
 

@@ -24,7 +24,12 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.auto_objective import objective_of
-from hopbytes.solve.congestion_on_rails import first_objective, weighs_links, with_links_weighed
+from hopbytes.solve.congestion_on_rails import (
+    first_objective,
+    weighs_links,
+    with_links_weighed,
+    with_rule_kept,
+)
 from hopbytes.solve.constraints import collect_constraints
 from hopbytes.solve.feasibility import verify
 from hopbytes.solve.method import effort_of, for_training, method_of
@@ -226,7 +231,10 @@ def map_tasks(
         effort = dataclasses.replace(effort, deadline=clock.deadline)
     with stopping_when(stop):
         found = place(task, method.steps, method.quick, effort, limited=limited)
-        if weighed and not limited:
+        if weighed and limited:
+            found, why = with_rule_kept(task, found)
+            chosen += why
+        elif weighed:
             found, method, task, why = with_links_weighed(task, found, method, effort)
             chosen += why
         early = stop_asked()

@@ -162,7 +162,7 @@ def _for_links(base: Chain) -> Chain:
 def fast() -> Chain:
     """Useful mappings in the shortest time."""
     return chain(
-        Multisection(initial_partitions=2, flow_rounds=2),
+        Multisection(initial_partitions=2, flow_rounds=2, relaxation_rounds=6),
         VCycle(cycles=0),
         Swap(starts=1, perturbations=100, one_way=5),
         link_effort=1,
@@ -186,7 +186,9 @@ def turbo() -> Chain:
 def eco() -> Chain:
     """Good mappings with little work; this is the default."""
     return chain(
-        Multisection(repetitions=2, coarse_recombinations=1, recombinations=1, flow_rounds=1),
+        Multisection(
+            repetitions=2, coarse_recombinations=1, recombinations=1, flow_rounds=1, relaxation_rounds=16
+        ),
         VCycle(cycles=1),
         Swap(
             starts=1, chains=2, steps=2000, anneal_up_to=256, subtrees=1, repartitionings=4, perturbations=360
@@ -201,7 +203,9 @@ def strong() -> Chain:
     from hopbytes.algorithms.refiners.evolve import Evolve
 
     return chain(
-        Multisection(repetitions=12, initial_partitions=2, recombinations=11, flow_rounds=2),
+        Multisection(
+            repetitions=12, initial_partitions=2, recombinations=11, flow_rounds=2, relaxation_rounds=24
+        ),
         VCycle(cycles=3, chains=2),
         Swap(
             starts=6, chains=4, steps=4000, anneal_up_to=400, subtrees=1, repartitionings=6,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.frameworks import needs_jax, needs_torch, python_with
 from helpers.paths import ROOT
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import formats
@@ -22,10 +22,7 @@ from hopbytes.formats.base import formats
 #: Natural ranks tear the tensor groups of this order apart, so that the mapping is a real permutation.
 SPEC = "ml:tp=2,pp=2,dp=2,layers=2,hidden=64,seq=64,micro=2,order=pp-dp-cp-ep-tp"
 
-TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=8")
-
-needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
-needs_jax = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="JAX is not installed")
+TORCHRUN = ("-m", "torch.distributed.run", "--nproc-per-node=8")
 
 
 def written(folder, spec=SPEC, machine="rails:4x2", **options):
@@ -35,11 +32,11 @@ def written(folder, spec=SPEC, machine="rails:4x2", **options):
     return mapping, receipt
 
 
-def python(folder, text, **variables):
-    """Run Python in a folder, in a process of its own."""
+def python(folder, text, package="torch", **variables):
+    """Run the Python that has a package in a folder."""
     (folder / "worker.py").write_text(text)
     done = subprocess.run(
-        [sys.executable, "worker.py"], cwd=folder, env={**os.environ, **variables}, capture_output=True,
+        [python_with(package), "worker.py"], cwd=folder, env={**os.environ, **variables}, capture_output=True,
         text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -187,7 +184,7 @@ def test_eight_processes_of_torchrun_are_where_the_mapping_says(tmp_path):
     assert not np.array_equal(mapping.pe, np.arange(8))
     (tmp_path / "worker.py").write_text(WORKER)
     done = subprocess.run(
-        [*TORCHRUN, free_port(), "worker.py"],
+        [python_with("torch"), *TORCHRUN, free_port(), "worker.py"],
         cwd=tmp_path, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=240,
         check=False,
     )  # fmt: skip
@@ -228,7 +225,7 @@ except RuntimeError as error:
 def test_eight_devices_of_jax_hold_the_shards_of_their_tasks(tmp_path):
     mapping, _ = written(tmp_path)
     output = python(
-        tmp_path, JAX, XLA_FLAGS="--xla_force_host_platform_device_count=8", JAX_PLATFORMS="cpu"
+        tmp_path, JAX, "jax", XLA_FLAGS="--xla_force_host_platform_device_count=8", JAX_PLATFORMS="cpu"
     )
     axes, shape, shards, error = json.loads(output.splitlines()[-1])
     assert (axes, shape) == (["tp", "cp", "dp", "pp"], [2, 1, 2, 2])
@@ -236,24 +233,51 @@ def test_eight_devices_of_jax_hold_the_shards_of_their_tasks(tmp_path):
     assert "4 processes or devices, expected the 8" in error
 
 
+def page_example(folder):
+    """Run the first command of the page, write its programs, return the commands that run these."""
+    page = (ROOT / "docs" / "training.md").read_text().partition("## Without a mesh")[0]
+    blocks = re.findall(r"```(sh|python)\n(.*?)```", page, re.DOTALL)
+    assert [kind for kind, _ in blocks] == ["sh", "python", "sh", "python", "sh"]
+    for name, place in (("train.py", 1), ("train_jax.py", 3)):
+        (folder / name).write_text(blocks[place][1])
+    words = shlex.split(blocks[0][1])
+    assert words[0] == "hopbytes"
+    finished(folder, [sys.executable, "-m", "hopbytes", *words[1:]])
+    return blocks[2][1], blocks[4][1]
+
+
+def finished(folder, command, **variables):
+    """Return what a command printed, which has to succeed."""
+    done = subprocess.run(
+        command, cwd=folder, env={**os.environ, "OMP_NUM_THREADS": "1", **variables}, capture_output=True,
+        text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
 @needs_torch
 @pytest.mark.slow
 @pytest.mark.launcher
 def test_the_page_about_training_runs(tmp_path):
-    page = (ROOT / "docs" / "training.md").read_text()
-    blocks = re.findall(r"```(sh|python)\n(.*?)```", page, re.DOTALL)
-    assert [kind for kind, _ in blocks] == ["sh", "python", "sh"]
-    map_command, run_command = (shlex.split(text) for kind, text in blocks if kind == "sh")
-    assert (map_command[0], run_command[0]) == ("hopbytes", "torchrun")
-    (tmp_path / "train.py").write_text(blocks[1][1])
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    for module, words in (
-        ("hopbytes", map_command[1:]), ("torch.distributed.run", [free_port(), *run_command[1:]]),
-    ):  # fmt: skip
-        done = subprocess.run(
-            [sys.executable, "-m", module, *words], cwd=tmp_path, env=environment, capture_output=True,
-            text=True, timeout=240, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr[-2000:]
+    words = shlex.split(page_example(tmp_path)[0])
+    assert words[:2] == ["torchrun", TORCHRUN[-1]]
+    output = finished(tmp_path, [python_with("torch"), *TORCHRUN, free_port(), *words[2:]])
     # Two data parallel tasks have the inputs 1 and 2, so that the sum of their gradients is 3.
-    assert sorted(done.stdout.split("\n")) == ["", *(f"task {task}: gradient 3" for task in range(8))]
+    # Lines of two processes may end up as one.
+    said = re.findall(r"task \d+: gradient \d+?(?=task|\s)", output)
+    assert sorted(said) == [f"task {task}: gradient 3" for task in range(8)]
+
+
+@needs_jax
+@pytest.mark.slow
+@pytest.mark.launcher
+def test_the_part_of_the_page_about_jax_runs(tmp_path):
+    command = page_example(tmp_path)[1]
+    program = (tmp_path / "train_jax.py").read_text()
+    port = free_port().rpartition("=")[2]
+    (tmp_path / "train_jax.py").write_text(program.replace("29400", port))
+    folder = os.path.dirname(python_with("jax"))
+    output = finished(tmp_path, ["sh", "-c", command], PATH=f"{folder}:{os.environ['PATH']}")
+    said = re.findall(r"process \d+: gradient \d+?(?=process|\s)", output)
+    assert sorted(said) == [f"process {number}: gradient 8" for number in range(8)]

@@ -95,3 +95,16 @@ def test_a_rank_twice(tmp_path):
     shutil.copy(TORCH_SAMPLES / "ddp_1.json.xz", tmp_path / "ddp_2.json.xz")
     with pytest.raises(FormatError, match=mentions("ddp_2", "rank 1", "ddp_1")):
         hb.read(tmp_path / "ddp_1.json.xz")
+
+
+def test_damaged_groups_and_names_are_refused_before_they_are_expanded(tmp_path):
+    """An all-to-all of a group with ranks that do not exist would be messages of all its pairs."""
+    members = list(range(3000))
+    for rank in range(2):
+        trace(tmp_path, rank, [comms("all_to_all", 4, 4, members)], 2)
+    with pytest.raises(FormatError, match="rank 2999 in a group, expected 0 to 1"):
+        hb.read(tmp_path / "host_1000.17.pt.trace.json")
+    for rank in range(2):
+        trace(tmp_path, rank, [comms("_coalesced" * 20_000 + "x", 4, 4, [0, 1])], 2)
+    with pytest.raises(UnsupportedError, match="which hopbytes does not know"):
+        hb.read(tmp_path / "host_1000.17.pt.trace.json")

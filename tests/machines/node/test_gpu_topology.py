@@ -60,6 +60,35 @@ def test_switches_of_nccl(tmp_path):
     assert levels(path) == [("node", 2), ("pci", 2), ("gpu", 2), ("core", 8)]
 
 
+def rack(hosts, switch='<nvlink target="fffffff:ff:ff.0" count="18" tclass="0x068000"/>'):
+    """Return what NCCL writes where hosts share NVLink: the CPUs of all of them, the last host first."""
+    text = re.sub("<nvlink[^>]*>", switch, NCCL.read_text())
+    first, last = text.index(" <cpu"), text.index("</system>")
+    parts = []
+    for host in range(hosts):
+        own = text[first:last].replace("0x1f", f"0x{host + 1}f")
+        parts.append(re.sub('rank="([0-9])"', lambda found, h=host: f'rank="{4 * h + int(found[1])}"', own))
+    return text[:first] + "".join(reversed(parts)) + text[last:]
+
+
+def test_hosts_that_share_nvlink_are_one_machine(tmp_path):
+    path = tmp_path / "rack.xml"
+    path.write_text(rack(18))
+    where = hb.machine(f"nvidia:{path}@n[1-18]")
+    assert where.k == 72
+    assert where.gpus.tolist() == [0, 1, 2, 3] * 18
+    assert [tier.name for tier in where.machine.tree.tiers] == ["node", "gpu", "core"]
+    node, gpu = where.machine.tree.tiers[:2]
+    assert node.distance == gpu.distance
+    assert hb.machine(where.machine.spec()).k == 72
+    assert hb.machine(f"nvidia:{path}:node=9").machine.tree.tiers[0].distance == 9
+    with pytest.raises(FormatError, match="2 names for the 18 hosts of the file"):
+        hb.machine(f"nvidia:{path}@n[1-2]")
+    path.write_text(rack(3, switch=""))
+    node, pci, *_ = hb.machine(f"nvidia:{path}").machine.tree.tiers
+    assert node.distance > pci.distance
+
+
 def test_memory_domains_without_nvlink(tmp_path):
     path = tmp_path / "topo.txt"
     path.write_text(PAIRS.read_text().replace("NV4", "NODE"))
@@ -98,7 +127,8 @@ BAD = [
     (PAIRS, lambda text: "\n".join(text.splitlines()[:3]), "2 rows of GPUs, expected 4"),
     (NCCL, lambda text: text.replace('dev="1" sm', 'dev="0" sm'), "GPU 0 twice"),
     (NCCL, lambda text: text.replace('dev="1" sm', 'dev="-1" sm'), "dev='-1', expected the number of a GPU"),
-    (NCCL, lambda text: text.replace("0x1f", "0x2f", 1), "CPUs of 2 hosts"),
+    (NCCL, lambda text: text.replace("0x1f", "0", 1).replace('rank="3"', ""), "rank='', expected the number"),
+    (NCCL, lambda text: text.replace("</system>", "<cpu/></system>"), ":40: a host without GPUs"),
     (NCCL, lambda text: text.replace("0000ffff", "spam"), ":2: "),
     (NCCL, lambda text: text.replace("gpu", "cpu"), "no GPU"),
     (NCCL, lambda text: text[:400], "the file ends in the middle|not well-formed"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import shlex
 from typing import NamedTuple
 
@@ -16,6 +18,8 @@ from hopbytes.model.comm_graph import PROCESSES, CommGraph
 from hopbytes.patterns.base import is_pattern_spec
 
 MOST_PROGRAMS = 1000
+#: No machine runs more ranks of one command; a digit too much would be generated for seconds.
+MOST_RANKS = 2**22
 
 
 class _Program(NamedTuple):
@@ -45,24 +49,12 @@ class Programs(Format):
         """Return the pattern of all ranks; ``meta["programs"]`` has the tasks and the command of each."""
         programs: list[_Program] = []
         between: list[tuple[int, CommGraph]] = []
-        for number, line in enumerate(source.text().splitlines(), 1):
-            try:
-                words = shlex.split(line, comments=True)
-            except ValueError as error:
-                raise FormatError(source.name, number, f"{error}, expected words as in a shell") from None
-            if not words:
-                continue
-            if words[0] == "program" and len(words) > 2:
-                programs.append(_Program(_nested(source, number, words[1]), words[2:]))
-            elif words[0] == "between" and len(words) == 2:
-                between.append((number, _nested(source, number, words[1])))
+        for number, words in _lines(source):
+            graph = _nested(source, number, words[1])
+            if words[0] == "program":
+                programs.append(_Program(graph, words[2:]))
             else:
-                what = f"{' '.join(words)[:60]!r}, expected `program PATTERN COMMAND` or `between PATTERN`"
-                raise FormatError(source.name, number, what)
-            if len(programs) > MOST_PROGRAMS:
-                raise FormatError(source.name, number, f"expected at most {MOST_PROGRAMS} programs")
-        if not programs:
-            raise FormatError(source.name, None, "no program, expected lines `program PATTERN COMMAND`")
+                between.append((number, graph))
         n = sum(program.graph.n for program in programs)
         for number, graph in between:
             if graph.n > n:
@@ -81,6 +73,38 @@ def _is_list(head: bytes) -> bool:
     return False
 
 
+def _lines(source: Source) -> list[tuple[int, list[str]]]:
+    """Return the number and the words of every line, all of which are checked before a pattern is read."""
+    found = []
+    for number, line in enumerate(source.text().splitlines(), 1):
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError as error:
+            raise FormatError(source.name, number, f"{error}, expected words as in a shell") from None
+        if not words:
+            continue
+        fits = (words[0] == "program" and len(words) > 2) or (words[0] == "between" and len(words) == 2)
+        if not fits:
+            what = f"{' '.join(words)[:60]!r}, expected `program PATTERN COMMAND` or `between PATTERN`"
+            raise FormatError(source.name, number, what)
+        found.append((number, words))
+    count = sum(words[0] == "program" for _, words in found)
+    if not count:
+        raise FormatError(source.name, None, "no program, expected lines `program PATTERN COMMAND`")
+    if count > MOST_PROGRAMS:
+        raise FormatError(source.name, None, f"{count} programs, expected at most {MOST_PROGRAMS}")
+    return found
+
+
+def _check_size(source: Source, number: int, spec: str) -> None:
+    """Refuse a generated pattern by the sizes in its first part, such as ``4096x4096``."""
+    sizes = re.findall("[0-9]+", re.split("[:,]", spec.partition(":")[2])[0])
+    ranks = math.prod(int(size[:9]) for size in sizes)
+    if ranks > MOST_RANKS:
+        what = f"{spec[:60]!r} has {ranks} ranks, expected at most {MOST_RANKS} of one command"
+        raise FormatError(source.name, number, what)
+
+
 def _nested(source: Source, number: int, name: str) -> CommGraph:
     """Return the pattern that a line names."""
     path = name
@@ -90,6 +114,8 @@ def _nested(source: Source, number: int, name: str) -> CommGraph:
             if _is_list(opened.head()):
                 what = f"{name[:60]} is a list of programs, expected a pattern"
                 raise FormatError(source.name, number, what)
+    else:
+        _check_size(source, number, name)
     return read(path, holds="pattern", max_bytes=source.max_bytes)
 
 

@@ -33,6 +33,8 @@ TYPE_BYTES = {
     "uint16": 2, "uint32": 4, "uint64": 8,
 }  # fmt: skip
 LARGEST_RANK = 2**31 - 2
+#: No call has a longer name; the endings of longer ones would take quadratic time.
+LONGEST_NAME = 200
 
 
 def call_kind(name: str) -> str | None:
@@ -43,6 +45,8 @@ def call_kind(name: str) -> str | None:
     >>> call_kind("nccl:_all_gather_base"), call_kind("nccl:send 0->1"), call_kind("nccl:coalesced")
     ('allgather', 'send', None)
     """
+    if len(name) > LONGEST_NAME:
+        raise UnsupportedError(f"call {name[:60]!r}, which hopbytes does not know")
     word = name.rpartition(":")[2].split(" ")[0].strip("_").lower()
     kind = KINDS.get(ENDINGS.sub("", word).replace("_", ""))
     if kind == "recv" or (kind is None and SILENT.fullmatch(word)):
@@ -144,6 +148,9 @@ class TorchCalls:
 
     def graph(self, source: Source, format: str, n: int, notices: Sequence[str], **facts: Any) -> CommGraph:
         """Return the pattern of `n` ranks."""
+        highest = max((max(members) for members in self._places), default=0)
+        if highest >= n:  # before calls of such a group are expanded
+            raise FormatError(source.name, None, f"rank {highest} in a group, expected 0 to {n - 1}")
         calls, volume = self.collectives.calls, self.collectives.volume
         what = f"{calls} collective calls of {volume} bytes are "
         told = [what + ("left out" if self.model == "ignore" else f"counted by the model {self.model}")]

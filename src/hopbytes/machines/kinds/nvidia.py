@@ -7,7 +7,7 @@ from hopbytes.errors import FormatError
 from hopbytes.machines.base import machines
 from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides
 from hopbytes.machines.kinds.hwloc import file_and_hosts
-from hopbytes.machines.node.gpu_topology import read_gpu_topology
+from hopbytes.machines.node.gpu_topology import read_gpu_hosts
 from hopbytes.machines.node.inventory import NodeInventory
 
 
@@ -18,7 +18,9 @@ class Nvidia(NodeMachine):
 
     The file is what ``nvidia-smi topo -m`` prints or what NCCL writes to ``NCCL_TOPO_DUMP_FILE``. A slot is a
     GPU with its share of the CPUs near to it; units of GPUs joined by NVLink, PCI switches and memory domains
-    are levels where they are neither a single GPU nor the host. Distances may follow: ``:gpu=3``.
+    are levels where they are neither a single GPU nor the host. Distances may follow: ``:gpu=3``. A file of
+    NCCL from hosts that share NVLink (NVL72) is the machine of all of them, and its hosts are as near as
+    their GPUs.
 
     Examples
     --------
@@ -35,5 +37,16 @@ class Nvidia(NodeMachine):
         if not path:
             raise FormatError("machine", None, "nvidia: without a file name, expected nvidia:FILE[@hosts]")
         check_names(hosts, "machine")
-        tree = read_gpu_topology(path)
-        return cls(f"nvidia:{body}", NodeInventory.of([tree] * max(1, len(hosts))), tuple(hosts), replaced)
+        trees, nvlink = read_gpu_hosts(path)
+        if len(trees) == 1:
+            return cls(
+                f"nvidia:{body}", NodeInventory.of(trees * max(1, len(hosts))), tuple(hosts), replaced
+            )
+        if hosts and len(hosts) != len(trees):
+            what = f"{len(hosts)} names for the {len(trees)} hosts of the file, expected as many or none"
+            raise FormatError(path, None, what)
+        inventory = NodeInventory.of(trees)
+        if nvlink and "node" not in replaced:
+            tiers = cls(f"nvidia:{body}", inventory, tuple(hosts), replaced).tree.tiers
+            replaced["node"] = next(tier.distance for tier in tiers if tier.name == "gpu")
+        return cls(f"nvidia:{body}", inventory, tuple(hosts), replaced)

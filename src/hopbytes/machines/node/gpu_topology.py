@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from hopbytes.errors import FormatError
 from hopbytes.machines.node.gpu_board import NEARNESS, BoardGpu, board_tree
@@ -21,8 +22,28 @@ OLD = {"SOC": "SYS"}
 SWITCH_CLASS = "0x0680"
 
 
+class GpuHosts(NamedTuple):
+    """Hosts of one file.
+
+    Parameters
+    ----------
+    trees : list of NodeTree
+        Several for a file of NCCL from GPUs of several hosts that share NVLink, ordered by the lowest rank.
+    nvlink : bool
+        All GPUs of these hosts are joined by switches of NVLink.
+    """
+
+    trees: list[NodeTree]
+    nvlink: bool
+
+
 def read_gpu_topology(path: str) -> NodeTree:
-    """Read the GPUs of a host.
+    """Return the first host of a file, see :func:`read_gpu_hosts`."""
+    return read_gpu_hosts(path).trees[0]
+
+
+def read_gpu_hosts(path: str) -> GpuHosts:
+    """Read the GPUs of a host, or of the hosts that share NVLink.
 
     Parameters
     ----------
@@ -36,13 +57,16 @@ def read_gpu_topology(path: str) -> NodeTree:
 
     Notes
     -----
+    Where NVLink spans hosts (NVL72), NCCL joins what its ranks found into one file, in which every CPU has
+    the hash of its host.
+
     Sources: legend of ``nvidia-smi topo -m``; user guide of NCCL ("NCCL_TOPO_DUMP_FILE"), and its
-    ``src/graph/xml.cc`` and ``src/graph/topo.h`` (elements and attributes).
+    ``src/graph/xml.cc``, ``src/graph/topo.cc`` and ``src/graph/topo.h`` (elements and attributes).
     """
     head = read_bytes(path, MAX_FILE)
     if head.lstrip()[:1] == b"<":
         return _of_nccl(path, read_xml(path, root="system", max_bytes=MAX_FILE))
-    return _of_nvidia_smi(path, head.decode("utf-8", "replace"))
+    return GpuHosts([_of_nvidia_smi(path, head.decode("utf-8", "replace"))], nvlink=False)
 
 
 def _of_nvidia_smi(path: str, text: str) -> NodeTree:
@@ -104,21 +128,35 @@ class _Device:
         return "PIX" if shared == min(len(self.path), len(other.path)) - 1 else "PXB"
 
 
-def _of_nccl(path: str, top: Element) -> NodeTree:
-    hosts = {cpu.get("host_hash") for cpu in top.named("cpu")}
-    found, adapters = _devices(top)
-    if len(hosts) > 1:
-        domain = f"rails:{len(hosts)}x{max(1, len(found) // len(hosts))}:domain={len(hosts)}"
-        what = f"CPUs of {len(hosts)} hosts, expected a file of one (hosts that share NVLink: {domain})"
-        raise FormatError(path, top.line, what)
+def _of_nccl(path: str, top: Element) -> GpuHosts:
+    by_host: dict[str, list[Element]] = {}
+    for cpu in top.named("cpu"):
+        by_host.setdefault(cpu.get("host_hash"), []).append(cpu)
+    devices = [_devices(cpus) for cpus in by_host.values()] or [_devices([])]
+    if len(devices) > 1:
+        for cpus, (gpus, _) in zip(by_host.values(), devices, strict=True):
+            if not gpus:
+                what = "a host without GPUs, expected GPUs on every host that shares NVLink"
+                raise FormatError(path, cpus[0].line, what)
+        devices.sort(key=lambda host: min(_number(path, gpu, "rank") for gpu in host[0]))
+    nvlink = all(SWITCH_CLASS in _links(gpu) for gpus, _ in devices for gpu in gpus)
+    return GpuHosts([_of_host(path, gpus, adapters) for gpus, adapters in devices], nvlink)
+
+
+def _number(path: str, gpu: _Device, name: str) -> int:
+    text = gpu.element.get(name)
+    if not re.fullmatch("[0-9]{1,4}", text, re.ASCII):
+        raise FormatError(path, gpu.element.line, f"{name}={text[:20]!r}, expected the number of a GPU")
+    return int(text)
+
+
+def _of_host(path: str, found: list[_Device], adapters: dict[str, _Device]) -> NodeTree:
     gpus, joined = [], {}
     for gpu in found:
-        cpu, index = gpu.path[0], gpu.element.get("dev")
-        if not re.fullmatch("[0-9]{1,4}", index, re.ASCII):
-            raise FormatError(path, gpu.element.line, f"dev={index[:20]!r}, expected the number of a GPU")
+        cpu, index = gpu.path[0], _number(path, gpu, "dev")
         cpus = parse_cpuset(cpu.get("affinity"), path, cpu.line)
         near = {name: gpu.way(adapter) for name, adapter in adapters.items()}
-        gpus.append(BoardGpu(int(index), f"cuda{int(index)}", frozenset(cpus), near))
+        gpus.append(BoardGpu(index, f"cuda{index}", frozenset(cpus), near))
     links = [_links(gpu) for gpu in found]
     buses = [gpu.path[-1].get("busid") for gpu in found]
     for high in range(len(found)):
@@ -129,11 +167,11 @@ def _of_nccl(path: str, top: Element) -> NodeTree:
     return board_tree(path, gpus, joined)
 
 
-def _devices(top: Element) -> tuple[list[_Device], dict[str, _Device]]:
+def _devices(cpus: list[Element]) -> tuple[list[_Device], dict[str, _Device]]:
     """Return GPUs and network adapters; the innermost element around a device is its PCI function."""
     gpus: list[_Device] = []
     adapters: dict[str, _Device] = {}
-    stack: list[tuple[Element, tuple[Element, ...]]] = [(cpu, ()) for cpu in reversed(list(top.named("cpu")))]
+    stack: list[tuple[Element, tuple[Element, ...]]] = [(cpu, ()) for cpu in reversed(cpus)]
     while stack:
         element, path = stack.pop()
         if element.tag == "gpu":

@@ -7,7 +7,8 @@ Grids, Delaunay and random geometric graphs, one of them with its vertices in ra
 hub that is a neighbour of every vertex, on island:6@100 node:8@10 core:4@1; presets turbo, fast and eco with
 one thread, then `mpirun -n P hopbytes map-distributed` on the same ParHIP file. Every result is evaluated
 again by `eval-distributed` on two processes. Writes a line of JSON per run and goes on where it was; prints a
-table. Asked: J within 5 % of eco. Times are wall-clock, of as many processes as fit on the cores there are.
+table, or with --phases one of bytes by phase. Asked: J within 5 % of eco. Times are wall-clock, of as many
+processes as fit on the cores there are.
 """
 
 from __future__ import annotations
@@ -91,10 +92,14 @@ def alone(folder: str, preset: str) -> dict[str, Any]:
             "map_seconds": record["map_seconds"], "seconds": seconds, "peak": peak, "sent": 0}  # fmt: skip
 
 
-def together(folder: str, ranks: int, road: str) -> dict[str, Any]:
-    """Return the same of map-distributed, whose result is evaluated from the file that it wrote."""
+def together(folder: str, ranks: int, way: str) -> dict[str, Any]:
+    """Return the same of map-distributed, whose result is evaluated from the file that it wrote.
+
+    A way is a road, and after a blank what makes the first cuts, unless that is our own coarsening.
+    """
+    road, _, cutter = way.partition(" ")
     words = [*LAUNCHER, "-n", str(ranks), *PROGRAM, "map-distributed", "g.parhip", "--on", MACHINE]
-    words += ["--road", road, "-o", "m.npy", "--force", "--json"]
+    words += ["--road", road, "--cutter", cutter or "own", "-o", "m.npy", "--force", "--json"]
     record, seconds, peak = run(words, folder)
     judge = ["eval-distributed", "g.parhip", "m.npy", "--on", MACHINE, "--json"]
     again = [*LAUNCHER, "-n", "2", *PROGRAM, *judge]
@@ -103,7 +108,7 @@ def together(folder: str, ranks: int, road: str) -> dict[str, Any]:
     assert judged["largest_load"] <= record["bound_asked"]
     spent = record["seconds"][0]
     return {
-        "way": road, "ranks": ranks, "J": record["comm_cost"], "imbalance": record["imbalance"],
+        "way": way, "ranks": ranks, "J": record["comm_cost"], "imbalance": record["imbalance"],
         "map_seconds": sum(spent[name] for name in ("read", "verify", *record["roads"])), "seconds": seconds,
         "peak": peak, "sent": sum(sum(each.values()) for each in record["sent"]), "phases": spent,
         "sent_by_phase": {name: sum(each[name] for each in record["sent"]) for name in record["sent"][0]},
@@ -118,7 +123,8 @@ def measured(options: argparse.Namespace) -> list[dict[str, Any]]:
         rows = [json.loads(line) for line in options.out.read_text().splitlines()]
     done = {(row["graph"], row["way"], row["ranks"]) for row in rows}
     for name in options.graphs or INSTANCES:
-        wanted = [(preset, 1) for preset in PRESETS] + [(options.road, ranks) for ranks in options.ranks]
+        wanted = [(preset, 1) for preset in PRESETS]
+        wanted += [(way, ranks) for ranks in options.ranks for way in options.ways]
         missing = [each for each in wanted if (name, *each) not in done]
         if not missing:
             continue
@@ -151,6 +157,20 @@ def show(rows: list[dict[str, Any]]) -> None:
         )
 
 
+def show_phases(rows: list[dict[str, Any]]) -> None:
+    """Print the bytes that all ranks sent by phase, and the largest part of a rank beside an even one."""
+    shared = [row for row in rows if row["way"] not in PRESETS]
+    names = list(dict.fromkeys(name for row in shared for name in row["sent_by_phase"]))
+    print("| graph | way | ranks |", *(f"{name} |" for name in names), "arcs / even | ghosts | peak MiB |")
+    print("|---" * (6 + len(names)) + "|")
+    for row in shared:
+        sent = [f"{row['sent_by_phase'].get(name, 0) / 1e6:.1f} |" for name in names]
+        arcs = [each["arcs"] for each in row["held"]]
+        ghosts = max(each["ghosts"] for each in row["held"])
+        even = f"{max(arcs) * len(arcs) / sum(arcs):.2f} | {ghosts:,} | {row['peak'] / 2**20:.0f} |"
+        print(f"| {row['graph']} | {row['way']} | {row['ranks']} |", *sent, even)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -158,8 +178,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--graphs", nargs="*", choices=INSTANCES, help="by default all")
     parser.add_argument("--ranks", nargs="*", type=int, default=RANKS)
-    parser.add_argument("--road", default="auto", help="see hopbytes map-distributed")
-    show(measured(parser.parse_args()))
+    parser.add_argument("--ways", nargs="*", default=["auto"], help='road, or "auto ptscotch"')
+    parser.add_argument("--phases", action="store_true", help="bytes by phase, and what a rank holds")
+    options = parser.parse_args()
+    (show_phases if options.phases else show)(measured(options))
 
 
 if __name__ == "__main__":

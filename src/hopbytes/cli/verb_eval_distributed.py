@@ -15,7 +15,7 @@ def eval_distributed(
         str,
         argument(
             metavar="GRAPH", values="files",
-            help="METIS or ParHIP file, or grid:AxB, grid:AxBxC, geometric:N.",
+            help="METIS, ParHIP or HDF5 file (FILE.h5:GROUP), or grid:AxB, grid:AxBxC, geometric:N.",
         ),
     ],
     mapping: Annotated[

@@ -15,7 +15,7 @@ def map_distributed(
         str,
         argument(
             metavar="GRAPH", values="files",
-            help="METIS or ParHIP file, or grid:AxB, grid:AxBxC, geometric:N.",
+            help="METIS, ParHIP or HDF5 file (FILE.h5:GROUP), or grid:AxB, grid:AxBxC, geometric:N.",
         ),
     ],
     machine: MachineOptions,
@@ -27,6 +27,13 @@ def map_distributed(
             "auto.",
         ),
     ] = "auto",
+    cutter: Annotated[
+        str,
+        option(
+            "--cutter", metavar="NAME", panel="Method", rare=True,
+            help="What makes the first cuts into islands: own, ptscotch (needs libptscotch), or both.",
+        ),
+    ] = "own",
     preset: Annotated[
         str,
         option("--preset", metavar="NAME", panel="Method", help="Effort of every process.", values="presets"),
@@ -66,8 +73,8 @@ def map_distributed(
     from hopbytes.mpi.distributed.distributed_program import map_file, mapped_sentence
 
     work = partial(
-        map_file, graph=graph, output=output, force=force, road=road, preset=preset, imbalance=imbalance,
-        strict_balance=strict_balance, seed=seed,
+        map_file, graph=graph, output=output, force=force, road=road, cutter=cutter, preset=preset,
+        imbalance=imbalance, strict_balance=strict_balance, seed=seed,
     )
     record = run_on_all(work, machine.allocation)
     if record is not None and json:

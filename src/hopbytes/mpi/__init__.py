@@ -17,6 +17,9 @@ from hopbytes.mpi.distributed import (
     read_slab,
     write_distributed,
 )
+from hopbytes.mpi.dolfinx_cells import dolfinx_partitioner
+from hopbytes.mpi.petsc_parts import petsc_partition, set_plex_partition
+from hopbytes.mpi.process_parts import parts_of_processes
 
 __all__ = [
     "ChangingRanks",
@@ -27,10 +30,14 @@ __all__ = [
     "Slab",
     "create_cart",
     "create_dist_graph_adjacent",
+    "dolfinx_partitioner",
     "evaluate_distributed",
     "map_distributed",
+    "parts_of_processes",
+    "petsc_partition",
     "read_distributed",
     "read_slab",
     "reorder",
+    "set_plex_partition",
     "write_distributed",
 ]

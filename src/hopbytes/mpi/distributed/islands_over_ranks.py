@@ -24,8 +24,16 @@ from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.distributed.check_slab import cost_over_ranks
 from hopbytes.mpi.distributed.deal_rows import deal, groups_of
+from hopbytes.mpi.distributed.ptscotch import cut_by_ptscotch
 from hopbytes.mpi.distributed.rank_contraction import Contracted, of_coarse
-from hopbytes.mpi.distributed.rank_levels import Course, Solver, best_of_ranks, coarsen, uncoarsen
+from hopbytes.mpi.distributed.rank_levels import (
+    Course,
+    Solver,
+    best_of_ranks,
+    coarsen,
+    refined,
+    uncoarsen,
+)
 from hopbytes.mpi.distributed.rank_moves import Target
 from hopbytes.mpi.distributed.slab import Rows
 from hopbytes.solve.map_tasks import map_tasks
@@ -37,6 +45,9 @@ FEWEST, PER_ISLAND = 10_000, 500
 CUTS = 4
 SEARCH = SearchSettings(flow_rounds=2, flow_width=4, overload_percent=100)
 STARTS = 2
+#: What makes the first cuts: our own coarsening, PT-Scotch, or both; and the number of PT-Scotch's cuts.
+CUTTERS = ("own", "ptscotch", "both")
+PTSCOTCH_STARTS = 3
 
 
 @frozen(eq=False)
@@ -51,6 +62,8 @@ class Task:
         Largest load of a task.
     preset : str
     seed : int
+    cutter : str
+        Which of :data:`CUTTERS` makes the outermost cut.
     """
 
     where: Allocation
@@ -58,11 +71,12 @@ class Task:
     heaviest: int
     preset: str
     seed: int
+    cutter: str = "own"
 
     def part(self, pes: Int64, number: int) -> Task:
         """Return the problem of some of the PEs."""
         seed = int(derived_seeds((self.seed, 2, number), 1)[0]) >> 1
-        return Task(self.where.select(pes), self.caps[pes], self.heaviest, self.preset, seed)
+        return Task(self.where.select(pes), self.caps[pes], self.heaviest, self.preset, seed, self.cutter)
 
     def solver(self) -> Solver:
         """Return the function that maps a graph on one process."""
@@ -105,7 +119,7 @@ def map_by_islands(rows: Rows, task: Task, course: Course) -> Int32:
     outer = levels[0]
     load = np.array([member.total(int(rows.loads.sum()))])
     with member.phase("cut"):
-        island = cut_over_ranks(rows, outer.caps(load, 0, exact=False), task.seed, course)
+        island = cut_over_ranks(rows, outer.caps(load, 0, exact=False), task.seed, course, task.cutter)
     sizes = member.summed(np.bincount(island, minlength=len(outer.parent)).astype(np.int64))
     groups = groups_of(sizes, member.size)
     with member.phase("deal"):
@@ -122,8 +136,10 @@ def map_by_islands(rows: Rows, task: Task, course: Course) -> Int32:
     return dealt.back(np.concatenate(found)).astype(np.int32)
 
 
-def cut_over_ranks(rows: Rows, caps: Int64, seed: int, course: Course) -> Int32:
+def cut_over_ranks(rows: Rows, caps: Int64, seed: int, course: Course, cutter: str = "own") -> Int32:
     """Partition a distributed graph into blocks of bounded load with few arcs between them; collective.
+
+    PT-Scotch needs a vertex on every process, and our own coarsening takes its place where one has none.
 
     Returns
     -------
@@ -131,7 +147,11 @@ def cut_over_ranks(rows: Rows, caps: Int64, seed: int, course: Course) -> Int32:
         The block of every own vertex, 0..len(caps)-1.
     """
     cut = _Cut(rows, caps, seed, course)
-    starts = [cut.found(seed + number) for number in range(STARTS)]
+    if cutter != "own" and min(rows.member.all(rows.n)) == 0:
+        cutter = "own"
+    starts = [] if cutter == "ptscotch" else [cut.found(seed + number) for number in range(STARTS)]
+    if cutter != "own":
+        starts += [cut.by_ptscotch(seed + number) for number in range(PTSCOTCH_STARTS)]
     starts.sort(key=lambda each: each[1])
     known = starts[0][0]
     together = known if len(starts) < 2 else known * len(caps) + starts[1][0]
@@ -148,6 +168,15 @@ class _Cut:
         self.target = Target(Distances(table=(1 - np.eye(count, dtype=np.int64)).reshape(-1)), caps)
         self.least = max(FEWEST, PER_ISLAND * count)
         self.mean = rows.member.total(int(rows.loads.sum())) // count
+
+    def by_ptscotch(self, seed: int) -> tuple[Int32, int]:
+        """Return the blocks of own vertices and the cost of PT-Scotch's cut, repaired and refined."""
+        member = self.rows.member
+        with member.phase("PT-Scotch"):
+            block = cut_by_ptscotch(self.rows, self.caps, seed + 1)
+        with member.phase("refine cuts"):
+            block = refined(self.rows, block, self.target, self.where, self.course)
+        return block, self.course.history[-1]
 
     def found(
         self, seed: int, together: Int32 | None = None, known: Sequence[Int32] = ()

@@ -13,13 +13,14 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes._version import __version__
-from hopbytes.errors import HopbytesError, InfeasibleError, unknown_name
+from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError, unknown_name
 from hopbytes.machines.common.lowering import kernel_distances
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import LoadBound, exact_imbalance, load_bound, sum_of
 from hopbytes.mpi.distributed.check_slab import Judged, check_sums_over_ranks, judge
-from hopbytes.mpi.distributed.islands_over_ranks import Task, has_islands, map_by_islands
+from hopbytes.mpi.distributed.islands_over_ranks import CUTTERS, Task, has_islands, map_by_islands
 from hopbytes.mpi.distributed.member import Comm, Member
+from hopbytes.mpi.distributed.ptscotch import missing_ptscotch
 from hopbytes.mpi.distributed.rank_levels import Course, best_of_ranks, coarsen, refined, uncoarsen
 from hopbytes.mpi.distributed.rank_moves import Target
 from hopbytes.mpi.distributed.slab import Rows, Slab, checked_rows
@@ -70,6 +71,7 @@ def map_distributed(
     where: PlaceLike,
     *,
     road: str = "auto",
+    cutter: str = "own",
     preset: str = "eco",
     imbalance: float | str = 0.03,
     strict_balance: bool = False,
@@ -89,6 +91,9 @@ def map_distributed(
         island goes to processes of its own. "levels" maps a coarse graph on every process and refines the
         best mapping on the way back. "both" takes the better of the two; "auto" is islands where the
         outermost units of the machine are equally far from each other.
+    cutter : {"own", "ptscotch", "both"}
+        What makes the first cuts into islands: our own coarsening, PT-Scotch (libptscotch with integers of 64
+        bits, see ``docs/distributed.md``), or both, whose best cuts are recombined.
     preset, imbalance, seed
         As for :func:`hopbytes.map_tasks`; the preset maps what lies on one process.
     strict_balance : bool
@@ -129,11 +134,12 @@ def map_distributed(
     """
     member = Member(comm)
     with member.phase("read"):
-        rows, place = _begin(member, slab, where, road, (preset, str(imbalance), strict_balance, seed))
+        options = (preset, str(imbalance), strict_balance, seed)
+        rows, place = _begin(member, slab, where, (road, cutter), options)
     bound = _bound_over_ranks(rows, place, exact_imbalance(imbalance))
     within = replace(rows, loads=_counted(rows, place, bound))
     heaviest = max(member.all(int(within.loads.max(initial=1))))
-    task = Task(place, bound.caps, heaviest, preset, seed)
+    task = Task(place, bound.caps, heaviest, preset, seed, cutter)
     found, courses = {}, {}
     for name in _roads(road, place):
         courses[name] = Course()
@@ -160,7 +166,7 @@ def map_distributed(
 
 
 def _begin(
-    member: Member, slab: Any, where: Any, road: str, options: tuple[Any, ...]
+    member: Member, slab: Any, where: Any, ways: tuple[str, str], options: tuple[Any, ...]
 ) -> tuple[Rows, Allocation]:
     """Return rows and PEs after all processes agreed on the arguments."""
     place = None
@@ -169,14 +175,17 @@ def _begin(
         place = place_side(where)
         exact_imbalance(options[1])
         presets[options[0]]
-        if road not in ROADS:
-            raise unknown_name("road", road, ROADS)
+        for what, name, known in zip(("road", "cutter"), ways, (ROADS, CUTTERS), strict=True):
+            if name not in known:
+                raise unknown_name(what, name, known)
+        if ways[1] != "own" and (lacking := missing_ptscotch()):
+            raise UnsupportedError(lacking)
     except (HopbytesError, OSError) as error:
         fault = error
     member.agree(fault)
     assert place is not None
     member.same("machine", (place.machine.spec(), place.k))
-    member.same("road", road)
+    member.same("choice of road and cutter", ways)
     member.same("choice of preset, imbalance, strictness and seed", options)
     try:
         slab = slab() if callable(slab) else slab

@@ -26,13 +26,14 @@ class Member:
 
     Attributes
     ----------
+    comm : mpi4py.MPI.Intracomm
     rank, size : int
     sent, seconds : dict of str to int or float
         Bytes that this process sent to other ones, and wall-clock time, by phase.
     """
 
     def __init__(self, comm: Comm) -> None:
-        self._comm = comm
+        self.comm = comm
         self.rank, self.size = int(comm.Get_rank()), int(comm.Get_size())
         self.sent: dict[str, int] = {}
         self.seconds: dict[str, float] = {}
@@ -51,13 +52,13 @@ class Member:
 
     def split(self, color: int) -> Member:
         """Return the member of the group of all with the same color; its counts are those of this one."""
-        found = Member(self._comm.Split(color, self.rank))
+        found = Member(self.comm.Split(color, self.rank))
         found.sent, found.seconds, found._phase = self.sent, self.seconds, self._phase
         return found
 
     def close(self) -> None:
         """Free the communicator of a group."""
-        self._comm.Free()
+        self.comm.Free()
 
     def all(self, value: Any) -> list[Any]:
         """Return the values of all members, by rank."""
@@ -65,7 +66,7 @@ class Member:
             return [value]
         data = pickle.dumps(value)
         self._book((self.size - 1) * len(data))
-        return [pickle.loads(each) for each in self._comm.allgather(data)]
+        return [pickle.loads(each) for each in self.comm.allgather(data)]
 
     def total(self, number: int) -> int:
         """Return the exact sum of an integer over all members."""
@@ -75,14 +76,14 @@ class Member:
         """Return the sums of the entries of an int64 array (MPI_Allreduce); they have to fit into 63 bits."""
         found = np.empty_like(array)
         self._book(array.nbytes if self.size > 1 else 0)
-        self._comm.Allreduce(np.ascontiguousarray(array), found)
+        self.comm.Allreduce(np.ascontiguousarray(array), found)
         return found
 
     def before(self, array: Int64) -> Int64:
         """Return the sums of the entries over the members of lower rank (MPI_Exscan)."""
         found = np.zeros_like(array)
         self._book(array.nbytes if self.size > 1 else 0)
-        self._comm.Exscan(np.ascontiguousarray(array), found)
+        self.comm.Exscan(np.ascontiguousarray(array), found)
         if self.rank == 0:  # where MPI leaves the result undefined
             found[:] = 0
         return found
@@ -91,7 +92,7 @@ class Member:
         """Send entry i of int64[size] to member i; return what each member sent (MPI_Alltoall)."""
         found = np.empty(self.size, np.int64)
         self._book(8 * (self.size - 1))
-        self._comm.Alltoall(np.ascontiguousarray(mine, np.int64), found)
+        self.comm.Alltoall(np.ascontiguousarray(mine, np.int64), found)
         return found
 
     def exchange(self, mine: Int64, theirs: Int64, *columns: Int64) -> list[Int64]:
@@ -112,7 +113,7 @@ class Member:
         for column in columns:
             found = np.empty(int(theirs.sum()), np.int64)
             self._book(8 * (len(column) - own))
-            self._comm.Alltoallv([np.ascontiguousarray(column, np.int64), mine], [found, theirs])
+            self.comm.Alltoallv([np.ascontiguousarray(column, np.int64), mine], [found, theirs])
             received.append(found)
         return received
 

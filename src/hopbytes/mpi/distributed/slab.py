@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt64
@@ -213,6 +215,38 @@ def checked_rows(member: Member, slab: Slab) -> Rows:
     if member.total(difference) % 2**64:
         raise HopbytesError("graph: an edge differs in its two directions, expected both with equal weights")
     return rows
+
+
+def first_row(n: int, m: int, arcs_before: Callable[[int], int], part: int, size: int) -> int:
+    """Return the first vertex of a rank, so that vertices and arcs are divided evenly.
+
+    Parameters
+    ----------
+    n, m : int
+        Numbers of vertices and arcs of the whole graph.
+    arcs_before : callable
+        Number of arcs of the vertices before a vertex.
+    part, size : int
+        The rank, 0 to `size`, and the number of ranks. The end of the last slab is that of rank `size`.
+
+    Notes
+    -----
+    O(log n) calls of `arcs_before`, each of which reads a number of a file.
+
+    Examples
+    --------
+    >>> [first_row(4, 8, lambda vertex: 2 * vertex, part, 2) for part in range(3)]
+    [0, 2, 4]
+    """
+    wanted = (n + m) * part // size
+    low, high = 0, n
+    while low < high:
+        middle = (low + high) // 2
+        if middle + arcs_before(middle) < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return n if part == size else low
 
 
 def mixed(numbers: UInt64) -> UInt64:

@@ -14,8 +14,9 @@ from hopbytes.formats.patterns.graph_metis import Header, read_header
 from hopbytes.formats.patterns.graph_parhip import HEADER_BYTES, Layout, read_layout
 from hopbytes.mpi.distributed.file_ranges import RangeFile
 from hopbytes.mpi.distributed.member import Comm, Member
-from hopbytes.mpi.distributed.slab import Slab
+from hopbytes.mpi.distributed.slab import Slab, first_row
 from hopbytes.mpi.distributed.slab_generators import GENERATORS, generated_slab
+from hopbytes.mpi.distributed.slab_hdf5 import hdf5_rows, is_hdf5
 
 #: Bytes of text that are parsed at once.
 TEXT_AT_ONCE = 1 << 23
@@ -32,8 +33,9 @@ def read_slab(comm: Comm, graph: str) -> Slab:
     ----------
     comm : mpi4py.MPI.Intracomm
     graph : str
-        A METIS or a ParHIP file, not compressed, or a generator: ``grid:512x512``, ``grid:64x64x64`` or
-        ``geometric:100000``.
+        A METIS or a ParHIP file, not compressed, an HDF5 file (``mesh.h5``, ``mesh.h5:GROUP``, see
+        :func:`hopbytes.mpi.distributed.slab_hdf5.hdf5_rows`), or a generator: ``grid:512x512``,
+        ``grid:64x64x64`` or ``geometric:100000``.
 
     Raises
     ------
@@ -42,7 +44,8 @@ def read_slab(comm: Comm, graph: str) -> Slab:
 
     Notes
     -----
-    Rows of ParHIP files are divided by vertices and arcs, those of METIS files by bytes. O((n + m) / P).
+    Rows of ParHIP and HDF5 files are divided by vertices and arcs, those of METIS files by bytes.
+    O((n + m) / P).
     """
     member = Member(comm)
     if graph.partition(":")[0] in GENERATORS:
@@ -50,8 +53,10 @@ def read_slab(comm: Comm, graph: str) -> Slab:
     kind = ""
     fault: BaseException | None = None
     try:
-        kind = _kind(graph)
-        if kind == "parhip":
+        kind = "hdf5" if is_hdf5(graph) else _kind(graph)
+        if kind == "hdf5":
+            slab = hdf5_rows(graph, member.rank, member.size)
+        elif kind == "parhip":
             slab = _parhip_rows(graph, member.rank, member.size)
         else:
             rows = _TextRows(graph, member.rank, member.size)
@@ -59,7 +64,7 @@ def read_slab(comm: Comm, graph: str) -> Slab:
         fault = error
     member.agree(fault)
     member.same("format of the graph", kind)
-    return slab if kind == "parhip" else rows.slab(member)
+    return rows.slab(member) if kind == "metis" else slab
 
 
 def _kind(path: str) -> str:
@@ -69,14 +74,19 @@ def _kind(path: str) -> str:
     for kind in ("parhip", "metis"):
         if suffix in formats[kind].suffixes or formats[kind].sniff(path, head):
             return kind
-    raise UnsupportedError(f"{path}: expected a METIS or ParHIP graph; `hopbytes convert` writes them")
+    what = "expected a METIS or ParHIP graph; `hopbytes convert` writes them (HDF5 files end with .h5)"
+    raise UnsupportedError(f"{path}: {what}")
 
 
 def _parhip_rows(path: str, rank: int, size: int) -> Slab:
     with RangeFile(path) as file:
         header = _buffered(file.bytes(0, min(HEADER_BYTES, file.size)))
         layout = read_layout(Source(path, header, path, {}, file.size))
-        first, end = (_boundary(file, layout, part, size) for part in (rank, rank + 1))
+
+        def arcs_before(vertex: int) -> int:
+            return int(_row_offsets(file, layout, vertex, vertex + 1)[0])
+
+        first, end = (first_row(layout.n, layout.arcs, arcs_before, part, size) for part in (rank, rank + 1))
         offsets = _row_offsets(file, layout, first, end + 1)
         indptr = offsets - offsets[0]
         if len(indptr) > 1 and int(np.diff(indptr).min()) < 0:
@@ -110,19 +120,6 @@ def _row_offsets(file: RangeFile, layout: Layout, first: int, end: int) -> Int64
         raise FormatError(file.path, None, f"{what} bytes behind the first neighbour")
     found: Int64 = offsets // width
     return found
-
-
-def _boundary(file: RangeFile, layout: Layout, part: int, size: int) -> int:
-    """Return the first vertex of a rank, so that vertices and arcs are divided evenly; O(log n) reads."""
-    wanted = (layout.n + layout.arcs) * part // size
-    low, high = 0, layout.n
-    while low < high:
-        middle = (low + high) // 2
-        if middle + int(_row_offsets(file, layout, middle, middle + 1)[0]) < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return layout.n if part == size else low
 
 
 class _TextRows:

@@ -1,0 +1,130 @@
+"""Parts of a distributed graph for the processes that hold it, which are threads here."""
+
+import itertools
+import threading
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from helpers.slabs import part_of
+from helpers.together import together
+from hopbytes.errors import HopbytesError
+from hopbytes.mpi import Slab, parts_of_processes
+from hopbytes.mpi.distributed.member import Member
+from hopbytes.mpi.dolfinx_cells import _owner_and_ghosts
+from hopbytes.mpi.petsc_parts import _across_processes
+from hopbytes.mpi.process_places import Spot
+
+GRID = hb.read("stencil:24x24:bytes=1")
+NODE = np.array([0, 1, 0, 1])
+EMPTY = Slab(np.zeros(1, np.int64), np.empty(0, np.int64))
+
+
+@pytest.fixture(autouse=True)
+def alternating_hosts(monkeypatch):
+    """Even ranks are on host a, odd ones on host b, each bound to a core of its own."""
+    monkeypatch.setattr("hopbytes.mpi.process_parts._own_spot", lambda: here.spot)
+
+
+here = threading.local()
+
+
+def parts(size, rows, **options):
+    """Return the parts that each process gets, if `rows` returns the slab of a rank."""
+
+    def work(comm):
+        rank = comm.Get_rank()
+        here.spot = Spot("ab"[rank % 2], (rank,), (-1, -1, -1, rank))
+        return parts_of_processes(comm, rows(rank), preset="fast", **options)
+
+    return together(size, work)
+
+
+def between(part, group=None):
+    group = part if group is None else group[part]
+    return int(np.count_nonzero(group[GRID.sources()] != group[GRID.targets]))
+
+
+@pytest.mark.parametrize("machine", [None, "node:2@10 core:2@1"])
+def test_nodes_come_first_and_parts_are_ranks(machine):
+    part = np.concatenate(parts(4, lambda rank: part_of(GRID, rank, 4), machine=machine))
+    node = NODE if machine is None else np.arange(4) // 2
+    assert np.bincount(part, minlength=4).max() <= 148  # 3 % above 144
+    assert between(part, node) <= 2 * 24 + 8  # one cut through the grid, both directions
+    assert between(part) > between(part, node)
+
+
+def test_rows_on_one_process_with_a_diagonal_get_the_same_quality():
+    tails = np.concatenate([GRID.sources(), np.arange(GRID.n)])
+    heads = np.concatenate([GRID.targets, np.arange(GRID.n)]).astype(np.int64)
+    heads = heads[np.argsort(tails, kind="stable")]
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(tails))]).astype(np.int64)
+    for weights in (None, np.full(len(heads), 3)):
+        all_rows = Slab(indptr, heads, weights)
+        found = parts(4, lambda rank, rows=all_rows: rows if rank == 2 else EMPTY)
+        assert [len(each) for each in found] == [0, 0, GRID.n, 0]
+        assert np.bincount(found[2]).max() <= 148
+        assert between(found[2], NODE) <= 2 * 24 + 8
+
+
+def test_loads_travel_with_their_rows():
+    rows = part_of(GRID, 0, 1)
+    loads = np.where(np.arange(GRID.n) < 100, 5, 1)
+    heavy = Slab(rows.indptr, rows.targets, None, loads)
+    found = parts(3, lambda rank: heavy if rank == 0 else EMPTY, machine="node:3@1")
+    assert np.bincount(found[0], weights=loads).max() <= 1.03 * loads.sum() / 3 + 5
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [({"parts": 6}, "name a `machine` with 6 PEs"), ({"machine": "node:3@1"}, "3 PEs, expected one for each"),
+     ({"machine": "node:zwei"}, "zwei"), ({"parts": 6, "machine": "core:5@1"}, "of the 6 parts")],
+)  # fmt: skip
+def test_machines_that_do_not_fit(options, said):
+    with pytest.raises(HopbytesError, match=said):
+        parts(2, lambda rank: part_of(GRID, rank, 2), **options)
+
+
+def test_more_parts_than_processes():
+    found = np.concatenate(
+        parts(2, lambda rank: part_of(GRID, rank, 2), parts=6, machine="node:2@10 core:3@1")
+    )
+    assert np.bincount(found).min() > 0
+    assert np.bincount(found).max() <= 98
+
+
+def test_one_sided_edges_are_refused():
+    rows = Slab(np.array([0, 1, 1]), np.array([1]))
+    with pytest.raises(HopbytesError, match="differs in its two directions"):
+        parts(1, lambda rank: rows)
+
+
+def test_a_cell_is_a_ghost_where_its_neighbours_are():
+    part = (np.arange(GRID.n) * 7 // 3 % 5).astype(np.int32)
+
+    def work(comm):
+        rank = comm.Get_rank()
+        slab = part_of(GRID, rank, 3)
+        first = GRID.n * rank // 3
+        return _owner_and_ghosts(Member(comm), slab, part[first : first + slab.n], True)
+
+    row = 0
+    for ranks, begins in together(3, work):
+        for begin, end in itertools.pairwise(begins):
+            around = set(part[GRID.targets[GRID.indptr[row] : GRID.indptr[row + 1]]].tolist())
+            assert ranks[begin] == part[row]
+            assert ranks[begin + 1 : end].tolist() == sorted(around - {part[row]})
+            row += 1
+    assert row == GRID.n
+
+
+def test_cells_meet_across_faces():
+    sides = {0: [(7, 10), (8, 11), (9, 12)], 1: [(8, 20), (3, 21)], 2: [(7, 30), (5, 31)]}
+
+    def work(comm):
+        face, cell = np.array(sides[comm.Get_rank()], np.int64).T
+        return [each.tolist() for each in _across_processes(Member(comm), face, cell)]
+
+    pairs = [sorted(zip(*each, strict=True)) for each in together(3, work)]
+    assert pairs == [[(10, 30), (11, 20)], [(20, 11)], [(30, 10)]]

@@ -233,9 +233,10 @@ template <class T> class Changes {
   void reevaluate(int64_t r, int64_t listed, int64_t now, const Factors<T>& by,
                                   const T* costs, const T* near, const T* near_back, const T* on_its_place) {
     T* fresh = change_.data() + r * stride_;
-    const OneTask<T> task{costs, on_its_place, own_, out(r), in(r), near, near_back};
-    if (both_) evaluate_task<true>(n_, r, place_.data(), task, by, elsewhere_, fresh);
-    else evaluate_task<false>(n_, r, place_.data(), task, by, elsewhere_, fresh);
+    const OneTask<T> one{costs, on_its_place, own_, out(r), in(r), near, near_back};
+    if (both_) evaluate_task<true>(n_, r, place_.data(), one, by, elsewhere_, fresh);
+    else evaluate_task<false>(n_, r, place_.data(), one, by, elsewhere_, fresh);
+    const auto task = static_cast<int32_t>(r);
     // Few tasks are still forbidden to return here.
     std::erase_if(tabu_tasks_[place_[r]], [&](int32_t j) {
       const int64_t until_here = tabu_until_[j * n_ + place_[r]];
@@ -243,7 +244,7 @@ template <class T> class Changes {
       const int64_t until = std::min(until_here, tabu_until_[r * n_ + place_[j]]);
       if (until < now) return false;
       fresh[j] += kRaise<T>;
-      if (j != listed) tabu_.push_back({std::min<int32_t>(r, j), std::max<int32_t>(r, j), until});
+      if (j != listed) tabu_.push_back({std::min(task, j), std::max(task, j), until});
       return false;
     });
     for (int64_t i = 0; i < r; ++i) change_[i * stride_ + r] = fresh[i];

@@ -15,19 +15,22 @@ void bind_parallel(nb::module_& m) {
   m.def(
       "cluster_synchronously",
       [](GraphArrays arrays, ControlArrays control_arrays, int64_t max_cluster, int64_t fewest,
-         int64_t local_range, uint64_t seed, int32_t threads, OutArray<int32_t> map) {
+         int64_t local_range, uint64_t seed, int32_t threads, InArray<int32_t> community,
+         OutArray<int32_t> map) {
+        const SynchronousContext context{max_cluster, fewest, local_range, seed,
+                                         community.size() == 0 ? nullptr : community.data()};
         nb::gil_scoped_release release;
         return on_graph(arrays, {}, [&](const auto& graph) {
           const Control control = control_of(control_arrays);
           const Clusters clusters =
-              cluster_synchronously(graph, {max_cluster, fewest, local_range, seed}, threads, control);
+              cluster_synchronously(graph, context, threads, control);
           number_clusters(clusters, threads, out(map));
           control.record_work(graph.arcs());
           return clusters.count;
         });
       },
       "graph"_a.noconvert(), "control"_a.noconvert(), "max_cluster"_a, "fewest"_a, "local_range"_a,
-      "seed"_a, "threads"_a, "map"_a.noconvert());
+      "seed"_a, "threads"_a, "communities"_a.noconvert(), "map"_a.noconvert());
   m.def(
       "contract_in_parallel",
       [](GraphArrays arrays, ControlArrays control_arrays, InArray<int32_t> map, int64_t count,
@@ -37,7 +40,7 @@ void bind_parallel(nb::module_& m) {
         on_graph(arrays, {}, [&](const auto& graph) {
           control_of(control_arrays).record_work(graph.arcs());
           contract_in_parallel(graph, in(map), count, threads,
-                               CoarseArrays{out(indptr), out(targets), out(weights), out(loads)});
+                               CoarseArrays<int64_t>{out(indptr), out(targets), out(weights), out(loads)});
           return 0;
         });
       },

@@ -45,7 +45,7 @@ class RoomTree {
 class NearestInTree {
  public:
   NearestInTree(In<uint64_t> label, In<int64_t> bit_cost) : label_(label) {
-    const int widest = std::bit_width(label.front() ^ label.back());
+    const auto widest = static_cast<int>(std::bit_width(label.front() ^ label.back()));
     for (int width = 1; width <= widest; ++width)
       if (width == widest || bit_cost[width + 1] != bit_cost[width]) widths_.push_back(width);
   }

@@ -160,10 +160,10 @@ template <class Nearest> class Repair {
     return !linear_cost_ || linear_cost_->allows(u, static_cast<int32_t>(q));
   }
   int64_t change_to(int64_t u, int64_t from, int64_t to) const {
+    const auto here = static_cast<int32_t>(from), there = static_cast<int32_t>(to);
     int64_t change = 0;
-    if (linear_cost_)
-      change = (*linear_cost_)(u, static_cast<int32_t>(to)) - (*linear_cost_)(u, static_cast<int32_t>(from));
-    for (const auto& [q, w] : near_) change += w * (distance_(q, to) - distance_(q, from));
+    if (linear_cost_) change = (*linear_cost_)(u, there) - (*linear_cost_)(u, here);
+    for (const auto& [q, w] : near_) change += w * (distance_(q, there) - distance_(q, here));
     return change;
   }
 

@@ -51,7 +51,7 @@ struct NetworkDistance {
   }
 
   int64_t operator()(int32_t a, int32_t b) const {
-    const int width = std::bit_width(label[a] ^ label[b]);
+    const auto width = static_cast<int>(std::bit_width(label[a] ^ label[b]));
     if (width <= within_node_bits) return within_node_cost[width];
     int64_t length = 0;
     if (dimensions == 0) {

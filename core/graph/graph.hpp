@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/linear_cost.hpp"
+#include "util/parallel.hpp"
 
 namespace hopbytes {
 
@@ -27,6 +28,9 @@ template <class T> class Buffer {
   std::unique_ptr<T[]> data_;
   int64_t size_ = 0;
 };
+
+// How many vertices a thread takes at once where threads share the vertices of a graph.
+constexpr int64_t kVerticesPerRange = 1 << 13;
 
 // What does not depend on the type of the weights: code that reads no weight is compiled once for all types.
 struct GraphShape {
@@ -139,14 +143,17 @@ int64_t placement_cost(const Graph<W>& g, const int32_t* pe, const D& distance) 
 
 // Returns the weight between different blocks, each edge once; both its arcs are stored, as in every
 // Graph.
-template <class W> int64_t edge_cut(const Graph<W>& g, const int32_t* part) {
-  int64_t twice = 0;  // Branch-free, because it is unpredictable which edges are cut.
-  for (int64_t v = 0; v < g.n; ++v) {
-    const int32_t own = part[v];
-    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e)
-      twice += (part[g.adj[e]] != own) * int64_t{g.weight[e]};
-  }
-  return twice / 2;
+template <class W> int64_t edge_cut(const Graph<W>& g, const int32_t* part, int32_t threads = 1) {
+  const int64_t sum = parallel_sum(g.n, kVerticesPerRange, threads, [&](int64_t begin, int64_t end) {
+    int64_t twice = 0;  // Branch-free, because it is unpredictable which edges are cut.
+    for (int64_t v = begin; v < end; ++v) {
+      const int32_t own = part[v];
+      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e)
+        twice += (part[g.adj[e]] != own) * int64_t{g.weight[e]};
+    }
+    return twice;
+  });
+  return sum / 2;
 }
 
 }  // namespace hopbytes

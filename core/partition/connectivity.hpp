@@ -30,19 +30,21 @@ template <class W> class Connectivity {
     rows_.clear();
   }
 
-  // Selects v: the methods below then speak of its adjacent blocks.
-  void select(int32_t v) {
+  // Selects v: the methods below then speak of its adjacent blocks. Returns the number of scanned edges; a
+  // cached row has an entry per block, which is counted like an edge.
+  int64_t select(int32_t v) {
     if (!cached_)
       for (int32_t b : blocks()) scratch_[b] = 0;
     count_ = 0;
     if (cached_) {
-      if (row_of_[v] < 0) add_row(v);
+      const bool known = row_of_[v] >= 0;
+      if (!known) add_row(v);
       const int64_t* row = row_at(v);
       for (int32_t b = 0; b < k_; ++b)
         blocks_[count_] = b, count_ += row[b] != 0;
       weight_ = row;
       sum_up();
-      return;
+      return known ? std::min<int64_t>(k_, g_->degree(v)) : g_->degree(v);
     }
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
       const int32_t b = part_[g_->adj[e]];
@@ -51,6 +53,7 @@ template <class W> class Connectivity {
     }
     weight_ = scratch_.data();
     sum_up();
+    return g_->degree(v);
   }
 
   // Updates the cached rows of the neighbours after v has moved from one block to another.

@@ -26,6 +26,7 @@ struct FmContext {
   int32_t fruitless_moves = 40;     // moves without a new best that end a search
   int32_t fruitless_searches = 20;  // consecutive searches without a gain that end a round
   int32_t seeds = 8;                // boundary vertices from which a search starts
+  int64_t most_work = 32;           // scanned edges of one call, per arc and vertex of the graph
 };
 
 // Minimum cuts between pairs of blocks, see refinement/pair_flow.hpp.
@@ -33,7 +34,7 @@ struct FlowContext {
   int32_t rounds = 0;          // passes over the pairs of blocks that changed; 0 turns flow refinement off
   double width = 16;           // load of the region on each side, in units of the free room
   int64_t max_region = 20000;  // vertices per side
-  int64_t most_work = 200;     // scanned edges in total, per arc and vertex of the graph
+  int64_t most_work = 200;     // scanned edges of one call, per arc and vertex of the graph
 };
 
 // Which refiners run on every level is decided by refinement/chain.cpp.
@@ -43,8 +44,17 @@ struct RefinementContext {
   FlowContext flow;
 };
 
+// Relaxation of the shapes of blocks, see relaxation/relax.hpp.
+struct RelaxationContext {
+  int32_t rounds = 0;           // of each partition from scratch; 0 turns it off
+  int32_t coarsest = 30;        // vertices per block of the coarsest graph
+  int32_t fewest_blocks = 16;
+  int32_t fewest_vertices = 8;  // per block
+};
+
 struct Context {
   InitialContext initial;
+  RelaxationContext relaxation;
   RefinementContext refinement;
   // Coarsening hierarchies of a large graph that repetitions share, at least; 0: every repetition has its
   // own.

@@ -27,7 +27,7 @@ ExactPartitioner<W>::ExactPartitioner(std::span<const int64_t> size, const Exact
       context_(context),
       control_(control),
       pairs_(refiners_.add(std::make_unique<PairwiseFm<W>>(size, context))),
-      partition_({}, size) {}
+      partition_({}, size, control.threads()) {}
 
 template <class W>
 Score ExactPartitioner<W>::partition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
@@ -42,7 +42,7 @@ Score ExactPartitioner<W>::partition(const Graph<W>& g, std::vector<int32_t>& bl
 template <class W>
 Score ExactPartitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& block, const int32_t* other,
                                      uint64_t seed, bool refined) {
-  const Score before = score(g, block.data(), size_);
+  const Score before = score(g, block.data(), size_, control_.threads());
   if (k_ > kMostBlocks || control_.should_stop()) return before;
   Rng rng(seed);
   const std::vector<int32_t> community = other ? common_refinement(block, other, k_) : block;
@@ -51,7 +51,7 @@ Score ExactPartitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& bl
   pairs_.compare_with(nullptr);
   balance();
   std::vector<int32_t> result = partition_.take_blocks();
-  const Score after = score(g, result.data(), size_);
+  const Score after = score(g, result.data(), size_, control_.threads());
   if (before < after) return before;
   block.swap(result);
   return after;
@@ -67,7 +67,7 @@ Score ExactPartitioner<W>::one_vertex_per_block(const Graph<W>& g, std::vector<i
   block.clear();
   for (int32_t b = 0; b < k_; ++b)
     if (size_[b] == 1) block.push_back(b);
-  return score(g, block.data(), size_);
+  return score(g, block.data(), size_, control_.threads());
 }
 
 // Assigns half of the blocks to each side, partitions each side, then refines all pairs of blocks. (Direct
@@ -80,24 +80,25 @@ Score ExactPartitioner<W>::recursive_bisection(const Graph<W>& g, std::vector<in
   std::vector<int64_t> sums(2, 0);
   for (int side : {0, 1})
     for (int64_t s : sizes[side]) sums[side] += s;
-  std::vector<int32_t> half, inner;
+  std::vector<int32_t> half;
   ExactPartitioner(sums, context_, control_).partition(g, half, derive(seed, 0));
   const GroupMembers members(half, 2);
   block.assign(g.n, 0);
-  for (int32_t side : {0, 1}) {
+  const Control share = control_.shared_by(2);
+  parallel_for(2, control_.threads(), [&](int64_t side) {
     const auto vertices = members.of(side);
-    inner.assign(vertices.size(), 0);
+    std::vector<int32_t> inner(vertices.size(), 0);
     if (sizes[side].size() > 1 && !vertices.empty())
-      ExactPartitioner(sizes[side], context_, control_)
-          .partition(induced(g, members, half, side), inner, derive(seed, 1 + side));
+      ExactPartitioner(sizes[side], context_, share)
+          .partition(induced(g, members, half, static_cast<int32_t>(side)), inner, derive(seed, 1 + side));
     for (size_t m = 0; m < vertices.size(); ++m)
       block[vertices[m]] = inner[m] + (side == 0 ? 0 : static_cast<int32_t>(left));
-  }
+  });
   Rng rng(seed);
   partition_.assign(g, std::move(block));
   refiners_.refine(partition_, rng, control_);
   block = partition_.take_blocks();
-  Score found = score(g, block.data(), size_);
+  Score found = score(g, block.data(), size_, control_.threads());
   // Stops after the first cycle without a gain, because a further cycle would differ only in its contraction.
   for (int32_t c = 0; c < context_.recombinations && !control_.should_stop(); ++c) {
     const Score before = found;
@@ -110,17 +111,34 @@ Score ExactPartitioner<W>::recursive_bisection(const Graph<W>& g, std::vector<in
 // Computes several bisections and recombines the best one with the others.
 template <class W>
 Score ExactPartitioner<W>::best_bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
-  Score best = bisection(g, block, seed);
-  std::vector<int32_t> other;
   // On large graphs a repetition takes long, and the results differ little.
   const int64_t most = std::min<int64_t>(context_.repetitions,
                                          std::max<int64_t>(3, kMostRepeated / std::max<int64_t>(1, g.n)));
-  for (int32_t r = 1; r < most && !control_.should_stop(); ++r) {
-    const Score found = bisection(g, other, derive(seed, r));
-    if (found < best) best = found, block.swap(other);
-    if (r <= context_.recombinations) best = recombine(g, block, other.data(), derive(seed, 1000 + r), true);
+  // Repetitions are independent of each other. One thread makes them in turn, to keep two only.
+  const bool side_by_side = control_.threads() > 1 && most > 1;
+  std::vector<Candidate> others(side_by_side ? most : 0);
+  const Control share = control_.shared_by(most);
+  parallel_for(std::ssize(others), control_.threads(), [&](int64_t r) {
+    if (r > 0 && control_.should_stop()) return;
+    others[r].score = ExactPartitioner(size_, context_, share)
+                          .bisection(g, others[r].part, r == 0 ? seed : derive(seed, r));
+  });
+  auto repetition = [&](int64_t r) {
+    if (side_by_side) return std::move(others[r]);
+    Candidate found;
+    found.score = bisection(g, found.part, r == 0 ? seed : derive(seed, r));
+    return found;
+  };
+  Candidate best = repetition(0);
+  for (int64_t r = 1; r < most && !control_.should_stop(); ++r) {
+    Candidate other = repetition(r);
+    if (other.part.empty()) break;
+    if (other.score < best.score) std::swap(best, other);
+    if (r <= context_.recombinations)
+      best.score = recombine(g, best.part, other.part.data(), derive(seed, 1000 + r), true);
   }
-  return best;
+  block = std::move(best.part);
+  return best.score;
 }
 
 template <class W>
@@ -132,7 +150,7 @@ Score ExactPartitioner<W>::bisection(const Graph<W>& g, std::vector<int32_t>& bl
   multilevel(g, coarsening(g), nullptr, best_initial, refiners_, partition_, rng, control_);
   balance();
   block = partition_.take_blocks();
-  return score(g, block.data(), size_);
+  return score(g, block.data(), size_, control_.threads());
 }
 
 // Refinement between pairs balances blocks as far as their boundaries allow. What is left needs chains of
@@ -153,6 +171,7 @@ std::vector<int32_t> ExactPartitioner<W>::best_initial_bisection(const Graph<W>&
   if (control_.should_stop()) return blocks_in_order(g, size_);
   std::vector<int32_t> best;
   Score best_score;
+  pairs_.start();
   partition_.assign(g, std::vector<int32_t>(g.n, 0));
   pairs_.attach(partition_);
   for (int32_t t = 0; t < context_.initial_partitions && (t == 0 || !control_.should_stop()); ++t) {

@@ -8,6 +8,7 @@
 #include "partition/group_members.hpp"
 #include "partition/initial/linear_assignment.hpp"
 #include "partition/partitioner.hpp"
+#include "partition/relaxation/relax.hpp"
 
 namespace hopbytes {
 
@@ -26,6 +27,7 @@ template <class W> class GroupPartitioner {
         candidates_(candidates),
         settings_(settings),
         control_(control),
+        share_(control),
         repetitions_(std::max(1, settings.repetitions)),
         members_(group, static_cast<int64_t>(block_start.size()) - 1),
         pool_(block_start.size() - 1),
@@ -47,8 +49,14 @@ template <class W> class GroupPartitioner {
       return;
     }
     parallel_for(groups, settings_.threads, [&](int64_t i) { extract(i); });
-    parallel_for(groups * repetitions_, settings_.threads,
-                 [&](int64_t job) { repeat_on_hierarchy(job / repetitions_, job % repetitions_); });
+    int64_t searches = 0;
+    for (const Pool& pool : pool_) searches += pool.hierarchies.count();
+    share_ = control_.with_threads(settings_.threads).shared_by(searches);
+    repeat_where_shapes_relax(groups);
+    parallel_for(groups * repetitions_, settings_.threads, [&](int64_t job) {
+      const int64_t i = job / repetitions_, hierarchy = job % repetitions_;
+      if (hierarchy > 0 || !relaxes(i)) repeat_on_hierarchy(i, hierarchy);
+    });
     std::vector<int64_t> all(groups);
     std::iota(all.begin(), all.end(), 0);
     for (int64_t i : all) collect(i);
@@ -62,6 +70,7 @@ template <class W> class GroupPartitioner {
     std::vector<Candidate> members;
     HierarchySharing hierarchies;  // of the repetitions
     int32_t recombinations = 0;  // recombinations made so far
+    bool relaxation_helps = false;
   };
   struct Match { int64_t group; size_t better, other; uint64_t seed; };
 
@@ -82,21 +91,24 @@ template <class W> class GroupPartitioner {
            static_cast<int64_t>(max_block_weights(i).size()) > ExactPartitioner<W>::kMostBlocks && exact(i);
   }
 
-  // Calls `work` with the partitioner for group i.
-  template <class Work> Score with_partitioner(int64_t i, Work work) const {
-    if (!exact(i)) return work(Partitioner<W>(max_block_weights(i), settings_.context, control_));
+  // Calls `work` with the partitioner for group i, which relaxes shapes or does not.
+  template <class Work> Score with_partitioner(int64_t i, bool relaxing, Work work) const {
+    Context context = settings_.context;
+    if (!relaxing) context.relaxation.rounds = 0;
+    if (!exact(i)) return work(Partitioner<W>(max_block_weights(i), context, share_));
     const int32_t per_bisection = too_many_to_recombine(i)
                                       ? std::max(settings_.bisection_repetitions + 1, settings_.repetitions)
                                       : settings_.bisection_repetitions;
     const ExactContext how{std::max(1, settings_.context.initial.partitions), per_bisection,
                            per_bisection - 1};
-    return work(ExactPartitioner<W>(max_block_weights(i), how, control_));
+    return work(ExactPartitioner<W>(max_block_weights(i), how, share_));
   }
 
   // Returns the number of recombinations left for whole partitions; the others were made where repetitions
   // shared a hierarchy.
   int64_t recombinations(int64_t i) const {
-    return settings_.recombinations - (repetitions_ - pool_[i].hierarchies.count());
+    const HierarchySharing& made = pool_[i].hierarchies;
+    return settings_.recombinations * made.repetitions / repetitions_ - (made.repetitions - made.count());
   }
 
   // Returns row c of the candidates, null if it has no partition of group i.
@@ -113,11 +125,22 @@ template <class W> class GroupPartitioner {
   void extract(int64_t i) {
     Pool& pool = pool_[i];
     if (pool_.size() > 1) extract_subgraph(i);
-    pool.hierarchies = {repetitions_};
-    if (settings_.recombinations > 0 && !trivial(i) && !exact(i))
-      pool.hierarchies = Partitioner<W>(max_block_weights(i), settings_.context, control_)
-                             .hierarchies(graph(i), repetitions_);
+    plan_repetitions(i, repetitions_);
     pool.members.resize(pool.hierarchies.count());
+  }
+
+  void plan_repetitions(int64_t i, int64_t repetitions) {
+    pool_[i].hierarchies = {repetitions};
+    if (settings_.recombinations > 0 && !trivial(i) && !exact(i))
+      pool_[i].hierarchies = Partitioner<W>(max_block_weights(i), settings_.context, control_)
+                                 .hierarchies(graph(i), repetitions);
+  }
+
+  // Whether the shapes of the blocks are relaxed in the first repetition. If that helps, they are in the
+  // others too, and a third of the repetitions suffices; else the others do without.
+  bool relaxes(int64_t i) const {
+    return !trivial(i) && !exact(i) &&
+           suits_relaxation(graph(i), std::ssize(max_block_weights(i)), settings_.context.relaxation);
   }
 
   void extract_subgraph(int64_t i) {
@@ -126,6 +149,18 @@ template <class W> class GroupPartitioner {
     pool.sub.uneven = weights_uneven(pool.sub);  // as if the subgraph had been given on its own
     if (g_.linear_cost)
       pool.sub.linear_cost = std::make_shared<const LinearCost>(g_.linear_cost->of(members_.of(i)));
+  }
+
+  // The other repetitions of these groups depend on the first ones.
+  void repeat_where_shapes_relax(int64_t groups) {
+    std::vector<int64_t> relaxed;
+    for (int64_t i = 0; i < groups; ++i)
+      if (relaxes(i)) relaxed.push_back(i);
+    const Control share = share_;
+    share_ = control_.with_threads(settings_.threads).shared_by(std::ssize(relaxed));
+    parallel_for(std::ssize(relaxed), settings_.threads,
+                 [&](int64_t j) { repeat_on_hierarchy(relaxed[j], 0); });
+    share_ = share;
   }
 
   // Makes the repetitions that use one hierarchy.
@@ -138,12 +173,19 @@ template <class W> class GroupPartitioner {
     Candidate& member = pool_[i].members[hierarchy];
     const uint64_t seed = derive(seed_[i], hierarchy);
     const int64_t first = hierarchies.first(hierarchy), count = hierarchies.first(hierarchy + 1) - first;
-    member.score = with_partitioner(i, [&](auto&& partitioner) {
-      if constexpr (requires { partitioner.repeat(graph(i), member.part, seed, first, count); })
-        return partitioner.repeat(graph(i), member.part, seed, first, count);
-      else
+    bool helped = false;
+    member.score = with_partitioner(i, hierarchy == 0 || pool_[i].relaxation_helps, [&](auto&& partitioner) {
+      if constexpr (requires { partitioner.relaxation_helped(); }) {
+        const Score found = partitioner.repeat(graph(i), member.part, seed, first, count);
+        helped = partitioner.relaxation_helped();
+        return found;
+      } else {
         return partitioner.partition(graph(i), member.part, seed);
+      }
     });
+    if (hierarchy > 0 || !helped) return;
+    pool_[i].relaxation_helps = true;
+    plan_repetitions(i, (repetitions_ + 2) / 3);
   }
 
   // Collects the results of the repetitions and the candidates, the best first.
@@ -171,7 +213,8 @@ template <class W> class GroupPartitioner {
   // partition with all others in turn.
   void tournament(const std::vector<int64_t>& groups, int32_t threads) {
     for (std::vector<Match> round; !(round = matches(groups)).empty() && !control_.should_stop();) {
-      parallel_for(static_cast<int64_t>(round.size()), threads,
+      if (threads > 1) share_ = control_.with_threads(threads).shared_by(std::ssize(round));
+      parallel_for(std::ssize(round), threads,
                    [&](int64_t m) { recombine_match(round[m]); });
       for (int64_t i : groups) {
         std::vector<Candidate>& members = pool_[i].members;
@@ -199,7 +242,7 @@ template <class W> class GroupPartitioner {
     std::vector<Candidate>& members = pool_[match.group].members;
     Candidate& better = members[match.better];
     const int32_t* other = match.other < members.size() ? members[match.other].part.data() : nullptr;
-    better.score = with_partitioner(match.group, [&](auto&& partitioner) {
+    better.score = with_partitioner(match.group, false, [&](auto&& partitioner) {
       return partitioner.recombine(graph(match.group), better.part, other, match.seed);
     });
   }
@@ -222,6 +265,7 @@ template <class W> class GroupPartitioner {
   In<int32_t> candidates_;
   GroupSettings settings_;
   Control control_;
+  Control share_;  // of each search, where several searches share the threads
   int64_t repetitions_;
   GroupMembers members_;
   std::vector<Pool> pool_;

@@ -4,6 +4,13 @@
 
 namespace hopbytes {
 
+// Calls work(begin, end) for ranges of vertices, which the threads share.
+template <class W> template <class Work> void Partition<W>::for_ranges(int64_t n, Work work) const {
+  if (threads_ == 1) return work(int64_t{0}, n);
+  parallel_ranges(n, kVerticesPerRange, threads_,
+                  [&](int32_t, int64_t begin, int64_t end) { work(begin, end); });
+}
+
 template <class W> void Partition<W>::use_graph(const Graph<W>& g) {
   g_ = &g;
   linear_cost_ = edges_only_ ? nullptr : g.linear_cost.get();
@@ -17,9 +24,20 @@ template <class W> void Partition<W>::assign(const Graph<W>& g, std::vector<int3
   blocks_were_changed();
 }
 
-template <class W> void Partition<W>::blocks_were_changed() {
+template <class W> void Partition<W>::sum_loads() {
   std::fill(load_.begin(), load_.end(), 0);
   for (int64_t v = 0; v < g_->n; ++v) load_[block_[v]] += g_->load[v];
+}
+
+template <class W> void Partition<W>::blocks_were_changed(std::span<const int32_t> moved) {
+  sum_loads();
+  connectivity_.attach(*g_, block_.data());
+  std::vector<int32_t> near_moves;
+  update_boundary(moved, near_moves);
+}
+
+template <class W> void Partition<W>::blocks_were_changed() {
+  sum_loads();
   may_be_boundary_.clear();
   boundary_known_ = false;
 }
@@ -31,11 +49,15 @@ void Partition<W>::project(const Graph<W>& finer, const std::vector<int32_t>& ma
     mark_.resize(std::max(mark_.size(), block_.size()), 0);
     for (int32_t v : boundary_) mark_[v] = 1;
     may_be_boundary_.resize(finer.n);
-    for (int64_t v = 0; v < finer.n; ++v) may_be_boundary_[v] = mark_[map[v]];
+    for_ranges(finer.n, [&](int64_t begin, int64_t end) {
+      for (int64_t v = begin; v < end; ++v) may_be_boundary_[v] = mark_[map[v]];
+    });
     for (int32_t v : boundary_) mark_[v] = 0;
   }
   std::vector<int32_t> fine(finer.n);
-  for (int64_t v = 0; v < finer.n; ++v) fine[v] = block_[map[v]];
+  for_ranges(finer.n, [&](int64_t begin, int64_t end) {
+    for (int64_t v = begin; v < end; ++v) fine[v] = block_[map[v]];
+  });
   block_.swap(fine);
   projected_ = true;
   use_graph(finer);
@@ -45,9 +67,20 @@ template <class W> void Partition<W>::find_boundary() {
   if (boundary_known_) return;
   connectivity_.attach(*g_, block_.data());
   boundary_.clear();
-  for (int32_t v = 0; v < g_->n; ++v)
-    if ((may_be_boundary_.empty() || may_be_boundary_[v] || has_cheaper_block(v)) && on_boundary(v))
-      boundary_.push_back(v);
+  auto collect = [&](int64_t begin, int64_t end, std::vector<int32_t>& found) {
+    for (auto v = static_cast<int32_t>(begin); v < end; ++v)
+      if ((may_be_boundary_.empty() || may_be_boundary_[v] || has_cheaper_block(v)) && on_boundary(v))
+        found.push_back(v);
+  };
+  if (threads_ == 1) {
+    collect(0, g_->n, boundary_);
+  } else {
+    std::vector<std::vector<int32_t>> found((g_->n + kVerticesPerRange - 1) / kVerticesPerRange);
+    for_ranges(g_->n, [&](int64_t begin, int64_t end) {
+      collect(begin, end, found[begin / kVerticesPerRange]);
+    });
+    for (const auto& some : found) boundary_.insert(boundary_.end(), some.begin(), some.end());
+  }
   boundary_known_ = true;
 }
 

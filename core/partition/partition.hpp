@@ -22,11 +22,12 @@ template <class W> class Partition {
     int64_t gain = std::numeric_limits<int64_t>::min();
   };
 
-  // The maximum block weights are kept by reference.
-  Partition(const AnyDistance& distance, std::span<const int64_t> max_block_weight)
+  // The maximum block weights are kept by reference. `threads` share what reads the whole graph.
+  Partition(const AnyDistance& distance, std::span<const int64_t> max_block_weight, int32_t threads = 1)
       : distance_(distance),
         k_(static_cast<int32_t>(max_block_weight.size())),
         max_block_weight_(max_block_weight),
+        threads_(threads),
         load_(k_, 0),
         connectivity_(k_) {}
 
@@ -42,6 +43,8 @@ template <class W> class Partition {
   void project(const Graph<W>& finer, const std::vector<int32_t>& map);
   // Has to be called after blocks() was changed. O(n).
   void blocks_were_changed();
+  // The same if only `moved` have other blocks than before; the known boundary is updated. O(n).
+  void blocks_were_changed(std::span<const int32_t> moved);
   // Hands the blocks over; the next call has to be assign().
   std::vector<int32_t> take_blocks() { return std::move(block_); }
 
@@ -80,8 +83,7 @@ template <class W> class Partition {
   // assignment cost of their own. Ties go to the block with the smaller load. A block that v need not leave
   // may be overloaded by `slack`.
   Choice choose(int32_t v, int64_t slack) {
-    scanned_edges_ += g_->degree(v);
-    connectivity_.select(v);
+    scanned_edges_ += connectivity_.select(v);
     const int32_t own = block_[v];
     Choice best;
     int64_t own_cost = -1;
@@ -150,11 +152,14 @@ template <class W> class Partition {
     return here >= LinearCost::kForbidden ? edges : edges + here;
   }
 
+  template <class Work> void for_ranges(int64_t n, Work work) const;
   void use_graph(const Graph<W>& g);
+  void sum_loads();
 
   AnyDistance distance_;
   int32_t k_;
   std::span<const int64_t> max_block_weight_;
+  int32_t threads_;
   const Graph<W>* g_ = nullptr;
   const LinearCost* linear_cost_ = nullptr;
   bool edges_only_ = false, projected_ = false;

@@ -9,6 +9,7 @@
 #include "partition/initial/in_order.hpp"
 #include "partition/initial/linear_assignment.hpp"
 #include "partition/initial/recursive_bisection.hpp"
+#include "partition/relaxation/relax.hpp"
 
 namespace hopbytes {
 
@@ -55,7 +56,7 @@ Partitioner<W>::Partitioner(std::span<const int64_t> max_block_weight, const Con
       control_(control),
       initial_refiners_(without_flows(context.refinement)),
       refiners_(context.refinement),
-      partition_({}, max_block_weight),
+      partition_({}, max_block_weight, control.threads()),
       smallest_max_weight_(*std::min_element(max_block_weight.begin(), max_block_weight.end())) {}
 
 template <class W>
@@ -69,7 +70,7 @@ HierarchySharing Partitioner<W>::hierarchies(const Graph<W>& g, int64_t repetiti
 template <class W>
 Score Partitioner<W>::repeat(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t first,
                              int64_t count) {
-  if (count == 1) return repetition(g, block, seed, first);
+  if (count == 1) return relaxed(g, block, repetition(g, block, seed, first), derive(seed, 3));
   Rng rng(seed);
   CoarseningContext limits = coarsening(g);
   limits.target = shared_contraction_limit(g);
@@ -91,7 +92,30 @@ Score Partitioner<W>::repeat(const Graph<W>& g, std::vector<int32_t>& block, uin
   };
   multilevel(g, limits, nullptr, best_of_repetitions, refiners_, partition_, rng, control_);
   block = partition_.take_blocks();
-  return score(g, block.data(), max_block_weight_);
+  return relaxed(g, block, score(g, block.data(), max_block_weight_, control_.threads()), derive(seed, 3));
+}
+
+template <class W>
+Score Partitioner<W>::relaxed(const Graph<W>& g, std::vector<int32_t>& block, const Score& before,
+                              uint64_t seed) {
+  const RelaxationContext& how = context_.relaxation;
+  relaxation_helped_ = false;
+  if (!suits_relaxation(g, k(), how) || control_.should_stop()) return before;
+  Rng rng(seed);
+  const Hierarchy<W> hierarchy =
+      coarsen(g, nullptr, coarsening_limits(g, how.coarsest * k(), smallest_max_weight_), rng, control_);
+  std::vector<int32_t> result = block;
+  if (!relax_shapes(hierarchy, max_block_weight_, how.rounds, control_, result) || control_.should_stop())
+    return before;
+  partition_.assign(g, std::move(result));
+  refiners_.start();
+  refiners_.refine(partition_, rng, control_);
+  result = partition_.take_blocks();
+  const Score after = recombine(g, result, nullptr, rng.next());
+  relaxation_helped_ = after < before;
+  if (!relaxation_helped_) return before;
+  block.swap(result);
+  return after;
 }
 
 template <class W>
@@ -116,19 +140,19 @@ Score Partitioner<W>::partition(const Graph<W>& g, std::vector<int32_t>& block, 
   };
   multilevel(g, limits, nullptr, best_initial, refiners_, partition_, rng, control_);
   block = partition_.take_blocks();
-  return score(g, block.data(), max_block_weight_);
+  return score(g, block.data(), max_block_weight_, control_.threads());
 }
 
 template <class W>
 Score Partitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& block, const int32_t* other,
                                 uint64_t seed) {
-  const Score before = score(g, block.data(), max_block_weight_);
+  const Score before = score(g, block.data(), max_block_weight_, control_.threads());
   if (control_.should_stop()) return before;
   Rng rng(seed);
   const std::vector<int32_t> community = other ? common_refinement(block, other, k()) : block;
   multilevel(g, coarsening(g), community.data(), start_from<W>(block), refiners_, partition_, rng, control_);
   std::vector<int32_t> result = partition_.take_blocks();
-  const Score after = score(g, result.data(), max_block_weight_);
+  const Score after = score(g, result.data(), max_block_weight_, control_.threads());
   if (before < after) return before;
   block.swap(result);
   return after;
@@ -196,16 +220,17 @@ Score Partitioner<W>::in_bundles(const Graph<W>& g, std::vector<int32_t>& block,
   Partitioner<W>(bundles.max_block_weight, context_, control_).partition(g, bundle, derive(seed, 1), direct);
   const GroupMembers members(bundle, count);
   block.assign(g.n, 0);
-  for (int64_t j = 0; j < count; ++j) {
+  const Control share = control_.shared_by(count);
+  parallel_for(count, control_.threads(), [&](int64_t j) {
     const int64_t first = bundles.first[j], blocks = bundles.first[j + 1] - first;
     const Graph<W> sub = induced(g, members, bundle, static_cast<int32_t>(j));
     std::vector<int32_t> inner(sub.n, 0);
     if (sub.n > 0 && blocks > 1)
-      Partitioner<W>(max_block_weight_.subspan(first, blocks), context_, control_)
+      Partitioner<W>(max_block_weight_.subspan(first, blocks), context_, share)
           .partition(sub, inner, derive(seed, 2 + j), direct);
     const auto vertices = members.of(j);
     for (int64_t i = 0; i < sub.n; ++i) block[vertices[i]] = static_cast<int32_t>(first) + inner[i];
-  }
+  });
   return recombine(g, block, nullptr, derive(seed, 10));
 }
 

@@ -41,6 +41,9 @@ template <class W> class Partitioner {
   // `block` and refines during uncoarsening. The result is never worse than `block`.
   Score recombine(const Graph<W>& g, std::vector<int32_t>& block, const int32_t* other, uint64_t seed);
 
+  // Whether the last call of repeat() found a better partition by relaxing the shapes of its blocks.
+  bool relaxation_helped() const { return relaxation_helped_; }
+
  private:
   // Makes one of several independent repetitions. They alternate between kinds of initial partitions, because
   // these find different results: recursive partition into many bundles, or bisection. Where the maximum
@@ -53,6 +56,8 @@ template <class W> class Partitioner {
   // Computes a partition from scratch; more than `direct` blocks are computed in bundles.
   Score partition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t direct);
   Score in_bundles(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t direct);
+  // Relaxes the shapes of the blocks and refines them; keeps the given blocks unless that is better.
+  Score relaxed(const Graph<W>& g, std::vector<int32_t>& block, const Score& before, uint64_t seed);
   Score from_equal_sizes(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
 
   // Returns the best initial partition, recombined with the next best ones in turn.
@@ -76,6 +81,7 @@ template <class W> class Partitioner {
   RefinerChain<W> refiners_;          // for the partition that is kept
   Partition<W> partition_;            // keeps its buffers from call to call
   int64_t smallest_max_weight_ = 0;
+  bool relaxation_helped_ = false;
 };
 
 }  // namespace hopbytes

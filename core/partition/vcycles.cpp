@@ -22,7 +22,7 @@ int64_t run_cycles(const Graph<W>& g, const AnyDistance& distance, std::span<con
                    std::vector<int32_t>& pe) {
   Rng rng(seed);
   RefinerChain<W> refiners(settings.refinement);
-  Partition<W> partition(distance, max_block_weight);
+  Partition<W> partition(distance, max_block_weight, control.threads());
   if (settings.cycles == 0) {
     partition.assign(g, std::move(pe));
     refiners.refine(partition, rng, control);
@@ -51,9 +51,9 @@ int64_t refine_placement(const Graph<W>& g, const AnyDistance& distance,
   const int32_t chains = std::max(1, settings.chains);
   std::vector<std::vector<int32_t>> result(chains, std::vector<int32_t>(pe.begin(), pe.end()));
   std::vector<int64_t> moves(chains, 0), found(chains, 0);
+  const Control share = control.with_threads(settings.threads).shared_by(chains);
   parallel_for(chains, settings.threads, [&](int64_t c) {
-    moves[c] =
-        run_cycles(g, distance, max_block_weight, derive(seed, c), settings, control, result[c]);
+    moves[c] = run_cycles(g, distance, max_block_weight, derive(seed, c), settings, share, result[c]);
     if (chains > 1) found[c] = cost(g, result[c], distance);
   });
   const auto best = std::min_element(found.begin(), found.end()) - found.begin();

@@ -34,7 +34,7 @@ class BucketQueue {
   int32_t top() {
     for (;;) {
       while (used_[top_ / 64] == 0) top_ -= top_ % 64 + 1;
-      top_ = top_ / 64 * 64 + std::bit_width(used_[top_ / 64]) - 1;
+      top_ = top_ / 64 * 64 + static_cast<int32_t>(std::bit_width(used_[top_ / 64])) - 1;
       int32_t& first = first_[top_];
       while (first != kNone && item_[entry_[first].vertex].entry != first) first = entry_[first].next;
       if (first != kNone) return entry_[first].vertex;

@@ -49,6 +49,18 @@ inline void parallel_ranges(int64_t count, int64_t step, int32_t threads,
   });
 }
 
+// Returns the sum of work(begin, end) over consecutive ranges of `step` items. Integers are added, so the
+// order does not matter.
+inline int64_t parallel_sum(int64_t count, int64_t step, int32_t threads,
+                            const std::function<int64_t(int64_t, int64_t)>& work) {
+  if (threads <= 1) return work(0, count);
+  std::atomic<int64_t> sum{0};
+  parallel_ranges(count, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+    sum.fetch_add(work(begin, end), std::memory_order_relaxed);
+  });
+  return sum;
+}
+
 // Relaxed access to elements that several threads use at the same time. The results have to be independent of
 // the order, as sums and equal values are.
 template <class T> T shared_load(const T& value) {

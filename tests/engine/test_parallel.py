@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hopbytes as hb
 from helpers.engine_cases import csrs, random_csr
 from hopbytes.engine import RunControl, SearchProblem
 from hopbytes.engine.parallel import (
@@ -35,17 +36,22 @@ def many(n, seed):
 
 @given(
     csr=csrs(), seed=st.integers(0, 2**64 - 1), most=st.integers(1, 12), fewest=st.integers(1, 20),
-    local_range=st.sampled_from([1, 2, 5, 100]), heaviest=st.integers(0, 4),
+    local_range=st.sampled_from([1, 2, 5, 100]), heaviest=st.integers(0, 4), many=st.integers(1, 3),
 )
-def test_clusters_are_those_of_the_definition(csr, seed, most, fewest, local_range, heaviest):
-    loads = np.random.default_rng(seed).integers(0, heaviest + 1, csr.n)
-    asked = reference.cluster_synchronously(csr, loads, most, fewest, local_range, seed)
+def test_clusters_are_those_of_the_definition(csr, seed, most, fewest, local_range, heaviest, many):
+    rng = np.random.default_rng(seed)
+    loads, communities = rng.integers(0, heaviest + 1, csr.n), rng.integers(0, many, csr.n)
+    asked = reference.cluster_synchronously(
+        csr, loads, most, fewest, local_range, seed, communities.tolist()
+    )
     for threads in THREADS:
         control = RunControl(seed, threads)
         found, count = cluster_synchronously(
-            SearchProblem(csr, loads), most, fewest, local_range=local_range, control=control
+            SearchProblem(csr, loads), most, fewest, communities=communities.astype(np.int32),
+            local_range=local_range, control=control,
         )
         assert (found.tolist(), count) == asked
+        assert all(len(set(communities[found == c])) == 1 for c in range(count))
     assert all(
         size <= most or number == 1
         for size, number in zip(np.bincount(found, loads), np.bincount(found), strict=True)
@@ -129,3 +135,17 @@ def test_a_stopped_call_returns_at_once():
     table = (1 - np.eye(4, dtype=np.int64)).reshape(-1)
     problem = SearchProblem(csr, distances=Distances(table=table))
     assert move_synchronously(problem, pe, near, np.full(4, 2_000), 10, control=control) == 0
+
+
+@pytest.mark.parametrize(("preset", "exact"), [("fast", False), ("eco", False), ("fast", True)])
+def test_presets_share_one_large_cut_among_threads_without_another_answer(preset, exact):
+    """More threads than cuts: they share coarsening, contraction, pairs of blocks and halves."""
+    side = 192
+    graph = hb.read(f"stencil:{side}x{side}")
+    assert graph.n >= 2**15  # from here on coarsening has synchronous rounds
+    where = hb.machine(f"node:9@10 core:{side * side // 9}@1" if exact else "node:5@10 core:3@1")
+    answers = {
+        hb.map_tasks(graph, where, preset=preset, seed=3, threads=threads, partition=not exact).pe.tobytes()
+        for threads in (1, 3)
+    }
+    assert len(answers) == 1

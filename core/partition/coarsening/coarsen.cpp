@@ -1,10 +1,31 @@
 #include "partition/coarsening/coarsen.hpp"
 
+#include "partition/coarsening/synchronous_clustering.hpp"
+
 namespace hopbytes {
 
 namespace {
 
 constexpr double largest_shrink = 3.0;  // the largest factor between the sizes of two levels
+
+// Small graphs are contracted faster than threads are started.
+int32_t threads_for(const GraphShape& g, const Control& control) {
+  constexpr int64_t few_vertices = 1 << 13;
+  return g.n < few_vertices ? 1 : control.threads();
+}
+
+// Large graphs are clustered by all threads, whatever their number is, so that it does not change the result.
+// Where few heavy edges matter, the ends of the heaviest ones of the whole graph have to come first.
+template <class W>
+Clusters clusters_of(const Graph<W>& g, const int32_t* community, const CoarseningContext& context,
+                     int64_t fewest, Rng& rng, const Control& control) {
+  constexpr int64_t many_vertices = 1 << 15, local_range = 1 << 13;
+  // Another method of clustering would be called here.
+  if (g.n < many_vertices || context.heaviest_edges_first)
+    return cluster_heavy_edges(g, community, context, fewest, rng, control);
+  return cluster_synchronously(g, {context.max_cluster, fewest, local_range, rng.next(), community},
+                               control.threads(), control);
+}
 
 }  // namespace
 
@@ -21,11 +42,10 @@ Hierarchy<W> coarsen(const Graph<W>& g, const int32_t* community, const Coarseni
     const Graph<W>& fine = hierarchy.coarsest();
     const int64_t fewest =
         std::max(context.target, static_cast<int64_t>(static_cast<double>(fine.n) / largest_shrink));
-    // Another method of clustering would be called here.
-    const Clusters clusters = cluster_heavy_edges(fine, community, context, fewest, rng, control);
+    const Clusters clusters = clusters_of(fine, community, context, fewest, rng, control);
     if (clusters.count > fine.n * 19 / 20 || control.should_stop()) break;
     control.record_work(2 * fine.arcs());
-    Level<W> level = contract(fine, clusters);
+    Level<W> level = contract(fine, clusters, threads_for(fine, control));
     if (community) {
       std::vector<int32_t> next(level.graph.n);
       for (int64_t v = 0; v < fine.n; ++v) next[level.map[v]] = community[v];

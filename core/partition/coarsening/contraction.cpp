@@ -3,14 +3,16 @@
 #include <span>
 
 #include "partition/coarsening/contracted_rows.hpp"
+#include "partition/coarsening/parallel_contraction.hpp"
 
 namespace hopbytes {
 
-template <class W> Level<W> contract(const Graph<W>& g, const Clusters& clusters) {
+namespace {
+
+// Writes the map and the arrays of the coarse graph with one thread.
+template <class W> void contract_in_turn(const Graph<W>& g, const Clusters& clusters, Level<W>& level) {
   const std::vector<int32_t>& leader = clusters.leader;
   const int64_t count = clusters.count;
-  Level<W> level;
-  level.map.resize(g.n);
   int32_t next = 0;
   for (int64_t v = 0; v < g.n; ++v)
     if (leader[v] == v) level.map[v] = next++;
@@ -23,16 +25,35 @@ template <class W> Level<W> contract(const Graph<W>& g, const Clusters& clusters
     for (int32_t v = 0; v < g.n; ++v) members[fill[level.map[v]]++] = v;
   }
   Graph<W>& coarse = level.graph;
-  coarse.allocate(count, g.arcs());
   std::vector<int64_t> place(count, -1);  // position of the arc to a coarse vertex in the present row
   const auto members_of = [&](int64_t c) {
     return std::span<const int32_t>(members.data() + first[c], members.data() + first[c + 1]);
   };
-  const int64_t filled =
+  coarse.own_start[count] =
       contract_rows(g, level.map, 0, count, members_of, place.data(),
                     ContractedRows<W>{coarse.own_start.data(), coarse.own_load.data(), coarse.own_adj.data(),
                                       coarse.own_weight.data()});
-  coarse.own_start[count] = filled;
+}
+
+}  // namespace
+
+template <class W> Level<W> contract(const Graph<W>& g, const Clusters& clusters, int32_t threads) {
+  const int64_t count = clusters.count;
+  Level<W> level;
+  level.map.resize(g.n);
+  Graph<W>& coarse = level.graph;
+  coarse.allocate(count, g.arcs());
+  if (threads == 1) {
+    contract_in_turn(g, clusters, level);
+  } else {
+    number_clusters(clusters, threads, level.map);
+    const auto size = [](int64_t entries) { return static_cast<size_t>(entries); };
+    contract_in_parallel(g, level.map, count, threads,
+                         CoarseArrays<W>{{coarse.own_start.data(), size(count + 1)},
+                                         {coarse.own_adj.data(), size(g.arcs())},
+                                         {coarse.own_weight.data(), size(g.arcs())},
+                                         {coarse.own_load.data(), size(count)}});
+  }
   coarse.sum_loads();
   coarse.uneven = g.uneven;
   if (g.linear_cost)
@@ -40,7 +61,7 @@ template <class W> Level<W> contract(const Graph<W>& g, const Clusters& clusters
   return level;
 }
 
-template Level<int32_t> contract(const Graph<int32_t>&, const Clusters&);
-template Level<int64_t> contract(const Graph<int64_t>&, const Clusters&);
+template Level<int32_t> contract(const Graph<int32_t>&, const Clusters&, int32_t);
+template Level<int64_t> contract(const Graph<int64_t>&, const Clusters&, int32_t);
 
 }  // namespace hopbytes

@@ -70,9 +70,9 @@ void number_clusters(const Clusters& clusters, int32_t threads, std::span<int32_
   });
 }
 
-template <class W>
+template <class W, class Weight>
 void contract_in_parallel(const Graph<W>& g, std::span<const int32_t> map, int64_t count, int32_t threads,
-                          const CoarseArrays& coarse) {
+                          const CoarseArrays<Weight>& coarse) {
   const CoarseMembers members(map, count, threads);
   std::vector<CoarseRows<W>> rows(ranges_of(count));
   std::vector<std::vector<int64_t>> places(std::max(threads, 1));
@@ -104,8 +104,10 @@ void contract_in_parallel(const Graph<W>& g, std::span<const int32_t> map, int64
 }
 
 template void contract_in_parallel(const Graph<int32_t>&, std::span<const int32_t>, int64_t, int32_t,
-                                   const CoarseArrays&);
+                                   const CoarseArrays<int32_t>&);
+template void contract_in_parallel(const Graph<int32_t>&, std::span<const int32_t>, int64_t, int32_t,
+                                   const CoarseArrays<int64_t>&);
 template void contract_in_parallel(const Graph<int64_t>&, std::span<const int32_t>, int64_t, int32_t,
-                                   const CoarseArrays&);
+                                   const CoarseArrays<int64_t>&);
 
 }  // namespace hopbytes

@@ -10,18 +10,18 @@ namespace hopbytes {
 void number_clusters(const Clusters& clusters, int32_t threads, std::span<int32_t> map);
 
 // Arrays for a coarse graph; those of arcs have room for the arcs of the graph that is contracted.
-struct CoarseArrays {
+template <class Weight> struct CoarseArrays {
   std::span<int64_t> start;  // coarse vertices + 1
   std::span<int32_t> adj;
-  std::span<int64_t> weight;
+  std::span<Weight> weight;
   std::span<int64_t> load;
 };
 
 // Contracts all vertices of the same coarse vertex: loads are summed, parallel edges are merged, and edges
 // inside vanish. The arcs of a coarse vertex stand in the order in which contract() lists them, too. O(n +
 // m) work.
-template <class W>
+template <class W, class Weight>
 void contract_in_parallel(const Graph<W>& g, std::span<const int32_t> map, int64_t count, int32_t threads,
-                          const CoarseArrays& coarse);
+                          const CoarseArrays<Weight>& coarse);
 
 }  // namespace hopbytes

@@ -41,6 +41,7 @@ template <class W> class SynchronousClustering {
         fewest_(context.fewest),
         local_range_(context.local_range),
         seed_(context.seed),
+        community_(context.community),
         threads_(threads),
         found_{std::vector<int32_t>(g.n), g.n},
         target_(g.n),
@@ -67,6 +68,8 @@ template <class W> class SynchronousClustering {
   static constexpr int32_t none = -1;
   // Marks a vertex that cluster c refused, among the numbers of clusters and `none`.
   static int32_t refused_by(int32_t c) { return -2 - c; }
+
+  bool may_join(int32_t v, int32_t u) const { return !community_ || community_[v] == community_[u]; }
 
   // Clusters the vertices of every range among themselves.
   void cluster_ranges(const Control& control) {
@@ -100,6 +103,7 @@ template <class W> class SynchronousClustering {
       for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
         const int32_t u = g_.adj[e];
         if (u < begin || u >= end) {
+          if (!may_join(v, u)) continue;
           const double r = rating(static_cast<double>(g_.weight[e]), g_.load[u]);
           if (r >= outside) leaving = r > outside ? 1 : leaving + 1, outside = r;
           continue;
@@ -115,6 +119,7 @@ template <class W> class SynchronousClustering {
       for (int64_t j = 0; j < near; ++j) {
         const int64_t c = touched[j + offset < near ? j + offset : j + offset - near];
         if (load_[begin + c] + g_.load[v] > max_cluster_) continue;
+        if (!may_join(v, static_cast<int32_t>(begin + c))) continue;
         const double r = rating(static_cast<double>(weight[c]), load_[begin + c]);
         if (r > best) best = r, target = begin + c;
       }
@@ -173,7 +178,7 @@ template <class W> class SynchronousClustering {
     uint64_t best_draw = 0;
     int32_t target = none;
     for (const auto& [c, weight] : sums.entries()) {
-      if (load_[c] + g_.load[v] > max_cluster_) continue;
+      if (load_[c] + g_.load[v] > max_cluster_ || !may_join(v, c)) continue;
       const double r = rating(static_cast<double>(weight), load_[c]);
       if (r < best) continue;
       const uint64_t own = (draw ^ static_cast<uint64_t>(c)) * 0x9e3779b97f4a7c15ULL;
@@ -233,7 +238,7 @@ template <class W> class SynchronousClustering {
     for (int32_t v = 0; v < g_.n; ++v) {
       if (matched_[v]) continue;
       int32_t& other = waiting[target_[v] == none ? g_.n : target_[v]];
-      if (other != none && g_.load[other] + g_.load[v] <= max_cluster_) {
+      if (other != none && g_.load[other] + g_.load[v] <= max_cluster_ && may_join(v, other)) {
         join_with_room(v, other);
         other = none;
       } else {
@@ -255,6 +260,7 @@ template <class W> class SynchronousClustering {
   const Graph<W>& g_;
   int64_t max_cluster_, fewest_, local_range_;
   uint64_t seed_;
+  const int32_t* community_;
   int32_t threads_;
   Clusters found_;
   std::vector<int32_t> target_;

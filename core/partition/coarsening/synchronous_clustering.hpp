@@ -9,6 +9,7 @@ struct SynchronousContext {
   int64_t fewest = 1;            // the search ends when about so many clusters are left
   int64_t local_range = 1 << 14;  // vertices of consecutive numbers that are clustered among themselves first
   uint64_t seed = 0;
+  const int32_t* community = nullptr;  // only vertices of equal ones are clustered together; null: all may be
 };
 
 // Like cluster_heavy_edges for several threads, in two steps. First the vertices of every range of

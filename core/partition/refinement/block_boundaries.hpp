@@ -27,9 +27,10 @@ inline void sort_by_blocks(size_t k, std::vector<BoundaryVertex>& found) {
   }
 }
 
-// Lists the boundary vertices of all pairs a < b with an active block, sorted by pair, then by vertex.
+// Lists the boundary vertices of all pairs a < b with an active block, sorted by pair, then by vertex. The
+// boundary of the partition has to be known. Returns the number of scanned edges.
 template <class W>
-void find_boundary_vertices(const Partition<W>& partition, const std::vector<uint8_t>& active,
+int64_t find_boundary_vertices(const Partition<W>& partition, const std::vector<uint8_t>& active,
                             std::vector<BoundaryVertex>& boundary) {
   const Graph<W>& g = partition.graph();
   const std::vector<int32_t>& block = partition.blocks();
@@ -37,8 +38,10 @@ void find_boundary_vertices(const Partition<W>& partition, const std::vector<uin
   std::vector<int32_t> last(k, -1);  // the vertex entered last for each block
   std::vector<size_t> place(k, 0);   // the entry of that vertex
   std::vector<BoundaryVertex> found;
+  int64_t scanned = 0;
   partition.distance().in_form([&](const auto& distance) {
-    for (int32_t v = 0; v < g.n; ++v)
+    for (const int32_t v : partition.boundary()) {
+      scanned += g.degree(v);
       for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
         const int32_t p = block[v], q = block[g.adj[e]];
         if (p == q || !(active[p] || active[q])) continue;
@@ -50,9 +53,11 @@ void find_boundary_vertices(const Partition<W>& partition, const std::vector<uin
         last[q] = v, place[q] = found.size();
         found.push_back({std::min(p, q), std::max(p, q), v, cost});
       }
+    }
   });
   sort_by_blocks(k, found);
   boundary.swap(found);
+  return scanned;
 }
 
 }  // namespace hopbytes

@@ -4,6 +4,7 @@
 
 #include "partition/refinement/block_boundaries.hpp"
 #include "partition/refinement/pair_flow.hpp"
+#include "util/parallel.hpp"
 
 namespace hopbytes {
 
@@ -14,6 +15,14 @@ struct AdjacentBlocks {
   size_t begin, end;
   int64_t cost;
 };
+
+// Returns the vertices of the boundary between two blocks.
+std::vector<int32_t> vertices_of(const std::vector<BoundaryVertex>& boundary, const AdjacentBlocks& pair) {
+  std::vector<int32_t> vertices;
+  for (size_t i = pair.begin; i < pair.end; ++i)
+    if (vertices.empty() || vertices.back() != boundary[i].vertex) vertices.push_back(boundary[i].vertex);
+  return vertices;
+}
 
 // Returns the pairs of adjacent blocks, the most expensive boundary first.
 std::vector<AdjacentBlocks> most_expensive_first(const std::vector<BoundaryVertex>& boundary) {
@@ -30,42 +39,67 @@ std::vector<AdjacentBlocks> most_expensive_first(const std::vector<BoundaryVerte
   return pairs;
 }
 
+// Distributes the pairs among batches: pairs of a batch have no block in common, and of two pairs with a
+// common block the one that comes first is in the earlier batch. Under other than flat distances the gain of
+// a move depends on the blocks of all neighbours, so every pair is a batch.
+std::vector<std::vector<AdjacentBlocks>> independent_batches(std::vector<AdjacentBlocks> pairs,
+                                                             const std::vector<BoundaryVertex>& boundary,
+                                                             size_t k, bool flat) {
+  std::vector<std::vector<AdjacentBlocks>> batches;
+  std::vector<size_t> next(k, 0);  // the first batch after those of each block
+  for (const AdjacentBlocks& pair : pairs) {
+    size_t &a = next[boundary[pair.begin].a], &b = next[boundary[pair.begin].b];
+    const size_t batch = flat ? std::max(a, b) : batches.size();
+    if (batch == batches.size()) batches.emplace_back();
+    batches[batch].push_back(pair);
+    a = b = batch + 1;
+  }
+  return batches;
+}
+
 }  // namespace
 
 template <class W>
 void FlowRefinement<W>::refine(Partition<W>& partition, Rng&, const Control& control) {
   if (partition.overload() > 0) return;
+  partition.find_boundary();
   const Graph<W>& g = partition.graph();
   std::vector<int64_t> load(partition.loads());
-  PairFlow flow(g, partition.blocks().data(), load, partition.max_block_weights().data(), context_, control);
   const std::function<void(PairFlow&)> build = [&](PairFlow& pair) { pair.build(g, partition.distance()); };
+  std::vector<std::unique_ptr<PairFlow>> flows(control.threads());  // of each thread
   std::vector<uint8_t> active(load.size(), 1), next_active(load.size());
-  std::vector<BoundaryVertex> boundary_vertices;
-  std::vector<int32_t> boundary;
-  bool changed = false;
-  const int64_t budget = flow.work_left();
+  std::vector<BoundaryVertex> boundary;
+  // If many blocks are adjacent to each other (random graphs), every pair frees large parts of both blocks,
+  // O(k m) in total.
+  int64_t work_left = context_.most_work * (g.arcs() + g.n);
   for (int32_t round = 0; round < context_.rounds; ++round) {
-    control.record_work(g.arcs());
-    find_boundary_vertices(partition, active, boundary_vertices);
+    control.record_work(find_boundary_vertices(partition, active, boundary));
     std::fill(next_active.begin(), next_active.end(), 0);
-    bool gained = false;
-    for (const AdjacentBlocks& pair : most_expensive_first(boundary_vertices)) {
-      if (flow.stop()) break;
-      const int32_t a = boundary_vertices[pair.begin].a, b = boundary_vertices[pair.begin].b;
-      boundary.clear();
-      for (size_t i = pair.begin; i < pair.end; ++i)
-        if (boundary.empty() || boundary.back() != boundary_vertices[i].vertex)
-          boundary.push_back(boundary_vertices[i].vertex);
-      if (flow.improve(build, a, b, boundary) > 0) gained = true, next_active[a] = next_active[b] = 1;
+    std::vector<int32_t> moved;
+    for (const auto& batch : independent_batches(most_expensive_first(boundary), boundary, load.size(),
+                                                 partition.distance().flat())) {
+      if (work_left < 0 || control.should_stop()) break;
+      std::vector<PairFlow::Result> results(batch.size());
+      parallel_ranges(std::ssize(batch), 1, control.threads(), [&](int32_t worker, int64_t i, int64_t) {
+        if (!flows[worker])
+          flows[worker] = std::make_unique<PairFlow>(g, partition.blocks().data(), load,
+                                                     partition.max_block_weights().data(), context_, control);
+        const BoundaryVertex& first = boundary[batch[i].begin];
+        results[i] = flows[worker]->improve(build, vertices_of(boundary, batch[i]), first.a, first.b,
+                                            work_left);
+      });
+      for (size_t i = 0; i < batch.size(); ++i) {
+        control.record_work(results[i].work);
+        work_left -= results[i].work;
+        if (results[i].gain <= 0) continue;
+        next_active[boundary[batch[i].begin].a] = next_active[boundary[batch[i].begin].b] = 1;
+        moved.insert(moved.end(), results[i].moved.begin(), results[i].moved.end());
+      }
     }
+    if (moved.empty()) break;
+    partition.blocks_were_changed(moved);
     active.swap(next_active);
-    if (!gained) break;
-    changed = true;
   }
-  control.record_work(budget - flow.work_left());
-  if (!changed) return;
-  partition.blocks_were_changed();
-  partition.find_boundary();
 }
 
 template class FlowRefinement<int32_t>;

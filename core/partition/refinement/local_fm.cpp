@@ -12,6 +12,7 @@ void LocalFm<W>::refine(Partition<W>& partition, Rng& rng, const Control& contro
   heap_.resize(g.n);
   moved_in_round_.resize(std::max<size_t>(moved_in_round_.size(), g.n), 0);
   seeds_ = partition.boundary();
+  work_limit_ = partition.scanned_edges() + context_.most_work * (g.n + g.arcs());
   for (int32_t round = 0; round < context_.rounds && !control.should_stop(); ++round) {
     const int64_t gain = run_round(partition, rng, control);
     // The next round starts from where a vertex moved.
@@ -27,7 +28,8 @@ int64_t LocalFm<W>::run_round(Partition<W>& partition, Rng& rng, const Control& 
   int64_t total = 0;
   size_t next = 0;
   int32_t fruitless = 0;
-  while (next < seeds_.size() && fruitless < context_.fruitless_searches && !control.should_stop()) {
+  while (next < seeds_.size() && fruitless < context_.fruitless_searches && within_limit(partition) &&
+         !control.should_stop()) {
     for (int32_t queued = 0; queued < std::max(1, context_.seeds) && next < seeds_.size(); ++next) {
       const int32_t v = seeds_[next];
       if (moved_in_round_[v]) continue;
@@ -51,7 +53,7 @@ template <class W> int64_t LocalFm<W>::search(Partition<W>& partition) {
   size_t best_length = 0;
   int64_t over = 0;  // overload relative to the start of the search
   int32_t fruitless = 0;
-  while (!heap_.empty() && fruitless <= context_.fruitless_moves) {
+  while (!heap_.empty() && fruitless <= context_.fruitless_moves && within_limit(partition)) {
     const int32_t v = heap_.top();
     const Choice choice = partition.choose(v, slack_);
     if (choice.block < 0) {

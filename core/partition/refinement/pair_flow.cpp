@@ -6,9 +6,11 @@
 
 namespace hopbytes {
 
-int64_t PairFlow::improve(const std::function<void(PairFlow&)>& build, int32_t a, int32_t b,
-                const std::vector<int32_t>& boundary) {
-  a_ = a, b_ = b;
+PairFlow::Result PairFlow::improve(const std::function<void(PairFlow&)>& build,
+                                   const std::vector<int32_t>& boundary, int32_t a, int32_t b,
+                                   int64_t most_work) {
+  a_ = a, b_ = b, work_left_ = most_work;
+  moved_.clear();
   int64_t gain = 0;
   if (collect_region(boundary)) {
     build(*this);
@@ -18,7 +20,7 @@ int64_t PairFlow::improve(const std::function<void(PairFlow&)>& build, int32_t a
     }
   }
   for (int32_t v : region_) local_[v] = -1;
-  return gain;
+  return {gain, most_work - work_left_, std::move(moved_)};
 }
 
 int64_t PairFlow::side_limit(int32_t own, int32_t other) const {
@@ -40,7 +42,7 @@ bool PairFlow::collect_region(const std::vector<int32_t>& boundary) {
     const size_t begin = region_.size();
     auto add = [&](int32_t v, int32_t depth) {
       if (g_.linear_cost && !g_.linear_cost->allows(v, own == a_ ? b_ : a_)) return;
-      if (local_[v] >= 0 || part_[v] != own || load + g_.load[v] > limit ||
+      if (local_[v] >= 0 || block(v) != own || load + g_.load[v] > limit ||
           static_cast<int64_t>(region_.size() - begin) >= options_.max_region)
         return;
       local_[v] = static_cast<int32_t>(region_.size());
@@ -134,9 +136,11 @@ void PairFlow::apply(bool free_to_source) {
     const int32_t v = region_[i];
     const Side side = flow_.side(i);
     const int32_t to = side == Side::kSource || (side == Side::kFree && free_to_source) ? a_ : b_;
+    if (to == part_[v]) continue;
     load_[part_[v]] -= g_.load[v];
     load_[to] += g_.load[v];
-    part_[v] = to;
+    shared_store(part_[v], to);
+    moved_.push_back(v);
   }
 }
 

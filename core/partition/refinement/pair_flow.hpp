@@ -19,6 +19,7 @@
 #include "partition/refinement/max_flow.hpp"
 #include "partition/refinement/minimum_cut_certificate.hpp"
 #include "graph/graph.hpp"
+#include "util/parallel.hpp"
 
 namespace hopbytes {
 
@@ -33,21 +34,20 @@ class PairFlow {
         max_block_weight_(max_block_weight),
         options_(options),
         control_(control),
-        work_left_(options.most_work * (g.arcs() + g.n)),
         certificate_(net_, work_left_, control),
         flow_(net_, work_left_, control),
         local_(g.n, -1) {}
 
-  // Returns whether to stop: the time is up, or the work that one call may cost is used up. If many blocks
-  // are adjacent to each other (random graphs), every pair frees large parts of both blocks, O(k m) in total.
-  bool stop() const { return work_left_ < 0 || control_.should_stop(); }
+  struct Result {
+    int64_t gain = 0, work = 0;  // in scanned edges
+    std::vector<int32_t> moved;
+  };
 
-  int64_t work_left() const { return work_left_; }
-
-  // Tries to improve the cut between a and b, given the vertices on their boundary. `build` calls the method
-  // of that name with the graph of the constructor. Returns the gain.
-  int64_t improve(const std::function<void(PairFlow&)>& build, int32_t a, int32_t b,
-                  const std::vector<int32_t>& boundary);
+  // Tries to improve the cut between a and b, given the vertices on their boundary; ends when `most_work` is
+  // used up. `build` calls the method of that name with the graph of the constructor. Several threads may
+  // call this for pairs without a common block, each for an object of its own, if distances are flat.
+  Result improve(const std::function<void(PairFlow&)>& build, const std::vector<int32_t>& boundary, int32_t a,
+                 int32_t b, int64_t most_work);
 
   // Builds the network. An arc costs its weight times the distance of the blocks. A vertex has a supply (or
   // demand) equal to what its neighbours outside the region make it cost more in b (or in a). Arcs across the
@@ -74,7 +74,8 @@ class PairFlow {
         const int32_t u = g.adj[e], j = local_[u];
         const int64_t w = g.weight[e];
         if (j < 0) {
-          terminal_weight += w * (distance(b_, part_[u]) - distance(a_, part_[u]));
+          const int32_t other = block(u);
+          terminal_weight += w * (distance(b_, other) - distance(a_, other));
         } else if ((j >= in_a_) == in_b) {
           net_.connect(j, w * across);
         } else {
@@ -87,6 +88,11 @@ class PairFlow {
     }
     net_.close();
   }
+
+  bool stop() const { return work_left_ < 0 || control_.should_stop(); }
+
+  // Other threads may move v between two other blocks meanwhile.
+  int32_t block(int32_t v) const { return shared_load(part_[v]); }
 
   // The number of layers that are freed on each side. Better cuts that are farther away are found on coarser
   // graphs, where a layer is thicker. Freeing as much as the maximum block weights permit made flow
@@ -122,7 +128,7 @@ class PairFlow {
   const int64_t* max_block_weight_;
   FlowContext options_;
   const Control& control_;
-  int64_t work_left_;
+  int64_t work_left_ = 0;
   FlowNetwork net_;
   MinimumCutCertificate certificate_;
   MaxFlow flow_;
@@ -130,7 +136,7 @@ class PairFlow {
   int64_t present_ = 0;
   int64_t fixed_[2] = {0, 0};
   int32_t in_a_ = 0;  // number of vertices of the region in a
-  std::vector<int32_t> local_, region_, depth_;
+  std::vector<int32_t> local_, region_, depth_, moved_;
   // arcs from b to a, with the capacity they get when the cut is opened
   std::vector<std::pair<int32_t, int64_t>> back_;
   std::vector<int32_t> candidates_[2];  // vertices adjacent to each fixed side; may hold some that were taken

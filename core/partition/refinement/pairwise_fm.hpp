@@ -32,6 +32,9 @@ template <class W> class PairwiseFm : public Refiner<W> {
   // uncoarsening: the other searches were made before. Null ends that.
   void compare_with(const std::vector<int32_t>* refined) { refined_ = refined; }
 
+  // The result of a run does not depend on earlier ones, so runs may be distributed among several objects.
+  void start() override { fm_.forget_searches(); }
+
   // Refines pairs of adjacent blocks until no pair gains. After the first round it searches only pairs with a
   // boundary vertex that moved in the previous round or has a neighbour that did: all other searches would
   // repeat themselves.

@@ -36,6 +36,9 @@ template <class W> class TwoWayFm {
     if (static_cast<int64_t>(locked_.size()) < g.n) locked_.resize(g.n, 0);
   }
 
+  // Makes the searches that follow independent of those before, see choose().
+  void forget_searches() { search_ += search_ & 1; }
+
   struct Limits {
     int64_t window = 1;             // permitted deviation of a block from its target inside a search
     int64_t allowed_imbalance = 0;  // sum of the deviations of both blocks that counts as balanced

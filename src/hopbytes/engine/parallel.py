@@ -19,6 +19,7 @@ from hopbytes.kernels.records import Csr
 LOCAL_RANGE = 2**14
 
 _NO_BLOCKS = np.empty(0, np.int64)
+_NO_COMMUNITIES = np.empty(0, np.int32)
 
 
 @frozen(eq=False)
@@ -41,8 +42,8 @@ class CoarseLevel:
 
 
 def cluster_synchronously(
-    problem: SearchProblem, max_cluster: int, fewest: int, *, local_range: int = LOCAL_RANGE,
-    control: RunControl = DEFAULT_CONTROL,
+    problem: SearchProblem, max_cluster: int, fewest: int, *, communities: Int32 = _NO_COMMUNITIES,
+    local_range: int = LOCAL_RANGE, control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int]:
     """Cluster vertices along heavy edges (``core/partition/coarsening/synchronous_clustering.hpp``).
 
@@ -54,6 +55,8 @@ def cluster_synchronously(
         Largest load of a cluster of several vertices.
     fewest : int
         The search ends when about so many clusters are left.
+    communities : int32[n] or int32[0]
+        Only vertices of equal communities are clustered together; if empty, all may be.
     local_range : int
         Number of vertices of consecutive numbers that are clustered among themselves first.
     control : RunControl
@@ -78,7 +81,7 @@ def cluster_synchronously(
     count = call.run(
         lambda: compiled.cluster_synchronously(
             call.graph, call.control_arrays, max_cluster, fewest, local_range, control.seed_word,
-            control.threads, found,
+            control.threads, communities, found,
         ),
         call_size(problem.csr, _NO_BLOCKS),
     )

@@ -82,6 +82,9 @@ class PartitionSettings:
         the graph) are made and recombined on a graph of about 4000 vertices (at least four times those of the
         smallest graph), and only the best one is uncoarsened. With 0, or with at least `repetitions`, every
         repetition has its own hierarchy.
+    relaxation_rounds : int
+        Rounds of relaxation of the shapes of 16 or more blocks (``core/partition/relaxation/relax.hpp``),
+        after which a third of the repetitions suffices; 0 turns it off.
     """
 
     repetitions: int = 1
@@ -93,6 +96,7 @@ class PartitionSettings:
     coarse_recombinations: int = 1
     bisection_repetitions: int = 1
     shared_hierarchies: int = 0
+    relaxation_rounds: int = 0
     search: SearchSettings = DEFAULT_SEARCH
 
     @property

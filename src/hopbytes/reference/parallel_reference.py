@@ -52,8 +52,10 @@ def _rating(weight: int, load: int) -> float:
 class _Clusters:
     """Clusters in the making."""
 
-    def __init__(self, arcs: _Arcs, loads: list[int], max_cluster: int, seed: int) -> None:
-        self.arcs, self.own, self.most, self.seed = arcs, loads, max_cluster, seed
+    def __init__(
+        self, arcs: _Arcs, loads: list[int], max_cluster: int, seed: int, community: list[int]
+    ) -> None:
+        self.arcs, self.own, self.most, self.seed, self.community = arcs, loads, max_cluster, seed, community
         self.leader, self.load = list(range(len(arcs))), list(loads)
         self.matched, self.count = [False] * len(arcs), len(arcs)
 
@@ -64,7 +66,7 @@ class _Clusters:
         self.count -= 1
 
     def fits(self, v: int, c: int) -> bool:
-        return self.load[c] + self.own[v] <= self.most
+        return self.load[c] + self.own[v] <= self.most and self.community[c] == self.community[v]
 
     def near(self, v: int, usable: Callable[[int], bool]) -> dict[int, int]:
         """Return the weight to every adjacent cluster, in the order of the arcs."""
@@ -82,7 +84,8 @@ class _Clusters:
                 break
             if self.matched[v]:
                 continue
-            out = [_rating(w, self.own[u]) for u, w in self.arcs[v] if not begin <= u < end]
+            out = [_rating(w, self.own[u]) for u, w in self.arcs[v]
+                   if not begin <= u < end and self.community[u] == self.community[v]]
             outside = max(out, default=0.0)
             near = self.near(v, lambda u: begin <= u < end)
             turn = random.below(len(near)) if near else 0
@@ -128,7 +131,8 @@ class _Clusters:
             if self.matched[v]:
                 continue
             other = waiting.pop(neighbour, -1)
-            if other >= 0 and self.own[other] + self.own[v] <= self.most:
+            if (other >= 0 and self.own[other] + self.own[v] <= self.most
+                    and self.community[other] == self.community[v]):
                 self.join(v, other)
             else:
                 waiting[neighbour] = v
@@ -143,11 +147,12 @@ class _Clusters:
 
 def cluster_synchronously(
     graph: tuple[Int64, Int32, Int64 | None], loads: Int64, max_cluster: int, fewest: int, local_range: int,
-    seed: int,
+    seed: int, communities: list[int] | None = None,
 ) -> tuple[list[int], int]:
     """Return the cluster of every vertex and their number (coarsening/synchronous_clustering.hpp)."""
     arcs = _rows(*graph)
-    n, found = len(arcs), _Clusters(arcs, loads.tolist(), max_cluster, seed)
+    n = len(arcs)
+    found = _Clusters(arcs, loads.tolist(), max_cluster, seed, communities or [0] * n)
     for begin in range(0, n, local_range):
         size = min(local_range, n - begin)
         found.within_range(begin, begin + size, size - -(-size * fewest // n))

@@ -88,6 +88,13 @@ def test_a_level_that_decides_far_more_than_expected_shows() -> None:
     assert found == pytest.approx([weights[0] / weights[1], 1.0])
 
 
+def test_shares_come_from_volumes_whose_sum_in_both_directions_needs_more_than_64_bits() -> None:
+    pair = hb.CommGraph.from_edges([0], [1], [2**62])
+    levels, _ = levels_of(hb.machine("node:2@100 core:2@10"), Bounds(np.ones(4, np.int64)), None)
+    found = [level.share for level in unexpected_shares(levels, pair, np.array([0, 1], np.int32))]
+    assert found == [0.0, 1.0]
+
+
 def test_light_edges_between_heavy_pieces_are_found() -> None:
     """Sixteen pieces of a ring, volumes from 10 to 10^6, hang together by edges of volume 1: J is 16."""
     rng, n = np.random.default_rng(5), 480

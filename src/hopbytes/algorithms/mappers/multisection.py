@@ -54,6 +54,9 @@ class Multisection(Mapper):
         Number of coarsening hierarchies of a large graph for all runs
         (:class:`hopbytes.engine.PartitionSettings`). If there are more runs, some of them share a hierarchy
         and are computed on its graph with 4000 vertices. With 0 every run has its own.
+    relaxation_rounds : int
+        Rounds of relaxation of the shapes of blocks (``core/partition/relaxation/relax.hpp``) in cuts into 16
+        or more blocks, which then make a third of the runs. 0 turns it off.
     rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
         Local search (:class:`hopbytes.engine.SearchSettings`).
     slack : {"outer", "even"}
@@ -114,6 +117,7 @@ class Multisection(Mapper):
         "repetitions": ("repetitions", "recombinations", "bisection_repetitions"),
         "coarsening": ("contraction_limit", "shared_hierarchies"),
         "initial partitions": ("initial_partitions", "coarse_recombinations"),
+        "relaxation": ("relaxation_rounds",),
         "refinement": SEARCH_OPTIONS,
         "balance": ("slack",),
         "external partitioners": (
@@ -129,6 +133,7 @@ class Multisection(Mapper):
     coarse_recombinations: int = 2
     bisection_repetitions: int = 3
     shared_hierarchies: int = 8
+    relaxation_rounds: int = 0
     rounds: int = 10
     fruitless_moves: int = 40
     seeds: int = 25
@@ -295,6 +300,7 @@ class Multisection(Mapper):
             coarse_recombinations=part(self.coarse_recombinations),
             bisection_repetitions=max(1, part(self.bisection_repetitions)),
             shared_hierarchies=self.shared_hierarchies,
+            relaxation_rounds=part(self.relaxation_rounds),
             search=search,
         )
 

@@ -105,8 +105,9 @@ def _relative(outer: Sequence[int], inner: Sequence[int], volumes: Sequence[floa
 def _volume_by_level(levels: list[Level], graph: CommGraph, pe: Int32) -> list[int] | None:
     """Return the volume that each level separates, outermost first; None if labels need more than 64 bits.
 
-    Both arcs of an edge count. The label of a PE is its path from the root with one bit field per level,
-    as in :class:`hopbytes.machines.place_distances.TreeDistance`. O(n + m + k levels).
+    The arcs of the graph count as they are: their sum fits into 64 bits, while that of the symmetric graph,
+    which is up to twice as large, may not. The label of a PE is its path from the root with one bit field per
+    level, as in :class:`hopbytes.machines.place_distances.TreeDistance`. O(n + m + k levels).
     """
     labels, level_of_bit, bits = np.zeros(len(levels[0].child_of_pe), np.uint64), np.zeros(65, np.uint8), 0
     for number, level in enumerate(reversed(levels), start=1):
@@ -117,6 +118,6 @@ def _volume_by_level(levels: list[Level], graph: CommGraph, pe: Int32) -> list[i
         labels |= place.astype(np.uint64) << np.uint64(bits)
         level_of_bit[bits + 1 : bits + width + 1] = number
         bits += width
-    csr = graph.symmetric_positive()
-    volumes: list[int] = kernels.comm_cost_by_level(csr, pe, labels, level_of_bit, len(levels)).tolist()
+    arcs = graph.arcs(graph.volumes)
+    volumes: list[int] = kernels.comm_cost_by_level(arcs, pe, labels, level_of_bit, len(levels)).tolist()
     return volumes[:0:-1]

@@ -1,0 +1,74 @@
+"""No preset scans more edges per arc than its documentation says, on shapes that are extreme in one way."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+
+#: The page that states the numbers.
+PAGE = Path(__file__).parents[2] / "docs" / "understand" / "presets.md"
+#: `best` and `routed` end by limits; `routed` begins as `strong`.
+PRESETS = ("fast", "turbo", "eco", pytest.param("strong", marks=pytest.mark.slow))
+
+
+def edges(first: np.ndarray, second: np.ndarray, n: int) -> hb.CommGraph:
+    return hb.CommGraph.from_edges(first, second, np.ones(len(first), np.int64), n=n, undirected=True)
+
+
+def star(n: int = 2000) -> hb.CommGraph:
+    return edges(np.zeros(n - 1, np.int64), np.arange(1, n), n)
+
+
+def path(n: int = 2000) -> hb.CommGraph:
+    return edges(np.arange(n - 1), np.arange(1, n), n)
+
+
+def complete(n: int = 150) -> hb.CommGraph:
+    return edges(*np.triu_indices(n, 1), n)
+
+
+def random(degree: int, n: int = 1500) -> hb.CommGraph:
+    return edges(*np.random.default_rng(degree).integers(0, n, (2, n * degree // 2)), n)
+
+
+GRAPHS = {
+    "star": star,
+    "path": path,
+    "complete": complete,
+    "random 3": lambda: random(3),
+    "random 16": lambda: random(16),
+}
+
+
+def most_per_arc(preset: str) -> int:
+    """Return the number that the page states."""
+    (stated,) = re.findall(rf"^\| `{preset}` \| ([\d,]+) \|$", PAGE.read_text(), re.MULTILINE)
+    return int(stated.replace(",", ""))
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("spec", ["core:16", "node:4@10 core:5@1"])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_work_per_arc_stays_below_the_stated_number(name: str, spec: str, preset: str):
+    graph = GRAPHS[name]()
+    mapping = hb.map_tasks(graph, hb.machine(spec), preset=preset, partition=True, threads=1, seed=1)
+    arcs = len(graph.symmetric().targets)
+    assert arcs < mapping.info["work"]["arcs"] <= most_per_arc(preset) * arcs
+
+
+def test_one_call_of_fm_ends_after_a_number_of_scanned_edges():
+    """Without the limit it made nine times as many moves here: every search may move every vertex."""
+    rng = np.random.default_rng(1)
+    first, second = np.triu_indices(300, 1)
+    graph = hb.CommGraph.from_edges(first, second, rng.integers(1, 1000, len(first)), n=300, undirected=True)
+    refine = "vcycle:cycles=0,rounds=100,seeds=1,fruitless_moves=1000000"
+    mapping = hb.map_tasks(
+        graph, hb.machine("core:2"), mapper="random", refine=refine, partition=True, threads=1, seed=1
+    )
+    size = len(graph.symmetric().targets) + graph.n
+    assert 30 * size < mapping.info["work"]["arcs"] < 40 * size

@@ -158,10 +158,11 @@ def trained(rows: list[Row]) -> Iterator[Piece]:
     """Grids of parallelism on four machines with GPUs."""
     yield (
         "Every cell has the natural order, the best of the six published rank orders, and the usual answer "
-        "of preset `eco` (congestion and time: the changes by the last two, relative to the natural order; a "
-        "second time is SimGrid's). Shares are those of all bytes of a step: between NVLink domains or "
-        "hosts; of these on one rail; of these through spine switches. With holes: a random four fifths of "
-        "the hosts of a machine."
+        "of preset `eco` (congestion and time: the changes by the last two, relative to the natural order; "
+        "the second time is that of flows that share links, SimGrid's model). Shares are those of all bytes "
+        "of a step: between NVLink domains or hosts; of these on one rail; of these through spine switches; "
+        "then of the bytes of tensor groups inside domains, and of data rings inside domains or on one rail. "
+        "With holes: a random four fifths of the hosts of a machine."
     )
     yield training_grids.table(rows)
     yield training_grids.summary(rows)

@@ -26,7 +26,7 @@ def preset_facts(name: str) -> dict[str, Any]:
     --------
     >>> facts = preset_facts("fast")
     >>> facts["chain"][0], facts["time"]
-    ('multisection:initial_partitions=2,flow_rounds=2', 'half of eco')
+    ('multisection:initial_partitions=2,relaxation_rounds=6,flow_rounds=2', 'half of eco')
     """
     from hopbytes.solve.presets import presets
 

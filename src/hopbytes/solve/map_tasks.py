@@ -15,9 +15,9 @@ from hopbytes._util.checks import check_truths, name_of, whole
 from hopbytes._util.clock import Clock
 from hopbytes.algorithms.base import Mapper, Progress, Refiner
 from hopbytes.cost.message_time.form import SearchForm
-from hopbytes.cost.metrics.scale import check_scale
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.cost.objectives.scale import check_scale
 from hopbytes.engine import stop_asked, stopping_when
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.model.allocation import Allocation

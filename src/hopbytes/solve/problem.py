@@ -13,8 +13,8 @@ from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
-from hopbytes.cost.metrics.scale import check_scale
 from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.cost.objectives.scale import check_scale
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.machines.selection.slot_counts import even_counts, spread

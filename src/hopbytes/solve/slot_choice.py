@@ -11,6 +11,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Effort
+from hopbytes.cost.objectives.scale import check_scale
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.presets import Chain
 from hopbytes.solve.problem import Problem, formulate
@@ -151,6 +152,7 @@ def _run(task: Task, policy: Policy, steps: Chain, effort: Effort) -> Placed:
 
 def _solved(task: Task, problem: Problem, steps: Chain, effort: Effort) -> tuple[Int32, list[str]]:
     graph, where = task.goal.lowered(problem.graph, problem.where)
+    check_scale(graph, where)  # messages may be larger than the volumes that have been checked
     return solve(dataclasses.replace(problem, graph=graph, where=where), steps, effort)
 
 

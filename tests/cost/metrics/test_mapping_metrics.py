@@ -13,7 +13,7 @@ from hopbytes.cost.metrics.baselines import at_random, in_order
 from hopbytes.cost.metrics.evaluation import evaluate
 from hopbytes.cost.metrics.mapping_metrics import measure
 from hopbytes.cost.metrics.plain_text import plain_table
-from hopbytes.cost.metrics.scale import check_scale
+from hopbytes.cost.objectives.scale import check_scale
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.place_distances import TableDistance

@@ -13,9 +13,9 @@ from hopbytes._frozen import field_names, frozen
 from hopbytes.cost.message_time.times import comm_time, knows_times, times_of
 from hopbytes.cost.metrics.link_metrics import LinkMetrics, measure_links
 from hopbytes.cost.metrics.loads import load_per_pe, ratio, relative_excess
-from hopbytes.cost.metrics.scale import check_scale
 from hopbytes.cost.metrics.traffic import TrafficMetrics, measure_traffic
 from hopbytes.cost.objectives.comm_cost import distance_sum, weight_by_level, weight_inside_and_cut
+from hopbytes.cost.objectives.scale import check_scale
 from hopbytes.errors import FormatError
 from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation

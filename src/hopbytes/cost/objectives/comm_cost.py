@@ -34,7 +34,7 @@ class CommCost(Objective):
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int:
         """Return J; O(m).
 
-        The value is exact below 2**63, see :func:`hopbytes.cost.metrics.scale.check_scale`.
+        The value is exact below 2**63, see :func:`hopbytes.cost.objectives.scale.check_scale`.
 
         Examples
         --------

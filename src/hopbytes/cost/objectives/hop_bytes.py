@@ -5,7 +5,7 @@ from __future__ import annotations
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.base import Objective, objectives
-from hopbytes.cost.objectives.hop_distances import hop_dominated_distances
+from hopbytes.cost.objectives.hop_distances import hop_distances_for_search
 from hopbytes.cost.objectives.link_sums import links_travelled, plain
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -30,4 +30,4 @@ class HopBytes(Objective):
 
     def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
         """Return the graph and an allocation on which J equals WH if routes are symmetric and shortest."""
-        return graph, hop_dominated_distances(where, "objective hop-bytes")
+        return graph, hop_distances_for_search(graph, where, "objective hop-bytes")

@@ -8,10 +8,12 @@ from itertools import pairwise
 import numpy as np
 
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of
+from hopbytes.cost.objectives.scale import in_scale
 from hopbytes.machines.network.network import Network
 from hopbytes.machines.network.node_distances import NetworkDistance
 from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 
 def hop_distances_only(where: Allocation, wanted: str) -> Allocation:
@@ -19,13 +21,14 @@ def hop_distances_only(where: Allocation, wanted: str) -> Allocation:
     return _counted(where, wanted, "hop_distances_only", 1, inside=False)
 
 
-def hop_dominated_distances(where: Allocation, wanted: str) -> Allocation:
+def hop_distances_for_search(graph: CommGraph, where: Allocation, wanted: str) -> Allocation:
     """Return the same allocation with distances for searches: a hop outweighs every distance inside a node.
 
     The objective is 0 inside a node; keeping those distances, at a lower weight, makes the search choose
-    good places inside nodes as well.
+    good places inside nodes as well. They are left out where they would take J of the search above 63 bits.
     """
-    return _counted(where, wanted, "hop_dominated_distances", 16, inside=True)
+    dominated = _counted(where, wanted, "hop_dominated_distances", 16, inside=True)
+    return dominated if in_scale(graph, dominated) else hop_distances_only(where, wanted)
 
 
 def _counted(where: Allocation, wanted: str, name: str, weight: int, *, inside: bool) -> Allocation:

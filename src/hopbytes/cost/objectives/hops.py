@@ -5,7 +5,7 @@ from __future__ import annotations
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.base import Objective, objectives
-from hopbytes.cost.objectives.hop_distances import hop_dominated_distances
+from hopbytes.cost.objectives.hop_distances import hop_distances_for_search
 from hopbytes.cost.objectives.link_sums import links_travelled, plain
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -30,4 +30,5 @@ class Hops(Objective):
 
     def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
         """Return a graph and an allocation on which J equals TH if routes are symmetric and shortest."""
-        return graph.with_weights("messages"), hop_dominated_distances(where, "objective hops")
+        messages = graph.with_weights("messages")
+        return messages, hop_distances_for_search(messages, where, "objective hops")

@@ -8,6 +8,11 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
 
+def in_scale(graph: CommGraph, where: Allocation) -> bool:
+    """Return whether no sum of volume x distance can exceed 63 bits."""
+    return _largest_sum(graph, int(where.distance.largest)) <= MAX_SUM
+
+
 def check_scale(graph: CommGraph, where: Allocation) -> None:
     """Raise ScaleError if a sum of volume x distance could exceed 63 bits.
 
@@ -17,11 +22,15 @@ def check_scale(graph: CommGraph, where: Allocation) -> None:
         Largest distance x total volume exceeds 2**63 - 1; the text names the factor to divide by.
     """
     widest = int(where.distance.largest)
-    # Unweighted metrics count every arc once, even if its volume is 0.
-    largest = widest * max(graph.total_volume, graph.m)
+    largest = _largest_sum(graph, widest)
     if largest > MAX_SUM:
         factor = -(-largest // MAX_SUM)
         raise ScaleError(
             f"total volume {graph.total_volume} x largest distance {widest} is more than 2^63 - 1: "
             f"divide the volumes or the distances by {factor} or more"
         )
+
+
+def _largest_sum(graph: CommGraph, widest: int) -> int:
+    # Unweighted metrics count every arc once, even if its volume is 0.
+    return widest * max(graph.total_volume, graph.m)

@@ -8,7 +8,8 @@ from hopbytes._util.integers import MAX_SUM
 from hopbytes.cost.objectives.base import objectives
 
 MACHINES = [
-    "torus:3x3@11 / package:5@10 core:1@1", "dragonfly:3x3x2@1048577 / core:2@1048576", "fattree:2x4 / core:5@10",
+    "torus:3x3@11 / package:5@10 core:1@1", "dragonfly:3x3x2@1048577 / core:2@1048576",
+    "fattree:2x4 / core:5@10",
 ]
 
 

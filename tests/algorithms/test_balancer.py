@@ -81,6 +81,17 @@ def test_no_pe_stays_empty_when_there_are_tasks_enough(case):
     assert done.change == pair_cost(graph, where, done.pe) - pair_cost(graph, where, pe)
 
 
+def test_an_empty_pe_gets_a_task_that_it_can_hold():
+    """Task 0 has the least loss, but is too heavy for the small PE, so the lightest task takes its place."""
+    graph = CommGraph.from_edges([1, 2], [2, 3], [9, 9], n=4, loads=np.array([7, 5, 2, 3]))
+    pe = np.array([0, 0, 1, 1], np.int32)
+    where = Allocation.whole(Tree((Level("core", 1),), (3,)))
+    caps = np.array([20, 20, 2])
+    assert fill_empty(graph, where, pe).pe.tolist() == [2, 0, 1, 1]
+    assert fill_empty(graph, where, pe, None, caps).pe.tolist() == [0, 0, 2, 1]
+    assert fill_empty(graph, where, pe, None, caps - 1).pe.tolist() == [2, 0, 1, 1]
+
+
 @given(placements(), st.data())
 @settings(deadline=None)
 def test_weighted_tasks_end_within_a_heaviest_task_of_the_even_share(case, data):

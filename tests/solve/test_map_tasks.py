@@ -120,6 +120,23 @@ def test_larger_pes_hold_more(mapper, loads):
     assert mapping.info["balance"] == "met"
 
 
+@pytest.mark.parametrize("preset", ["turbo", "fast", "eco"])
+def test_a_pe_of_little_capacity_is_not_left_empty(preset):
+    """The other PEs could hold all tasks within the bound; a mapping that leaves one empty is still wrong."""
+    loads = np.array(
+        [389, 712, 291, 639, 597, 487, 135, 88, 75, 469, 261]
+        + [160, 341, 158, 12, 970, 806, 354, 791, 84, 559, 709]
+    )
+    ring = np.arange(len(loads))
+    graph = hb.CommGraph.from_edges(ring, np.roll(ring, 1), np.full(len(loads), 9), loads=loads)
+    whole = hb.machine("core:4@2")
+    capacity = np.array([2, 47, 32, 44])
+    where = hb.Allocation(whole.machine, whole.core_start, whole.cores, capacity=capacity)
+    mapping = hb.map_tasks(graph, where, preset=preset, partition=True)
+    assert np.bincount(mapping.pe, minlength=4).min() > 0
+    assert mapping.info["balance"] == "met"
+
+
 def test_no_tasks_give_an_empty_mapping():
     mapping = map_tasks(hb.CommGraph.from_edges([], [], n=0), cluster(), mapper="random")
     assert mapping.pe.shape == (0,)

@@ -122,12 +122,41 @@ def _rescheduled(pe: Int32, loads: Int64, caps: Int64, linear_cost: LinearCost |
 
 
 def fill_empty(
-    graph: CommGraph, where: Allocation, pe: Int32, linear_cost: LinearCost | None = None
+    graph: CommGraph, where: Allocation, pe: Int32, linear_cost: LinearCost | None = None,
+    caps: Int64 | None = None,
 ) -> Rebalanced:
-    """Give every empty PE a task from the nearest PE that holds two or more."""
+    """Give every empty PE a task from the nearest PE that holds two or more, or a lighter task.
+
+    Without linear costs a task that is heavier than the maximum load `caps` (int64[k]) of its new PE returns,
+    and the lightest task of all PEs with several takes its place, if it is light enough.
+    """
     if np.all(np.bincount(pe, minlength=where.k)):
         return Rebalanced(np.array(pe, np.int32))
-    return _run(graph, where, pe, None, np.ones(where.k, np.int64), linear_cost, fill_empty=True)
+    filled = _run(graph, where, pe, None, np.ones(where.k, np.int64), linear_cost, fill_empty=True)
+    if caps is None or graph.loads is None or linear_cost is not None:
+        return filled
+    return _with_lighter_tasks(graph.loads, np.asarray(pe), filled, caps)
+
+
+def _with_lighter_tasks(loads: Int64, before: Int32, filled: Rebalanced, caps: Int64) -> Rebalanced:
+    """Replace tasks that exceed the maximum load of a PE that was empty by the lightest ones; O(n log n)."""
+    pe = filled.pe.copy()
+    moved = np.flatnonzero(pe != before)
+    heavy = moved[loads[moved] > caps[pe[moved]]]
+    if not len(heavy):
+        return filled
+    heavy = heavy[np.argsort(caps[pe[heavy]], kind="stable")]
+    tasks = np.bincount(pe, minlength=len(caps))
+    lightest = iter(np.argsort(loads, kind="stable").tolist())
+    for task in heavy.tolist():
+        target = pe[task]
+        light = next((each for each in lightest if tasks[pe[each]] > 1), None)
+        if light is None or loads[light] > caps[target]:
+            break
+        tasks[pe[light]] -= 1
+        tasks[before[task]] += 1
+        pe[light], pe[task] = target, before[task]
+    return Rebalanced(pe, filled.moves, filled.swaps, None)
 
 
 def _overload(pe: Int32, loads: Int64 | None, caps: Int64) -> int:

@@ -51,7 +51,7 @@ def enforce_bounds(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, 
             meet_bounds(graph, where, steps[-1].pe, zero_load, problem.zero_load_bounds, linear_cost)
         )
     if problem.none_empty and not bounds.exact:
-        steps.append(fill_empty(graph, where, steps[-1].pe, linear_cost))
+        steps.append(fill_empty(graph, where, steps[-1].pe, linear_cost, bounds.load))
     _count_work(effort, steps)
     pe = steps[-1].pe
     notices = _empty_notice(problem, pe)

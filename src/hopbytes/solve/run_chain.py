@@ -203,13 +203,17 @@ def _worth(problem: Problem, goal: str, pe: Int32) -> Worth:
 
 
 def _uneven(problem: Problem, pe: Int32) -> int:
-    """Return the sum of violations: excess load, zero-load tasks beyond their bound, and empty PEs."""
+    """Return the sum of violations: excess load, zero-load tasks beyond their bound, and empty PEs.
+
+    An empty PE, which is never allowed, weighs more than any load that exceeds its bound.
+    """
     over = overload(problem, pe)
     if problem.zero_load_bounds is not None and problem.graph.loads is not None:
         zero_load = np.bincount(pe[problem.graph.loads == 0], minlength=problem.where.k)
         over += max(0, int((zero_load - problem.zero_load_bounds).max()))
     if problem.none_empty:
-        over += int(np.count_nonzero(np.bincount(pe, minlength=problem.where.k) == 0))
+        empty = int(np.count_nonzero(np.bincount(pe, minlength=problem.where.k) == 0))
+        over += empty * (problem.graph.n + problem.graph.total_load)
     return over
 
 

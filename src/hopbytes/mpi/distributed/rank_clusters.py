@@ -49,6 +49,7 @@ def clusters_over_ranks(
         usable = around[rows.sources()] == around[rows.targets]
     inside = usable & (rows.targets < rows.n)
     here = rows.member.total(int(np.count_nonzero(inside)))
+    inside &= _away_from_others(rows)
     if 2 * here >= rows.member.total(len(rows.targets)) and rows.n:
         fewest_here = max(1, fewest * rows.n // rows.total)
         leader = _own_clusters(rows, inside, most, fewest_here, seed)
@@ -60,6 +61,22 @@ def clusters_over_ranks(
     if 4 * state.count() > 3 * rows.total:
         state.pairs()
     return state.leader
+
+
+def _away_from_others(rows: Rows) -> Bool:
+    """Return bool[m], the arcs between vertices without neighbours on other ranks; collective.
+
+    Clusters that end where the rows of a rank end leave straight lines, which are cheaper to cut than the
+    rugged borders of clusters elsewhere, so that cuts would follow them: the grid 512x512 on 7 ranks had a J
+    of 1.059 of the preset eco's, without these lines 1.010. All arcs count where more than half of the
+    vertices have such neighbours.
+    """
+    border = np.zeros(rows.n + len(rows.ghosts), np.bool_)
+    border[rows.sources()[rows.targets >= rows.n]] = True
+    if 2 * rows.member.total(int(np.count_nonzero(border))) > rows.total:
+        border[:] = False
+    found: Bool = ~(border[rows.sources()] | border[rows.targets])
+    return found
 
 
 def _own_clusters(rows: Rows, inside: Bool, most: int, fewest: int, seed: int) -> Int64:

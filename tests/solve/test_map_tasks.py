@@ -124,8 +124,8 @@ def test_larger_pes_hold_more(mapper, loads):
 def test_a_pe_of_little_capacity_is_not_left_empty(preset):
     """The other PEs could hold all tasks within the bound; a mapping that leaves one empty is still wrong."""
     loads = np.array(
-        [389, 712, 291, 639, 597, 487, 135, 88, 75, 469, 261]
-        + [160, 341, 158, 12, 970, 806, 354, 791, 84, 559, 709]
+        [389, 712, 291, 639, 597, 487, 135, 88, 75, 469, 261,
+         160, 341, 158, 12, 970, 806, 354, 791, 84, 559, 709]
     )
     ring = np.arange(len(loads))
     graph = hb.CommGraph.from_edges(ring, np.roll(ring, 1), np.full(len(loads), 9), loads=loads)

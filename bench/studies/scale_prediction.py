@@ -110,10 +110,10 @@ class Fit:
         self.time = {}
         for family in {row["family"] for row in rows}:
             own = [row for row in rows if row["family"] == family]
-            self.time[family] = _relative(
+            self.time[family] = relative_fit(
                 [[row["m"], row["m"] * np.log2(row["k"])] for row in own], [row["seconds"] for row in own]
             )
-        self.memory = _relative([[row["m"], row["n"], 1.0] for row in rows], [row["peak"] for row in rows])
+        self.memory = relative_fit([[row["m"], row["n"], 1.0] for row in rows], [row["peak"] for row in rows])
 
     def seconds(self, family: str, m: float, k: float) -> float:
         """Return processor seconds of a graph with m arcs."""
@@ -124,7 +124,7 @@ class Fit:
         return float(self.memory @ [m, n, 1.0])
 
 
-def _relative(table: list[list[float]], values: list[float]) -> Any:
+def relative_fit(table: list[list[float]], values: list[float]) -> Any:
     """Return the factors >= 0 of the columns of a table with the least squares of relative errors."""
     from scipy.optimize import nnls
 

@@ -71,10 +71,17 @@ def test_an_option_that_comes_twice_is_refused():
 
 
 @pytest.mark.parametrize(
-    "words", [["mpirun", "-n", "x"], ["srun", "--ntasks=two"], ["mpiexec.hydra", "-np", "4k"]]
+    ("kind", "words"),
+    [
+        ("openmpi", ["mpirun", "-n", "x"]), ("slurm", ["srun", "--ntasks=two"]),
+        ("hydra", ["mpiexec.hydra", "-np", "4k"]),
+    ],
 )
-def test_a_number_of_ranks_that_is_none_is_refused(words):
-    command = LaunchCommand.parse([*words, "./app"])
+def test_a_number_of_ranks_that_is_none_is_refused(kind, words, tmp_path):
+    program = tmp_path / words[0]  # no launcher has to be installed
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    command = LaunchCommand.parse([str(program), *words[1:], "./app"], kind)
     with pytest.raises(UnsupportedError, match="expected a number of ranks, 4 here"):
         command.check_count(4)
 

@@ -50,7 +50,8 @@ class DistributedMapping:
         The same on all processes: "comm_cost", "imbalance", "bound_asked", "bound_kept", "balance" ("met" or
         "relaxed"), "road" (the better one) and "roads" (J of each). "courses" lists vertices and costs of the
         levels of each road, and the costs of the first solutions of all ranks. By rank: "sent" (bytes by
-        phase), "seconds" (by phase), "peak_bytes" (of the process) and "held" (vertices, ghosts and arcs).
+        phase), "seconds" (by phase), "computing" (processor seconds outside collective calls), "peak_bytes"
+        (of the process) and "held" (vertices, ghosts and arcs).
     """
 
     pe: Int32
@@ -255,6 +256,6 @@ def _by_rank(member: Member, rows: Rows) -> dict[str, list[Any]]:
     """Return what every rank sent, held and needed."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     held = {"vertices": rows.n, "ghosts": len(rows.ghosts), "arcs": len(rows.targets)}
-    told = member.all((member.sent, member.seconds, peak, held))
-    names = ("sent", "seconds", "peak_bytes", "held")
+    told = member.all((member.sent, member.seconds, member.computing, peak, held))
+    names = ("sent", "seconds", "computing", "peak_bytes", "held")
     return dict(zip(names, map(list, zip(*told, strict=True)), strict=True))

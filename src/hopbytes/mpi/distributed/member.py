@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import pickle
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,6 +30,9 @@ class Member:
     rank, size : int
     sent, seconds : dict of str to int or float
         Bytes that this process sent to other ones, and wall-clock time, by phase.
+    computing : float
+        Processor seconds of this process since its first member, without those inside collective calls, where
+        MPI polls while it waits.
     """
 
     def __init__(self, comm: Comm) -> None:
@@ -38,6 +41,7 @@ class Member:
         self.sent: dict[str, int] = {}
         self.seconds: dict[str, float] = {}
         self._phase = "start"
+        self._cpu = {"start": time.process_time(), "calls": 0.0}
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -52,9 +56,14 @@ class Member:
 
     def split(self, color: int) -> Member:
         """Return the member of the group of all with the same color; its counts are those of this one."""
-        found = Member(self.comm.Split(color, self.rank))
-        found.sent, found.seconds, found._phase = self.sent, self.seconds, self._phase
+        found = Member(self._call(self.comm.Split, color, self.rank))
+        found.sent, found.seconds, found._phase, found._cpu = self.sent, self.seconds, self._phase, self._cpu
         return found
+
+    @property
+    def computing(self) -> float:
+        """Processor seconds so far outside collective calls."""
+        return time.process_time() - self._cpu["start"] - self._cpu["calls"]
 
     def close(self) -> None:
         """Free the communicator of a group."""
@@ -66,7 +75,7 @@ class Member:
             return [value]
         data = pickle.dumps(value)
         self._book((self.size - 1) * len(data))
-        return [pickle.loads(each) for each in self.comm.allgather(data)]
+        return [pickle.loads(each) for each in self._call(self.comm.allgather, data)]
 
     def total(self, number: int) -> int:
         """Return the exact sum of an integer over all members."""
@@ -76,14 +85,14 @@ class Member:
         """Return the sums of the entries of an int64 array (MPI_Allreduce); they have to fit into 63 bits."""
         found = np.empty_like(array)
         self._book(array.nbytes if self.size > 1 else 0)
-        self.comm.Allreduce(np.ascontiguousarray(array), found)
+        self._call(self.comm.Allreduce, np.ascontiguousarray(array), found)
         return found
 
     def before(self, array: Int64) -> Int64:
         """Return the sums of the entries over the members of lower rank (MPI_Exscan)."""
         found = np.zeros_like(array)
         self._book(array.nbytes if self.size > 1 else 0)
-        self.comm.Exscan(np.ascontiguousarray(array), found)
+        self._call(self.comm.Exscan, np.ascontiguousarray(array), found)
         if self.rank == 0:  # where MPI leaves the result undefined
             found[:] = 0
         return found
@@ -92,7 +101,7 @@ class Member:
         """Send entry i of int64[size] to member i; return what each member sent (MPI_Alltoall)."""
         found = np.empty(self.size, np.int64)
         self._book(8 * (self.size - 1))
-        self.comm.Alltoall(np.ascontiguousarray(mine, np.int64), found)
+        self._call(self.comm.Alltoall, np.ascontiguousarray(mine, np.int64), found)
         return found
 
     def exchange(self, mine: Int64, theirs: Int64, *columns: Int64) -> list[Int64]:
@@ -113,7 +122,8 @@ class Member:
         for column in columns:
             found = np.empty(int(theirs.sum()), np.int64)
             self._book(8 * (len(column) - own))
-            self.comm.Alltoallv([np.ascontiguousarray(column, np.int64), mine], [found, theirs])
+            sending = np.ascontiguousarray(column, np.int64)
+            self._call(self.comm.Alltoallv, [sending, mine], [found, theirs])
             received.append(found)
         return received
 
@@ -133,6 +143,13 @@ class Member:
             if other != told[0][0]:
                 one = f"rank 0 has {told[0][1]}, rank {rank} has {text}"
                 raise HopbytesError(f"the {what} differs between ranks: {one}; expected the same on all")
+
+    def _call(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        began = time.process_time()
+        try:
+            return call(*arguments)
+        finally:
+            self._cpu["calls"] += time.process_time() - began
 
     def _book(self, sent: int) -> None:
         self.sent[self._phase] = self.sent.get(self._phase, 0) + sent

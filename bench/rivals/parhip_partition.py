@@ -80,10 +80,7 @@ def partition(graph: hb.CommGraph, count: int, imbalance: int, options: argparse
 
 
 def load_bound(graph: hb.CommGraph, where: hb.Allocation, imbalance: Fraction) -> int:
-    """Return the largest load that a PE may hold, as an integer.
-
-    ParHIP rounds the mean up before it multiplies, so that its own bound can be higher by one.
-    """
+    """Return the largest load that a PE may hold, rounded down; ParHIP's first partition rounds it up."""
     return int((1 + imbalance) * graph.total_load / where.k)
 
 

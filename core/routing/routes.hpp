@@ -169,7 +169,7 @@ struct SpreadRoutes {
   explicit SpreadRoutes(const RouteArrays& a)
       : endpoints(a.numbers[0]), out(a.numbers.data() + 2), table(a.table.data()), first(a.first.data()),
         head(a.head.data()) {
-    const auto listed = static_cast<size_t>(2 + first[a.numbers[1]]);
+    const auto listed = static_cast<size_t>(first[a.numbers[1]]) + 2;
     if (a.numbers.size() > listed) host = a.numbers.data() + listed;
   }
 

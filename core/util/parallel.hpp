@@ -29,7 +29,7 @@ inline void parallel_for(int64_t count, int32_t threads, const std::function<voi
   std::vector<std::thread> helpers;
   try {
     for (int64_t t = 1; t < std::min<int64_t>(threads, count); ++t) helpers.emplace_back(work);
-  } catch (const std::exception&) {
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
     // If the system refuses more threads, the existing ones share the work.
   }
   work();

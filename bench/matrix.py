@@ -80,6 +80,8 @@ def main() -> None:
     print(HEAD)
     for group, belongs in groups(rows).items():
         chosen = [row for row in rows if belongs(row)]
+        if not chosen:  # of --instances some groups have none
+            continue
         for standing in compare(chosen, BASELINE).overall:
             if standing.contender != BASELINE or group == "all":
                 print(line(group, standing))

@@ -8,9 +8,9 @@ vertices and 128 PEs per process, *strong* ones 2^19 vertices and 512 PEs on all
 processes outnumber cores, wall-clock time says nothing, so the rows have the processor seconds of every
 process outside collective calls: the largest one is what a process would need on a core of its own, without
 its messages. Their slopes are fitted to all rows but those with the most processes, by least squares of
-relative errors, and these are predicted: seconds = arcs / P (a + b log2 k) + c I, bytes of memory =
-u arcs / P + v I + w, and bytes sent per process = s P I + t, where I is the number of islands. The program
-goes on where a file of rows ends.
+relative errors, and these are predicted: seconds = a arcs / P log2 k + b I + c, and bytes of memory and bytes
+sent by a process = u arcs / P + v I + w, where I is the number of islands and k that of PEs. The program goes
+on where a file of rows ends.
 """
 
 from __future__ import annotations
@@ -105,11 +105,8 @@ def show(rows: list[dict[str, Any]]) -> None:
 def terms(m: float, k: float, islands: float, ranks: float) -> dict[str, list[float]]:
     """Return the terms whose factors are fitted, by what they describe."""
     own = m / ranks
-    return {
-        "seconds": [own, own * float(np.log2(k)), islands],
-        "memory": [own, islands, 1.0],
-        "sent": [ranks * islands, 1.0],
-    }
+    plain = [own, islands, 1.0]
+    return {"seconds": [own * float(np.log2(k)), islands, 1.0], "memory": plain, "sent": plain}
 
 
 VALUES = {"seconds": "computing", "memory": "peak", "sent": "sent"}
@@ -134,7 +131,7 @@ def show_fit(rows: list[dict[str, Any]], family: str) -> None:
         there = terms(2 * EDGES, PES, ISLANDS, ranks)
         seconds, memory, sent = (float(factors[name] @ there[name]) for name in VALUES)
         print(
-            f"  10^9 edges, 10^6 PEs in {ISLANDS} islands, {ranks} ranks: {seconds / 60:.0f} min, "
+            f"  10^9 edges, 10^6 PEs in {ISLANDS} islands, {ranks} ranks: {seconds / 60:.1f} min, "
             f"{memory / 2**30:.1f} GiB and {sent / 1e9:.1f} GB sent per rank"
         )
 

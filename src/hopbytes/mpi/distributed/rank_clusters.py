@@ -33,12 +33,12 @@ def clusters_over_ranks(
 
     Notes
     -----
-    Where most arcs stay on their rank, the ranks cluster their own vertices first (``engine.parallel``). Then
-    vertices that are alone join the best rated cluster, also of other ranks, in rounds over classes of
-    vertices: a round decides by the state before it, and the rank of the leader of a cluster admits who fits.
-    Leaves of full hubs are joined in pairs. The leader of a cluster is one of its vertices. The result
-    depends on the number of ranks and the seed alone. O((n + m) / P log) work per rank and 10 small exchanges
-    per round.
+    Where most arcs stay on their rank, the ranks first cluster their own vertices without neighbours on other
+    ranks (``engine.parallel``). Then vertices that are alone join the best rated cluster, also of other
+    ranks, in rounds over classes of vertices: a round decides by the state before it, and the rank of the
+    leader of a cluster admits who fits. Leaves of full hubs are joined in pairs. The leader of a cluster is
+    one of its vertices. The result depends on the number of ranks and the seed alone. O((n + m) / P log) work
+    per rank and 10 small exchanges per round.
 
     Source: after Meyerhenke, Sanders, Schulz, "Parallel graph partitioning for complex networks", IPDPS 2015.
     """

@@ -11,6 +11,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl
+from hopbytes.engine.crossovers import block, uniform
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.engine.tabu_search import DenseProblem, TabuSettings, tabu_many
 
@@ -21,6 +22,8 @@ WIDTH = 2
 #: With a smaller spread all optima are nearly alike and longer searches gain more. (Averages over n terms
 #: vary by one over the root of n.)
 WIDE_SPREAD = 0.12
+#: Above every cost.
+NEVER = np.iinfo(np.int64).max
 
 
 @frozen
@@ -31,6 +34,8 @@ class EvolutionSettings:
     ----------
     population : int
         Number of solutions that are kept.
+    descending : int
+        Number of solutions in populations that are improved by descents; 0: no such populations.
     short, long : int
         Exchanges of one tabu search over n, for diverse and for similar local optima.
     fruitless_children : int
@@ -43,6 +48,7 @@ class EvolutionSettings:
     """
 
     population: int = 16
+    descending: int = 64
     short: int = 2
     long: int = 10
     fruitless_children: int = 4
@@ -51,6 +57,16 @@ class EvolutionSettings:
 
 
 DEFAULT_EVOLUTION = EvolutionSettings()
+
+
+@frozen
+class _Way:
+    """How a population is improved: its size, its searches, and whether blocks are crossed."""
+
+    size: int
+    iterations: int
+    fruitless: int = 0
+    blocks: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -115,7 +131,10 @@ def evolve(
     The memetic search follows Benlic and Hao (2015): children inherit the assignments that their parents have
     in common and half of the others from each (uniform crossover), and are improved by a tabu search. It
     differs in that the spread of local optima determines the length of these searches, populations that no
-    longer change are replaced by new ones, and every generation consists of two children. With more than
+    longer change are replaced by new ones, and every generation consists of two children. If local optima are
+    diverse, larger populations compete with these, whose children are improved by descents only and inherit
+    also whole blocks (:func:`hopbytes.engine.crossovers.block`); a new population is improved in the way
+    whose last one has found the lower cost. With more than
     `population_up_to` tasks a single solution is improved by iterated local search, whose perturbations grow
     while no better solution is found. An exchange takes O(n^2). The search ends by itself if new populations
     repeatedly find no lower cost.
@@ -136,12 +155,12 @@ def evolve(
     if problem.n > settings.population_up_to:
         run.improve_best()
         return run.best, run.exchanges
-    length, first = run.prepare(settings)
-    run.improve_population(first, length, settings)
+    ways, first = run.prepare(settings)
+    ends = [run.improve_population(first if way is ways[-1] else None, way, settings) for way in ways]
     fruitless = 0
     while not run.over and fruitless < settings.renewals:
-        before = run.least
-        run.improve_population(None, length, settings)
+        before, best = run.least, ends.index(min(ends))
+        ends[best] = run.improve_population(None, ways[best], settings)
         fruitless = 0 if run.least < before else fruitless + 1
     return run.best, run.exchanges
 
@@ -163,8 +182,8 @@ class _Search:
     def __post_init__(self) -> None:
         self.least = self.problem.cost(self.best)
 
-    def prepare(self, settings: EvolutionSettings) -> tuple[int, Int32]:
-        """Descend from random permutations; return the length of tabu searches and a first population.
+    def prepare(self, settings: EvolutionSettings) -> tuple[list[_Way], Int32]:
+        """Descend from random permutations; return how populations are improved, and a first population.
 
         The best permutation so far, which is usually a good initial mapping, is its first member.
         """
@@ -173,7 +192,13 @@ class _Search:
             found.append(self.improve(self.random_permutations(WIDTH), 20 * n, fruitless=1)[0])
         members = np.vstack(found)
         spread = _relative_deviation([self.problem.cost(each) for each in members[1:]]) * math.sqrt(n)
-        return n * (settings.short if spread > WIDE_SPREAD else settings.long), members
+        if spread <= WIDE_SPREAD:
+            return [_Way(settings.population, n * settings.long)], members
+        tabu = _Way(settings.population, n * settings.short)
+        if not settings.descending:
+            return [tabu], members
+        descents = _Way(settings.descending, 20 * n, fruitless=1, blocks=True)
+        return [descents, tabu], members
 
     def improve_best(self) -> None:
         """Improve the best permutation, perturbing it more strongly until a better one is found."""
@@ -186,26 +211,26 @@ class _Search:
             self.improve(begin[None, :], 2 * n)
             fruitless = 0 if self.least < before else fruitless + 1
 
-    def improve_population(self, first: Int32 | None, length: int, settings: EvolutionSettings) -> None:
-        """Improve one population until it no longer changes."""
-        size = settings.population
+    def improve_population(self, first: Int32 | None, way: _Way, settings: EvolutionSettings) -> int:
+        """Improve one population until it no longer changes; return its least cost."""
         pool = _Population(np.empty((0, self.problem.n), np.int32), np.empty(0, np.int64))
-        for begin in range(0, size, WIDTH):
+        for begin in range(0, way.size, WIDTH):
             if self.over:
                 break
             parents = self.random_permutations(WIDTH) if first is None else first[begin : begin + WIDTH]
-            self.improve_generation(pool, parents, length, size)
+            self.improve_generation(pool, parents, way)
         pool.fruitless_children = 0
-        most = settings.fruitless_children * size
+        most = settings.fruitless_children * way.size
         while not self.over and len(pool.costs) > 1 and pool.fruitless_children < most:
             pairs = [self.rng.distinct(len(pool.costs), 2) for _ in range(WIDTH)]
-            children = np.stack([self.child(*pool.members[pair]) for pair in pairs])
-            self.improve_generation(pool, children, length, size)
+            children = np.stack([self.child(pool.members[i], pool.members[j], way) for i, j in pairs])
+            self.improve_generation(pool, children, way)
+        return int(pool.costs.min(initial=NEVER))
 
-    def improve_generation(self, pool: _Population, begin: Int32, length: int, size: int) -> None:
+    def improve_generation(self, pool: _Population, begin: Int32, way: _Way) -> None:
         """Improve a generation and let it enter the population."""
-        for place, cost in zip(*self.improve(begin, length), strict=True):
-            pool.add(place, int(cost), size)
+        for place, cost in zip(*self.improve(begin, way.iterations, way.fruitless), strict=True):
+            pool.add(place, int(cost), way.size)
 
     def improve(self, begin: Int32, iterations: int, fruitless: int = 0) -> tuple[Int32, Int64]:
         """Search from all rows of `begin`; an unfinished generation is discarded."""
@@ -241,24 +266,11 @@ class _Search:
     def random_permutations(self, count: int) -> Int32:
         return np.stack([self.rng.permutation(self.problem.n) for _ in range(count)]).astype(np.int32)
 
-    def child(self, one: Int32, other: Int32) -> Int32:
-        """Cross two permutations: equal places stay, the others come from either or are random."""
-        n = len(one)
-        order = self.rng.permutation(n)
-        pick = self.rng.coins(n)
-        used, place = np.zeros(n, bool), np.full(n, -1, np.int32)
-        same = one == other
-        place[same] = one[same]
-        used[one[same]] = True
-        for task in order[~same[order]]:
-            pair = (one[task], other[task]) if pick[task] else (other[task], one[task])
-            for choice in pair:
-                if not used[choice]:
-                    place[task], used[choice] = choice, True
-                    break
-        unplaced = np.flatnonzero(place < 0)
-        place[unplaced] = self.rng.shuffled(np.flatnonzero(~used)).astype(np.int32)
-        return place
+    def child(self, one: Int32, other: Int32, way: _Way) -> Int32:
+        """Cross two permutations; their common places stay."""
+        if way.blocks and self.rng.coins(1)[0]:
+            return block(self.rng, self.problem.flow, self.problem.distance, one, other)
+        return uniform(self.rng, one, other)
 
 
 def _relative_deviation(costs: list[int]) -> float:

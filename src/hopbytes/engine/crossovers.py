@@ -59,7 +59,7 @@ def transplanted(one: Int32, other: Int32, places: Int64) -> Int32:
     >>> transplanted(one, other, np.array([0, 1])).tolist()
     [2, 3, 0, 1]
     """
-    place = other.copy()
+    place: Int32 = other.copy()
     at, source = np.empty(len(one), np.int64), np.empty(len(one), np.int64)
     at[other], source[one] = np.arange(len(one)), np.arange(len(one))
     for here in places:

@@ -15,8 +15,10 @@ from hopbytes.engine.crossovers import block, uniform
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.engine.tabu_search import DenseProblem, TabuSettings, tabu_many
 
-#: Searches per generation. A constant, so that the result does not depend on the number of threads.
+#: Searches per generation, and descents, which are short. Constants, so that the result does not depend on
+#: the number of threads.
 WIDTH = 2
+WIDTH_OF_DESCENTS = 8
 #: The spread of local optima (standard deviation over mean, times the root of n) from which on they count as
 #: diverse. Good solutions then lie in few regions far apart, and many short searches find the best region.
 #: With a smaller spread all optima are nearly alike and longer searches gain more. (Averages over n terms
@@ -61,11 +63,12 @@ DEFAULT_EVOLUTION = EvolutionSettings()
 
 @frozen
 class _Way:
-    """How a population is improved: its size, its searches, and whether blocks are crossed."""
+    """How a population is improved: its size, searches per generation, and whether blocks are crossed."""
 
     size: int
     iterations: int
     fruitless: int = 0
+    width: int = WIDTH
     blocks: bool = False
 
 
@@ -197,7 +200,7 @@ class _Search:
         tabu = _Way(settings.population, n * settings.short)
         if not settings.descending:
             return [tabu], members
-        descents = _Way(settings.descending, 20 * n, fruitless=1, blocks=True)
+        descents = _Way(settings.descending, 20 * n, 1, WIDTH_OF_DESCENTS, blocks=True)
         return [descents, tabu], members
 
     def improve_best(self) -> None:
@@ -214,15 +217,16 @@ class _Search:
     def improve_population(self, first: Int32 | None, way: _Way, settings: EvolutionSettings) -> int:
         """Improve one population until it no longer changes; return its least cost."""
         pool = _Population(np.empty((0, self.problem.n), np.int32), np.empty(0, np.int64))
-        for begin in range(0, way.size, WIDTH):
+        for begin in range(0, way.size, way.width):
             if self.over:
                 break
-            parents = self.random_permutations(WIDTH) if first is None else first[begin : begin + WIDTH]
+            width = min(way.width, way.size - begin)
+            parents = self.random_permutations(width) if first is None else first[begin : begin + width]
             self.improve_generation(pool, parents, way)
         pool.fruitless_children = 0
         most = settings.fruitless_children * way.size
         while not self.over and len(pool.costs) > 1 and pool.fruitless_children < most:
-            pairs = [self.rng.distinct(len(pool.costs), 2) for _ in range(WIDTH)]
+            pairs = [self.rng.distinct(len(pool.costs), 2) for _ in range(way.width)]
             children = np.stack([self.child(pool.members[i], pool.members[j], way) for i, j in pairs])
             self.improve_generation(pool, children, way)
         return int(pool.costs.min(initial=NEVER))

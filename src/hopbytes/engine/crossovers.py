@@ -29,18 +29,20 @@ def uniform(rng: RandomNumbers, one: Int32, other: Int32) -> Int32:
     n = len(one)
     order = rng.permutation(n)
     pick = rng.coins(n)
-    used, place = np.zeros(n, bool), np.full(n, -1, np.int32)
     same = one == other
-    place[same] = one[same]
+    used = np.zeros(n, bool)
     used[one[same]] = True
-    for task in order[~same[order]]:
-        pair = (one[task], other[task]) if pick[task] else (other[task], one[task])
-        for choice in pair:
-            if not used[choice]:
-                place[task], used[choice] = choice, True
+    place = np.where(same, one, np.int32(-1))
+    first, second = np.where(pick, one, other).tolist(), np.where(pick, other, one).tolist()
+    taken, chosen = used.tolist(), place.tolist()
+    for task in order[~same[order]].tolist():
+        for choice in (first[task], second[task]):
+            if not taken[choice]:
+                chosen[task], taken[choice] = choice, True
                 break
+    place = np.array(chosen, np.int32)
     unplaced = np.flatnonzero(place < 0)
-    place[unplaced] = rng.shuffled(np.flatnonzero(~used)).astype(np.int32)
+    place[unplaced] = rng.shuffled(np.flatnonzero(~np.array(taken))).astype(np.int32)
     return place
 
 
@@ -59,15 +61,13 @@ def transplanted(one: Int32, other: Int32, places: Int64) -> Int32:
     >>> transplanted(one, other, np.array([0, 1])).tolist()
     [2, 3, 0, 1]
     """
-    place: Int32 = other.copy()
-    at, source = np.empty(len(one), np.int64), np.empty(len(one), np.int64)
-    at[other], source[one] = np.arange(len(one)), np.arange(len(one))
-    for here in places:
-        task, displaced = source[here], at[here]
-        there = place[task]
+    place, at = other.tolist(), np.argsort(other).tolist()
+    source = np.argsort(one)[places].tolist()
+    for here, task in zip(places.tolist(), source, strict=True):
+        there, displaced = place[task], at[here]
         place[displaced], place[task] = there, here
         at[there], at[here] = displaced, task
-    return place
+    return np.array(place, np.int32)
 
 
 def block(rng: RandomNumbers, flow: Int64, distance: Int64, one: Int32, other: Int32) -> Int32:

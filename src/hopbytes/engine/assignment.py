@@ -24,6 +24,8 @@ WIDTH_OF_DESCENTS = 8
 #: With a smaller spread all optima are nearly alike and longer searches gain more. (Averages over n terms
 #: vary by one over the root of n.)
 WIDE_SPREAD = 0.12
+#: The most members of a population per task; with few tasks there are few local optima.
+MEMBERS_PER_TASK = 8
 #: Above every cost.
 NEVER = np.iinfo(np.int64).max
 
@@ -37,7 +39,8 @@ class EvolutionSettings:
     population : int
         Number of solutions that are kept.
     descending : int
-        Number of solutions in populations that are improved by descents; 0: no such populations.
+        Number of solutions in the first population that is improved by descents; the next ones have twice as
+        many each. 0: no such populations.
     short, long : int
         Exchanges of one tabu search over n, for diverse and for similar local optima.
     fruitless_children : int
@@ -46,7 +49,7 @@ class EvolutionSettings:
         Largest number of tasks for a population; for more tasks a single solution is improved.
     renewals : int
         Consecutive populations without a new best after which the search ends, regardless of the limits;
-        small problems are usually solved long before.
+        larger populations count several times. Small problems are usually solved long before.
     """
 
     population: int = 16
@@ -137,7 +140,7 @@ def evolve(
     longer change are replaced by new ones, and every generation consists of two children. If local optima are
     diverse, larger populations compete with these, whose children are improved by descents only and inherit
     also whole blocks (:func:`hopbytes.engine.crossovers.block`); a new population is improved in the way
-    whose last one has found the lower cost. With more than
+    whose last one has found the lower cost, and of descents with twice as many members. With more than
     `population_up_to` tasks a single solution is improved by iterated local search, whose perturbations grow
     while no better solution is found. An exchange takes O(n^2). The search ends by itself if new populations
     repeatedly find no lower cost.
@@ -163,8 +166,11 @@ def evolve(
     fruitless = 0
     while not run.over and fruitless < settings.renewals:
         before, best = run.least, ends.index(min(ends))
+        if ways[best].blocks:
+            size = min(2 * ways[best].size, max(settings.descending, MEMBERS_PER_TASK * problem.n))
+            ways[best] = replace(ways[best], size=size)
         ends[best] = run.improve_population(None, ways[best], settings)
-        fruitless = 0 if run.least < before else fruitless + 1
+        fruitless = 0 if run.least < before else fruitless + ways[best].size // settings.population
     return run.best, run.exchanges
 
 

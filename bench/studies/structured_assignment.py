@@ -38,7 +38,7 @@ BEST_FOUND = {
 
 
 def matrix(rng: np.random.Generator, shape: tuple[int, int, int], *, different: bool) -> Int64:
-    """Return a symmetric matrix with values between different colours if `different`, else between equal ones."""
+    """Return a symmetric matrix, with values between `different` colours or between equal ones."""
     outer, inner, members = shape
     group = np.arange(outer * inner * members) // members
     large = group // inner

@@ -12,6 +12,7 @@ from hopbytes._frozen import frozen
 from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl
 from hopbytes.engine.crossovers import block, uniform
+from hopbytes.engine.population import Population
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.engine.tabu_search import DenseProblem, TabuSettings, tabu_many
 
@@ -26,6 +27,9 @@ WIDTH_OF_DESCENTS = 8
 WIDE_SPREAD = 0.12
 #: The most members of a population per task; with few tasks there are few local optima.
 MEMBERS_PER_TASK = 8
+#: Tenths of all places that two members of a population of descents may share. Without a bound such a
+#: population consists of variants of one solution before blocks of others are tried.
+ALIKE_TENTHS = 9
 #: Above every cost.
 NEVER = np.iinfo(np.int64).max
 
@@ -73,29 +77,6 @@ class _Way:
     fruitless: int = 0
     width: int = WIDTH
     blocks: bool = False
-
-
-@dataclass(slots=True, eq=False)
-class _Population:
-    members: Int32
-    costs: Int64
-    fruitless_children: int = 0
-
-    def add(self, place: Int32, cost: int, limit: int) -> None:
-        """Let a child enter, in place of the worst member if full; reject duplicates and worse ones."""
-        self.fruitless_children += 1
-        same_cost = self.costs == cost
-        if np.any(np.all(self.members[same_cost] == place, axis=1)):
-            return
-        if len(self.members) < limit:
-            self.members = np.vstack([self.members, place[None, :]])
-            self.costs = np.append(self.costs, cost)
-        else:
-            worst = int(self.costs.argmax())
-            if cost >= self.costs[worst]:
-                return
-            self.members[worst], self.costs[worst] = place, cost
-        self.fruitless_children = 0
 
 
 def evolve(
@@ -222,7 +203,9 @@ class _Search:
 
     def improve_population(self, first: Int32 | None, way: _Way, settings: EvolutionSettings) -> int:
         """Improve one population until it no longer changes; return its least cost."""
-        pool = _Population(np.empty((0, self.problem.n), np.int32), np.empty(0, np.int64))
+        n = self.problem.n
+        alike = n * ALIKE_TENTHS // 10 if way.blocks else n - 1
+        pool = Population(np.empty((0, n), np.int32), np.empty(0, np.int64), alike)
         for begin in range(0, way.size, way.width):
             if self.over:
                 break
@@ -237,7 +220,7 @@ class _Search:
             self.improve_generation(pool, children, way)
         return int(pool.costs.min(initial=NEVER))
 
-    def improve_generation(self, pool: _Population, begin: Int32, way: _Way) -> None:
+    def improve_generation(self, pool: Population, begin: Int32, way: _Way) -> None:
         """Improve a generation and let it enter the population."""
         for place, cost in zip(*self.improve(begin, way.iterations, way.fruitless), strict=True):
             pool.add(place, int(cost), way.size)

@@ -200,21 +200,6 @@ def test_an_end_is_asked_for():
         evolve(problem, np.arange(4, dtype=np.int32))
 
 
-def test_crossing_keeps_what_parents_share_and_makes_permutations():
-    from hopbytes.engine.assignment import _Search
-
-    problem = DenseProblem.build(*matrices(10, 30, 9, symmetric=()))
-    run = _Search(problem, np.arange(30, dtype=np.int32), RandomNumbers(1), 0, RunControl())
-    for seed in range(20):
-        one, other = starts(seed, 30, 2)
-        other = one.copy() if seed == 0 else other
-        child = run.child(one, other)
-        assert sorted(child.tolist()) == list(range(30))
-        assert np.array_equal(child[one == other], one[one == other])
-        if seed == 0:
-            assert np.array_equal(child, one)
-
-
 def test_a_spread_of_zero_is_no_division_by_it():
     flow = np.zeros((6, 6), np.int64)
     place, _ = evolve(
@@ -222,3 +207,19 @@ def test_a_spread_of_zero_is_no_division_by_it():
         settings=EvolutionSettings(population=4),
     )
     assert sorted(place.tolist()) == list(range(6))
+
+
+def test_groups_find_their_places():
+    """Flows within and between groups fit distances exactly, so the least cost is zero."""
+    group = np.arange(48) // 6
+    colour = np.arange(48) % 2
+    apart = 20 + np.abs(np.subtract.outer(group, group)) * (group[:, None] != group[None, :])
+    same = colour[:, None] == colour[None, :]
+    order = RandomNumbers(5).permutation(48)
+    flow, distance = (apart * same)[np.ix_(order, order)], apart * ~same
+    for descending in (0, 64):
+        place, _ = evolve(
+            DenseProblem.build(flow, distance), starts(1, 48, 1)[0], limit=5_000_000,
+            settings=EvolutionSettings(descending=descending), control=RunControl(4),
+        )
+        assert true_cost(flow, distance, place) == 0

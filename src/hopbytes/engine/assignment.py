@@ -11,16 +11,27 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl
+from hopbytes.engine.crossovers import block, uniform
+from hopbytes.engine.population import Population
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.engine.tabu_search import DenseProblem, TabuSettings, tabu_many
 
-#: Searches per generation. A constant, so that the result does not depend on the number of threads.
+#: Searches per generation, and descents, which are short. Constants, so that the result does not depend on
+#: the number of threads.
 WIDTH = 2
+WIDTH_OF_DESCENTS = 8
 #: The spread of local optima (standard deviation over mean, times the root of n) from which on they count as
 #: diverse. Good solutions then lie in few regions far apart, and many short searches find the best region.
 #: With a smaller spread all optima are nearly alike and longer searches gain more. (Averages over n terms
 #: vary by one over the root of n.)
 WIDE_SPREAD = 0.12
+#: The most members of a population per task; with few tasks there are few local optima.
+MEMBERS_PER_TASK = 8
+#: Tenths of all places that two members of a population of descents may share. Without a bound such a
+#: population consists of variants of one solution before blocks of others are tried.
+ALIKE_TENTHS = 9
+#: Above every cost.
+NEVER = np.iinfo(np.int64).max
 
 
 @frozen
@@ -31,6 +42,9 @@ class EvolutionSettings:
     ----------
     population : int
         Number of solutions that are kept.
+    descending : int
+        Number of solutions in the first population that is improved by descents; the next ones have twice as
+        many each. 0: no such populations.
     short, long : int
         Exchanges of one tabu search over n, for diverse and for similar local optima.
     fruitless_children : int
@@ -39,10 +53,11 @@ class EvolutionSettings:
         Largest number of tasks for a population; for more tasks a single solution is improved.
     renewals : int
         Consecutive populations without a new best after which the search ends, regardless of the limits;
-        small problems are usually solved long before.
+        larger populations count several times. Small problems are usually solved long before.
     """
 
     population: int = 16
+    descending: int = 64
     short: int = 2
     long: int = 10
     fruitless_children: int = 4
@@ -53,27 +68,15 @@ class EvolutionSettings:
 DEFAULT_EVOLUTION = EvolutionSettings()
 
 
-@dataclass(slots=True, eq=False)
-class _Population:
-    members: Int32
-    costs: Int64
-    fruitless_children: int = 0
+@frozen
+class _Way:
+    """How a population is improved: its size, searches per generation, and whether blocks are crossed."""
 
-    def add(self, place: Int32, cost: int, limit: int) -> None:
-        """Let a child enter, in place of the worst member if full; reject duplicates and worse ones."""
-        self.fruitless_children += 1
-        same_cost = self.costs == cost
-        if np.any(np.all(self.members[same_cost] == place, axis=1)):
-            return
-        if len(self.members) < limit:
-            self.members = np.vstack([self.members, place[None, :]])
-            self.costs = np.append(self.costs, cost)
-        else:
-            worst = int(self.costs.argmax())
-            if cost >= self.costs[worst]:
-                return
-            self.members[worst], self.costs[worst] = place, cost
-        self.fruitless_children = 0
+    size: int
+    iterations: int
+    fruitless: int = 0
+    width: int = WIDTH
+    blocks: bool = False
 
 
 def evolve(
@@ -115,7 +118,11 @@ def evolve(
     The memetic search follows Benlic and Hao (2015): children inherit the assignments that their parents have
     in common and half of the others from each (uniform crossover), and are improved by a tabu search. It
     differs in that the spread of local optima determines the length of these searches, populations that no
-    longer change are replaced by new ones, and every generation consists of two children. With more than
+    longer change are replaced by new ones, and every generation consists of two children. If local optima are
+    diverse, larger populations compete with these, whose members differ in a tenth of all places, and whose
+    children are improved by descents only and inherit also whole blocks
+    (:func:`hopbytes.engine.crossovers.block`); a new population is improved in the way
+    whose last one has found the lower cost, and of descents with twice as many members. With more than
     `population_up_to` tasks a single solution is improved by iterated local search, whose perturbations grow
     while no better solution is found. An exchange takes O(n^2). The search ends by itself if new populations
     repeatedly find no lower cost.
@@ -136,13 +143,16 @@ def evolve(
     if problem.n > settings.population_up_to:
         run.improve_best()
         return run.best, run.exchanges
-    length, first = run.prepare(settings)
-    run.improve_population(first, length, settings)
+    ways, first = run.prepare(settings)
+    ends = [run.improve_population(first if way is ways[-1] else None, way, settings) for way in ways]
     fruitless = 0
     while not run.over and fruitless < settings.renewals:
-        before = run.least
-        run.improve_population(None, length, settings)
-        fruitless = 0 if run.least < before else fruitless + 1
+        before, best = run.least, ends.index(min(ends))
+        if ways[best].blocks:
+            size = min(2 * ways[best].size, max(settings.descending, MEMBERS_PER_TASK * problem.n))
+            ways[best] = replace(ways[best], size=size)
+        ends[best] = run.improve_population(None, ways[best], settings)
+        fruitless = 0 if run.least < before else fruitless + ways[best].size // settings.population
     return run.best, run.exchanges
 
 
@@ -163,8 +173,8 @@ class _Search:
     def __post_init__(self) -> None:
         self.least = self.problem.cost(self.best)
 
-    def prepare(self, settings: EvolutionSettings) -> tuple[int, Int32]:
-        """Descend from random permutations; return the length of tabu searches and a first population.
+    def prepare(self, settings: EvolutionSettings) -> tuple[list[_Way], Int32]:
+        """Descend from random permutations; return how populations are improved, and a first population.
 
         The best permutation so far, which is usually a good initial mapping, is its first member.
         """
@@ -173,7 +183,13 @@ class _Search:
             found.append(self.improve(self.random_permutations(WIDTH), 20 * n, fruitless=1)[0])
         members = np.vstack(found)
         spread = _relative_deviation([self.problem.cost(each) for each in members[1:]]) * math.sqrt(n)
-        return n * (settings.short if spread > WIDE_SPREAD else settings.long), members
+        if spread <= WIDE_SPREAD:
+            return [_Way(settings.population, n * settings.long)], members
+        tabu = _Way(settings.population, n * settings.short)
+        if not settings.descending:
+            return [tabu], members
+        descents = _Way(settings.descending, 20 * n, 1, WIDTH_OF_DESCENTS, blocks=True)
+        return [descents, tabu], members
 
     def improve_best(self) -> None:
         """Improve the best permutation, perturbing it more strongly until a better one is found."""
@@ -186,26 +202,29 @@ class _Search:
             self.improve(begin[None, :], 2 * n)
             fruitless = 0 if self.least < before else fruitless + 1
 
-    def improve_population(self, first: Int32 | None, length: int, settings: EvolutionSettings) -> None:
-        """Improve one population until it no longer changes."""
-        size = settings.population
-        pool = _Population(np.empty((0, self.problem.n), np.int32), np.empty(0, np.int64))
-        for begin in range(0, size, WIDTH):
+    def improve_population(self, first: Int32 | None, way: _Way, settings: EvolutionSettings) -> int:
+        """Improve one population until it no longer changes; return its least cost."""
+        n = self.problem.n
+        alike = n * ALIKE_TENTHS // 10 if way.blocks else n - 1
+        pool = Population(np.empty((0, n), np.int32), np.empty(0, np.int64), alike)
+        for begin in range(0, way.size, way.width):
             if self.over:
                 break
-            parents = self.random_permutations(WIDTH) if first is None else first[begin : begin + WIDTH]
-            self.improve_generation(pool, parents, length, size)
+            width = min(way.width, way.size - begin)
+            parents = self.random_permutations(width) if first is None else first[begin : begin + width]
+            self.improve_generation(pool, parents, way)
         pool.fruitless_children = 0
-        most = settings.fruitless_children * size
+        most = settings.fruitless_children * way.size
         while not self.over and len(pool.costs) > 1 and pool.fruitless_children < most:
-            pairs = [self.rng.distinct(len(pool.costs), 2) for _ in range(WIDTH)]
-            children = np.stack([self.child(*pool.members[pair]) for pair in pairs])
-            self.improve_generation(pool, children, length, size)
+            pairs = [self.rng.distinct(len(pool.costs), 2) for _ in range(way.width)]
+            children = np.stack([self.child(pool.members[i], pool.members[j], way) for i, j in pairs])
+            self.improve_generation(pool, children, way)
+        return int(pool.costs.min(initial=NEVER))
 
-    def improve_generation(self, pool: _Population, begin: Int32, length: int, size: int) -> None:
+    def improve_generation(self, pool: Population, begin: Int32, way: _Way) -> None:
         """Improve a generation and let it enter the population."""
-        for place, cost in zip(*self.improve(begin, length), strict=True):
-            pool.add(place, int(cost), size)
+        for place, cost in zip(*self.improve(begin, way.iterations, way.fruitless), strict=True):
+            pool.add(place, int(cost), way.size)
 
     def improve(self, begin: Int32, iterations: int, fruitless: int = 0) -> tuple[Int32, Int64]:
         """Search from all rows of `begin`; an unfinished generation is discarded."""
@@ -241,24 +260,11 @@ class _Search:
     def random_permutations(self, count: int) -> Int32:
         return np.stack([self.rng.permutation(self.problem.n) for _ in range(count)]).astype(np.int32)
 
-    def child(self, one: Int32, other: Int32) -> Int32:
-        """Cross two permutations: equal places stay, the others come from either or are random."""
-        n = len(one)
-        order = self.rng.permutation(n)
-        pick = self.rng.coins(n)
-        used, place = np.zeros(n, bool), np.full(n, -1, np.int32)
-        same = one == other
-        place[same] = one[same]
-        used[one[same]] = True
-        for task in order[~same[order]]:
-            pair = (one[task], other[task]) if pick[task] else (other[task], one[task])
-            for choice in pair:
-                if not used[choice]:
-                    place[task], used[choice] = choice, True
-                    break
-        unplaced = np.flatnonzero(place < 0)
-        place[unplaced] = self.rng.shuffled(np.flatnonzero(~used)).astype(np.int32)
-        return place
+    def child(self, one: Int32, other: Int32, way: _Way) -> Int32:
+        """Cross two permutations; their common places stay."""
+        if way.blocks and self.rng.coins(1)[0]:
+            return block(self.rng, self.problem.flow, self.problem.distance, one, other)
+        return uniform(self.rng, one, other)
 
 
 def _relative_deviation(costs: list[int]) -> float:

@@ -16,6 +16,7 @@ from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.algorithms.refiners.vcycle import VCycle
 from hopbytes.cost.objectives.base import objectives
+from hopbytes.engine.settings import FEW_TASKS
 
 __all__ = ["Chain", "best", "chain", "eco", "fast", "presets", "routed", "strong", "turbo"]
 
@@ -199,8 +200,13 @@ def eco() -> Chain:
 
 @presets.register("strong")
 def strong() -> Chain:
-    """Better mappings with several times the work of `eco`."""
+    """Better mappings with several times the work of `eco`.
+
+    For dense patterns a short tabu search with small populations follows, since exchanges alone end far from
+    the best mapping there.
+    """
     from hopbytes.algorithms.refiners.evolve import Evolve
+    from hopbytes.algorithms.refiners.tabu import Tabu
 
     return chain(
         Multisection(
@@ -215,6 +221,7 @@ def strong() -> Chain:
             steps=10, slots_only=True, repetitions=1, initial_partitions=4, subtrees=1, repartitionings=4,
             perturbations=150, work=200
         ),
+        Tabu(work=100, largest=FEW_TASKS, sparse_up_to=0, descending=16, renewals=2),
         link_effort=16,
         weaker="eco",
     )

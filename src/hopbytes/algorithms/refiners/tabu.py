@@ -36,7 +36,7 @@ class Tabu(Refiner):
     sparse_up_to : int
         With more tasks the search runs only if a task communicates with at least a quarter of all tasks on
         average. For sparser patterns searches that evaluate fewer pairs are better.
-    population, short, long, fruitless_generations, renewals : int
+    population, descending, short, long, fruitless_generations, renewals : int
         See :class:`hopbytes.engine.assignment.EvolutionSettings`.
 
     Notes
@@ -51,6 +51,7 @@ class Tabu(Refiner):
     largest: int = 1024
     sparse_up_to: int = FEW_TASKS
     population: int = 16
+    descending: int = 64
     short: int = 2
     long: int = 10
     fruitless_generations: int = 4
@@ -68,7 +69,7 @@ class Tabu(Refiner):
             return pe
         linear_cost = dense_linear_cost(bounds.linear_cost, n, graph.total_volume * int(distance.max()))
         settings = EvolutionSettings(
-            self.population, self.short, self.long, self.fruitless_generations, self.renewals
+            self.population, self.descending, self.short, self.long, self.fruitless_generations, self.renewals
         )
         better, exchanges = evolve(
             DenseProblem.build(dense_flow(graph), distance, linear_cost), pe, limit=self._limit(effort),

@@ -30,21 +30,34 @@ template <class W> class Connectivity {
     rows_.clear();
   }
 
-  // Selects v: the methods below then speak of its adjacent blocks. Returns the number of scanned edges; a
-  // cached row has an entry per block, which is counted like an edge.
+  // Whether every vertex that is looked at has a row.
+  bool cached() const { return cached_; }
+
+  // Returns the row of v, which exists if cached(), and adds the number of scanned edges to `work`; a known
+  // row has an entry per block, which is counted like an edge.
+  const int64_t* row(int32_t v, int64_t& work) {
+    if (row_of_[v] >= 0) {
+      work += std::min<int64_t>(k_, g_->degree(v));
+    } else {
+      work += g_->degree(v);
+      add_row(v);
+    }
+    return row_at(v);
+  }
+
+  // Selects v: the methods below then speak of its adjacent blocks. Returns the number of scanned edges; see
+  // row().
   int64_t select(int32_t v) {
     if (!cached_)
       for (int32_t b : blocks()) scratch_[b] = 0;
     count_ = 0;
     if (cached_) {
-      const bool known = row_of_[v] >= 0;
-      if (!known) add_row(v);
-      const int64_t* row = row_at(v);
+      int64_t work = 0;
+      weight_ = row(v, work);
       for (int32_t b = 0; b < k_; ++b)
-        blocks_[count_] = b, count_ += row[b] != 0;
-      weight_ = row;
+        blocks_[count_] = b, count_ += weight_[b] != 0;
       sum_up();
-      return known ? std::min<int64_t>(k_, g_->degree(v)) : g_->degree(v);
+      return work;
     }
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
       const int32_t b = part_[g_->adj[e]];

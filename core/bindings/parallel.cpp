@@ -1,6 +1,7 @@
 // Binds the parts of a multilevel mapping in which all threads work on one level of a large graph.
 #include <algorithm>
 
+#include "graph/unit_weight.hpp"
 #include "partition/coarsening/parallel_contraction.hpp"
 #include "partition/coarsening/synchronous_clustering.hpp"
 #include "partition/refinement/synchronous_moves.hpp"
@@ -11,6 +12,25 @@ using namespace hopbytes;
 using nb::literals::operator""_a;
 using ByteArray = OutArray<uint8_t>;
 
+namespace {
+
+// Like on_graph without linear costs, but weights of 1 each are not stored.
+template <class Work> auto on_large_graph(const GraphArrays& arrays, Work work) {
+  const auto& [start, target, weights, loads] = arrays;
+  if (weights.size() != 0 || !fits_32_bits({}, target.size())) return on_graph(arrays, {}, std::move(work));
+  Graph<UnitWeight> graph;
+  graph.n = static_cast<int64_t>(start.size()) - 1;
+  graph.start = start.data();
+  graph.adj = target.data();
+  std::vector<int64_t> ones;
+  if (loads.size() == 0) ones.assign(graph.n, 1);
+  graph.load = loads.size() == 0 ? ones.data() : loads.data();
+  graph.sum_loads();
+  return work(graph);
+}
+
+}  // namespace
+
 void bind_parallel(nb::module_& m) {
   m.def(
       "cluster_synchronously",
@@ -20,7 +40,7 @@ void bind_parallel(nb::module_& m) {
         const SynchronousContext context{max_cluster, fewest, local_range, seed,
                                          community.size() == 0 ? nullptr : community.data()};
         nb::gil_scoped_release release;
-        return on_graph(arrays, {}, [&](const auto& graph) {
+        return on_large_graph(arrays, [&](const auto& graph) {
           const Control control = control_of(control_arrays);
           const Clusters clusters =
               cluster_synchronously(graph, context, threads, control);
@@ -37,7 +57,7 @@ void bind_parallel(nb::module_& m) {
          int32_t threads, OutArray<int64_t> indptr, OutArray<int32_t> targets, OutArray<int64_t> weights,
          OutArray<int64_t> loads) {
         nb::gil_scoped_release release;
-        on_graph(arrays, {}, [&](const auto& graph) {
+        on_large_graph(arrays, [&](const auto& graph) {
           control_of(control_arrays).record_work(graph.arcs());
           contract_in_parallel(graph, in(map), count, threads,
                                CoarseArrays<int64_t>{out(indptr), out(targets), out(weights), out(loads)});
@@ -53,7 +73,7 @@ void bind_parallel(nb::module_& m) {
          InArray<int64_t> max_block_weight, int32_t rounds, int32_t threads, ByteArray near_boundary,
          OutArray<int32_t> pe) {
         nb::gil_scoped_release release;
-        return on_graph(arrays, {}, [&](const auto& graph) {
+        return on_large_graph(arrays, [&](const auto& graph) {
           const auto& [label, bit_cost, table] = distances;
           const AnyDistance distance =
               any_distance(in(label), in(bit_cost), in(table), max_block_weight.size());

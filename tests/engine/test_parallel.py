@@ -149,3 +149,31 @@ def test_presets_share_one_large_cut_among_threads_without_another_answer(preset
         for threads in (1, 3)
     }
     assert len(answers) == 1
+
+
+def test_edges_without_weights_count_as_edges_of_weight_one():
+    """They take no memory, so that compiled code has a type of its own for them."""
+    csr, two = many(60_000, 4), Distances(table=np.array([0, 3, 3, 0]))
+    answers = []
+    for weights in (None, np.ones(len(csr.targets), np.int64)):
+        problem = SearchProblem(csr._replace(weights=weights), distances=two)
+        cluster, count = cluster_synchronously(problem, 12, 20_000)
+        level = contract_in_parallel(problem, cluster, count)
+        pe, near = (np.arange(csr.n) % 4 // 2).astype(np.int32), np.ones(csr.n, np.uint8)
+        move_synchronously(problem, pe, near, np.full(2, 31_000), 10)
+        answers.append([array.tolist() for array in (cluster, *level.csr, level.loads, pe)])
+    assert answers[0] == answers[1]
+
+
+def test_contraction_in_several_batches():
+    n = 300_000
+    indptr = np.concatenate([[0, 1], np.arange(3, 2 * n - 2, 2), [2 * n - 2]])
+    targets = np.concatenate([[1], np.stack([np.arange(n - 2), np.arange(2, n)], 1).ravel(), [n - 2]])
+    path = Csr(indptr, targets.astype(np.int32), None)
+    for threads in THREADS:
+        level = contract_in_parallel(
+            SearchProblem(path), np.arange(n, dtype=np.int32), n, control=RunControl(0, threads)
+        )
+        assert np.array_equal(level.csr.indptr, indptr)
+        assert np.array_equal(level.csr.targets, targets)
+        assert (level.csr.weights == 1).all()

@@ -18,9 +18,9 @@ template <class W> struct ContractedRows {
 // Writes the rows of the coarse vertices begin .. end - 1 and returns their number of arcs: parallel edges
 // are merged, edges inside a coarse vertex vanish. `map` gives the coarse vertex of every vertex, and
 // members_of(c) the vertices of one. `place` has a negative value per coarse vertex and is overwritten.
-template <class W, class MembersOf>
+template <class W, class Weight, class MembersOf>
 int64_t contract_rows(const Graph<W>& g, std::span<const int32_t> map, int64_t begin, int64_t end,
-                      MembersOf members_of, int64_t* place, const ContractedRows<W>& rows) {
+                      MembersOf members_of, int64_t* place, const ContractedRows<Weight>& rows) {
   int64_t filled = 0;
   for (int64_t c = begin; c < end; ++c) {
     const int64_t row = filled;

@@ -1,9 +1,10 @@
 #include "partition/coarsening/parallel_contraction.hpp"
 
 #include <algorithm>
+#include <array>
 #include <span>
 
-#include "graph/graph.hpp"
+#include "graph/unit_weight.hpp"
 #include "partition/coarsening/contracted_rows.hpp"
 #include "util/parallel.hpp"
 
@@ -11,7 +12,8 @@ namespace hopbytes {
 
 namespace {
 
-constexpr int64_t rows_per_range = 4096;
+// The rows of a batch are held twice for a while, the others only once.
+constexpr int64_t rows_per_range = 4096, ranges_per_batch = 32;
 
 int64_t ranges_of(int64_t count) { return (count + rows_per_range - 1) / rows_per_range; }
 
@@ -74,35 +76,42 @@ template <class W, class Weight>
 void contract_in_parallel(const Graph<W>& g, std::span<const int32_t> map, int64_t count, int32_t threads,
                           const CoarseArrays<Weight>& coarse) {
   const CoarseMembers members(map, count, threads);
-  std::vector<CoarseRows<W>> rows(ranges_of(count));
   std::vector<std::vector<int64_t>> places(std::max(threads, 1));
-  parallel_ranges(count, rows_per_range, threads, [&](int32_t worker, int64_t begin, int64_t end) {
-    std::vector<int64_t>& place = places[worker];  // of the arc to a coarse vertex in the present row
-    place.resize(count, -1);
-    int64_t most = 0;
-    for (int64_t i = members.first[begin]; i < members.first[end]; ++i) most += g.degree(members.vertex[i]);
-    CoarseRows<W>& own = rows[begin / rows_per_range];
-    own = {Buffer<int32_t>(most + 1), Buffer<W>(most + 1)};
-    const int64_t filled = contract_rows(
-        g, map, begin, end, [&](int64_t c) { return members.of(c); }, place.data(),
-        ContractedRows<W>{coarse.start.data(), coarse.load.data(), own.adj.data(), own.weight.data()});
-    for (int64_t i = 0; i < filled; ++i) place[own.adj[i]] = -1;
-    own.filled = filled;
-  });
-  std::vector<int64_t> before(rows.size() + 1, 0);
-  for (size_t i = 0; i < rows.size(); ++i)
-    before[i + 1] = before[i] + rows[i].filled;
-  coarse.start[count] = before.back();
-  parallel_ranges(count, rows_per_range, threads, [&](int32_t, int64_t begin, int64_t end) {
-    CoarseRows<W>& own = rows[begin / rows_per_range];
-    const int64_t offset = before[begin / rows_per_range];
-    for (int64_t c = begin; c < end; ++c) coarse.start[c] += offset;
-    std::copy(own.adj.data(), own.adj.data() + own.filled, coarse.adj.data() + offset);
-    std::copy(own.weight.data(), own.weight.data() + own.filled, coarse.weight.data() + offset);
-    own = {};
-  });
+  std::vector<CoarseRows<Weight>> rows(ranges_per_batch);
+  coarse.start[0] = 0;
+  int64_t filled = 0;
+  for (int64_t first = 0; first < count; first += ranges_per_batch * rows_per_range) {
+    const int64_t size = std::min(count - first, ranges_per_batch * rows_per_range);
+    parallel_ranges(size, rows_per_range, threads, [&](int32_t worker, int64_t begin, int64_t end) {
+      std::vector<int64_t>& place = places[worker];  // of the arc to a coarse vertex in the present row
+      place.resize(count, -1);
+      int64_t most = 0;
+      for (int64_t i = members.first[first + begin]; i < members.first[first + end]; ++i)
+        most += g.degree(members.vertex[i]);
+      CoarseRows<Weight>& own = rows[begin / rows_per_range];
+      own = {Buffer<int32_t>(most + 1), Buffer<Weight>(most + 1)};
+      own.filled = contract_rows(
+          g, map, first + begin, first + end, [&](int64_t c) { return members.of(c); }, place.data(),
+          ContractedRows<Weight>{coarse.start.data(), coarse.load.data(), own.adj.data(), own.weight.data()});
+      for (int64_t i = 0; i < own.filled; ++i) place[own.adj[i]] = -1;
+    });
+    std::array<int64_t, ranges_per_batch + 1> before{filled};
+    for (int64_t i = 0; i < ranges_of(size); ++i) before[i + 1] = before[i] + rows[i].filled;
+    filled = before[ranges_of(size)];
+    parallel_ranges(size, rows_per_range, threads, [&](int32_t, int64_t begin, int64_t end) {
+      CoarseRows<Weight>& own = rows[begin / rows_per_range];
+      const int64_t offset = before[begin / rows_per_range];
+      for (int64_t c = first + begin; c < first + end; ++c) coarse.start[c] += offset;
+      std::copy(own.adj.data(), own.adj.data() + own.filled, coarse.adj.data() + offset);
+      std::copy(own.weight.data(), own.weight.data() + own.filled, coarse.weight.data() + offset);
+      own = {};
+    });
+  }
+  coarse.start[count] = filled;
 }
 
+template void contract_in_parallel(const Graph<UnitWeight>&, std::span<const int32_t>, int64_t, int32_t,
+                                   const CoarseArrays<int64_t>&);
 template void contract_in_parallel(const Graph<int32_t>&, std::span<const int32_t>, int64_t, int32_t,
                                    const CoarseArrays<int32_t>&);
 template void contract_in_parallel(const Graph<int32_t>&, std::span<const int32_t>, int64_t, int32_t,

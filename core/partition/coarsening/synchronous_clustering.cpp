@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "graph/unit_weight.hpp"
 #include "util/parallel.hpp"
 #include "util/sparse_sums.hpp"
 
@@ -279,6 +280,8 @@ Clusters cluster_synchronously(const Graph<W>& g, const SynchronousContext& cont
   return SynchronousClustering<W>(g, context, threads).run(control);
 }
 
+template Clusters cluster_synchronously(const Graph<UnitWeight>&, const SynchronousContext&, int32_t,
+                                        const Control&);
 template Clusters cluster_synchronously(const Graph<int32_t>&, const SynchronousContext&, int32_t,
                                         const Control&);
 template Clusters cluster_synchronously(const Graph<int64_t>&, const SynchronousContext&, int32_t,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "graph/unit_weight.hpp"
 #include "util/parallel.hpp"
 
 namespace hopbytes {
@@ -224,6 +225,7 @@ template <class W> void SynchronousMoves<W>::undo_moves() {
   }
 }
 
+template class SynchronousMoves<UnitWeight>;
 template class SynchronousMoves<int32_t>;
 template class SynchronousMoves<int64_t>;
 

@@ -1,10 +1,14 @@
 """The binary ParHIP layout: all widths of numbers are read, what is written is read again."""
 
+import gzip
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.formats.patterns import graph_parhip
 
 
 def layout(flags, *, loads=None, weights=None, targets=(1, 0, 2, 1)):
@@ -65,3 +69,35 @@ def test_what_is_written_is_read_again_and_recognised_by_content(tmp_path):
     assert again.targets.tolist() == [1, 0]
     assert again.arc_volumes().tolist() == [7, 7]
     assert again.task_loads().tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_file_of_several_pieces_is_read(tmp_path, monkeypatch, compressed):
+    monkeypatch.setattr(graph_parhip, "BYTES_PER_PIECE", 24)
+    path = tmp_path / ("ring.parhip.gz" if compressed else "ring.parhip")
+    task = np.arange(100)
+    after = (task + 1) % 100
+    ring = hb.CommGraph.from_edges(np.r_[task, after], np.r_[after, task], np.full(200, 3))
+    hb.write(ring, path, format="parhip", symmetrize=True)
+    graph = hb.read(path)
+    assert graph.targets.tolist() == ring.targets.tolist()
+    whole = gzip.decompress(path.read_bytes()) if compressed else path.read_bytes()
+    short = tmp_path / ("short.parhip.gz" if compressed else "short.parhip")
+    short.write_bytes(gzip.compress(whole[:-8]) if compressed else whole[:-8])
+    with pytest.raises(FormatError):
+        hb.read(short)
+
+
+def test_reading_takes_little_more_than_the_arrays_of_the_graph(tmp_path):
+    path = tmp_path / "band.parhip"
+    near, step = (each.ravel() for each in np.meshgrid(np.arange(100_000), np.arange(1, 9)))
+    far = (near + step) % 100_000
+    band = hb.CommGraph.from_edges(np.r_[near, far], np.r_[far, near], np.full(2 * len(near), 5))
+    hb.write(band, path, format="parhip", symmetrize=True)
+    hb.read(path)  # imports
+    tracemalloc.start()
+    graph = hb.read(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    held = sum(each.nbytes for each in (graph.indptr, graph.targets, graph.volumes) if each is not None)
+    assert peak < 1.25 * held + 2**22  # buffers of the stream

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hopbytes import kernels
-from hopbytes._arrays import Array, Int64
+from hopbytes._arrays import Array, Int32, Int64
 from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Format, Source, Written, formats
@@ -28,6 +28,7 @@ NO_ARC_WEIGHTS, NO_LOADS, NARROW_OFFSETS, NARROW_TARGETS, NARROW_LOADS, NARROW_W
 )
 HEADER_BYTES = 24
 ARCS_PER_PIECE = 1 << 20
+BYTES_PER_PIECE = 1 << 20
 
 
 class Layout(NamedTuple):
@@ -72,17 +73,23 @@ class Parhip(Format):
         arrays = {what: _take(source, what, *part[:2]) for what, part in layout.parts.items()}
         width = np.dtype(layout.parts["neighbours"][0]).itemsize
         begin = layout.parts["neighbours"][2]
-        offsets = arrays["offsets"].astype(np.int64)
-        indptr, rest = np.divmod(offsets - begin, width)
+        offsets = arrays.pop("offsets")
+        indptr = offsets.view(np.int64) if offsets.itemsize == 8 else offsets.astype(np.int64)
+        indptr -= begin
+        aligned = not np.any(indptr % width)
+        indptr //= width
         in_order = int(indptr[0]) == 0 and int(indptr[-1]) == layout.arcs
-        if not in_order or np.any(rest) or np.any(np.diff(indptr) < 0):
+        if not in_order or not aligned or np.any(np.diff(indptr) < 0):
             what = f"offsets of rows, expected ascending ones from {begin} to {begin + width * layout.arcs}"
             raise FormatError(source.name, None, what)
         found = arrays["neighbours"]
         if layout.arcs and int(found.max()) >= layout.n:
             what = f"neighbour {found.max()}, expected vertices from 0 to {layout.n - 1}"
             raise FormatError(source.name, None, what)
-        return _graph(source, indptr, found, arrays.get("edge weights"), arrays.get("vertex weights"))
+        # Vertices are fewer than 2**31, so that narrow numbers need no copy to be signed.
+        del arrays["neighbours"]
+        narrow = found.view(np.int32) if width == 4 else found.astype(np.int32)
+        return _graph(source, indptr, narrow, arrays.get("edge weights"), arrays.get("vertex weights"))
 
     def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> Written:
         """Return the file of a symmetric pattern, or with ``symmetrize`` of any pattern."""
@@ -136,16 +143,22 @@ def _width(flags: int, narrow: int) -> int:
 
 
 def _take(source: Source, what: str, dtype: str, count: int) -> Array:
-    """Return numbers from the stream; they grow with the content, not with the number in the header."""
+    """Return numbers from the stream; without a size of the file, memory grows with the content only."""
     size = np.dtype(dtype).itemsize * count
-    pieces, left = [], size
-    while left and (piece := source.stream.read(min(left, 1 << 26))):
-        pieces.append(piece)
-        left -= len(piece)
-    if left:
-        found_end = f"the file ends inside the {what}, expected {count} numbers there"
-        raise FormatError(source.name, None, found_end)
-    found: Array = np.frombuffer(b"".join(pieces), dtype)
+    # The size of the file, where it is known, was compared with the header.
+    found: Array = np.empty(0 if source.size is None else count, dtype)
+    held = 0
+    while held < size:
+        if held == found.nbytes:
+            grown = np.empty(min(count, 2 * len(found) + BYTES_PER_PIECE), dtype)
+            grown[: len(found)] = found
+            found = grown
+        piece = found.view(np.uint8)[held : min(found.nbytes, held + BYTES_PER_PIECE)]
+        got = source.stream.readinto(piece.data)
+        if not got:
+            found_end = f"the file ends inside the {what}, expected {count} numbers there"
+            raise FormatError(source.name, None, found_end)
+        held += got
     if sys.byteorder == "big":
         found = found.astype(found.dtype.newbyteorder("="))
     if dtype[1] == "i" and count and int(found.min()) < 0:
@@ -154,11 +167,10 @@ def _take(source: Source, what: str, dtype: str, count: int) -> Array:
 
 
 def _graph(
-    source: Source, indptr: Int64, targets: Array, weights: Array | None, loads: Array | None
+    source: Source, indptr: Int64, narrow: Int32, weights: Array | None, loads: Array | None
 ) -> CommGraph:
     """Sort the rows where that is needed, check both directions and build the graph."""
-    narrow = targets.astype(np.int32)
-    volumes = None if weights is None else weights.astype(np.int64)
+    volumes = None if weights is None else weights.astype(np.int64, copy=False)
     if kernels.check_csr(indptr, narrow) >= 0:
         sources = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
         order = np.lexsort((narrow, sources))
@@ -175,7 +187,8 @@ def _graph(
         what = f"the edge of vertices {vertex} and {narrow[arc]} differs in its two directions, expected both"
         raise FormatError(source.name, None, f"{what} with equal weights")
     return CommGraph(
-        indptr, narrow, volumes, loads=None if loads is None else loads.astype(np.int64), undirected=True,
+        indptr, narrow, volumes, undirected=True,
+        loads=None if loads is None else loads.astype(np.int64, copy=False),
         meta={"name": source.title, "format": "parhip"},
     )
 

@@ -1,0 +1,16 @@
+// Graphs whose edges weigh 1 each, without an array of weights.
+#pragma once
+#include "graph/graph.hpp"
+
+namespace hopbytes {
+
+struct UnitWeight {};
+
+template <> struct Graph<UnitWeight> : GraphShape {
+  struct Ones {
+    int32_t operator[](int64_t) const { return 1; }
+  };
+  Ones weight;
+};
+
+}  // namespace hopbytes

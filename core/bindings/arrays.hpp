@@ -45,6 +45,7 @@ void bind_repair(nb::module_& m);
 void bind_parse(nb::module_& m);
 void bind_engine(nb::module_& m);
 void bind_parallel(nb::module_& m);
+void bind_fragments(nb::module_& m);
 void bind_slots(nb::module_& m);
 void bind_slot_groups(nb::module_& m);
 void bind_routes(nb::module_& m);

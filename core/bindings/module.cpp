@@ -8,6 +8,7 @@ NB_MODULE(_core, m) {
   bind_parse(m);
   bind_engine(m);
   bind_parallel(m);
+  bind_fragments(m);
   bind_slots(m);
   bind_slot_groups(m);
   bind_routes(m);

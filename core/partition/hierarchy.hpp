@@ -14,13 +14,13 @@ template <class W> struct Level {
 template <class W> class Hierarchy {
  public:
   // The finest graph is kept by reference.
-  explicit Hierarchy(const Graph<W>& finest) : finest_(finest) {}
+  explicit Hierarchy(const Graph<W>& finest) : finest_(&finest) {}
 
   void push(Level<W> level) { levels_.push_back(std::move(level)); }
 
   // The number of contractions. Graph 0 is the finest one, graph size() the coarsest one.
   size_t size() const { return levels_.size(); }
-  const Graph<W>& graph(size_t i) const { return i == 0 ? finest_ : levels_[i - 1].graph; }
+  const Graph<W>& graph(size_t i) const { return i == 0 ? *finest_ : levels_[i - 1].graph; }
   const Graph<W>& coarsest() const { return graph(size()); }
   // The vertex of graph i + 1 that each vertex of graph i becomes.
   const std::vector<int32_t>& map(size_t i) const { return levels_[i].map; }
@@ -37,7 +37,7 @@ template <class W> class Hierarchy {
   }
 
  private:
-  const Graph<W>& finest_;
+  const Graph<W>* finest_;
   std::vector<Level<W>> levels_;
 };
 

@@ -18,13 +18,10 @@ struct Start {
 
 template <class W> using StartAt = std::function<Start(const Hierarchy<W>& hierarchy, Rng& rng)>;
 
-// Leaves the result in `partition`, which has the maximum block weights and distances. Only vertices of equal
-// communities are contracted (null: all may be).
+// Partitions the coarsest graph and refines the result on every level on the way back.
 template <class W>
-void multilevel(const Graph<W>& g, const CoarseningContext& coarsening, const int32_t* community,
-                const StartAt<W>& start, RefinerChain<W>& refiners, Partition<W>& partition, Rng& rng,
-                const Control& control) {
-  const Hierarchy<W> hierarchy = coarsen(g, community, coarsening, rng, control);
+void uncoarsen(const Hierarchy<W>& hierarchy, const StartAt<W>& start, RefinerChain<W>& refiners,
+               Partition<W>& partition, Rng& rng, const Control& control) {
   Start coarsest = start(hierarchy, rng);
   partition.assign(hierarchy.coarsest(), std::move(coarsest.block));
   refiners.start();
@@ -33,6 +30,15 @@ void multilevel(const Graph<W>& g, const CoarseningContext& coarsening, const in
     partition.project(hierarchy.graph(i), hierarchy.map(i));
     refiners.refine(partition, rng, control);
   }
+}
+
+// Leaves the result in `partition`, which has the maximum block weights and distances. Only vertices of equal
+// communities are contracted (null: all may be).
+template <class W>
+void multilevel(const Graph<W>& g, const CoarseningContext& coarsening, const int32_t* community,
+                const StartAt<W>& start, RefinerChain<W>& refiners, Partition<W>& partition, Rng& rng,
+                const Control& control) {
+  uncoarsen(coarsen(g, community, coarsening, rng, control), start, refiners, partition, rng, control);
 }
 
 // A V-cycle or a recombination starts from a partition of the finest graph, of which no contracted edge may

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "util/control.hpp"
+#include "partition/coarsening/fragments.hpp"
 #include "partition/context.hpp"
 #include "partition/multilevel.hpp"
 #include "partition/score.hpp"
@@ -34,7 +35,8 @@ template <class W> class Partitioner {
   HierarchySharing hierarchies(const Graph<W>& g, int64_t repetitions) const;
 
   // Makes `count` independent repetitions, numbered from `first`, on the coarse graph of one shared
-  // hierarchy, recombines them in pairs and uncoarsens the best one.
+  // hierarchy, recombines them in pairs and uncoarsens the best one. On road-like graphs the coarse graph
+  // are the fragments between natural cuts, and there are more repetitions.
   Score repeat(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t first, int64_t count);
 
   // Contracts vertices that are together in all given partitions (in `block` if `other` is null), starts from
@@ -65,6 +67,7 @@ template <class W> class Partitioner {
   // Computes one initial partition: coarsens anew to the size at which bisections are grown.
   Candidate initial_partition(const Graph<W>& g, uint64_t seed);
 
+  bool has_fragments(const Graph<W>& g) const;
   bool tight(const Graph<W>& g) const;
   bool divisible(const Graph<W>& g) const;
   double total_slack(const Graph<W>& g) const;

@@ -19,19 +19,22 @@ def _mixed(x: int) -> int:
     return x ^ (x >> 31)
 
 
-class _Random:
-    """The generator of core/util/rng.hpp."""
+class PlainRandom:
+    """The generator of core/util/rng.hpp, with its seed or one that is derived from it for a place."""
 
-    def __init__(self, seed: int, place: int) -> None:
-        derived = _mixed(_mixed(seed) ^ (place * 0xD1342543DE82EF95 & _WORD))
-        self.state = _mixed(derived)
+    def __init__(self, seed: int, place: int | None = None) -> None:
+        if place is not None:
+            seed = _mixed(_mixed(seed) ^ (place * 0xD1342543DE82EF95 & _WORD))
+        self.state = _mixed(seed)
 
     def below(self, bound: int) -> int:
+        """Return a number from 0 to bound - 1."""
         drawn = _mixed(self.state)
         self.state = (self.state + _GAMMA) & _WORD
         return drawn * bound >> 64
 
     def shuffled(self, items: Iterable[int]) -> list[int]:
+        """Return the items in random order."""
         mixed = list(items)
         for i in range(len(mixed), 1, -1):
             j = self.below(i)
@@ -39,7 +42,8 @@ class _Random:
         return mixed
 
 
-def _rows(indptr: Int64, targets: Int32, weights: Int64 | None) -> _Arcs:
+def plain_rows(indptr: Int64, targets: Int32, weights: Int64 | None) -> _Arcs:
+    """Return the neighbours of every vertex, with weights."""
     weight = [1] * len(targets) if weights is None else weights.tolist()
     pairs = list(zip(targets.tolist(), weight, strict=True))
     return [pairs[begin:end] for begin, end in zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True)]
@@ -78,7 +82,7 @@ class _Clusters:
 
     def within_range(self, begin: int, end: int, most: int) -> None:
         """Cluster the vertices begin..end-1 among themselves; at most `most` join others."""
-        random, joined = _Random(self.seed, begin), 0
+        random, joined = PlainRandom(self.seed, begin), 0
         for v in random.shuffled(range(begin, end)):
             if joined >= most:
                 break
@@ -150,7 +154,7 @@ def cluster_synchronously(
     seed: int, communities: list[int] | None = None,
 ) -> tuple[list[int], int]:
     """Return the cluster of every vertex and their number (coarsening/synchronous_clustering.hpp)."""
-    arcs = _rows(*graph)
+    arcs = plain_rows(*graph)
     n = len(arcs)
     found = _Clusters(arcs, loads.tolist(), max_cluster, seed, communities or [0] * n)
     for begin in range(0, n, local_range):
@@ -174,7 +178,7 @@ def contract(
     rows: list[dict[int, int]] = [{} for _ in range(count)]
     total = [0] * count
     number = cluster.tolist()
-    for v, row in enumerate(_rows(*graph)):
+    for v, row in enumerate(plain_rows(*graph)):
         total[number[v]] += int(loads[v])
         for u, weight in row:
             if number[u] != number[v]:
@@ -188,7 +192,7 @@ def move_synchronously(
     pe: list[int], rounds: int,
 ) -> list[int]:
     """Return the mapping after rounds of moves from all vertices (refinement/synchronous_moves.hpp)."""
-    arcs, pe, size = _rows(*graph), list(pe), loads.tolist()
+    arcs, pe, size = plain_rows(*graph), list(pe), loads.tolist()
     load = [sum(size[v] for v in range(len(pe)) if pe[v] == b) for b in range(len(caps))]
     best, cost, least, fruitless = list(pe), 0, 0, 0
     active, rests = list(range(len(pe))), set[int]()

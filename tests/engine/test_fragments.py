@@ -1,0 +1,106 @@
+"""Trees, chains and natural cuts: equal to their definitions, and what they promise."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hopbytes as hb
+from helpers.engine_cases import csrs
+from hopbytes.engine import RunControl, SearchProblem
+from hopbytes.engine.fragments import cluster_tree_parts, fragments_between_natural_cuts
+from hopbytes.kernels.records import Csr
+from hopbytes.reference import fragments_reference as reference
+
+
+def csr_of(n, edges):
+    both = sorted({pair for a, b in edges for pair in ((a, b), (b, a))})
+    indptr = np.searchsorted([a for a, _ in both], np.arange(n + 1)).astype(np.int64)
+    return Csr(indptr, np.array([b for _, b in both], np.int32), None)
+
+
+def grid_edges(side, first=0):
+    cells = first + np.arange(side * side).reshape(side, side)
+    across = zip(cells[:, 1:].ravel().tolist(), cells[:, :-1].ravel().tolist(), strict=True)
+    along = zip(cells[1:].ravel().tolist(), cells[:-1].ravel().tolist(), strict=True)
+    return [*across, *along]
+
+
+@st.composite
+def sparse_csrs(draw):
+    """A random tree, some of whose vertices have edges to earlier ones beside."""
+    n = draw(st.integers(2, 40))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    edges = [(v, int(rng.integers(max(0, v - 4), v))) for v in range(1, n)]
+    more = [(v, int(rng.integers(0, v))) for v in range(1, n) if rng.random() < 0.2]
+    return csr_of(n, edges + more)
+
+
+@given(
+    csr=st.one_of(csrs(), sparse_csrs()), seed=st.integers(0, 2**32), most=st.integers(1, 12),
+    heaviest=st.integers(0, 3), many=st.integers(1, 3),
+)
+def test_tree_parts_are_those_of_the_definition(csr, seed, most, heaviest, many):
+    rng = np.random.default_rng(seed)
+    loads, communities = rng.integers(0, heaviest + 1, csr.n), rng.integers(0, many, csr.n)
+    asked = reference.cluster_tree_parts(csr, loads, most, communities.tolist())
+    found, count = cluster_tree_parts(
+        SearchProblem(csr, loads), most, communities=communities.astype(np.int32)
+    )
+    assert (found.tolist(), count) == asked
+    assert all(len(set(communities[found == c])) == 1 for c in range(count))
+    sizes = zip(np.bincount(found, loads), np.bincount(found), strict=True)
+    assert all(load <= most or size == 1 for load, size in sizes)
+
+
+def test_a_comb_becomes_its_spine():
+    spine = [(v, v + 1) for v in range(9)] + [(9, 0)]
+    chords = [(v, 10 * (v + 1) + 10) for v in range(10)]  # every tooth: ten vertices
+    teeth = [(10 * (v + 1) + 10 + i, 10 * (v + 1) + 11 + i) for v in range(10) for i in range(9)]
+    n = 130
+    found, _ = cluster_tree_parts(SearchProblem(csr_of(n, spine + chords + teeth)), 11)
+    for v in range(10):
+        assert set(found[10 * (v + 1) + 10 : 10 * (v + 1) + 20]) == {found[v]}
+    assert len(set(found[:10])) == 10
+
+
+@given(
+    csr=st.one_of(csrs(), sparse_csrs()), seed=st.integers(0, 2**64 - 1), region=st.integers(1, 20),
+    cores=st.integers(1, 5), heaviest=st.integers(1, 3),
+)
+def test_fragments_are_those_of_the_definition(csr, seed, region, cores, heaviest):
+    loads = np.random.default_rng(seed).integers(0, heaviest + 1, csr.n)
+    asked = reference.fragments_between_natural_cuts(csr, loads, region, cores, seed)
+    found, count = fragments_between_natural_cuts(
+        SearchProblem(csr, loads), region, cores_per_region=cores, most_work=10**6, control=RunControl(seed)
+    )
+    assert (found.tolist(), count) == asked
+    sizes = zip(np.bincount(found, loads), np.bincount(found), strict=True)
+    assert all(load <= region or size == 1 for load, size in sizes)
+
+
+def test_no_fragment_reaches_across_a_bridge():
+    """Two grids of 100 vertices and one edge between them, for regions of any centre."""
+    csr = csr_of(200, [*grid_edges(10), *grid_edges(10, 100), (99, 100)])
+    for seed in range(5):
+        found, _ = fragments_between_natural_cuts(SearchProblem(csr), 150, control=RunControl(seed))
+        assert not set(found[:100]) & set(found[100:])
+
+
+def test_without_work_every_vertex_is_a_fragment():
+    csr = csr_of(400, grid_edges(20))
+    found, count = fragments_between_natural_cuts(SearchProblem(csr), 100, most_work=1)
+    assert count == 400
+    assert found.tolist() == list(range(400))
+
+
+def test_a_road_like_graph_keeps_its_answer_for_any_number_of_threads():
+    rng = np.random.default_rng(5)
+    edges = [edge for edge in grid_edges(70) if rng.random() < 0.7]
+    csr = csr_of(4900, edges)
+    graph = hb.CommGraph(csr.indptr, csr.targets, undirected=True)
+    one, two = (
+        hb.map_tasks(graph, "node:4@10 core:4@1", preset="eco", seed=3, threads=threads, partition=True)
+        for threads in (1, 2)
+    )
+    assert one.pe.tolist() == two.pe.tolist()
+    assert one.info["balance"] == "met"

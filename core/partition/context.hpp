@@ -16,7 +16,7 @@ struct CoarseningContext {
 struct FragmentContext {
   int64_t fewest_vertices = 2000;  // of a graph that is coarsened so
   int64_t repetitions = 3;         // that share the fragments
-  int32_t most_runs = 2;           // in place of each repetition, because they are made on a small graph
+  int32_t most_runs = 2;           // in place of each repetition, but not more than initial partitions
   int64_t trees_per_block = 80;    // at least, so many clusters of trees and chains make a block
   int64_t regions_per_block = 8;   // in which natural cuts are searched
   int64_t cores_per_region = 4;

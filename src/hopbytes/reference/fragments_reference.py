@@ -105,7 +105,8 @@ def fragments_between_natural_cuts(
                     inside.add(u)
                     members.append(u)
                     held += load[u]
-        core, heavy = [], 0
+        core: list[int] = []
+        heavy = 0
         for v in members:
             if not core or heavy * cores_per_region < held:
                 core.append(v)

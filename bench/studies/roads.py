@@ -1,0 +1,77 @@
+"""J of the presets on graphs like road and power networks, over the least J that was ever seen there.
+
+    python -m bench.studies.roads [--seeds 1,2,3] [--instances bremen,feeders] [--matpower FOLDER]
+
+Means over the seeds, one thread. ``--matpower`` names the folder ``data`` of MATPOWER, whose large cases
+(ACTIVSg10k, ACTIVSg70k, 13659pegase) are then read too. The last column says whether ``strong`` is above
+``eco``, which is never asked of anybody to accept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+import numpy as np
+
+import hopbytes as hb
+from bench.instances.graphs import DEFAULT_SEED, Arrays, from_edges
+from bench.instances.roads import suite
+
+PRESETS = ("fast", "eco", "strong")
+CASES = ("case13659pegase", "case_ACTIVSg10k", "case_ACTIVSg70k")
+#: Graphs with too few vertices for 192 PEs.
+SMALL = ("uk", "case_ACTIVSg10k")
+#: Found by any preset and seed, or in minutes of ``best``.
+KNOWN: dict[str, int] = {}
+
+
+def matpower(path: Path) -> Arrays:
+    """Buses and branches of a case, parallel branches once."""
+    text = path.read_text()
+
+    def numbers(name: str, columns: int) -> np.ndarray:
+        found = re.search(rf"mpc\.{name}\s*=\s*\[(.*?)\];", text, re.S)
+        lines = [] if found is None else [line.split("%")[0].split() for line in found[1].split("\n")]
+        rows = [[int(float(word.rstrip(";"))) for word in line[:columns]] for line in lines if line]
+        return np.array(rows)
+
+    bus, ends = np.unique(numbers("bus", 1)[:, 0]), numbers("branch", 2)
+    graph = from_edges(len(bus), *np.searchsorted(bus, ends).T)
+    return Arrays(graph.indptr, graph.targets)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seeds", type=lambda text: [int(each) for each in text.split(",")], default=[1, 2, 3])
+    parser.add_argument("--instances", type=lambda text: text.split(","), default=[])
+    parser.add_argument("--matpower", type=Path)
+    options = parser.parse_args()
+    makers = {each.name: (lambda each=each: each.make(DEFAULT_SEED)) for each in suite()}
+    if options.matpower is not None:
+        makers |= {case: (lambda case=case: matpower(options.matpower / f"{case}.m")) for case in CASES}
+    print("| graph | vertices | " + " | ".join(f"`{each}`" for each in PRESETS) + " | `strong` above `eco` |")
+    print("|---" * (3 + len(PRESETS)) + "|")
+    for name in options.instances or makers:
+        arrays = makers[name]()
+        graph = hb.CommGraph(
+            arrays.indptr, arrays.targets.astype(np.int32), volumes=arrays.volumes, undirected=True
+        )
+        where = hb.machine(f"node:{2 if name in SMALL else 6}@100 package:8@10 core:4@1")
+        mean = {}
+        for preset in PRESETS:
+            runs = [
+                hb.map_tasks(graph, where, preset=preset, seed=seed, threads=1, partition=True).info["comm_cost"]
+                for seed in options.seeds
+            ]
+            mean[preset] = sum(runs) / len(runs)
+        known = min([KNOWN.get(name, 2**62), *(round(each) for each in mean.values())])
+        cells = " | ".join(f"{cost:,.0f} ({100 * (cost / known - 1):+.1f} %)" for cost in mean.values())
+        print(f"| {name} | {graph.n:,} | {cells} | {'yes' if mean['strong'] > mean['eco'] else 'no'} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

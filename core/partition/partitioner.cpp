@@ -61,29 +61,24 @@ Partitioner<W>::Partitioner(std::span<const int64_t> max_block_weight, const Con
 
 template <class W>
 HierarchySharing Partitioner<W>::hierarchies(const Graph<W>& g, int64_t repetitions) const {
-  if (has_fragments(g)) return {repetitions, 0, std::min(repetitions, context_.fragments.repetitions)};
+  if (is_road_like(g, context_.fragments))
+    return {repetitions, 0, std::min(repetitions, context_.fragments.repetitions)};
   const int64_t exclusive = context_.hierarchies / 2, others = context_.hierarchies - exclusive;
   if (others < 1 || repetitions <= context_.hierarchies) return {repetitions};
   const int64_t most = (repetitions - exclusive + others - 1) / others;
   return {repetitions, exclusive, std::clamp<int64_t>(g.n / shared_contraction_limit(g), 1, most)};
 }
 
-// Whether the graph is coarsened to the fragments between its natural cuts.
-template <class W> bool Partitioner<W>::has_fragments(const Graph<W>& g) const {
-  return g.n >= context_.fragments.fewest_vertices && is_road_like(g);
-}
-
 template <class W>
 Score Partitioner<W>::repeat(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t first,
                              int64_t count) {
   Rng rng(seed);
-  Hierarchy<W> fragments(g);
-  if (has_fragments(g)) {
-    fragments = coarsen_to_fragments(g, smallest_max_weight_, context_.fragments, rng, control_);
-    if (fragments.size() > 0) count *= std::clamp(context_.initial.partitions, 1, context_.fragments.most_runs);
-  }
-  if (count == 1 && fragments.size() == 0)
-    return relaxed(g, block, repetition(g, block, seed, first), derive(seed, 3));
+  Hierarchy<W> shared(g);
+  if (is_road_like(g, context_.fragments))
+    shared = coarsen_to_fragments(g, smallest_max_weight_, context_.fragments, rng, control_);
+  // Fragments are few, so more runs are affordable, though not where the context asks for the least effort.
+  if (shared.size() > 0) count *= std::clamp(context_.initial.partitions, 1, context_.fragments.most_runs);
+  else if (count == 1) return relaxed(g, block, repetition(g, block, seed, first), derive(seed, 3));
   CoarseningContext limits = coarsening(g);
   limits.target = shared_contraction_limit(g);
   const StartAt<W> best_of_repetitions = [&](const Hierarchy<W>& hierarchy, Rng& seeds) {
@@ -102,10 +97,8 @@ Score Partitioner<W>::repeat(const Graph<W>& g, std::vector<int32_t>& block, uin
     }
     return Start{std::move(found[0].part)};
   };
-  if (fragments.size() > 0)
-    uncoarsen(fragments, best_of_repetitions, refiners_, partition_, rng, control_);
-  else
-    multilevel(g, limits, nullptr, best_of_repetitions, refiners_, partition_, rng, control_);
+  if (shared.size() == 0) shared = coarsen(g, nullptr, limits, rng, control_);
+  uncoarsen(shared, best_of_repetitions, refiners_, partition_, rng, control_);
   block = partition_.take_blocks();
   return relaxed(g, block, score(g, block.data(), max_block_weight_, control_.threads()), derive(seed, 3));
 }

@@ -21,9 +21,10 @@ void contract_coarsest(Hierarchy<W>& hierarchy, const Clusters& clusters, const 
 
 }  // namespace
 
-bool is_road_like(const GraphShape& g) {
+bool is_road_like(const GraphShape& g, const FragmentContext& context) {
   constexpr int64_t most_arcs_of_ten = 32, low_of_ten = 1;
-  if (g.linear_cost || g.uneven || 10 * g.arcs() > most_arcs_of_ten * g.n) return false;
+  if (g.n < context.fewest_vertices || g.linear_cost || g.uneven || 10 * g.arcs() > most_arcs_of_ten * g.n)
+    return false;
   int64_t low = 0;
   for (int64_t v = 0; v < g.n; ++v) low += g.degree(v) <= 2;
   return 10 * low >= low_of_ten * g.n;

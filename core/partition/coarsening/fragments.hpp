@@ -4,9 +4,9 @@
 
 namespace hopbytes {
 
-// Returns whether a graph is like a road or power network: few edges, several vertices in trees or chains,
-// similar weights, and no linear assignment costs. O(n).
-bool is_road_like(const GraphShape& g);
+// Returns whether a graph is like a road or power network: not too few vertices, few edges, several vertices
+// in trees or chains, similar weights, and no linear assignment costs. O(n).
+bool is_road_like(const GraphShape& g, const FragmentContext& context);
 
 // Contracts trees and chains, then the fragments between natural cuts, for blocks that hold `block_weight`.
 // The hierarchy is empty if that contracts too little or control asks to stop. The graph has to outlive it.

@@ -14,9 +14,9 @@ struct NaturalCutContext {
 // a random centre, a breadth-first search collects a region, and a minimum cut separates its core, the
 // vertices that were found first, from what lies outside the region. Such cuts lie along rivers, borders and
 // other barriers, where dense parts of the graph meet. Centres are chosen until every vertex was in a core;
-// what is connected without the edges of all cuts is a fragment. A fragment of several vertices is not heavier
-// than a region. Returns as many clusters as vertices if the work is exceeded or control asks to stop. Graphs
-// whose regions have large cuts cost the most.
+// what is connected without the edges of all cuts is a fragment. A fragment of several vertices is not
+// heavier than a region. Returns as many clusters as vertices if the work is exceeded, as where cuts are
+// large, or if control asks to stop.
 template <class W>
 Clusters fragments_between_natural_cuts(const Graph<W>& g, const NaturalCutContext& context, Rng& rng,
                                         const Control& control);

@@ -27,10 +27,10 @@ template <class W> class GroupPartitioner {
         candidates_(candidates),
         settings_(settings),
         control_(control),
-        share_(control),
         repetitions_(std::max(1, settings.repetitions)),
         members_(group, static_cast<int64_t>(block_start.size()) - 1),
         pool_(block_start.size() - 1),
+        span_(block_start.size() - 1, 0),
         rows_(group.empty() ? 0 : candidates.size() / group.size()) {}
 
   // With few groups it extracts all of them and distributes repetitions and recombinations over the threads.
@@ -40,28 +40,37 @@ template <class W> class GroupPartitioner {
     if (groups / 2 >= settings_.threads) {
       parallel_for(groups, settings_.threads, [&](int64_t i) {
         extract(i);
-        for (int64_t hierarchy = 0; hierarchy < pool_[i].hierarchies.count(); ++hierarchy)
-          repeat_on_hierarchy(i, hierarchy);
+        std::vector<int64_t> spans(repetitions_, 0);
+        const int64_t first = relaxes(i) ? 1 : 0;
+        if (first > 0) repeat_on_hierarchy(i, 0, control_.with_span(&span_[i]));
+        for (int64_t hierarchy = first; hierarchy < pool_[i].hierarchies.count(); ++hierarchy)
+          repeat_on_hierarchy(i, hierarchy, control_.with_span(&spans[hierarchy]));
+        add_longest(i, spans);
         collect(i);
         tournament({i}, 1);
         finish(i, child, cut);
       });
+      record_span();
       return;
     }
     parallel_for(groups, settings_.threads, [&](int64_t i) { extract(i); });
     int64_t searches = 0;
     for (const Pool& pool : pool_) searches += pool.hierarchies.count();
-    share_ = control_.with_threads(settings_.threads).shared_by(searches);
     repeat_where_shapes_relax(groups);
+    const Control share = control_.with_threads(settings_.threads).shared_by(searches);
+    std::vector<int64_t> spans(groups * repetitions_, 0);
     parallel_for(groups * repetitions_, settings_.threads, [&](int64_t job) {
       const int64_t i = job / repetitions_, hierarchy = job % repetitions_;
-      if (hierarchy > 0 || !relaxes(i)) repeat_on_hierarchy(i, hierarchy);
+      if (hierarchy > 0 || !relaxes(i)) repeat_on_hierarchy(i, hierarchy, share.with_span(&spans[job]));
     });
+    for (int64_t i = 0; i < groups; ++i)
+      add_longest(i, std::span(spans).subspan(i * repetitions_, repetitions_));
     std::vector<int64_t> all(groups);
     std::iota(all.begin(), all.end(), 0);
     for (int64_t i : all) collect(i);
     tournament(all, settings_.threads);
     parallel_for(groups, settings_.threads, [&](int64_t i) { finish(i, child, cut); });
+    record_span();
   }
 
  private:
@@ -73,6 +82,14 @@ template <class W> class GroupPartitioner {
     bool relaxation_helps = false;
   };
   struct Match { int64_t group; size_t better, other; uint64_t seed; };
+
+  // The spans of searches of group i that could run at the same time.
+  void add_longest(int64_t i, std::span<const int64_t> spans) {
+    span_[i] += *std::max_element(spans.begin(), spans.end());
+  }
+  void record_span() const {
+    if (!span_.empty()) control_.record_span(*std::max_element(span_.begin(), span_.end()));
+  }
 
   const Graph<W>& graph(int64_t i) const { return pool_.size() == 1 ? g_ : pool_[i].sub; }
   std::span<const int64_t> max_block_weights(int64_t i) const {
@@ -92,16 +109,17 @@ template <class W> class GroupPartitioner {
   }
 
   // Calls `work` with the partitioner for group i, which relaxes shapes or does not.
-  template <class Work> Score with_partitioner(int64_t i, bool relaxing, Work work) const {
+  template <class Work>
+  Score with_partitioner(int64_t i, bool relaxing, const Control& control, Work work) const {
     Context context = settings_.context;
     if (!relaxing) context.relaxation.rounds = 0;
-    if (!exact(i)) return work(Partitioner<W>(max_block_weights(i), context, share_));
+    if (!exact(i)) return work(Partitioner<W>(max_block_weights(i), context, control));
     const int32_t per_bisection = too_many_to_recombine(i)
                                       ? std::max(settings_.bisection_repetitions + 1, settings_.repetitions)
                                       : settings_.bisection_repetitions;
     const ExactContext how{std::max(1, settings_.context.initial.partitions), per_bisection,
                            per_bisection - 1};
-    return work(ExactPartitioner<W>(max_block_weights(i), how, share_));
+    return work(ExactPartitioner<W>(max_block_weights(i), how, control));
   }
 
   // Returns the number of recombinations left for whole partitions; the others were made where repetitions
@@ -156,15 +174,14 @@ template <class W> class GroupPartitioner {
     std::vector<int64_t> relaxed;
     for (int64_t i = 0; i < groups; ++i)
       if (relaxes(i)) relaxed.push_back(i);
-    const Control share = share_;
-    share_ = control_.with_threads(settings_.threads).shared_by(std::ssize(relaxed));
-    parallel_for(std::ssize(relaxed), settings_.threads,
-                 [&](int64_t j) { repeat_on_hierarchy(relaxed[j], 0); });
-    share_ = share;
+    const Control share = control_.with_threads(settings_.threads).shared_by(std::ssize(relaxed));
+    parallel_for(std::ssize(relaxed), settings_.threads, [&](int64_t j) {
+      repeat_on_hierarchy(relaxed[j], 0, share.with_span(&span_[relaxed[j]]));
+    });
   }
 
   // Makes the repetitions that use one hierarchy.
-  void repeat_on_hierarchy(int64_t i, int64_t hierarchy) {
+  void repeat_on_hierarchy(int64_t i, int64_t hierarchy, const Control& control) {
     if (trivial(i) || (hierarchy > 0 && (control_.should_stop() || too_many_to_recombine(i))) ||
         (settings_.repetitions < 1 && has_candidate(i)))
       return;
@@ -174,7 +191,8 @@ template <class W> class GroupPartitioner {
     const uint64_t seed = derive(seed_[i], hierarchy);
     const int64_t first = hierarchies.first(hierarchy), count = hierarchies.first(hierarchy + 1) - first;
     bool helped = false;
-    member.score = with_partitioner(i, hierarchy == 0 || pool_[i].relaxation_helps, [&](auto&& partitioner) {
+    const bool relaxing = hierarchy == 0 || pool_[i].relaxation_helps;
+    member.score = with_partitioner(i, relaxing, control, [&](auto&& partitioner) {
       if constexpr (requires { partitioner.relaxation_helped(); }) {
         const Score found = partitioner.repeat(graph(i), member.part, seed, first, count);
         helped = partitioner.relaxation_helped();
@@ -213,9 +231,15 @@ template <class W> class GroupPartitioner {
   // partition with all others in turn.
   void tournament(const std::vector<int64_t>& groups, int32_t threads) {
     for (std::vector<Match> round; !(round = matches(groups)).empty() && !control_.should_stop();) {
-      if (threads > 1) share_ = control_.with_threads(threads).shared_by(std::ssize(round));
-      parallel_for(std::ssize(round), threads,
-                   [&](int64_t m) { recombine_match(round[m]); });
+      const Control share = control_.with_threads(threads).shared_by(std::ssize(round));
+      std::vector<int64_t> spans(round.size(), 0);
+      parallel_for(std::ssize(round), threads, [&](int64_t m) {
+        recombine_match(round[m], share.with_span(&spans[m]));
+      });
+      for (size_t m = 0, end = 0; m < round.size(); m = end) {
+        while (end < round.size() && round[end].group == round[m].group) ++end;
+        add_longest(round[m].group, std::span(spans).subspan(m, end - m));
+      }
       for (int64_t i : groups) {
         std::vector<Candidate>& members = pool_[i].members;
         members.resize((members.size() + 1) / 2);
@@ -238,11 +262,11 @@ template <class W> class GroupPartitioner {
     return round;
   }
 
-  void recombine_match(const Match& match) {
+  void recombine_match(const Match& match, const Control& control) {
     std::vector<Candidate>& members = pool_[match.group].members;
     Candidate& better = members[match.better];
     const int32_t* other = match.other < members.size() ? members[match.other].part.data() : nullptr;
-    better.score = with_partitioner(match.group, false, [&](auto&& partitioner) {
+    better.score = with_partitioner(match.group, false, control, [&](auto&& partitioner) {
       return partitioner.recombine(graph(match.group), better.part, other, match.seed);
     });
   }
@@ -265,10 +289,10 @@ template <class W> class GroupPartitioner {
   In<int32_t> candidates_;
   GroupSettings settings_;
   Control control_;
-  Control share_;  // of each search, where several searches share the threads
   int64_t repetitions_;
   GroupMembers members_;
   std::vector<Pool> pool_;
+  std::vector<int64_t> span_;  // of each group
   size_t rows_;
 };
 

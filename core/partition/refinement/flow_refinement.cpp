@@ -88,8 +88,11 @@ void FlowRefinement<W>::refine(Partition<W>& partition, Rng&, const Control& con
         results[i] = flows[worker]->improve(build, vertices_of(boundary, batch[i]), first.a, first.b,
                                             work_left);
       });
+      int64_t longest = 0;
+      for (const PairFlow::Result& result : results) longest = std::max(longest, result.work);
+      control.record_span(longest);
       for (size_t i = 0; i < batch.size(); ++i) {
-        control.record_work(results[i].work);
+        control.record_parallel_work(results[i].work, 0);
         work_left -= results[i].work;
         if (results[i].gain <= 0) continue;
         next_active[boundary[batch[i].begin].a] = next_active[boundary[batch[i].begin].b] = 1;

@@ -11,6 +11,7 @@ namespace {
 // Measured on meshes: fewer steps keep blocks where they are, more cost time.
 constexpr double steps_per_vertex_of_a_block = 0.3;
 constexpr int64_t steps_on_finer_graphs = 4, most_steps = 100;
+constexpr int64_t kRange = 1 << 12;  // vertices that a thread takes at once
 
 // Returns the coarsest vertex of every vertex of the finest graph.
 template <class W> std::vector<int32_t> coarsest_vertex(const Hierarchy<W>& hierarchy) {
@@ -46,8 +47,7 @@ Diffusion<W>::Diffusion(const Hierarchy<W>& hierarchy, int64_t blocks, const Con
 
 // Calls work(v, sum) for all vertices of a graph, where `sum` belongs to the thread.
 template <class W> template <class Work> void Diffusion<W>::for_vertices(int64_t n, Work work) {
-  constexpr int64_t range = 1 << 12;
-  parallel_ranges(n, range, control_.threads(), [&](int32_t worker, int64_t begin, int64_t end) {
+  parallel_ranges(n, kRange, control_.threads(), [&](int32_t worker, int64_t begin, int64_t end) {
     if (!sums_[worker]) sums_[worker] = std::make_unique<ShareSum>(blocks_);
     for (int64_t v = begin; v < end; ++v) work(v, *sums_[worker]);
   });
@@ -105,7 +105,7 @@ template <class W> void Diffusion<W>::step(size_t level) {
     sum.move_to(next_, v);
   });
   std::swap(now_, next_);
-  control_.record_work(g.n + g.arcs());
+  control_.record_parallel_work(g.n + g.arcs(), std::min(g.n, kRange) + most_arcs_of_range(g, kRange));
 }
 
 template class Diffusion<int32_t>;

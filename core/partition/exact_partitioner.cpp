@@ -47,7 +47,8 @@ Score ExactPartitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& bl
   Rng rng(seed);
   const std::vector<int32_t> community = other ? common_refinement(block, other, k_) : block;
   pairs_.compare_with(refined ? &block : nullptr);
-  multilevel(g, coarsening(g), community.data(), start_from<W>(block), refiners_, partition_, rng, control_);
+  multilevel(g, coarsening(g), community.data(), start_from<W>(block, control_.threads()), refiners_,
+             partition_, rng, control_);
   pairs_.compare_with(nullptr);
   balance();
   std::vector<int32_t> result = partition_.take_blocks();

@@ -1,9 +1,11 @@
 #include "partition/groups.hpp"
 
 #include <atomic>
+#include <deque>
 #include <numeric>
 
 #include "util/parallel.hpp"
+#include "partition/candidate_rows.hpp"
 #include "partition/exact_partitioner.hpp"
 #include "partition/group_members.hpp"
 #include "partition/initial/linear_assignment.hpp"
@@ -24,14 +26,13 @@ template <class W> class GroupPartitioner {
         block_start_(block_start),
         max_block_weight_(max_block_weight),
         seed_(seed),
-        candidates_(candidates),
+        candidates_{candidates, group.size()},
         settings_(settings),
         control_(control),
         repetitions_(std::max(1, settings.repetitions)),
         members_(group, static_cast<int64_t>(block_start.size()) - 1),
         pool_(block_start.size() - 1),
-        span_(block_start.size() - 1, 0),
-        rows_(group.empty() ? 0 : candidates.size() / group.size()) {}
+        spans_(control, std::ssize(pool_)) {}
 
   // With few groups it extracts all of them and distributes repetitions and recombinations over the threads.
   // With many groups a thread solves a group completely, so that only the groups being solved are in memory.
@@ -40,17 +41,11 @@ template <class W> class GroupPartitioner {
     if (groups / 2 >= settings_.threads) {
       parallel_for(groups, settings_.threads, [&](int64_t i) {
         extract(i);
-        std::vector<int64_t> spans(repetitions_, 0);
-        const int64_t first = relaxes(i) ? 1 : 0;
-        if (first > 0) repeat_on_hierarchy(i, 0, control_.with_span(&span_[i]));
-        for (int64_t hierarchy = first; hierarchy < pool_[i].hierarchies.count(); ++hierarchy)
-          repeat_on_hierarchy(i, hierarchy, control_.with_span(&spans[hierarchy]));
-        add_longest(i, spans);
+        repeat_on_all_hierarchies(i);
         collect(i);
         tournament({i}, 1);
         finish(i, child, cut);
       });
-      record_span();
       return;
     }
     parallel_for(groups, settings_.threads, [&](int64_t i) { extract(i); });
@@ -58,19 +53,17 @@ template <class W> class GroupPartitioner {
     for (const Pool& pool : pool_) searches += pool.hierarchies.count();
     repeat_where_shapes_relax(groups);
     const Control share = control_.with_threads(settings_.threads).shared_by(searches);
-    std::vector<int64_t> spans(groups * repetitions_, 0);
+    std::deque<SideBySide> spans;  // of the repetitions, for each group
+    for (int64_t i = 0; i < groups; ++i) spans.emplace_back(spans_.of(i, control_), repetitions_);
     parallel_for(groups * repetitions_, settings_.threads, [&](int64_t job) {
       const int64_t i = job / repetitions_, hierarchy = job % repetitions_;
-      if (hierarchy > 0 || !relaxes(i)) repeat_on_hierarchy(i, hierarchy, share.with_span(&spans[job]));
+      if (hierarchy > 0 || !relaxes(i)) repeat_on_hierarchy(i, hierarchy, spans[i].of(hierarchy, share));
     });
-    for (int64_t i = 0; i < groups; ++i)
-      add_longest(i, std::span(spans).subspan(i * repetitions_, repetitions_));
     std::vector<int64_t> all(groups);
     std::iota(all.begin(), all.end(), 0);
     for (int64_t i : all) collect(i);
     tournament(all, settings_.threads);
     parallel_for(groups, settings_.threads, [&](int64_t i) { finish(i, child, cut); });
-    record_span();
   }
 
  private:
@@ -82,14 +75,6 @@ template <class W> class GroupPartitioner {
     bool relaxation_helps = false;
   };
   struct Match { int64_t group; size_t better, other; uint64_t seed; };
-
-  // The spans of searches of group i that could run at the same time.
-  void add_longest(int64_t i, std::span<const int64_t> spans) {
-    span_[i] += *std::max_element(spans.begin(), spans.end());
-  }
-  void record_span() const {
-    if (!span_.empty()) control_.record_span(*std::max_element(span_.begin(), span_.end()));
-  }
 
   const Graph<W>& graph(int64_t i) const { return pool_.size() == 1 ? g_ : pool_[i].sub; }
   std::span<const int64_t> max_block_weights(int64_t i) const {
@@ -129,17 +114,6 @@ template <class W> class GroupPartitioner {
     return settings_.recombinations * made.repetitions / repetitions_ - (made.repetitions - made.count());
   }
 
-  // Returns row c of the candidates, null if it has no partition of group i.
-  const int32_t* candidate(int64_t i, size_t c) const {
-    const int32_t* row = candidates_.data() + c * group_.size();
-    return row[members_.of(i)[0]] < 0 ? nullptr : row;
-  }
-  bool has_candidate(int64_t i) const {
-    for (size_t c = 0; c < rows_; ++c)
-      if (candidate(i, c)) return true;
-    return false;
-  }
-
   void extract(int64_t i) {
     Pool& pool = pool_[i];
     if (pool_.size() > 1) extract_subgraph(i);
@@ -176,14 +150,24 @@ template <class W> class GroupPartitioner {
       if (relaxes(i)) relaxed.push_back(i);
     const Control share = control_.with_threads(settings_.threads).shared_by(std::ssize(relaxed));
     parallel_for(std::ssize(relaxed), settings_.threads, [&](int64_t j) {
-      repeat_on_hierarchy(relaxed[j], 0, share.with_span(&span_[relaxed[j]]));
+      repeat_on_hierarchy(relaxed[j], 0, spans_.of(relaxed[j], share));
     });
+  }
+
+  // One thread makes in turn what several would do side by side.
+  void repeat_on_all_hierarchies(int64_t i) {
+    const Control control = spans_.of(i, control_);
+    const int64_t first = relaxes(i) ? 1 : 0;
+    if (first > 0) repeat_on_hierarchy(i, 0, control);
+    SideBySide spans(control, pool_[i].hierarchies.count());
+    for (int64_t hierarchy = first; hierarchy < pool_[i].hierarchies.count(); ++hierarchy)
+      repeat_on_hierarchy(i, hierarchy, spans.of(hierarchy, control_));
   }
 
   // Makes the repetitions that use one hierarchy.
   void repeat_on_hierarchy(int64_t i, int64_t hierarchy, const Control& control) {
     if (trivial(i) || (hierarchy > 0 && (control_.should_stop() || too_many_to_recombine(i))) ||
-        (settings_.repetitions < 1 && has_candidate(i)))
+        (settings_.repetitions < 1 && candidates_.any(members_.of(i)[0])))
       return;
     const HierarchySharing& hierarchies = pool_[i].hierarchies;
     if (hierarchy >= hierarchies.count()) return;
@@ -212,8 +196,8 @@ template <class W> class GroupPartitioner {
     std::vector<Candidate>& members = pool_[i].members;
     std::erase_if(members, [](const Candidate& member) { return member.part.empty(); });
     const auto vertices = members_.of(i);
-    for (size_t c = 0; c < rows_; ++c) {
-      const int32_t* row = candidate(i, c);
+    for (size_t c = 0; c < candidates_.count(); ++c) {
+      const int32_t* row = candidates_.row(c, vertices[0]);
       if (!row) continue;
       std::vector<int32_t> given(vertices.size());
       for (size_t v = 0; v < vertices.size(); ++v) given[v] = row[vertices[v]];
@@ -238,7 +222,8 @@ template <class W> class GroupPartitioner {
       });
       for (size_t m = 0, end = 0; m < round.size(); m = end) {
         while (end < round.size() && round[end].group == round[m].group) ++end;
-        add_longest(round[m].group, std::span(spans).subspan(m, end - m));
+        spans_.of(round[m].group, control_)
+            .record_span(*std::max_element(spans.begin() + m, spans.begin() + end));
       }
       for (int64_t i : groups) {
         std::vector<Candidate>& members = pool_[i].members;
@@ -286,14 +271,13 @@ template <class W> class GroupPartitioner {
   In<int32_t> group_;
   In<int64_t> block_start_, max_block_weight_;
   In<uint64_t> seed_;
-  In<int32_t> candidates_;
+  CandidateRows candidates_;
   GroupSettings settings_;
   Control control_;
   int64_t repetitions_;
   GroupMembers members_;
   std::vector<Pool> pool_;
-  std::vector<int64_t> span_;  // of each group
-  size_t rows_;
+  SideBySide spans_;  // of the groups
 };
 
 }  // namespace

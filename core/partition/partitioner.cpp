@@ -150,7 +150,8 @@ Score Partitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& block, 
   if (control_.should_stop()) return before;
   Rng rng(seed);
   const std::vector<int32_t> community = other ? common_refinement(block, other, k()) : block;
-  multilevel(g, coarsening(g), community.data(), start_from<W>(block), refiners_, partition_, rng, control_);
+  multilevel(g, coarsening(g), community.data(), start_from<W>(block, control_.threads()), refiners_,
+             partition_, rng, control_);
   std::vector<int32_t> result = partition_.take_blocks();
   const Score after = score(g, result.data(), max_block_weight_, control_.threads());
   if (before < after) return before;

@@ -35,7 +35,8 @@ int64_t run_cycles(const Graph<W>& g, const AnyDistance& distance, std::span<con
     const bool alone = static_cast<size_t>((cycle + 1) * g.n) > settings.others.size();
     const std::vector<int32_t> community =
         alone ? pe : common_refinement(pe, settings.others.data() + cycle * g.n, k);
-    multilevel(g, limits, community.data(), start_from<W>(pe), refiners, partition, rng, control);
+    multilevel(g, limits, community.data(), start_from<W>(pe, control.threads()), refiners, partition, rng,
+               control);
     std::vector<int32_t> result = partition.take_blocks();
     if (cost(g, result, distance) <= cost(g, pe, distance)) pe.swap(result);
   }

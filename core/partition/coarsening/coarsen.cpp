@@ -56,7 +56,10 @@ Hierarchy<W> coarsen(const Graph<W>& g, const int32_t* community, const Coarseni
     Level<W> level = contract_and_count(fine, clusters, control);
     if (community) {
       std::vector<int32_t> next(level.graph.n);
-      for (int64_t v = 0; v < fine.n; ++v) next[level.map[v]] = community[v];
+      const int32_t threads = contracted_by_ranges(fine) ? control.threads() : 1;
+      parallel_ranges(fine.n, kVerticesPerRange, threads, [&](int32_t, int64_t begin, int64_t end) {
+        for (int64_t v = begin; v < end; ++v) shared_store(next[level.map[v]], community[v]);
+      });
       coarse_community = std::move(next);
       community = coarse_community.data();
     }

@@ -24,7 +24,8 @@ class Call:
 
     `graph` consists of indptr, targets, weights and loads; `distances` of labels, bit costs and table;
     `linear_cost` of row starts, blocks, costs and costs on unlisted blocks; `control_arrays` of the control
-    flag; the scanned edges and their span. Numbers are scaled so that sums cannot overflow; missing arrays are empty.
+    flag; the scanned edges and their span. Numbers are scaled so that sums cannot overflow; missing arrays
+    are empty.
     """
 
     graph: tuple[Int64, Int32, Int64, Int64]

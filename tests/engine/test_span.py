@@ -25,14 +25,14 @@ def test_one_small_search_is_done_in_turn():
 
 
 def test_repetitions_and_groups_are_side_by_side():
-    """Four repetitions without a recombination, then 16 groups: the longest of each kind counts."""
+    """Of four repetitions without a recombination, and of 16 groups, the longest counts."""
     several = "multisection:repetitions=4,recombinations=0,relaxation_rounds=0"
     work = mapped(grid(40), "core:2", several).info["work"]
     assert work["arcs"] / 4 <= work["span"] < work["arcs"] / 2
     nested = mapped(grid(60), "node:16@10 core:2@1", "multisection").info["work"]
     alone = mapped(grid(60), "node:16@10", "multisection").info["work"]
     groups = nested["arcs"] - alone["arcs"], nested["span"] - alone["span"]
-    assert groups[0] / 16 <= groups[1] < groups[0] / 8
+    assert groups[0] / 16 <= groups[1] < groups[0] / 2
 
 
 def test_large_graphs_are_coarsened_by_ranges():

@@ -40,6 +40,7 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
     SwapCounts counts;
   };
   std::vector<Chain> chains(options.chains);
+  SideBySide spans(control, options.chains);
   parallel_for(options.chains, options.threads, [&](int64_t c) {
     chains[c].pe.assign(pe.begin(), pe.end());
     SwapSearch<W, D> search(g, distance, capacity, chains[c].pe, options, control);
@@ -48,7 +49,7 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
         search.anneal(options.steps * g.n, start_acceptances[c % std::size(start_acceptances)], rng);
     chains[c].change += search.descend_everywhere(rng);
     chains[c].counts = {search.evaluations(), search.swaps()};
-    control.record_work(search.work());
+    spans.of(c, control).record_work(search.work());
   });
   const Chain* best = nullptr;
   for (const Chain& chain : chains) {

@@ -45,7 +45,6 @@ void bind_parallel(nb::module_& m) {
           const Clusters clusters =
               cluster_synchronously(graph, context, threads, control);
           number_clusters(clusters, threads, out(map));
-          control.record_work(graph.arcs());
           return clusters.count;
         });
       },
@@ -58,7 +57,8 @@ void bind_parallel(nb::module_& m) {
          OutArray<int64_t> loads) {
         nb::gil_scoped_release release;
         on_large_graph(arrays, [&](const auto& graph) {
-          control_of(control_arrays).record_work(graph.arcs());
+          control_of(control_arrays)
+              .record_parallel_work(graph.arcs(), most_arcs_of_range(graph, kVerticesPerRange));
           contract_in_parallel(graph, in(map), count, threads,
                                CoarseArrays<int64_t>{out(indptr), out(targets), out(weights), out(loads)});
           return 0;

@@ -14,10 +14,12 @@ namespace hopbytes {
 using GraphArrays = std::tuple<InArray<int64_t>, InArray<int32_t>, InArray<int64_t>, InArray<int64_t>>;
 using DistanceArrays = std::tuple<InArray<uint64_t>, InArray<int64_t>, InArray<int64_t>>;
 using LinearCostArrays = std::tuple<InArray<int64_t>, InArray<int32_t>, InArray<int64_t>, InArray<int64_t>>;
-using ControlArrays = std::tuple<OutArray<int32_t>, OutArray<int64_t>>;  // control flag, scanned edges
+using ControlArrays = std::tuple<OutArray<int32_t>, OutArray<int64_t>>;  // control flag; work and span
 
 inline Control control_of(const ControlArrays& control_arrays) {
-  return Control(std::get<0>(control_arrays).data(), std::get<1>(control_arrays).data());
+  const OutArray<int64_t>& counted = std::get<1>(control_arrays);
+  return Control(std::get<0>(control_arrays).data(), counted.data(),
+                 counted.size() > 1 ? counted.data() + 1 : nullptr);
 }
 
 inline std::shared_ptr<const LinearCost> linear_cost_of(const LinearCostArrays& linear_cost) {

@@ -56,6 +56,14 @@ struct GraphShape {
   }
 };
 
+// Returns the number of arcs of the range of `step` consecutive vertices that has the most.
+inline int64_t most_arcs_of_range(const GraphShape& g, int64_t step) {
+  int64_t most = 0;
+  for (int64_t begin = 0; begin < g.n; begin += step)
+    most = std::max(most, g.start[std::min(g.n, begin + step)] - g.start[begin]);
+  return most;
+}
+
 template <class W> struct Graph : GraphShape {
   const W* weight = nullptr;
 

@@ -47,7 +47,8 @@ Score ExactPartitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& bl
   Rng rng(seed);
   const std::vector<int32_t> community = other ? common_refinement(block, other, k_) : block;
   pairs_.compare_with(refined ? &block : nullptr);
-  multilevel(g, coarsening(g), community.data(), start_from<W>(block), refiners_, partition_, rng, control_);
+  multilevel(g, coarsening(g), community.data(), start_from<W>(block, control_.threads()), refiners_,
+             partition_, rng, control_);
   pairs_.compare_with(nullptr);
   balance();
   std::vector<int32_t> result = partition_.take_blocks();
@@ -85,11 +86,12 @@ Score ExactPartitioner<W>::recursive_bisection(const Graph<W>& g, std::vector<in
   const GroupMembers members(half, 2);
   block.assign(g.n, 0);
   const Control share = control_.shared_by(2);
+  SideBySide spans(control_, 2);
   parallel_for(2, control_.threads(), [&](int64_t side) {
     const auto vertices = members.of(side);
     std::vector<int32_t> inner(vertices.size(), 0);
     if (sizes[side].size() > 1 && !vertices.empty())
-      ExactPartitioner(sizes[side], context_, share)
+      ExactPartitioner(sizes[side], context_, spans.of(side, share))
           .partition(induced(g, members, half, static_cast<int32_t>(side)), inner, derive(seed, 1 + side));
     for (size_t m = 0; m < vertices.size(); ++m)
       block[vertices[m]] = inner[m] + (side == 0 ? 0 : static_cast<int32_t>(left));
@@ -118,15 +120,19 @@ Score ExactPartitioner<W>::best_bisection(const Graph<W>& g, std::vector<int32_t
   const bool side_by_side = control_.threads() > 1 && most > 1;
   std::vector<Candidate> others(side_by_side ? most : 0);
   const Control share = control_.shared_by(most);
+  SideBySide spans(control_, most);
   parallel_for(std::ssize(others), control_.threads(), [&](int64_t r) {
     if (r > 0 && control_.should_stop()) return;
-    others[r].score = ExactPartitioner(size_, context_, share)
+    others[r].score = ExactPartitioner(size_, context_, spans.of(r, share))
                           .bisection(g, others[r].part, r == 0 ? seed : derive(seed, r));
   });
   auto repetition = [&](int64_t r) {
     if (side_by_side) return std::move(others[r]);
     Candidate found;
+    const Control own = control_;
+    control_ = spans.of(r, own);
     found.score = bisection(g, found.part, r == 0 ? seed : derive(seed, r));
+    control_ = own;
     return found;
   };
   Candidate best = repetition(0);

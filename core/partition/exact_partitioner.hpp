@@ -50,7 +50,7 @@ template <class W> class ExactPartitioner {
   int32_t k_;
   std::span<const int64_t> size_;
   ExactContext context_;
-  const Control& control_;
+  Control control_;
   RefinerChain<W> refiners_;
   PairwiseFm<W>& pairs_;    // the only refiner of the chain
   Partition<W> partition_;  // keeps its buffers from call to call

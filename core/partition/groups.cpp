@@ -1,9 +1,11 @@
 #include "partition/groups.hpp"
 
 #include <atomic>
+#include <deque>
 #include <numeric>
 
 #include "util/parallel.hpp"
+#include "partition/candidate_rows.hpp"
 #include "partition/exact_partitioner.hpp"
 #include "partition/group_members.hpp"
 #include "partition/initial/linear_assignment.hpp"
@@ -24,14 +26,13 @@ template <class W> class GroupPartitioner {
         block_start_(block_start),
         max_block_weight_(max_block_weight),
         seed_(seed),
-        candidates_(candidates),
+        candidates_{candidates, group.size()},
         settings_(settings),
         control_(control),
-        share_(control),
         repetitions_(std::max(1, settings.repetitions)),
         members_(group, static_cast<int64_t>(block_start.size()) - 1),
         pool_(block_start.size() - 1),
-        rows_(group.empty() ? 0 : candidates.size() / group.size()) {}
+        spans_(control, std::ssize(pool_)) {}
 
   // With few groups it extracts all of them and distributes repetitions and recombinations over the threads.
   // With many groups a thread solves a group completely, so that only the groups being solved are in memory.
@@ -40,8 +41,7 @@ template <class W> class GroupPartitioner {
     if (groups / 2 >= settings_.threads) {
       parallel_for(groups, settings_.threads, [&](int64_t i) {
         extract(i);
-        for (int64_t hierarchy = 0; hierarchy < pool_[i].hierarchies.count(); ++hierarchy)
-          repeat_on_hierarchy(i, hierarchy);
+        repeat_on_all_hierarchies(i);
         collect(i);
         tournament({i}, 1);
         finish(i, child, cut);
@@ -51,11 +51,13 @@ template <class W> class GroupPartitioner {
     parallel_for(groups, settings_.threads, [&](int64_t i) { extract(i); });
     int64_t searches = 0;
     for (const Pool& pool : pool_) searches += pool.hierarchies.count();
-    share_ = control_.with_threads(settings_.threads).shared_by(searches);
     repeat_where_shapes_relax(groups);
+    const Control share = control_.with_threads(settings_.threads).shared_by(searches);
+    std::deque<SideBySide> spans;  // of the repetitions, for each group
+    for (int64_t i = 0; i < groups; ++i) spans.emplace_back(spans_.of(i, control_), repetitions_);
     parallel_for(groups * repetitions_, settings_.threads, [&](int64_t job) {
       const int64_t i = job / repetitions_, hierarchy = job % repetitions_;
-      if (hierarchy > 0 || !relaxes(i)) repeat_on_hierarchy(i, hierarchy);
+      if (hierarchy > 0 || !relaxes(i)) repeat_on_hierarchy(i, hierarchy, spans[i].of(hierarchy, share));
     });
     std::vector<int64_t> all(groups);
     std::iota(all.begin(), all.end(), 0);
@@ -92,16 +94,17 @@ template <class W> class GroupPartitioner {
   }
 
   // Calls `work` with the partitioner for group i, which relaxes shapes or does not.
-  template <class Work> Score with_partitioner(int64_t i, bool relaxing, Work work) const {
+  template <class Work>
+  Score with_partitioner(int64_t i, bool relaxing, const Control& control, Work work) const {
     Context context = settings_.context;
     if (!relaxing) context.relaxation.rounds = 0;
-    if (!exact(i)) return work(Partitioner<W>(max_block_weights(i), context, share_));
+    if (!exact(i)) return work(Partitioner<W>(max_block_weights(i), context, control));
     const int32_t per_bisection = too_many_to_recombine(i)
                                       ? std::max(settings_.bisection_repetitions + 1, settings_.repetitions)
                                       : settings_.bisection_repetitions;
     const ExactContext how{std::max(1, settings_.context.initial.partitions), per_bisection,
                            per_bisection - 1};
-    return work(ExactPartitioner<W>(max_block_weights(i), how, share_));
+    return work(ExactPartitioner<W>(max_block_weights(i), how, control));
   }
 
   // Returns the number of recombinations left for whole partitions; the others were made where repetitions
@@ -109,17 +112,6 @@ template <class W> class GroupPartitioner {
   int64_t recombinations(int64_t i) const {
     const HierarchySharing& made = pool_[i].hierarchies;
     return settings_.recombinations * made.repetitions / repetitions_ - (made.repetitions - made.count());
-  }
-
-  // Returns row c of the candidates, null if it has no partition of group i.
-  const int32_t* candidate(int64_t i, size_t c) const {
-    const int32_t* row = candidates_.data() + c * group_.size();
-    return row[members_.of(i)[0]] < 0 ? nullptr : row;
-  }
-  bool has_candidate(int64_t i) const {
-    for (size_t c = 0; c < rows_; ++c)
-      if (candidate(i, c)) return true;
-    return false;
   }
 
   void extract(int64_t i) {
@@ -156,17 +148,26 @@ template <class W> class GroupPartitioner {
     std::vector<int64_t> relaxed;
     for (int64_t i = 0; i < groups; ++i)
       if (relaxes(i)) relaxed.push_back(i);
-    const Control share = share_;
-    share_ = control_.with_threads(settings_.threads).shared_by(std::ssize(relaxed));
-    parallel_for(std::ssize(relaxed), settings_.threads,
-                 [&](int64_t j) { repeat_on_hierarchy(relaxed[j], 0); });
-    share_ = share;
+    const Control share = control_.with_threads(settings_.threads).shared_by(std::ssize(relaxed));
+    parallel_for(std::ssize(relaxed), settings_.threads, [&](int64_t j) {
+      repeat_on_hierarchy(relaxed[j], 0, spans_.of(relaxed[j], share));
+    });
+  }
+
+  // One thread makes in turn what several would do side by side.
+  void repeat_on_all_hierarchies(int64_t i) {
+    const Control control = spans_.of(i, control_);
+    const int64_t first = relaxes(i) ? 1 : 0;
+    if (first > 0) repeat_on_hierarchy(i, 0, control);
+    SideBySide spans(control, pool_[i].hierarchies.count());
+    for (int64_t hierarchy = first; hierarchy < pool_[i].hierarchies.count(); ++hierarchy)
+      repeat_on_hierarchy(i, hierarchy, spans.of(hierarchy, control_));
   }
 
   // Makes the repetitions that use one hierarchy.
-  void repeat_on_hierarchy(int64_t i, int64_t hierarchy) {
+  void repeat_on_hierarchy(int64_t i, int64_t hierarchy, const Control& control) {
     if (trivial(i) || (hierarchy > 0 && (control_.should_stop() || too_many_to_recombine(i))) ||
-        (settings_.repetitions < 1 && has_candidate(i)))
+        (settings_.repetitions < 1 && candidates_.any(members_.of(i)[0])))
       return;
     const HierarchySharing& hierarchies = pool_[i].hierarchies;
     if (hierarchy >= hierarchies.count()) return;
@@ -174,7 +175,8 @@ template <class W> class GroupPartitioner {
     const uint64_t seed = derive(seed_[i], hierarchy);
     const int64_t first = hierarchies.first(hierarchy), count = hierarchies.first(hierarchy + 1) - first;
     bool helped = false;
-    member.score = with_partitioner(i, hierarchy == 0 || pool_[i].relaxation_helps, [&](auto&& partitioner) {
+    const bool relaxing = hierarchy == 0 || pool_[i].relaxation_helps;
+    member.score = with_partitioner(i, relaxing, control, [&](auto&& partitioner) {
       if constexpr (requires { partitioner.relaxation_helped(); }) {
         const Score found = partitioner.repeat(graph(i), member.part, seed, first, count);
         helped = partitioner.relaxation_helped();
@@ -194,8 +196,8 @@ template <class W> class GroupPartitioner {
     std::vector<Candidate>& members = pool_[i].members;
     std::erase_if(members, [](const Candidate& member) { return member.part.empty(); });
     const auto vertices = members_.of(i);
-    for (size_t c = 0; c < rows_; ++c) {
-      const int32_t* row = candidate(i, c);
+    for (size_t c = 0; c < candidates_.count(); ++c) {
+      const int32_t* row = candidates_.row(c, vertices[0]);
       if (!row) continue;
       std::vector<int32_t> given(vertices.size());
       for (size_t v = 0; v < vertices.size(); ++v) given[v] = row[vertices[v]];
@@ -213,9 +215,16 @@ template <class W> class GroupPartitioner {
   // partition with all others in turn.
   void tournament(const std::vector<int64_t>& groups, int32_t threads) {
     for (std::vector<Match> round; !(round = matches(groups)).empty() && !control_.should_stop();) {
-      if (threads > 1) share_ = control_.with_threads(threads).shared_by(std::ssize(round));
-      parallel_for(std::ssize(round), threads,
-                   [&](int64_t m) { recombine_match(round[m]); });
+      const Control share = control_.with_threads(threads).shared_by(std::ssize(round));
+      std::vector<int64_t> spans(round.size(), 0);
+      parallel_for(std::ssize(round), threads, [&](int64_t m) {
+        recombine_match(round[m], share.with_span(&spans[m]));
+      });
+      for (size_t m = 0, end = 0; m < round.size(); m = end) {
+        while (end < round.size() && round[end].group == round[m].group) ++end;
+        spans_.of(round[m].group, control_)
+            .record_span(*std::max_element(spans.begin() + m, spans.begin() + end));
+      }
       for (int64_t i : groups) {
         std::vector<Candidate>& members = pool_[i].members;
         members.resize((members.size() + 1) / 2);
@@ -238,11 +247,11 @@ template <class W> class GroupPartitioner {
     return round;
   }
 
-  void recombine_match(const Match& match) {
+  void recombine_match(const Match& match, const Control& control) {
     std::vector<Candidate>& members = pool_[match.group].members;
     Candidate& better = members[match.better];
     const int32_t* other = match.other < members.size() ? members[match.other].part.data() : nullptr;
-    better.score = with_partitioner(match.group, false, [&](auto&& partitioner) {
+    better.score = with_partitioner(match.group, false, control, [&](auto&& partitioner) {
       return partitioner.recombine(graph(match.group), better.part, other, match.seed);
     });
   }
@@ -262,14 +271,13 @@ template <class W> class GroupPartitioner {
   In<int32_t> group_;
   In<int64_t> block_start_, max_block_weight_;
   In<uint64_t> seed_;
-  In<int32_t> candidates_;
+  CandidateRows candidates_;
   GroupSettings settings_;
   Control control_;
-  Control share_;  // of each search, where several searches share the threads
   int64_t repetitions_;
   GroupMembers members_;
   std::vector<Pool> pool_;
-  size_t rows_;
+  SideBySide spans_;  // of the groups
 };
 
 }  // namespace

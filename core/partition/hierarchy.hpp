@@ -27,10 +27,13 @@ template <class W> class Hierarchy {
 
   // Returns the partition of the coarsest graph that equals a partition of the finest one. No contracted edge
   // may be cut.
-  std::vector<int32_t> project_to_coarsest(std::vector<int32_t> block) const {
+  std::vector<int32_t> project_to_coarsest(std::vector<int32_t> block, int32_t threads) const {
     for (const Level<W>& level : levels_) {
       std::vector<int32_t> coarse(level.graph.n, 0);
-      for (size_t v = 0; v < block.size(); ++v) coarse[level.map[v]] = block[v];
+      const auto project = [&](int32_t, int64_t begin, int64_t end) {
+        for (int64_t v = begin; v < end; ++v) shared_store(coarse[level.map[v]], block[v]);
+      };
+      parallel_ranges(std::ssize(block), kVerticesPerRange, threads, project);
       block.swap(coarse);
     }
     return block;

@@ -43,9 +43,9 @@ void multilevel(const Graph<W>& g, const CoarseningContext& coarsening, const in
 
 // A V-cycle or a recombination starts from a partition of the finest graph, of which no contracted edge may
 // be cut.
-template <class W> StartAt<W> start_from(const std::vector<int32_t>& block) {
-  return [&block](const Hierarchy<W>& hierarchy, Rng&) {
-    return Start{hierarchy.project_to_coarsest(block)};
+template <class W> StartAt<W> start_from(const std::vector<int32_t>& block, int32_t threads) {
+  return [&block, threads](const Hierarchy<W>& hierarchy, Rng&) {
+    return Start{hierarchy.project_to_coarsest(block, threads)};
   };
 }
 

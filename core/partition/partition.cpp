@@ -27,7 +27,16 @@ template <class W> void Partition<W>::assign(const Graph<W>& g, std::vector<int3
 
 template <class W> void Partition<W>::sum_loads() {
   std::fill(load_.begin(), load_.end(), 0);
-  for (int64_t v = 0; v < g_->n; ++v) load_[block_[v]] += g_->load[v];
+  if (threads_ == 1 || k_ > kVerticesPerRange / 4) {
+    for (int64_t v = 0; v < g_->n; ++v) load_[block_[v]] += g_->load[v];
+    return;
+  }
+  for_ranges(g_->n, [&](int64_t begin, int64_t end) {
+    std::vector<int64_t> own(k_, 0);
+    for (int64_t v = begin; v < end; ++v) own[block_[v]] += g_->load[v];
+    for (int32_t b = 0; b < k_; ++b)
+      if (own[b] != 0) shared_add(load_[b], own[b]);
+  });
 }
 
 template <class W> void Partition<W>::blocks_were_changed(std::span<const int32_t> moved) {

@@ -158,7 +158,8 @@ Score Partitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& block, 
   if (control_.should_stop()) return before;
   Rng rng(seed);
   const std::vector<int32_t> community = other ? common_refinement(block, other, k()) : block;
-  multilevel(g, coarsening(g), community.data(), start_from<W>(block), refiners_, partition_, rng, control_);
+  multilevel(g, coarsening(g), community.data(), start_from<W>(block, control_.threads()), refiners_,
+             partition_, rng, control_);
   std::vector<int32_t> result = partition_.take_blocks();
   const Score after = score(g, result.data(), max_block_weight_, control_.threads());
   if (before < after) return before;
@@ -229,12 +230,13 @@ Score Partitioner<W>::in_bundles(const Graph<W>& g, std::vector<int32_t>& block,
   const GroupMembers members(bundle, count);
   block.assign(g.n, 0);
   const Control share = control_.shared_by(count);
+  SideBySide spans(control_, count);
   parallel_for(count, control_.threads(), [&](int64_t j) {
     const int64_t first = bundles.first[j], blocks = bundles.first[j + 1] - first;
     const Graph<W> sub = induced(g, members, bundle, static_cast<int32_t>(j));
     std::vector<int32_t> inner(sub.n, 0);
     if (sub.n > 0 && blocks > 1)
-      Partitioner<W>(max_block_weight_.subspan(first, blocks), context_, share)
+      Partitioner<W>(max_block_weight_.subspan(first, blocks), context_, spans.of(j, share))
           .partition(sub, inner, derive(seed, 2 + j), direct);
     const auto vertices = members.of(j);
     for (int64_t i = 0; i < sub.n; ++i) block[vertices[i]] = static_cast<int32_t>(first) + inner[i];

@@ -35,7 +35,8 @@ int64_t run_cycles(const Graph<W>& g, const AnyDistance& distance, std::span<con
     const bool alone = static_cast<size_t>((cycle + 1) * g.n) > settings.others.size();
     const std::vector<int32_t> community =
         alone ? pe : common_refinement(pe, settings.others.data() + cycle * g.n, k);
-    multilevel(g, limits, community.data(), start_from<W>(pe), refiners, partition, rng, control);
+    multilevel(g, limits, community.data(), start_from<W>(pe, control.threads()), refiners, partition, rng,
+               control);
     std::vector<int32_t> result = partition.take_blocks();
     if (cost(g, result, distance) <= cost(g, pe, distance)) pe.swap(result);
   }
@@ -52,8 +53,10 @@ int64_t refine_placement(const Graph<W>& g, const AnyDistance& distance,
   std::vector<std::vector<int32_t>> result(chains, std::vector<int32_t>(pe.begin(), pe.end()));
   std::vector<int64_t> moves(chains, 0), found(chains, 0);
   const Control share = control.with_threads(settings.threads).shared_by(chains);
+  SideBySide spans(control, chains);
   parallel_for(chains, settings.threads, [&](int64_t c) {
-    moves[c] = run_cycles(g, distance, max_block_weight, derive(seed, c), settings, share, result[c]);
+    moves[c] = run_cycles(g, distance, max_block_weight, derive(seed, c), settings, spans.of(c, share),
+                          result[c]);
     if (chains > 1) found[c] = cost(g, result[c], distance);
   });
   const auto best = std::min_element(found.begin(), found.end()) - found.begin();

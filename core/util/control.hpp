@@ -1,17 +1,24 @@
-// How Python stops a running search, how a search reports the work it did, and how many threads it may use.
+// How Python stops a running search, how a search reports its work and its span, and how many threads it may
+// use.
 #pragma once
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 namespace hopbytes {
 
 // Python writes the flag: 0 means continue, anything else means to return soon with the best result so far (a
 // deadline or an interrupt). The search counts scanned edges: a measure of work that depends neither on
 // clocks nor on threads. The number of threads changes how long a search takes, but not its result.
+//
+// The span is the part of the work that has to be done in turn even with any number of threads: of ranges or
+// searches side by side only the longest counts. Work over span is the average parallelism. Neither depends
+// on the number of threads in use: what is counted as side by side are the parts that could be.
 class Control {
  public:
-  explicit Control(int32_t* flag, int64_t* work = nullptr) : flag_(flag), work_(work) {}
+  explicit Control(int32_t* flag, int64_t* work = nullptr, int64_t* span = nullptr)
+      : flag_(flag), work_(work), span_(span) {}
   Control with_threads(int32_t threads) const {
     Control other = *this;
     other.threads_ = std::max(1, threads);
@@ -22,9 +29,21 @@ class Control {
     return with_threads(static_cast<int32_t>(threads_ / std::max<int64_t>(1, count)));
   }
   int32_t threads() const { return threads_; }
-  void record_work(int64_t arcs) const {
-    if (work_) std::atomic_ref<int64_t>(*work_).fetch_add(arcs, std::memory_order_relaxed);
+  // The control of one of several searches side by side, with a span of its own.
+  Control with_span(int64_t* span) const {
+    Control other = *this;
+    other.span_ = span;
+    return other;
   }
+  // Work that is done in turn.
+  void record_work(int64_t arcs) const { record_parallel_work(arcs, arcs); }
+  // Work in parts that may be done at the same time; the largest one takes `largest`.
+  void record_parallel_work(int64_t arcs, int64_t largest) const {
+    add(work_, arcs);
+    record_span(largest);
+  }
+  // The span of searches whose work was recorded by themselves.
+  void record_span(int64_t arcs) const { add(span_, arcs); }
   void request_stop() const {
     std::atomic_ref<int32_t>(*flag_).store(1, std::memory_order_relaxed);
   }
@@ -33,9 +52,30 @@ class Control {
   }
 
  private:
+  static void add(int64_t* sum, int64_t more) {
+    if (sum) std::atomic_ref<int64_t>(*sum).fetch_add(more, std::memory_order_relaxed);
+  }
+
   int32_t* flag_;
   int64_t* work_;
+  int64_t* span_;
   int32_t threads_ = 1;
+};
+
+// The spans of searches that could run at the same time. At the end the longest one counts for the caller.
+class SideBySide {
+ public:
+  SideBySide(const Control& caller, int64_t count) : caller_(caller), span_(count, 0) {}
+  SideBySide(const SideBySide&) = delete;
+  ~SideBySide() {
+    if (!span_.empty()) caller_.record_span(*std::max_element(span_.begin(), span_.end()));
+  }
+  // The control of search i, which otherwise is like `share`.
+  Control of(int64_t i, const Control& share) { return share.with_span(&span_[i]); }
+
+ private:
+  Control caller_;
+  std::vector<int64_t> span_;
 };
 
 }  // namespace hopbytes

@@ -9,9 +9,16 @@ namespace {
 constexpr double largest_shrink = 3.0;  // the largest factor between the sizes of two levels
 
 // Small graphs are contracted faster than threads are started.
-int32_t threads_for(const GraphShape& g, const Control& control) {
+bool contracted_by_ranges(const GraphShape& g) {
   constexpr int64_t few_vertices = 1 << 13;
-  return g.n < few_vertices ? 1 : control.threads();
+  return g.n >= few_vertices;
+}
+
+template <class W>
+Level<W> contract_and_count(const Graph<W>& g, const Clusters& clusters, const Control& control) {
+  const bool by_ranges = contracted_by_ranges(g);
+  control.record_parallel_work(g.arcs(), by_ranges ? most_arcs_of_range(g, kVerticesPerRange) : g.arcs());
+  return contract(g, clusters, by_ranges ? control.threads() : 1);
 }
 
 // Large graphs are clustered by all threads, whatever their number is, so that it does not change the result.
@@ -21,8 +28,10 @@ Clusters clusters_of(const Graph<W>& g, const int32_t* community, const Coarseni
                      int64_t fewest, Rng& rng, const Control& control) {
   constexpr int64_t many_vertices = 1 << 15, local_range = 1 << 13;
   // Another method of clustering would be called here.
-  if (g.n < many_vertices || context.heaviest_edges_first)
+  if (g.n < many_vertices || context.heaviest_edges_first) {
+    control.record_work(g.arcs());
     return cluster_heavy_edges(g, community, context, fewest, rng, control);
+  }
   return cluster_synchronously(g, {context.max_cluster, fewest, local_range, rng.next(), community},
                                control.threads(), control);
 }
@@ -44,11 +53,13 @@ Hierarchy<W> coarsen(const Graph<W>& g, const int32_t* community, const Coarseni
         std::max(context.target, static_cast<int64_t>(static_cast<double>(fine.n) / largest_shrink));
     const Clusters clusters = clusters_of(fine, community, context, fewest, rng, control);
     if (clusters.count > fine.n * 19 / 20 || control.should_stop()) break;
-    control.record_work(2 * fine.arcs());
-    Level<W> level = contract(fine, clusters, threads_for(fine, control));
+    Level<W> level = contract_and_count(fine, clusters, control);
     if (community) {
       std::vector<int32_t> next(level.graph.n);
-      for (int64_t v = 0; v < fine.n; ++v) next[level.map[v]] = community[v];
+      const int32_t threads = contracted_by_ranges(fine) ? control.threads() : 1;
+      parallel_ranges(fine.n, kVerticesPerRange, threads, [&](int32_t, int64_t begin, int64_t end) {
+        for (int64_t v = begin; v < end; ++v) shared_store(next[level.map[v]], community[v]);
+      });
       coarse_community = std::move(next);
       community = coarse_community.data();
     }

@@ -56,12 +56,23 @@ template <class W> class SynchronousClustering {
 
   Clusters run(const Control& control) {
     cluster_ranges(control);
+    int64_t span = most_arcs_of_range(g_, local_range_);
+    // Visits of a range, each of a vertex of average degree.
+    const auto most_of_visits = [&](int64_t visits) {
+      return std::min(visits, visits_per_range) * (1 + g_.arcs() / std::max<int64_t>(1, g_.n));
+    };
     const ClassOrder order(alone(), seed_);
     for (int64_t c = 0; c < classes && found_.count > fewest_ && !control.should_stop(); ++c) {
       choose(order.of(c));
       join(order.of(c));
+      span += most_of_visits(std::ssize(order.of(c)));
     }
-    if (found_.count * 4 > g_.n * 3 && !control.should_stop()) match_two_hop();
+    span += std::ssize(order.vertex);  // sorted by one thread
+    if (found_.count * 4 > g_.n * 3 && !control.should_stop()) {
+      match_two_hop();
+      span += g_.n;
+    }
+    control.record_parallel_work(g_.arcs(), std::min(span, g_.arcs()));
     return std::move(found_);
   }
 

@@ -55,10 +55,15 @@ void SynchronousMoves<W>::for_each(const std::vector<int32_t>& vertices, Work wo
 
 template <class W> int64_t SynchronousMoves<W>::refine(int32_t rounds, const Control& control) {
   int64_t moves = 0, scanned = g_.n, cost = 0, best = 0;
+  int64_t span = std::min(g_.n, scanned_per_range);
   int32_t fruitless = 0;
   for (int32_t round = 0; round < rounds && fruitless < most_fruitless && !control.should_stop(); ++round) {
     collect_active();
+    const int64_t before = scanned;
     for (const int32_t v : active_) scanned += g_.degree(v);
+    // One thread collects the candidates; the others share the active vertices.
+    const auto active = std::ssize(active_), ranges = active / moves_per_range + 1;
+    span += active + (scanned - before) / ranges;
     only_with_room_ = fruitless > 0;
     cost += distance_.in_form([&](const auto& distance) { return run_round(distance); });
     moves += static_cast<int64_t>(candidates_.size());
@@ -70,7 +75,7 @@ template <class W> int64_t SynchronousMoves<W>::refine(int32_t rounds, const Con
     }
   }
   undo_moves();
-  control.record_work(scanned);
+  control.record_parallel_work(scanned, std::min(span, scanned));
   return moves;
 }
 

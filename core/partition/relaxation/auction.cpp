@@ -30,7 +30,7 @@ Auction::Result Auction::assign(const BlockShares& shares, std::vector<int32_t>&
     parallel_ranges(std::ssize(divided_), range, control_.threads(), choose);
     load_ = undivided;
     for (size_t i = 0; i < divided_.size(); ++i) load_[choice_[i]] += g_.load[divided_[i]];
-    control_.record_work(std::ssize(divided_));
+    control_.record_parallel_work(std::ssize(divided_), std::min<int64_t>(range, std::ssize(divided_)));
     if (!change_prices(rate)) break;
   }
   Result result{0, overload()};

@@ -146,7 +146,8 @@ class Effort:
     Searches report it through :meth:`spend`; ``work["arcs"]`` is the sum, which is independent of
     `threads`. A search that a deadline ends early counts in ``work["cut_short"]`` and not in
     ``work["arcs"]``. If the result does not depend on such a search, a run with this sum as its
-    `work_limit` reproduces it.
+    `work_limit` reproduces it. ``work["overlapped"]`` is the part of it that threads can do at the same time
+    as other work, see :meth:`counted`.
     """
 
     seed: int = 0
@@ -239,7 +240,27 @@ class Effort:
 
     def run_control(self, watch: Callable[[int], None] | None = None) -> RunControl:
         """Return the control of a compiled search with this effort; `watch` receives its progress."""
-        return RunControl(self.seed, self.threads, self.deadline, self.spend, watch, self.cancel)
+        return RunControl(
+            self.seed, self.threads, self.deadline, self.spend, watch, self.cancel, self._overlap
+        )
+
+    def _overlap(self, arcs: int) -> None:
+        self.count(overlapped=arcs)
+
+    def counted(self) -> dict[str, int]:
+        """Return `work` with ``span``, the scanned edges that follow one another with any number of threads.
+
+        Examples
+        --------
+        >>> effort = Effort()
+        >>> effort.spend(7), effort.count(overlapped=3), effort.counted()
+        (None, None, {'arcs': 7, 'span': 4})
+        """
+        counted = dict(sorted(self.work.items()))
+        overlapped = counted.pop("overlapped", 0)
+        if "arcs" in counted:
+            counted["span"] = counted["arcs"] - overlapped
+        return dict(sorted(counted.items()))
 
     def watch(self, stage: str, total: int) -> Callable[[int], None] | None:
         """Report the beginning of a stage to `progress`; return a function that reports how far it is.

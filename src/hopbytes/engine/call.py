@@ -24,7 +24,8 @@ class Call:
 
     `graph` consists of indptr, targets, weights and loads; `distances` of labels, bit costs and table;
     `linear_cost` of row starts, blocks, costs and costs on unlisted blocks; `control_arrays` of the control
-    flag and the scanned edges. Numbers are scaled so that sums cannot overflow; missing arrays are empty.
+    flag; the scanned edges and their span. Numbers are scaled so that sums cannot overflow; missing arrays
+    are empty.
     """
 
     graph: tuple[Int64, Int32, Int64, Int64]
@@ -40,7 +41,7 @@ class Call:
         seen, distances, scale = prepare(weights, len(targets), problem.distances)
         costs = as_arrays(rescale_linear_cost(problem.linear_cost, weights, len(targets), scale))
         graph = (indptr, targets, optional(seen), optional(problem.loads))
-        return cls(graph, distances, costs, (control.flag(), np.zeros(1, np.int64)), control)
+        return cls(graph, distances, costs, (control.flag(), np.zeros(2, np.int64)), control)
 
     def run(self, work: Callable[[], Result], size: int) -> Result:
         """Call `work` with these arguments under :func:`interruptible`."""

@@ -51,6 +51,9 @@ def coarsen_once(
         control.seed_word, maps, sizes,
     )
     if control.spend is not None:
-        control.spend(int(call.control_arrays[1][0]), True)
+        arcs, span = call.control_arrays[1].tolist()
+        control.spend(arcs, True)
+        if control.overlap is not None:
+            control.overlap(arcs - span)
     ends = np.cumsum(np.concatenate([[n], sizes[: max(0, levels - 1)]]))
     return np.split(maps[: ends[-1]].copy(), ends[:-1]) if levels else []

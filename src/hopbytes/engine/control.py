@@ -54,6 +54,9 @@ class RunControl:
         The search calls it repeatedly with its progress.
     cancel : int32[2] or None
         Control flag and progress counter, which calls may share: all return soon after the flag becomes 1.
+    overlap : callable or None
+        Called after ``spend``, if the search ended by itself, with the number of scanned edges beyond the
+        span: those that threads could scan at the same time as others.
     """
 
     seed: int = 0
@@ -62,6 +65,7 @@ class RunControl:
     spend: Spend | None = None
     watch: Callable[[int], None] | None = None
     cancel: Int32 | None = None
+    overlap: Callable[[int], None] | None = None
 
     @property
     def seed_word(self) -> int:
@@ -154,7 +158,7 @@ def interruptible(
     with the counter ``flag[1]``. At the end ``control.spend`` is called with the scanned edges in `spent` and
     with True if the work ended by itself.
     """
-    deadline, watch, spend = control.deadline, control.watch, control.spend
+    deadline, watch = control.deadline, control.watch
 
     def late() -> bool:
         passed = deadline is not None and time.monotonic() >= deadline
@@ -166,7 +170,7 @@ def interruptible(
         whole = not flag[0]
         with followed(spent):
             result = work()
-        _tell(spend, spent, whole=whole)
+        _tell(control, spent, whole=whole)
         return result
     outcome: list[Result] = []
     failure: list[BaseException] = []
@@ -205,13 +209,16 @@ def interruptible(
     thread.join()
     if failure:
         raise failure[0]
-    _tell(spend, spent, whole=whole)
+    _tell(control, spent, whole=whole)
     return outcome[0]
 
 
-def _tell(spend: Spend | None, spent: Int64 | None, *, whole: bool) -> None:
-    if spend is not None and spent is not None:
-        spend(int(spent[0]), whole)
+def _tell(control: RunControl, spent: Int64 | None, *, whole: bool) -> None:
+    if control.spend is None or spent is None:
+        return
+    control.spend(int(spent[0]), whole)
+    if control.overlap is not None and whole and len(spent) > 1:
+        control.overlap(int(spent[0] - spent[1]))
 
 
 def call_size(csr: Csr, max_block_weights: Int64, repeats: int = 1) -> int:

@@ -176,7 +176,7 @@ def pair_search(
                 _cyclic(search, first, min(n, first + reach))
     else:
         _near(search, reach, order)
-    control_arrays[1][0] += search.arcs
+    control_arrays[1][:] += search.arcs  # work and span
 
 
 class _Chains:
@@ -264,7 +264,7 @@ def chain_search(
                 for v in (u, *(t for t, _ in places.near[u])):
                     if v not in queue:
                         queue.append(v)
-    control_arrays[1][0] += search.arcs
+    control_arrays[1][:] += search.arcs  # work and span
 
 
 def place_greedily(

@@ -56,7 +56,7 @@ def run_report(
         "threads": effort.threads,
         "version": __version__,
         "deterministic": steps.mapper.deterministic and not limited and not early,
-        "work": dict(sorted(effort.work.items())),
+        "work": effort.counted(),
         "comm_cost": cost,
         **timed,
         "imbalance": imbalance_of(graph, where, placed),

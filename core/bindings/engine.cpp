@@ -19,6 +19,7 @@ GroupSettings group_settings(const nb::dict& given) {
   named.read("bisection_repetitions", settings.bisection_repetitions);
   named.read("shared_hierarchies", settings.context.hierarchies);
   named.read("relaxation_rounds", settings.context.relaxation.rounds);
+  named.read("annealing_sweeps", settings.context.annealing.sweeps);
   InitialContext& initial = settings.context.initial;
   named.read("initial_partitions", initial.partitions);
   named.read("contraction_limit", initial.contraction_limit);

@@ -63,10 +63,21 @@ struct RelaxationContext {
   int32_t fewest_vertices = 8;  // per block
 };
 
+// Annealing of the boundaries of many small blocks, see refinement/annealing.hpp. Temperatures and penalties
+// are in units of the mean weight of an arc.
+struct AnnealingContext {
+  int32_t sweeps = 0;  // over all boundary vertices of the finest graph; 0 turns it off
+  int32_t fewest_blocks = 16;
+  int64_t most_vertices = 2500;  // per block
+  double hot = 0.25, cold = 0.1;
+  double soft = 0.3, hard = 1;  // for the square of the load above the maximum, first and last
+};
+
 struct Context {
   FragmentContext fragments;
   InitialContext initial;
   RelaxationContext relaxation;
+  AnnealingContext annealing;
   RefinementContext refinement;
   // Coarsening hierarchies of a large graph that repetitions share, at least; 0: every repetition has its
   // own.

@@ -256,9 +256,16 @@ template <class W> class GroupPartitioner {
     });
   }
 
+  void anneal(int64_t i) {
+    Candidate& best = pool_[i].members[0];
+    best.score = Partitioner<W>(max_block_weights(i), settings_.context, share_)
+                     .anneal(graph(i), best.part, best.score, derive(seed_[i], 999));
+  }
+
   void finish(int64_t i, Out<int32_t> child, Out<int64_t> cut) {
     const auto vertices = members_.of(i);
     Pool& pool = pool_[i];
+    if (!trivial(i) && !exact(i)) anneal(i);
     cut[i] = trivial(i) ? 0 : pool.members[0].score.cut;
     for (size_t v = 0; v < vertices.size(); ++v)
       child[vertices[v]] = trivial(i) ? 0 : pool.members[0].part[v];

@@ -9,6 +9,7 @@
 #include "partition/initial/in_order.hpp"
 #include "partition/initial/linear_assignment.hpp"
 #include "partition/initial/recursive_bisection.hpp"
+#include "partition/refinement/annealing.hpp"
 #include "partition/relaxation/relax.hpp"
 
 namespace hopbytes {
@@ -124,6 +125,20 @@ Score Partitioner<W>::relaxed(const Graph<W>& g, std::vector<int32_t>& block, co
   if (!relaxation_helped_) return before;
   block.swap(result);
   return after;
+}
+
+template <class W>
+Score Partitioner<W>::anneal(const Graph<W>& g, std::vector<int32_t>& block, const Score& before,
+                             uint64_t seed) {
+  if (!suits_annealing(g, k(), context_.annealing) || before.overload > 0 || control_.should_stop())
+    return before;
+  Rng rng(seed);
+  partition_.assign(g, block);
+  Annealing<W>(context_.annealing, context_.refinement.fm).refine(partition_, rng, control_);
+  refiners_.start();
+  refiners_.refine(partition_, rng, control_);
+  block = partition_.take_blocks();
+  return score(g, block.data(), max_block_weight_, control_.threads());
 }
 
 template <class W>

@@ -43,6 +43,9 @@ template <class W> class Partitioner {
   // `block` and refines during uncoarsening. The result is never worse than `block`.
   Score recombine(const Graph<W>& g, std::vector<int32_t>& block, const int32_t* other, uint64_t seed);
 
+  // Anneals the boundaries of many small blocks and refines them. The result is never worse than `block`.
+  Score anneal(const Graph<W>& g, std::vector<int32_t>& block, const Score& before, uint64_t seed);
+
   // Whether the last call of repeat() found a better partition by relaxing the shapes of its blocks.
   bool relaxation_helped() const { return relaxation_helped_; }
 

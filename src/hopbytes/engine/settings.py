@@ -85,6 +85,9 @@ class PartitionSettings:
     relaxation_rounds : int
         Rounds of relaxation of the shapes of 16 or more blocks (``core/partition/relaxation/relax.hpp``),
         after which a third of the repetitions suffices; 0 turns it off.
+    annealing_sweeps : int
+        Sweeps of simulated annealing over the boundaries of 16 or more blocks
+        (``core/partition/refinement/annealing.hpp``); 0 turns it off.
     """
 
     repetitions: int = 1
@@ -97,6 +100,7 @@ class PartitionSettings:
     bisection_repetitions: int = 1
     shared_hierarchies: int = 0
     relaxation_rounds: int = 0
+    annealing_sweeps: int = 0
     search: SearchSettings = DEFAULT_SEARCH
 
     @property

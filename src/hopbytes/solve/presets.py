@@ -163,7 +163,7 @@ def _for_links(base: Chain) -> Chain:
 def fast() -> Chain:
     """Useful mappings in the shortest time."""
     return chain(
-        Multisection(initial_partitions=2, flow_rounds=2, relaxation_rounds=6),
+        Multisection(initial_partitions=2, flow_rounds=2, relaxation_rounds=6, annealing_sweeps=150),
         VCycle(cycles=0),
         Swap(starts=1, perturbations=100, one_way=5),
         link_effort=1,
@@ -188,7 +188,8 @@ def eco() -> Chain:
     """Good mappings with little work; this is the default."""
     return chain(
         Multisection(
-            repetitions=2, coarse_recombinations=1, recombinations=1, flow_rounds=1, relaxation_rounds=16
+            repetitions=2, coarse_recombinations=1, recombinations=1, flow_rounds=1, relaxation_rounds=16,
+            annealing_sweeps=600
         ),
         VCycle(cycles=1),
         Swap(
@@ -210,7 +211,8 @@ def strong() -> Chain:
 
     return chain(
         Multisection(
-            repetitions=12, initial_partitions=2, recombinations=11, flow_rounds=2, relaxation_rounds=24
+            repetitions=12, initial_partitions=2, recombinations=11, flow_rounds=2, relaxation_rounds=24,
+            annealing_sweeps=2500
         ),
         VCycle(cycles=3, chains=2),
         Swap(

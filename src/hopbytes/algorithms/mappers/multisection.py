@@ -57,6 +57,9 @@ class Multisection(Mapper):
     relaxation_rounds : int
         Rounds of relaxation of the shapes of blocks (``core/partition/relaxation/relax.hpp``) in cuts into 16
         or more blocks, which then make a third of the runs. 0 turns it off.
+    annealing_sweeps : int
+        Sweeps of simulated annealing over the boundaries of 16 or more blocks
+        (``core/partition/refinement/annealing.hpp``). 0 turns it off.
     rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
         Local search (:class:`hopbytes.engine.SearchSettings`).
     slack : {"outer", "even"}
@@ -118,6 +121,7 @@ class Multisection(Mapper):
         "coarsening": ("contraction_limit", "shared_hierarchies"),
         "initial partitions": ("initial_partitions", "coarse_recombinations"),
         "relaxation": ("relaxation_rounds",),
+        "annealing": ("annealing_sweeps",),
         "refinement": SEARCH_OPTIONS,
         "balance": ("slack",),
         "external partitioners": (
@@ -134,6 +138,7 @@ class Multisection(Mapper):
     bisection_repetitions: int = 3
     shared_hierarchies: int = 8
     relaxation_rounds: int = 0
+    annealing_sweeps: int = 0
     rounds: int = 10
     fruitless_moves: int = 40
     seeds: int = 25
@@ -301,6 +306,7 @@ class Multisection(Mapper):
             bisection_repetitions=max(1, part(self.bisection_repetitions)),
             shared_hierarchies=self.shared_hierarchies,
             relaxation_rounds=part(self.relaxation_rounds),
+            annealing_sweeps=part(self.annealing_sweeps),
             search=search,
         )
 

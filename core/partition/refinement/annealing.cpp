@@ -1,0 +1,107 @@
+#include "partition/refinement/annealing.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "util/portable_math.hpp"
+
+namespace hopbytes {
+
+namespace {
+
+constexpr int32_t random_bits = 12;
+using Thresholds = std::array<double, 1 << random_bits>;
+
+// A loss is accepted if it is at most the temperature times a random entry: -log of a uniform random number.
+const Thresholds& thresholds() {
+  static const Thresholds table = [] {
+    Thresholds values;
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = -portable_log((static_cast<double>(i) + 0.5) / static_cast<double>(values.size()));
+    return values;
+  }();
+  return table;
+}
+
+}  // namespace
+
+template <class W> void Annealing<W>::refine(Partition<W>& partition, Rng& rng, const Control& control) {
+  if (partition.overload() > 0) return;
+  partition.find_boundary();
+  const Graph<W>& g = partition.graph();
+  const int64_t cost = partition.cost_at_boundary();
+  std::vector<int32_t> before = partition.blocks();
+  start(g, partition);
+  for (int32_t i = 0; i < context_.sweeps && !control.should_stop(); ++i)
+    control.record_work(g.n + sweep(g, static_cast<double>(i) / context_.sweeps, rng));
+  partition.assign(g, std::move(block_));
+  rebalance_.refine(partition, rng, control);
+  fm_.refine(partition, rng, control);
+  if (partition.overload() == 0 && partition.cost_at_boundary() < cost) return;
+  partition.assign(g, std::move(before));
+  partition.find_boundary();
+}
+
+template <class W> void Annealing<W>::start(const Graph<W>& g, Partition<W>& partition) {
+  max_block_weight_ = partition.max_block_weights();
+  block_ = partition.blocks();
+  load_ = partition.loads();
+  double weight = 0;
+  for (int64_t e = 0; e < g.arcs(); ++e) weight += static_cast<double>(g.weight[e]);
+  mean_weight_ = weight / static_cast<double>(g.arcs());
+  per_mean_load_ = static_cast<double>(g.n) / static_cast<double>(std::max<int64_t>(1, g.total_load));
+  foreign_.assign(g.n, 0);
+  for (int32_t v = 0; v < g.n; ++v)
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) foreign_[v] += block_[g.adj[e]] != block_[v];
+}
+
+// Returns the number of scanned edges.
+template <class W> int64_t Annealing<W>::sweep(const Graph<W>& g, double progress, Rng& rng) {
+  const double temperature = (context_.hot + (context_.cold - context_.hot) * progress) * mean_weight_;
+  const double penalty = (context_.soft + (context_.hard - context_.soft) * progress) * mean_weight_;
+  const Thresholds& threshold = thresholds();
+  const auto excess = [&](int64_t load, int32_t b) {
+    return static_cast<double>(std::max<int64_t>(0, load - max_block_weight_[b])) * per_mean_load_;
+  };
+  int64_t scanned = 0;
+  for (int32_t v = 0; v < g.n; ++v) {
+    if (foreign_[v] == 0 || g.degree(v) > kHubDegree) continue;
+    const uint64_t random = rng.next();
+    const int64_t first = g.start[v], degree = g.degree(v);
+    const int32_t from = block_[v];
+    auto arc = static_cast<int64_t>(((random >> 32) * static_cast<uint64_t>(degree)) >> 32);
+    while (block_[g.adj[first + arc]] == from) arc = arc + 1 < degree ? arc + 1 : 0;
+    const int32_t to = block_[g.adj[first + arc]];
+    int64_t loss = 0;
+    int32_t to_count = 0;
+    for (int64_t e = first; e < first + degree; ++e) {
+      const int32_t b = block_[g.adj[e]];
+      if (b == from) loss += g.weight[e];
+      if (b == to) loss -= g.weight[e], ++to_count;
+    }
+    scanned += degree;
+    const int64_t load = g.load[v];
+    const double more = excess(load_[to] + load, to), less = excess(load_[from], from);
+    double total = static_cast<double>(loss);
+    if (more > 0 || less > 0) {
+      const double now = excess(load_[to], to), then = excess(load_[from] - load, from);
+      total += penalty * (more * more - now * now + then * then - less * less);
+    }
+    if (total > temperature * threshold[random & (threshold.size() - 1)]) continue;
+    block_[v] = to;
+    load_[from] -= load, load_[to] += load;
+    foreign_[v] = static_cast<int32_t>(degree) - to_count;
+    for (int64_t e = first; e < first + degree; ++e) {
+      const int32_t u = g.adj[e], b = block_[u];
+      foreign_[u] += (b == from) - (b == to);
+    }
+    scanned += degree;
+  }
+  return scanned;
+}
+
+template class Annealing<int32_t>;
+template class Annealing<int64_t>;
+
+}  // namespace hopbytes

@@ -1,0 +1,44 @@
+// Simulated annealing of the boundaries between many small blocks.
+//
+// Blocks of a few hundred vertices have their shortest boundaries in shapes that local search does not reach:
+// many vertices are close to a boundary, the blocks are full, and every single move on the way is a loss.
+// A sweep visits all boundary vertices in their order; each may move to the block of a random neighbour, at a
+// loss with a probability that falls with the temperature (Kirkpatrick, Gelatt, Vecchi 1983; Johnson, Aragon,
+// McGeoch, Schevon 1989 for bisection, with the square of the imbalance as a penalty as here). The start is a
+// good partition, and the temperature is low enough for the arrangement of the blocks to remain. Afterwards
+// overload is removed, localised FM follows, and the result is kept if it costs less.
+#pragma once
+#include "partition/refinement/local_fm.hpp"
+#include "partition/refinement/rebalance.hpp"
+
+namespace hopbytes {
+
+// Whether annealing suits a partition of the graph into that many blocks. Larger blocks, or a few ones, would
+// need far more sweeps.
+inline bool suits_annealing(const GraphShape& g, int64_t blocks, const AnnealingContext& how) {
+  return how.sweeps > 0 && blocks >= how.fewest_blocks && g.n <= how.most_vertices * blocks &&
+         g.arcs() > 0 && !g.linear_cost;
+}
+
+// Distances have to be flat.
+template <class W> class Annealing : public Refiner<W> {
+ public:
+  Annealing(const AnnealingContext& context, const FmContext& fm) : context_(context), fm_(fm) {}
+
+  void refine(Partition<W>& partition, Rng& rng, const Control& control) override;
+
+ private:
+  void start(const Graph<W>& g, Partition<W>& partition);
+  int64_t sweep(const Graph<W>& g, double progress, Rng& rng);
+
+  AnnealingContext context_;
+  Rebalance<W> rebalance_;
+  LocalFm<W> fm_;
+  std::span<const int64_t> max_block_weight_;
+  double mean_weight_ = 0, per_mean_load_ = 0;  // of an arc; 1 / the mean load of a vertex
+  std::vector<int32_t> block_;
+  std::vector<int64_t> load_;
+  std::vector<int32_t> foreign_;  // number of arcs of each vertex to other blocks
+};
+
+}  // namespace hopbytes

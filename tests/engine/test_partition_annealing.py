@@ -1,0 +1,74 @@
+"""Simulated annealing of the boundaries of many small blocks (core/partition/refinement/annealing.hpp)."""
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+
+
+def grid(side):
+    """A square grid, its vertices in random order."""
+    name = np.random.default_rng(3).permutation(side * side).reshape(side, side)
+    first = np.concatenate([name[:, :-1].ravel(), name[:-1].ravel()])
+    second = np.concatenate([name[:, 1:].ravel(), name[1:].ravel()])
+    return hb.CommGraph.from_edges(first, second, undirected=True)
+
+
+def random_graph(n):
+    first, second = np.random.default_rng(5).integers(0, n, (2, 3 * n))
+    return hb.CommGraph.from_edges(first, second, n=n, undirected=True)
+
+
+def mapped(graph, blocks, sweeps, *, seed=1, **options):
+    mapper = f"multisection:annealing_sweeps={sweeps}"
+    return hb.map_tasks(
+        graph, hb.machine(f"core:{blocks}"), mapper=mapper, refine=[], partition=True, seed=seed, **options
+    )
+
+
+def test_many_small_blocks_have_shorter_boundaries():
+    graph = grid(60)
+
+    def cost(sweeps):
+        runs = [mapped(graph, 100, sweeps, seed=seed).info["comm_cost"] for seed in range(3)]
+        return np.exp(np.mean(np.log(runs)))
+
+    assert cost(300) < 0.99 * cost(0)
+
+
+@pytest.mark.parametrize("graph", [grid(60), random_graph(3000)], ids=["grid", "random"])
+@pytest.mark.parametrize("imbalance", [0, 0.03, 0.3])
+@pytest.mark.parametrize("blocks", [24, 130])
+def test_the_bound_is_kept_and_the_cost_never_rises(graph, imbalance, blocks):
+    annealed, before = (mapped(graph, blocks, sweeps, imbalance=imbalance) for sweeps in (40, 0))
+    assert annealed.info["balance"] == "met"
+    most = max(int((100 + round(100 * imbalance)) * graph.n // (100 * blocks)), -(-graph.n // blocks))
+    assert np.bincount(annealed.pe, minlength=blocks).max() <= most
+    assert annealed.info["comm_cost"] <= before.info["comm_cost"]
+
+
+def test_the_number_of_threads_changes_nothing():
+    one, *others = (mapped(grid(60), 100, 50, threads=threads) for threads in (1, 2, 3))
+    for other in others:
+        assert other.pe.tolist() == one.pe.tolist()
+        assert other.info["work"] == one.info["work"]
+
+
+def test_uneven_loads_and_volumes():
+    """Loads of 0, volumes of 0 and very large volumes; the bound on loads is kept."""
+    mesh, rng = grid(40), np.random.default_rng(2)
+    ends = mesh.to_scipy().tocoo()
+    volumes = np.where(rng.random(len(ends.row)) < 0.2, 0, rng.integers(1, 2**40, len(ends.row)))
+    loads = rng.integers(0, 6, mesh.n)
+    graph = hb.CommGraph.from_edges(ends.row, ends.col, volumes, loads=loads)
+    annealed, before = (mapped(graph, 40, sweeps, imbalance=0.1) for sweeps in (100, 0))
+    assert np.bincount(annealed.pe, weights=loads, minlength=40).max() <= 1.1 * loads.sum() / 40
+    assert annealed.info["comm_cost"] <= before.info["comm_cost"]
+
+
+def test_blocks_of_a_fractional_share_may_be_uneven():
+    """3600 tasks on 233 PEs are 15.45 each; with 3 % a PE may hold 16, and none has to hold 15."""
+    mapping = mapped(grid(60), 233, 100)
+    counts = np.bincount(mapping.pe, minlength=233)
+    assert counts.max() == 16
+    assert counts.min() < 15

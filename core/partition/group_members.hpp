@@ -1,5 +1,6 @@
 // Groups of vertices and the subgraphs that they induce.
 #pragma once
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,16 @@ class GroupMembers {
 template <class W>
 Graph<W> induced(const Graph<W>& g, const GroupMembers& members, std::span<const int32_t> group, int32_t id) {
   return induced(g, members.of(id), group.data(), id, members.local());
+}
+
+// Returns the same as if the subgraph had been given on its own, with its costs of single vertices.
+template <class W>
+Graph<W> subproblem(const Graph<W>& g, const GroupMembers& members, std::span<const int32_t> group,
+                    int32_t id) {
+  Graph<W> sub = induced(g, members, group, id);
+  sub.uneven = weights_uneven(sub);
+  if (g.linear_cost) sub.linear_cost = std::make_shared<const LinearCost>(g.linear_cost->of(members.of(id)));
+  return sub;
 }
 
 }  // namespace hopbytes

@@ -116,7 +116,7 @@ template <class W> class GroupPartitioner {
 
   void extract(int64_t i) {
     Pool& pool = pool_[i];
-    if (pool_.size() > 1) extract_subgraph(i);
+    if (pool_.size() > 1) pool.sub = subproblem(g_, members_, group_, static_cast<int32_t>(i));
     plan_repetitions(i, repetitions_);
     pool.members.resize(pool.hierarchies.count());
   }
@@ -133,14 +133,6 @@ template <class W> class GroupPartitioner {
   bool relaxes(int64_t i) const {
     return !trivial(i) && !exact(i) &&
            suits_relaxation(graph(i), std::ssize(max_block_weights(i)), settings_.context.relaxation);
-  }
-
-  void extract_subgraph(int64_t i) {
-    Pool& pool = pool_[i];
-    pool.sub = induced(g_, members_, group_, static_cast<int32_t>(i));
-    pool.sub.uneven = weights_uneven(pool.sub);  // as if the subgraph had been given on its own
-    if (g_.linear_cost)
-      pool.sub.linear_cost = std::make_shared<const LinearCost>(g_.linear_cost->of(members_.of(i)));
   }
 
   // The other repetitions of these groups depend on the first ones.
@@ -258,7 +250,7 @@ template <class W> class GroupPartitioner {
 
   void anneal(int64_t i) {
     Candidate& best = pool_[i].members[0];
-    best.score = Partitioner<W>(max_block_weights(i), settings_.context, share_)
+    best.score = Partitioner<W>(max_block_weights(i), settings_.context, spans_.of(i, control_))
                      .anneal(graph(i), best.part, best.score, derive(seed_[i], 999));
   }
 

@@ -17,7 +17,7 @@ def crossed(kind, seed, one, other):
     if kind == "uniform":
         return crossovers.uniform(rng, one, other)
     values = np.random.default_rng(seed).integers(0, 9, (2, len(one), len(one)))
-    return crossovers.block(rng, values[0], values[1], one, other)
+    return crossovers.block(rng, *map(crossovers.differences, values), one, other)
 
 
 @pytest.mark.parametrize("kind", ["uniform", "block"])
@@ -53,12 +53,12 @@ def test_groups_on_each_others_places_are_exchanged_whole():
 
 def test_a_block_holds_tasks_or_places_that_are_alike():
     group = np.arange(30) // 15
-    apart = np.where(group[:, None] == group[None, :], 1, 9)
+    unlike = crossovers.differences(np.where(group[:, None] == group[None, :], 1, 9))
     other = np.arange(30, dtype=np.int32)
     one = np.concatenate([np.roll(other[:15], 4), np.roll(other[15:], 4)])
     seen = set()
     for seed in range(20):
-        child = crossovers.block(RandomNumbers(seed), apart, apart, one, other)
+        child = crossovers.block(RandomNumbers(seed), unlike, unlike, one, other)
         changed = set(group[child != other].tolist())
         assert len(changed) == 1  # a third of all is less than a group
         seen |= changed

@@ -11,7 +11,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl
-from hopbytes.engine.crossovers import block, uniform
+from hopbytes.engine.crossovers import block, differences, uniform
 from hopbytes.engine.population import Population
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.engine.tabu_search import DenseProblem, TabuSettings, tabu_many
@@ -169,6 +169,7 @@ class _Search:
     exchanges: int = 0
     over: bool = False
     least: int = field(init=False)
+    unlike: tuple[Int64, Int64] | None = None  # of tasks and of places, computed for the first block
 
     def __post_init__(self) -> None:
         self.least = self.problem.cost(self.best)
@@ -263,7 +264,9 @@ class _Search:
     def child(self, one: Int32, other: Int32, way: _Way) -> Int32:
         """Cross two permutations; their common places stay."""
         if way.blocks and self.rng.coins(1)[0]:
-            return block(self.rng, self.problem.flow, self.problem.distance, one, other)
+            if self.unlike is None:
+                self.unlike = differences(self.problem.flow), differences(self.problem.distance)
+            return block(self.rng, *self.unlike, one, other)
         return uniform(self.rng, one, other)
 
 

@@ -70,13 +70,25 @@ def transplanted(one: Int32, other: Int32, places: Int64) -> Int32:
     return np.array(place, np.int32)
 
 
-def block(rng: RandomNumbers, flow: Int64, distance: Int64, one: Int32, other: Int32) -> Int32:
+def differences(rows: Int64) -> Int64:
+    """Return by how much each two rows of a matrix differ, as int64[n, n]; O(n^3).
+
+    Examples
+    --------
+    >>> differences(np.array([[0, 1], [3, 1]])).tolist()
+    [[0, 3], [3, 0]]
+    """
+    return np.stack([np.abs(rows - row).sum(axis=1) for row in rows])
+
+
+def block(rng: RandomNumbers, of_tasks: Int64, of_places: Int64, one: Int32, other: Int32) -> Int32:
     """Take the places of similar tasks, or the tasks of similar places, from one and the rest from the other.
 
     Parameters
     ----------
     rng : RandomNumbers
-    flow, distance : int64[n, n]
+    of_tasks, of_places : int64[n, n]
+        The :func:`differences` of the flows of tasks and of the distances of places.
     one, other : int32[n]
         The place of each task.
 
@@ -88,13 +100,12 @@ def block(rng: RandomNumbers, flow: Int64, distance: Int64, one: Int32, other: I
     -----
     Places are similar if their distances to all places differ little, and tasks if their flows do. If tasks
     and places form groups, on several levels, blocks of any size cover whole groups, whose arrangement in a
-    good parent the child inherits. A block holds between two and a third of all tasks; O(n^2).
+    good parent the child inherits. A block holds between two and a third of all tasks; O(n log n).
     """
     n = len(one)
-    of_tasks = rng.happens(0.5)
-    rows = flow if of_tasks else distance
-    difference = np.abs(rows - rows[rng.below(n)]).sum(axis=1)
+    by_tasks = rng.happens(0.5)
+    difference = (of_tasks if by_tasks else of_places)[rng.below(n)]
     size = min(n, 2 + rng.below(max(1, n // 3 - 1)))
     # Equally similar ones are drawn at random.
     similar = np.lexsort((rng.words(n), difference))[:size]
-    return transplanted(one, other, one[similar].astype(np.int64) if of_tasks else similar)
+    return transplanted(one, other, one[similar].astype(np.int64) if by_tasks else similar)

@@ -104,8 +104,9 @@ class DenseProblem:
 
     def cost(self, place: Int32) -> int:
         """Return the cost of a permutation, computed from scratch; O(n^2)."""
-        apart = self.flow * self.distance[np.ix_(place, place)]
-        total = int(apart.sum()) // (2 if self.symmetric else 1)
+        # Clipping changes no place; it avoids a buffer, which took most of the time.
+        apart = self.distance[place].take(place, axis=1, mode="clip")
+        total = int(np.vdot(self.flow, apart)) // (2 if self.symmetric else 1)
         return total + (int(self.linear_cost[np.arange(self.n), place].sum()) if len(self.linear_cost) else 0)
 
 

@@ -32,15 +32,20 @@ template <class W> void Annealing<W>::refine(Partition<W>& partition, Rng& rng, 
   const Graph<W>& g = partition.graph();
   const int64_t cost = partition.cost_at_boundary();
   std::vector<int32_t> before = partition.blocks();
-  start(g, partition);
-  for (int32_t i = 0; i < context_.sweeps && !control.should_stop(); ++i)
-    control.record_work(g.n + sweep(g, static_cast<double>(i) / context_.sweeps, rng));
-  partition.assign(g, std::move(block_));
+  anneal(partition, rng, control);
   rebalance_.refine(partition, rng, control);
   fm_.refine(partition, rng, control);
   if (partition.overload() == 0 && partition.cost_at_boundary() < cost) return;
   partition.assign(g, std::move(before));
   partition.find_boundary();
+}
+
+template <class W> void Annealing<W>::anneal(Partition<W>& partition, Rng& rng, const Control& control) {
+  const Graph<W>& g = partition.graph();
+  start(g, partition);
+  for (int32_t i = 0; i < context_.sweeps && !control.should_stop(); ++i)
+    control.record_work(g.n + sweep(g, static_cast<double>(i) / context_.sweeps, rng));
+  partition.assign(g, std::move(block_));
 }
 
 template <class W> void Annealing<W>::start(const Graph<W>& g, Partition<W>& partition) {

@@ -14,10 +14,10 @@
 namespace hopbytes {
 
 // Whether annealing suits a partition of the graph into that many blocks. Larger blocks, or a few ones, would
-// need far more sweeps.
+// need far more sweeps; among tiny ones exchanges of vertices do as well.
 inline bool suits_annealing(const GraphShape& g, int64_t blocks, const AnnealingContext& how) {
-  return how.sweeps > 0 && blocks >= how.fewest_blocks && g.n <= how.most_vertices * blocks &&
-         g.arcs() > 0 && !g.linear_cost;
+  return how.sweeps > 0 && blocks >= how.fewest_blocks && g.n >= how.fewest_vertices * blocks &&
+         g.n <= how.most_vertices * blocks && g.arcs() > 0 && !g.linear_cost;
 }
 
 // Distances have to be flat.
@@ -26,6 +26,9 @@ template <class W> class Annealing : public Refiner<W> {
   Annealing(const AnnealingContext& context, const FmContext& fm) : context_(context), fm_(fm) {}
 
   void refine(Partition<W>& partition, Rng& rng, const Control& control) override;
+
+  // Makes the sweeps only. The blocks may be overloaded by a few vertices then, and may cost more.
+  void anneal(Partition<W>& partition, Rng& rng, const Control& control);
 
  private:
   void start(const Graph<W>& g, Partition<W>& partition);

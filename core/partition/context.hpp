@@ -68,8 +68,8 @@ struct RelaxationContext {
 struct AnnealingContext {
   int32_t sweeps = 0;  // over all boundary vertices of the finest graph; 0 turns it off
   int32_t fewest_blocks = 16;
-  int64_t most_vertices = 2500;  // per block
-  double hot = 0.25, cold = 0.1;
+  int64_t fewest_vertices = 8, most_vertices = 2500;  // per block
+  double hot = 0.25, hot_if_exact = 0.35, cold = 0.1;
   double soft = 0.3, hard = 1;  // for the square of the load above the maximum, first and last
 };
 
@@ -93,6 +93,7 @@ struct ExactContext {
   int32_t coarsest = 15;         // vertices per block of the coarsest graph
   int32_t rounds = 4;            // passes over the pairs of blocks on every level
   int32_t fruitless_moves = 25;  // moves without a new best that end a search, see TwoWayFm
+  AnnealingContext annealing;
 };
 
 }  // namespace hopbytes

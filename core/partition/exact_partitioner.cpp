@@ -5,7 +5,9 @@
 
 #include "partition/group_members.hpp"
 #include "partition/initial/in_order.hpp"
+#include "partition/refinement/annealing.hpp"
 #include "partition/refinement/balance_exactly.hpp"
+#include "partition/refinement/even_sizes.hpp"
 
 namespace hopbytes {
 
@@ -54,6 +56,26 @@ Score ExactPartitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& bl
   std::vector<int32_t> result = partition_.take_blocks();
   const Score after = score(g, result.data(), size_, control_.threads());
   if (before < after) return before;
+  block.swap(result);
+  return after;
+}
+
+template <class W>
+Score ExactPartitioner<W>::anneal(const Graph<W>& g, std::vector<int32_t>& block, const Score& before,
+                                  uint64_t seed) {
+  if (!suits_annealing(g, k_, context_.annealing) || before.overload > 0 || control_.should_stop())
+    return before;
+  Rng rng(seed);
+  partition_.assign(g, block);
+  Annealing<W>(context_.annealing, FmContext{}, true).anneal(partition_, rng, control_);
+  std::vector<int64_t> load = partition_.loads();
+  if (!EvenSizes<W>().refine(g, partition_.blocks(), load, size_, control_)) return before;
+  partition_.blocks_were_changed();
+  refiners_.start();
+  refiners_.refine(partition_, rng, control_);
+  std::vector<int32_t> result = partition_.take_blocks();
+  const Score after = score(g, result.data(), size_, control_.threads());
+  if (!(after < before)) return before;
   block.swap(result);
   return after;
 }

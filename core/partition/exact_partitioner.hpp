@@ -34,6 +34,10 @@ template <class W> class ExactPartitioner {
   Score recombine(const Graph<W>& g, std::vector<int32_t>& block, const int32_t* other, uint64_t seed,
                   bool refined = false);
 
+  // Anneals the boundaries of many small blocks, gives the blocks their sizes again and refines them. The
+  // result is never worse than `block`.
+  Score anneal(const Graph<W>& g, std::vector<int32_t>& block, const Score& before, uint64_t seed);
+
  private:
   // If vertices times repetitions exceed this, a bisection is repeated at most three times.
   static constexpr int64_t kMostRepeated = int64_t{1} << 18;

@@ -102,8 +102,8 @@ template <class W> class GroupPartitioner {
     const int32_t per_bisection = too_many_to_recombine(i)
                                       ? std::max(settings_.bisection_repetitions + 1, settings_.repetitions)
                                       : settings_.bisection_repetitions;
-    const ExactContext how{std::max(1, settings_.context.initial.partitions), per_bisection,
-                           per_bisection - 1};
+    ExactContext how{std::max(1, settings_.context.initial.partitions), per_bisection, per_bisection - 1};
+    how.annealing = settings_.context.annealing;
     return work(ExactPartitioner<W>(max_block_weights(i), how, control));
   }
 
@@ -250,14 +250,15 @@ template <class W> class GroupPartitioner {
 
   void anneal(int64_t i) {
     Candidate& best = pool_[i].members[0];
-    best.score = Partitioner<W>(max_block_weights(i), settings_.context, spans_.of(i, control_))
-                     .anneal(graph(i), best.part, best.score, derive(seed_[i], 999));
+    best.score = with_partitioner(i, false, spans_.of(i, control_), [&](auto&& partitioner) {
+      return partitioner.anneal(graph(i), best.part, best.score, derive(seed_[i], 999));
+    });
   }
 
   void finish(int64_t i, Out<int32_t> child, Out<int64_t> cut) {
     const auto vertices = members_.of(i);
     Pool& pool = pool_[i];
-    if (!trivial(i) && !exact(i)) anneal(i);
+    if (!trivial(i)) anneal(i);
     cut[i] = trivial(i) ? 0 : pool.members[0].score.cut;
     for (size_t v = 0; v < vertices.size(); ++v)
       child[vertices[v]] = trivial(i) ? 0 : pool.members[0].part[v];

@@ -32,15 +32,20 @@ template <class W> void Annealing<W>::refine(Partition<W>& partition, Rng& rng, 
   const Graph<W>& g = partition.graph();
   const int64_t cost = partition.cost_at_boundary();
   std::vector<int32_t> before = partition.blocks();
-  start(g, partition);
-  for (int32_t i = 0; i < context_.sweeps && !control.should_stop(); ++i)
-    control.record_work(g.n + sweep(g, static_cast<double>(i) / context_.sweeps, rng));
-  partition.assign(g, std::move(block_));
+  anneal(partition, rng, control);
   rebalance_.refine(partition, rng, control);
   fm_.refine(partition, rng, control);
   if (partition.overload() == 0 && partition.cost_at_boundary() < cost) return;
   partition.assign(g, std::move(before));
   partition.find_boundary();
+}
+
+template <class W> void Annealing<W>::anneal(Partition<W>& partition, Rng& rng, const Control& control) {
+  const Graph<W>& g = partition.graph();
+  start(g, partition);
+  for (int32_t i = 0; i < context_.sweeps && !control.should_stop(); ++i)
+    control.record_work(g.n + sweep(g, static_cast<double>(i) / context_.sweeps, rng));
+  partition.assign(g, std::move(block_));
 }
 
 template <class W> void Annealing<W>::start(const Graph<W>& g, Partition<W>& partition) {
@@ -58,11 +63,15 @@ template <class W> void Annealing<W>::start(const Graph<W>& g, Partition<W>& par
 
 // Returns the number of scanned edges.
 template <class W> int64_t Annealing<W>::sweep(const Graph<W>& g, double progress, Rng& rng) {
-  const double temperature = (context_.hot + (context_.cold - context_.hot) * progress) * mean_weight_;
-  const double penalty = (context_.soft + (context_.hard - context_.soft) * progress) * mean_weight_;
+  const double hot = exact_ ? context_.hot_if_exact : context_.hot;
+  const double temperature = (hot + (context_.cold - hot) * progress) * mean_weight_;
+  // With exact sizes both blocks of a move are penalised, not just one.
+  const double unit = (exact_ ? 0.5 : 1) * mean_weight_;
+  const double penalty = (context_.soft + (context_.hard - context_.soft) * progress) * unit;
   const Thresholds& threshold = thresholds();
   const auto excess = [&](int64_t load, int32_t b) {
-    return static_cast<double>(std::max<int64_t>(0, load - max_block_weight_[b])) * per_mean_load_;
+    const int64_t above = load - max_block_weight_[b];
+    return static_cast<double>(exact_ ? above : std::max<int64_t>(0, above)) * per_mean_load_;
   };
   int64_t scanned = 0;
   for (int32_t v = 0; v < g.n; ++v) {
@@ -84,7 +93,7 @@ template <class W> int64_t Annealing<W>::sweep(const Graph<W>& g, double progres
     const int64_t load = g.load[v];
     const double more = excess(load_[to] + load, to), less = excess(load_[from], from);
     double total = static_cast<double>(loss);
-    if (more > 0 || less > 0) {
+    if (exact_ || more > 0 || less > 0) {
       const double now = excess(load_[to], to), then = excess(load_[from] - load, from);
       total += penalty * (more * more - now * now + then * then - less * less);
     }

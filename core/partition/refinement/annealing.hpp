@@ -14,24 +14,30 @@
 namespace hopbytes {
 
 // Whether annealing suits a partition of the graph into that many blocks. Larger blocks, or a few ones, would
-// need far more sweeps.
+// need far more sweeps; among tiny ones exchanges of vertices do as well.
 inline bool suits_annealing(const GraphShape& g, int64_t blocks, const AnnealingContext& how) {
-  return how.sweeps > 0 && blocks >= how.fewest_blocks && g.n <= how.most_vertices * blocks &&
-         g.arcs() > 0 && !g.linear_cost;
+  return how.sweeps > 0 && blocks >= how.fewest_blocks && g.n >= how.fewest_vertices * blocks &&
+         g.n <= how.most_vertices * blocks && g.arcs() > 0 && !g.linear_cost;
 }
 
 // Distances have to be flat.
 template <class W> class Annealing : public Refiner<W> {
  public:
-  Annealing(const AnnealingContext& context, const FmContext& fm) : context_(context), fm_(fm) {}
+  // With exact sizes, load below the maximum is penalised as load above it is.
+  Annealing(const AnnealingContext& context, const FmContext& fm, bool exact = false)
+      : context_(context), exact_(exact), fm_(fm) {}
 
   void refine(Partition<W>& partition, Rng& rng, const Control& control) override;
+
+  // Makes the sweeps only. The blocks may be overloaded by a few vertices then, and may cost more.
+  void anneal(Partition<W>& partition, Rng& rng, const Control& control);
 
  private:
   void start(const Graph<W>& g, Partition<W>& partition);
   int64_t sweep(const Graph<W>& g, double progress, Rng& rng);
 
   AnnealingContext context_;
+  bool exact_;
   Rebalance<W> rebalance_;
   LocalFm<W> fm_;
   std::span<const int64_t> max_block_weight_;

@@ -163,7 +163,7 @@ def _for_links(base: Chain) -> Chain:
 def fast() -> Chain:
     """Useful mappings in the shortest time."""
     return chain(
-        Multisection(initial_partitions=2, flow_rounds=2, relaxation_rounds=6, annealing_sweeps=150),
+        Multisection(initial_partitions=2, flow_rounds=2, relaxation_rounds=6, annealing_sweeps=300),
         VCycle(cycles=0),
         Swap(starts=1, perturbations=100, one_way=5),
         link_effort=1,
@@ -189,7 +189,7 @@ def eco() -> Chain:
     return chain(
         Multisection(
             repetitions=2, coarse_recombinations=1, recombinations=1, flow_rounds=1, relaxation_rounds=16,
-            annealing_sweeps=600
+            annealing_sweeps=1500
         ),
         VCycle(cycles=1),
         Swap(

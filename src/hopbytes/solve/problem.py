@@ -27,9 +27,6 @@ from hopbytes.solve.evict_forbidden import check_fixed_loads, evict_forbidden
 #: From this many tasks per PE on, a request without `partition` is treated as a partition.
 TASKS_PER_PE_OF_A_PARTITION = 8
 
-#: From this many tasks per PE on, blocks may be uneven by less than the imbalance asked for.
-FEWEST_OF_UNEVEN = 8
-
 NOTHING_SAID = Constraints()
 
 
@@ -195,22 +192,11 @@ def _without_places(
             raise too_few_slots(n, where)
         return _counted(name, graph, where, np.arange(k), _counts(where, n), request)
     bound = load_bound(graph.loads, n, _capacity(where), imbalance)
-    alike = bound.loads is None and where.capacity is None
-    if alike and imbalance * n < k and not _leaves_room(n, k, imbalance):
+    if bound.loads is None and where.capacity is None and imbalance * n < k:
         problem = _counted(name, graph, where, np.arange(k), _counts(where, n), request)
     else:
         problem = _bounded(name, graph, where, bound, request)
     return dataclasses.replace(problem, notices=(*constraints, *problem.notices))
-
-
-def _leaves_room(n: int, k: int, imbalance: Fraction) -> bool:
-    """Return whether blocks of up to ceil(n / k) tasks may be uneven.
-
-    Blocks then may have different sizes although the imbalance is less than a task, because the even share is
-    no whole number. PEs with few tasks each get even counts nevertheless: 65 tasks on 64 PEs should not leave
-    31 of them idle.
-    """
-    return imbalance > 0 and n >= FEWEST_OF_UNEVEN * k and n % k > 0
 
 
 def _treated_as_partition(graph: CommGraph, k: int, request: Request) -> tuple[bool, tuple[str, ...]]:

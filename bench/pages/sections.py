@@ -35,7 +35,17 @@ Piece = str | Picture
 
 
 def foundation(rows: list[Row]) -> Iterator[Piece]:
-    """Presets beside SharedMap."""
+    """Presets beside SharedMap, two threads."""
+    yield from beside_rivals(rows, "foundation")
+
+
+def one_thread(rows: list[Row]) -> Iterator[Piece]:
+    """Presets beside SharedMap and Scotch, one thread."""
+    yield from beside_rivals(rows, "one_thread")
+
+
+def beside_rivals(rows: list[Row], name: str) -> Iterator[Piece]:
+    """Ratios to the baseline by group, and performance profiles in pictures whose files begin with `name`."""
     yield f"Every tool and preset against `{BASELINE}`, geometric means of ratios:"
     lines = [HEAD]
     groups: dict[str, Callable[[Row], bool]] = {
@@ -45,20 +55,20 @@ def foundation(rows: list[Row]) -> Iterator[Piece]:
     }
     for family in sorted({row["family"] for row in rows}):
         groups[family] = lambda row, family=family: row["family"] == family
-    for name, belongs in groups.items():
+    for group, belongs in groups.items():
         for standing in compare([row for row in rows if belongs(row)], BASELINE).overall:
-            if name == "all" or (standing.contender.startswith("hopbytes")):
-                lines.append(line(name, standing))
+            if group == "all" or (standing.contender.startswith("hopbytes")):
+                lines.append(line(group, standing))
     yield "\n".join(lines)
     for measure, title, most in (("comm_cost", "J", 1.5), ("cpu_seconds", "CPU time", 100.0)):
         values: dict[str, dict[str, float]] = {}
         for row in rows:
             if not row["error"]:
                 values.setdefault(row["instance"], {})[f"{row['tool']}:{row['preset']}"] = row[measure]
-        values = {name: dict(sorted(each.items())) for name, each in values.items()}
+        values = {instance: dict(sorted(each.items())) for instance, each in values.items()}
         yield f"Share of the {len(values)} inputs on which {title} is within a factor of the least:"
         yield profiles.table(values, (1.01, 1.05, 1.1, 1.5, 2.0) if most < 10 else (1.5, 2.0, 5.0, 20.0))
-        yield f"foundation_{measure}", f"{title}: share of {len(values)} inputs", values, most
+        yield f"{name}_{measure}", f"{title}: share of {len(values)} inputs", values, most
 
 
 def known(rows: list[Row]) -> Iterator[Piece]:
@@ -169,9 +179,10 @@ def trained(rows: list[Row]) -> Iterator[Piece]:
 
 
 SECTIONS: dict[str, Callable[[list[Row]], Iterator[Piece]]] = {
-    "foundation": foundation, "known": known, "growth": growing, "deep": deepened, "balance": balanced,
-    "families": generated, "mpi_patterns": recordings, "qaplib": quadratic, "startup": starting,
-    "network_cases": networked, "training_grids": trained, "distributed": over_ranks,
+    "foundation": foundation, "one_thread": one_thread, "known": known, "growth": growing,
+    "deep": deepened, "balance": balanced, "families": generated, "mpi_patterns": recordings,
+    "qaplib": quadratic, "startup": starting, "network_cases": networked, "training_grids": trained,
+    "distributed": over_ranks,
 }  # fmt: skip
 
 

@@ -93,7 +93,7 @@ struct ExactContext {
   int32_t coarsest = 15;         // vertices per block of the coarsest graph
   int32_t rounds = 4;            // passes over the pairs of blocks on every level
   int32_t fruitless_moves = 25;  // moves without a new best that end a search, see TwoWayFm
-  AnnealingContext annealing;
+  AnnealingContext annealing{};
 };
 
 }  // namespace hopbytes

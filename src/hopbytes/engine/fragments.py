@@ -7,14 +7,13 @@ import numpy as np
 from hopbytes._arrays import Int32
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl
+from hopbytes.engine.parallel import NO_COMMUNITIES
 from hopbytes.engine.search_problem import SearchProblem
 from hopbytes.kernels.base import compiled
 
-_NO_COMMUNITIES = np.empty(0, np.int32)
-
 
 def cluster_tree_parts(
-    problem: SearchProblem, max_cluster: int, *, communities: Int32 = _NO_COMMUNITIES
+    problem: SearchProblem, max_cluster: int, *, communities: Int32 = NO_COMMUNITIES
 ) -> tuple[Int32, int]:
     """Cluster the pendant trees and the chains of a graph (``core/partition/coarsening/tree_parts.hpp``).
 

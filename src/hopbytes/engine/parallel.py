@@ -19,7 +19,8 @@ from hopbytes.kernels.records import Csr
 LOCAL_RANGE = 2**14
 
 _NO_BLOCKS = np.empty(0, np.int64)
-_NO_COMMUNITIES = np.empty(0, np.int32)
+#: All vertices may be clustered together.
+NO_COMMUNITIES = np.empty(0, np.int32)
 
 
 @frozen(eq=False)
@@ -42,7 +43,7 @@ class CoarseLevel:
 
 
 def cluster_synchronously(
-    problem: SearchProblem, max_cluster: int, fewest: int, *, communities: Int32 = _NO_COMMUNITIES,
+    problem: SearchProblem, max_cluster: int, fewest: int, *, communities: Int32 = NO_COMMUNITIES,
     local_range: int = LOCAL_RANGE, control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int]:
     """Cluster vertices along heavy edges (``core/partition/coarsening/synchronous_clustering.hpp``).

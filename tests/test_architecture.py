@@ -6,8 +6,10 @@ import ast
 import fnmatch
 import importlib.util
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -73,6 +75,15 @@ def test_no_file_name_is_used_twice():
 
 def test_style():
     run_tool("-m", "ruff", "check", "--no-cache", ".")
+
+
+def test_format_of_c_plus_plus():
+    """Lines are broken as `.clang-format` says."""
+    tool = shutil.which("clang-format", path=sysconfig.get_path("scripts"))
+    assert tool, "clang-format is missing, install hopbytes[test]"
+    sources = [path for path in SOURCES if path.suffix != ".py"]
+    checked = subprocess.run([tool, "--dry-run", "--Werror", *sources], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
 
 
 @pytest.mark.slow

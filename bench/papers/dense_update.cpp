@@ -3,8 +3,8 @@
 
 // `pairs` holds `count` exchanges (u, v) that are judged, none is made. Returns the sum of all changes.
 template <class Number>
-int64_t judge(int64_t n, const Number* volume, const Number* distance, const int32_t* pe, const int32_t* pairs,
-              int64_t count) {
+int64_t judge(int64_t n, const Number* volume, const Number* distance, const int32_t* pe,
+              const int32_t* pairs, int64_t count) {
   int64_t total = 0;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t u = pairs[2 * i], v = pairs[2 * i + 1];
@@ -19,12 +19,12 @@ int64_t judge(int64_t n, const Number* volume, const Number* distance, const int
 }
 
 extern "C" {
-int64_t judge_32(int64_t n, const int32_t* volume, const int32_t* distance, const int32_t* pe, const int32_t* pairs,
-                 int64_t count) {
+int64_t judge_32(int64_t n, const int32_t* volume, const int32_t* distance, const int32_t* pe,
+                 const int32_t* pairs, int64_t count) {
   return judge(n, volume, distance, pe, pairs, count);
 }
-int64_t judge_16(int64_t n, const int16_t* volume, const int16_t* distance, const int32_t* pe, const int32_t* pairs,
-                 int64_t count) {
+int64_t judge_16(int64_t n, const int16_t* volume, const int16_t* distance, const int32_t* pe,
+                 const int32_t* pairs, int64_t count) {
   return judge(n, volume, distance, pe, pairs, count);
 }
 }

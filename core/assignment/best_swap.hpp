@@ -56,8 +56,8 @@ class BestSwap {
                    then = reach_[u * k_ + q] + reach_[v * k_ + p];
     // Both sums include the edge between u and v: `now` at its present distance, `then` as if both tasks were
     // on one PE. The exchange keeps the distance of the pair, so the last term takes the edge out.
-    return static_cast<int64_t>(now - then - 2 * static_cast<uint64_t>(between) *
-                                                 static_cast<uint64_t>(table_[p * k_ + q]));
+    return static_cast<int64_t>(
+        now - then - 2 * static_cast<uint64_t>(between) * static_cast<uint64_t>(table_[p * k_ + q]));
   }
   // Finds the best exchange of u with a task of a larger number.
   void look(int64_t u) {

@@ -36,7 +36,7 @@ class TreeCells {
         units.back().last = p + 1;
         largest = std::max<int64_t>(largest, p + 1 - units.back().first);
       }
-      
+
       Level level{width, std::vector<PeRange>(k)};
       for (const PeRange unit : units)
         std::fill(level.unit.begin() + unit.first, level.unit.begin() + unit.last, unit);

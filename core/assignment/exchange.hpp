@@ -30,8 +30,7 @@ template <class W, class D> class Exchange {
  public:
   using Place = decltype(place_of(std::declval<const D&>(), int32_t{}));
 
-  Exchange(const Graph<W>& graph, const D& distance, std::span<const int64_t> capacity,
-           std::span<int32_t> pe)
+  Exchange(const Graph<W>& graph, const D& distance, std::span<const int64_t> capacity, std::span<int32_t> pe)
       : g_(graph),
         distance_(distance),
         capacity_(capacity),

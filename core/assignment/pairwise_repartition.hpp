@@ -21,9 +21,8 @@ struct RepartitionOptions {
 template <class W, class D> class PairwiseRepartition {
  public:
   // Unit u consists of the PEs unit_start[u] .. unit_start[u + 1] - 1.
-  PairwiseRepartition(const Graph<W>& graph, SwapSearch<W, D>& search,
-                      std::span<const int64_t> unit_start, const RepartitionOptions& options,
-                      const Control& control)
+  PairwiseRepartition(const Graph<W>& graph, SwapSearch<W, D>& search, std::span<const int64_t> unit_start,
+                      const RepartitionOptions& options, const Control& control)
       : g_(graph),
         search_(search),
         start_(unit_start),

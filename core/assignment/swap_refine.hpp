@@ -15,8 +15,8 @@ struct SwapCounts {
 // continues from it by iterated local search. Returns the total change of the cost (<= 0). The result does
 // not depend on the number of threads.
 template <class W, class D>
-int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_t> capacity,
-                    uint64_t seed, const SwapOptions& options, const Control& control, std::span<int32_t> pe,
+int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_t> capacity, uint64_t seed,
+                    const SwapOptions& options, const Control& control, std::span<int32_t> pe,
                     SwapCounts& counts) {
   if (g.n < 2) return 0;
   auto record = [&](const SwapSearch<W, D>& search) {

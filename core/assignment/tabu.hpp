@@ -21,7 +21,7 @@ namespace hopbytes {
 
 struct TabuOptions {
   int64_t iterations = 0;  // exchanges made, including those of perturbations
-  int64_t fruitless = 0;   // exchanges without a new best that end the search; 0: never
+  int64_t fruitless = 0;  // exchanges without a new best that end the search; 0: never
   // Exchanges without a new best before a perturbation; 0: no perturbations.
   int64_t fruitless_before_perturbation = 0;
   // Exchanges of a perturbation. The number grows while the search returns to the same cost.

@@ -21,16 +21,25 @@ namespace hopbytes {
 
 namespace tabu_detail {
 
-struct Pair { int64_t i = -1, j = -1; };
+struct Pair {
+  int64_t i = -1, j = -1;
+};
 
 // T represents every number exactly (see `largest_number`).
 template <class T> class Changes {
  public:
   Changes(const DenseProblem& problem, std::span<const int32_t> place)
-      : n_(problem.n), both_(!problem.symmetric), stride_(padded(n_)),
-        place_(place.begin(), place.end()), flow_(read(problem.flow)),
-        near_(read(problem.distance)), cost_((n_ + kRows) * stride_, 0), change_((n_ + kRows) * stride_, 0),
-        tabu_until_(n_ * n_), tabu_tasks_(n_), numbers_((15 + 2 * kDeferred) * stride_, 0) {
+      : n_(problem.n),
+        both_(!problem.symmetric),
+        stride_(padded(n_)),
+        place_(place.begin(), place.end()),
+        flow_(read(problem.flow)),
+        near_(read(problem.distance)),
+        cost_((n_ + kRows) * stride_, 0),
+        change_((n_ + kRows) * stride_, 0),
+        tabu_until_(n_ * n_),
+        tabu_tasks_(n_),
+        numbers_((15 + 2 * kDeferred) * stride_, 0) {
     T* next = numbers_.data();
     for (T** array :
          {&y_, &y2_, &own_, &costs_first_, &costs_second_, &on_first_, &on_second_, &least_, &number_,
@@ -107,7 +116,10 @@ template <class T> class Changes {
   }
 
  private:
-  struct Tabu { int32_t i, j; int64_t until; };
+  struct Tabu {
+    int32_t i, j;
+    int64_t until;
+  };
 
   Numbers<T> read(std::span<const int64_t> matrix) const {
     Numbers<T> copy(n_ * stride_, 0);
@@ -149,9 +161,8 @@ template <class T> class Changes {
     for (int64_t i = 0; i < n_; ++i) own_[i] = cost_[i * stride_ + place_[i]];
     for (int64_t i = 0; i < n_; ++i)
       for (int64_t j = i + 1; j < n_; ++j)
-        change_[i * stride_ + j] =
-            cost_[i * stride_ + place_[j]] + cost_[j * stride_ + place_[i]] - own_[i] - own_[j] +
-            correction(i, j);
+        change_[i * stride_ + j] = cost_[i * stride_ + place_[j]] + cost_[j * stride_ + place_[i]] - own_[i] -
+                                   own_[j] + correction(i, j);
     pass_pairs(none_, none_);
   }
 
@@ -179,8 +190,8 @@ template <class T> class Changes {
   // Defers the update of the costs after an exchange: the difference of the flows of the two tasks, per task
   // (returned), times the difference of the distances of their places, per place. The distances are also read
   // per task, for both places.
-  const T* differ(const T* flow_r, const T* flow_s, const T* near_r, const T* near_s,
-                                  T* first, T* second, T* y) {
+  const T* differ(const T* flow_r, const T* flow_s, const T* near_r, const T* near_s, T* first, T* second,
+                  T* y) {
     if (deferred_ == kDeferred) apply_deferred();
     T *x = deferred_x_ + deferred_ * stride_, *by_place = deferred_y_ + deferred_ * stride_;
     ++deferred_;
@@ -230,8 +241,8 @@ template <class T> class Changes {
   // distances of its place, `on_its_place` the costs of the other tasks there. The values include what the
   // following pass subtracts. A pair is tabu while both tasks would return to a place they have left; the
   // pair with `listed` is already in the list.
-  void reevaluate(int64_t r, int64_t listed, int64_t now, const Factors<T>& by,
-                                  const T* costs, const T* near, const T* near_back, const T* on_its_place) {
+  void reevaluate(int64_t r, int64_t listed, int64_t now, const Factors<T>& by, const T* costs, const T* near,
+                  const T* near_back, const T* on_its_place) {
     T* fresh = change_.data() + r * stride_;
     const OneTask<T> one{costs, on_its_place, own_, out(r), in(r), near, near_back};
     if (both_) evaluate_task<true>(n_, r, place_.data(), one, by, elsewhere_, fresh);
@@ -289,7 +300,7 @@ template <class T> class Changes {
   int64_t deferred_ = 0;
   T *y_, *y2_;  // differences of the distances of the two moved tasks, by task
   T *near_first_, *near_second_, *near_first2_, *near_second2_;  // those distances
-  T *own_;  // cost of every task on its place
+  T* own_;  // cost of every task on its place
   T *costs_first_, *costs_second_;  // costs of the two moved tasks on all places
   T *on_first_, *on_second_;  // costs of all tasks on the places of those two
   T *elsewhere_, *least_, *number_, *none_;

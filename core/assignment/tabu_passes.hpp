@@ -3,6 +3,8 @@
 // Rows are padded to whole steps of kStep numbers, so that inner loops have a fixed length and compile to few
 // vector instructions for any register width. Results in the padding are never read.
 #pragma once
+// clang-format takes attributes of lambdas and restricted pointers apart.
+// clang-format off
 #include <algorithm>
 #include <cstdint>
 #include <limits>

@@ -20,14 +20,14 @@ using RowArrays = std::tuple<OutArray<int64_t>, OutArray<int32_t>, OutArray<int3
                              OutArray<int32_t>, OutArray<int64_t>, OutArray<int64_t>>;
 using TaskArrays = std::tuple<OutArray<int32_t>, OutArray<int32_t>, OutArray<int64_t>, OutArray<int32_t>,
                               OutArray<int32_t>, OutArray<int32_t>, OutArray<int64_t>>;
-using PeArrays = std::tuple<OutArray<int32_t>, OutArray<int64_t>, OutArray<int64_t>, OutArray<int64_t>,
-                            OutArray<int64_t>, OutArray<int64_t>, OutArray<int64_t>, OutArray<uint8_t>,
-                            OutArray<int64_t>>;
+using PeArrays =
+    std::tuple<OutArray<int32_t>, OutArray<int64_t>, OutArray<int64_t>, OutArray<int64_t>, OutArray<int64_t>,
+               OutArray<int64_t>, OutArray<int64_t>, OutArray<uint8_t>, OutArray<int64_t>>;
 using DistanceArrays = std::tuple<InArray<uint64_t>, InArray<int64_t>, InArray<int64_t>>;
 using PairArrays = std::tuple<InArray<int32_t>, InArray<int32_t>, InArray<int64_t>, InArray<int64_t>>;
-using ChangedArrays = std::tuple<InArray<int32_t>, InArray<int32_t>, InArray<int64_t>, InArray<int32_t>,
-                                 InArray<int32_t>, InArray<int32_t>, InArray<int32_t>, InArray<int32_t>,
-                                 bool>;
+using ChangedArrays =
+    std::tuple<InArray<int32_t>, InArray<int32_t>, InArray<int64_t>, InArray<int32_t>, InArray<int32_t>,
+               InArray<int32_t>, InArray<int32_t>, InArray<int32_t>, bool>;
 
 ArcRows rows_of(const RowArrays& arrays) {
   const auto& [start, count, room, target, mate, weight, pool] = arrays;
@@ -47,9 +47,9 @@ PlacementArrays state_of(const TaskArrays& tasks, const PeArrays& pes) {
                     weight_to.size() == k && cap.size() == k && usable.size() == k &&
                     counter.size() == kPlacementCounters;
   if (!fits) throw nb::value_error("a state whose arrays do not fit together");
-  return {out(pe),    out(home),    out(load), out(next),  out(previous),  out(outer),
-          out(mark),  out(first),   out(held), out(pe_load), out(most),    out(least),
-          out(weight_to), out(cap), out(usable), out(counter)};
+  return {out(pe),        out(home),  out(load),   out(next),    out(previous), out(outer),
+          out(mark),      out(first), out(held),   out(pe_load), out(most),     out(least),
+          out(weight_to), out(cap),   out(usable), out(counter)};
 }
 
 LocalSettings settings_of(InArray<int64_t> given) {
@@ -80,9 +80,9 @@ void bind_changing(nb::module_& m) {
         const auto& [label, bit_cost, table] = distances;
         const auto& [u, v, old, now] = pairs;
         const auto& [vanished, loaded, load, arrived, lost, restored, sent, sent_to, caps_changed] = changed;
-        const Changes changes{in(u),        in(v),      in(old),  in(now),     in(vanished),
-                              in(loaded),   in(load),   in(arrived), in(lost), in(restored),
-                              in(sent),     in(sent_to), caps_changed};
+        const Changes changes{in(u),      in(v),       in(old),     in(now),  in(vanished),
+                              in(loaded), in(load),    in(arrived), in(lost), in(restored),
+                              in(sent),   in(sent_to), caps_changed};
         const PlacementArrays state = state_of(tasks, pes);
         const size_t k = state.held.size();
         const AnyDistance distance = any_distance(in(label), in(bit_cost), in(table), k);

@@ -99,6 +99,5 @@ void bind_engine(nb::module_& m) {
         });
       },
       "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "max_block_weights"_a.noconvert(), "seed"_a, "settings"_a, "others"_a.noconvert(),
-      "pe"_a.noconvert());
+      "max_block_weights"_a.noconvert(), "seed"_a, "settings"_a, "others"_a.noconvert(), "pe"_a.noconvert());
 }

@@ -28,8 +28,7 @@ void bind_fragments(nb::module_& m) {
         return on_graph(arrays, {}, [&](const auto& graph) {
           Rng rng(seed);
           const Clusters clusters = fragments_between_natural_cuts(
-              graph, NaturalCutContext{region, cores_per_region, most_work}, rng,
-              control_of(control_arrays));
+              graph, NaturalCutContext{region, cores_per_region, most_work}, rng, control_of(control_arrays));
           number_clusters(clusters, 1, out(map));
           return clusters.count;
         });

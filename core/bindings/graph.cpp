@@ -15,16 +15,18 @@ void bind_graph(nb::module_& m) {
       "check_csr",
       [](InArray<int64_t> indptr, InArray<int32_t> target) { return check_csr(in(indptr), in(target)); },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), Release());
-  m.def("has_diagonal",
-        [](InArray<int64_t> indptr, InArray<int32_t> target) { return has_diagonal(in(indptr), in(target)); },
-        "indptr"_a.noconvert(), "targets"_a.noconvert(), Release());
-  m.def("wide_sum",
-        [](InArray<int64_t> values) {
-          const __int128 total = wide_sum(in(values));
-          return std::pair<int64_t, int64_t>(static_cast<int64_t>(total >> 32),
-                                             static_cast<int64_t>(total & 0xffffffff));
-        },
-        "values"_a.noconvert(), Release());
+  m.def(
+      "has_diagonal",
+      [](InArray<int64_t> indptr, InArray<int32_t> target) { return has_diagonal(in(indptr), in(target)); },
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), Release());
+  m.def(
+      "wide_sum",
+      [](InArray<int64_t> values) {
+        const __int128 total = wide_sum(in(values));
+        return std::pair<int64_t, int64_t>(static_cast<int64_t>(total >> 32),
+                                           static_cast<int64_t>(total & 0xffffffff));
+      },
+      "values"_a.noconvert(), Release());
   m.def(
       "csr_from_arcs",
       [](InArray<int32_t> source, InArray<int32_t> target, InArray<int64_t> volume, InArray<int64_t> messages,
@@ -45,11 +47,12 @@ void bind_graph(nb::module_& m) {
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "out_indptr"_a.noconvert(),
       "out_targets"_a.noconvert(), "out_weights"_a.noconvert(), Release());
-  m.def("find_asymmetry",
-        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume) {
-          return find_asymmetry({in(indptr), in(target), in(volume)});
-        },
-        "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), Release());
+  m.def(
+      "find_asymmetry",
+      [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume) {
+        return find_asymmetry({in(indptr), in(target), in(volume)});
+      },
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), Release());
   m.def(
       "reverse_cuthill_mckee",
       [](InArray<int64_t> indptr, InArray<int32_t> target, OutArray<int32_t> order) {
@@ -83,21 +86,23 @@ void bind_graph(nb::module_& m) {
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "pe"_a.noconvert(),
       "labels"_a.noconvert(), "level_of_bit"_a.noconvert(), "out"_a.noconvert(), Release());
-  m.def("comm_cost_table",
-        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int32_t> pe,
-           InArray<int64_t> table) {
-          int64_t k = 0;
-          while (k * k < static_cast<int64_t>(table.size())) ++k;
-          return comm_cost_table({in(indptr), in(target), in(volume)}, in(pe), in(table), k);
-        },
-        "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "pe"_a.noconvert(),
-        "table"_a.noconvert(), Release());
-  m.def("comm_cost_network",
-        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int32_t> pe,
-           InArray<uint64_t> label, InArray<int64_t> packed) {
-          return comm_cost({in(indptr), in(target), in(volume)}, in(pe),
-                           NetworkDistance(label.data(), in(packed), static_cast<int64_t>(label.size())));
-        },
-        "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "pe"_a.noconvert(),
-        "labels"_a.noconvert(), "packed"_a.noconvert(), Release());
+  m.def(
+      "comm_cost_table",
+      [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int32_t> pe,
+         InArray<int64_t> table) {
+        int64_t k = 0;
+        while (k * k < static_cast<int64_t>(table.size())) ++k;
+        return comm_cost_table({in(indptr), in(target), in(volume)}, in(pe), in(table), k);
+      },
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "pe"_a.noconvert(),
+      "table"_a.noconvert(), Release());
+  m.def(
+      "comm_cost_network",
+      [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int32_t> pe,
+         InArray<uint64_t> label, InArray<int64_t> packed) {
+        return comm_cost({in(indptr), in(target), in(volume)}, in(pe),
+                         NetworkDistance(label.data(), in(packed), static_cast<int64_t>(label.size())));
+      },
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "pe"_a.noconvert(),
+      "labels"_a.noconvert(), "packed"_a.noconvert(), Release());
 }

@@ -8,14 +8,15 @@ using nb::literals::operator""_a;
 using Release = nb::call_guard<nb::gil_scoped_release>;
 
 void bind_group(nb::module_& m) {
-  m.def("group_objects",
-        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, int64_t arity,
-           int64_t list_up_to, int64_t credit, OutArray<int32_t> group) {
-          const Csr graph{in(indptr), in(target), in(weight)};
-          return static_cast<int>(group_objects(graph, arity, list_up_to, credit, out(group)));
-        },
-        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "arity"_a, "list_up_to"_a,
-        "credit"_a, "group"_a.noconvert(), Release());
+  m.def(
+      "group_objects",
+      [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, int64_t arity,
+         int64_t list_up_to, int64_t credit, OutArray<int32_t> group) {
+        const Csr graph{in(indptr), in(target), in(weight)};
+        return static_cast<int>(group_objects(graph, arity, list_up_to, credit, out(group)));
+      },
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "arity"_a, "list_up_to"_a,
+      "credit"_a, "group"_a.noconvert(), Release());
   m.def(
       "best_swap",
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int64_t> table,

@@ -42,14 +42,13 @@ void bind_parallel(nb::module_& m) {
         nb::gil_scoped_release release;
         return on_large_graph(arrays, [&](const auto& graph) {
           const Control control = control_of(control_arrays);
-          const Clusters clusters =
-              cluster_synchronously(graph, context, threads, control);
+          const Clusters clusters = cluster_synchronously(graph, context, threads, control);
           number_clusters(clusters, threads, out(map));
           return clusters.count;
         });
       },
-      "graph"_a.noconvert(), "control"_a.noconvert(), "max_cluster"_a, "fewest"_a, "local_range"_a,
-      "seed"_a, "threads"_a, "communities"_a.noconvert(), "map"_a.noconvert());
+      "graph"_a.noconvert(), "control"_a.noconvert(), "max_cluster"_a, "fewest"_a, "local_range"_a, "seed"_a,
+      "threads"_a, "communities"_a.noconvert(), "map"_a.noconvert());
   m.def(
       "contract_in_parallel",
       [](GraphArrays arrays, ControlArrays control_arrays, InArray<int32_t> map, int64_t count,

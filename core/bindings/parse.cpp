@@ -14,12 +14,13 @@ void check_state(const OutArray<int64_t>& state) {
 
 template <class Value>
 void bind_table(nb::module_& m, const char* name) {
-  m.def(name,
-        [](InArray<uint8_t> text, bool final, OutArray<int64_t> state, OutArray<Value> values) {
-          check_state(state);
-          return parse_table<Value>(in(text), final, out(state), out(values));
-        },
-        "text"_a.noconvert(), "final"_a, "state"_a.noconvert(), "values"_a.noconvert(), Release());
+  m.def(
+      name,
+      [](InArray<uint8_t> text, bool final, OutArray<int64_t> state, OutArray<Value> values) {
+        check_state(state);
+        return parse_table<Value>(in(text), final, out(state), out(values));
+      },
+      "text"_a.noconvert(), "final"_a, "state"_a.noconvert(), "values"_a.noconvert(), Release());
 }
 
 }  // namespace

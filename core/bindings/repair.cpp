@@ -16,8 +16,8 @@ template <class Nearest>
 Counters run(const Csr& graph, In<int64_t> load, Out<int32_t> pe, In<int64_t> capacity, bool fill,
              const AnyDistance& distance, Nearest nearest, Out<int32_t> control,
              const std::shared_ptr<const LinearCost>& linear_cost) {
-  Repair<Nearest> repair(graph, load, pe, capacity, distance, nearest,
-                                   Control(control.data()), linear_cost.get());
+  Repair<Nearest> repair(graph, load, pe, capacity, distance, nearest, Control(control.data()),
+                         linear_cost.get());
   const RepairResult done = fill ? repair.fill_empty() : repair.enforce_capacities();
   constexpr __int128 most = std::numeric_limits<int64_t>::max();
   const auto change = static_cast<int64_t>(std::clamp(done.cost_change, -most, most));
@@ -52,9 +52,10 @@ void bind_repair(nb::module_& m) {
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
       "pe"_a.noconvert(), "capacities"_a.noconvert(), "fill_empty"_a, "labels"_a.noconvert(),
       "table"_a.noconvert(), "control"_a.noconvert(), "linear_cost"_a.noconvert(), Release());
-  m.def("list_schedule",
-        [](InArray<int64_t> load, InArray<int64_t> capacity, OutArray<int32_t> pe) {
-          list_schedule(in(load), in(capacity), out(pe));
-        },
-        "loads"_a.noconvert(), "capacities"_a.noconvert(), "pe"_a.noconvert(), Release());
+  m.def(
+      "list_schedule",
+      [](InArray<int64_t> load, InArray<int64_t> capacity, OutArray<int32_t> pe) {
+        list_schedule(in(load), in(capacity), out(pe));
+      },
+      "loads"_a.noconvert(), "capacities"_a.noconvert(), "pe"_a.noconvert(), Release());
 }

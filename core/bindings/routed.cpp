@@ -90,9 +90,12 @@ void bind_routed(nb::module_& m) {
         NamedSettings settings(options);
         nb::gil_scoped_release release;
         const Flows flows({in(indptr), in(target), in(volume)}, {ports, in(out_port), in(in_port)});
-        Problem problem{
-            in(size),    in(capacity), {in(near), in(hops), in(site), in(place_start), in(place_of)},
-            std::move(settings), in(weights), in(classes)};
+        Problem problem{in(size),
+                        in(capacity),
+                        {in(near), in(hops), in(site), in(place_start), in(place_of)},
+                        std::move(settings),
+                        in(weights),
+                        in(classes)};
         return with_placed_routes(
             form, route_arrays(numbers, table, first, head), in(endpoint), shift,
             [&](const PlacedRoutes& routes) {
@@ -107,19 +110,20 @@ void bind_routed(nb::module_& m) {
       "near"_a.noconvert(), "hops"_a.noconvert(), "site"_a.noconvert(), "place_start"_a.noconvert(),
       "place_of"_a.noconvert(), "options"_a, "weights"_a.noconvert(), "classes"_a.noconvert(),
       "control"_a.noconvert(), "place"_a.noconvert());
-  m.def("route_classes",
-        [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
-           InArray<int32_t> head, InArray<int32_t> endpoint, int64_t links, InArray<int64_t> price,
-           InArray<int64_t> capacity, OutArray<int32_t> control, OutArray<int32_t> classes) {
-          nb::gil_scoped_release release;
-          with_placed_routes(form, route_arrays(numbers, table, first, head), in(endpoint), 0,
-                             [&](const PlacedRoutes& routes) {
-                               const auto found = route_classes(
-                                   routes, links, in(price), in(capacity), Control(control.data()));
-                               std::copy(found.begin(), found.end(), classes.data());
-                             });
-        },
-        "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
-        "endpoints"_a.noconvert(), "links"_a, "prices"_a.noconvert(), "capacities"_a.noconvert(),
-        "control"_a.noconvert(), "classes"_a.noconvert());
+  m.def(
+      "route_classes",
+      [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
+         InArray<int32_t> head, InArray<int32_t> endpoint, int64_t links, InArray<int64_t> price,
+         InArray<int64_t> capacity, OutArray<int32_t> control, OutArray<int32_t> classes) {
+        nb::gil_scoped_release release;
+        with_placed_routes(form, route_arrays(numbers, table, first, head), in(endpoint), 0,
+                           [&](const PlacedRoutes& routes) {
+                             const auto found = route_classes(routes, links, in(price), in(capacity),
+                                                              Control(control.data()));
+                             std::copy(found.begin(), found.end(), classes.data());
+                           });
+      },
+      "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
+      "endpoints"_a.noconvert(), "links"_a, "prices"_a.noconvert(), "capacities"_a.noconvert(),
+      "control"_a.noconvert(), "classes"_a.noconvert());
 }

@@ -24,50 +24,51 @@ auto as_tuple(const LoadSummary& s) {
 }  // namespace
 
 void bind_routes(nb::module_& m) {
-  m.def("route_hops",
-        [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
-           InArray<int32_t> head, InArray<int32_t> source, InArray<int32_t> target, OutArray<int64_t> hops) {
-          nb::gil_scoped_release release;
-          with_routes(form, route_arrays(numbers, table, first, head), [&](const auto& routes) {
-            for (size_t i = 0; i < source.size(); ++i)
-              hops.data()[i] = routes.hops(source.data()[i], target.data()[i]);
-          });
-        },
-        "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
-        "sources"_a.noconvert(), "targets"_a.noconvert(), "hops"_a.noconvert());
-  m.def("hop_table",
-        [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
-           InArray<int32_t> head, InArray<int32_t> endpoint, OutArray<uint16_t> hops) {
-          nb::gil_scoped_release release;
-          return with_routes(form, route_arrays(numbers, table, first, head), [&](const auto& routes) {
-            return hop_table(routes, in(endpoint), out(hops));
-          });
-        },
-        "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
-        "endpoints"_a.noconvert(), "hops"_a.noconvert());
-  m.def("route_visits",
-        [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
-           InArray<int32_t> head, InArray<int32_t> source, InArray<int32_t> target, OutArray<int64_t> start) {
-          nb::gil_scoped_release release;
-          with_routes(form, route_arrays(numbers, table, first, head), [&](const auto& routes) {
-            count_visits(routes, in(source), in(target), out(start));
-          });
-        },
-        "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
-        "sources"_a.noconvert(), "targets"_a.noconvert(), "start"_a.noconvert());
-  m.def("route_links",
-        [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
-           InArray<int32_t> head, InArray<int32_t> source, InArray<int32_t> target, InArray<int64_t> start,
-           OutArray<int64_t> link, OutArray<int64_t> numerator, OutArray<int64_t> denominator) {
-          nb::gil_scoped_release release;
-          with_routes(form, route_arrays(numbers, table, first, head), [&](const auto& routes) {
-            list_visits(routes, in(source), in(target), in(start), out(link), out(numerator),
-                        out(denominator));
-          });
-        },
-        "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
-        "sources"_a.noconvert(), "targets"_a.noconvert(), "start"_a.noconvert(), "links"_a.noconvert(),
-        "numerators"_a.noconvert(), "denominators"_a.noconvert());
+  m.def(
+      "route_hops",
+      [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
+         InArray<int32_t> head, InArray<int32_t> source, InArray<int32_t> target, OutArray<int64_t> hops) {
+        nb::gil_scoped_release release;
+        with_routes(form, route_arrays(numbers, table, first, head), [&](const auto& routes) {
+          for (size_t i = 0; i < source.size(); ++i)
+            hops.data()[i] = routes.hops(source.data()[i], target.data()[i]);
+        });
+      },
+      "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
+      "sources"_a.noconvert(), "targets"_a.noconvert(), "hops"_a.noconvert());
+  m.def(
+      "hop_table",
+      [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
+         InArray<int32_t> head, InArray<int32_t> endpoint, OutArray<uint16_t> hops) {
+        nb::gil_scoped_release release;
+        return with_routes(form, route_arrays(numbers, table, first, head),
+                           [&](const auto& routes) { return hop_table(routes, in(endpoint), out(hops)); });
+      },
+      "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
+      "endpoints"_a.noconvert(), "hops"_a.noconvert());
+  m.def(
+      "route_visits",
+      [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
+         InArray<int32_t> head, InArray<int32_t> source, InArray<int32_t> target, OutArray<int64_t> start) {
+        nb::gil_scoped_release release;
+        with_routes(form, route_arrays(numbers, table, first, head),
+                    [&](const auto& routes) { count_visits(routes, in(source), in(target), out(start)); });
+      },
+      "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
+      "sources"_a.noconvert(), "targets"_a.noconvert(), "start"_a.noconvert());
+  m.def(
+      "route_links",
+      [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
+         InArray<int32_t> head, InArray<int32_t> source, InArray<int32_t> target, InArray<int64_t> start,
+         OutArray<int64_t> link, OutArray<int64_t> numerator, OutArray<int64_t> denominator) {
+        nb::gil_scoped_release release;
+        with_routes(form, route_arrays(numbers, table, first, head), [&](const auto& routes) {
+          list_visits(routes, in(source), in(target), in(start), out(link), out(numerator), out(denominator));
+        });
+      },
+      "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
+      "sources"_a.noconvert(), "targets"_a.noconvert(), "start"_a.noconvert(), "links"_a.noconvert(),
+      "numerators"_a.noconvert(), "denominators"_a.noconvert());
   m.def(
       "link_amounts",
       [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
@@ -126,18 +127,19 @@ void bind_routes(nb::module_& m) {
       },
       "tails"_a.noconvert(), "heads"_a.noconvert(), "rows"_a.noconvert(), "n_endpoints"_a,
       "table"_a.noconvert());
-  m.def("unit_traffic",
-        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int32_t> unit,
-           OutArray<int64_t> sent, OutArray<int64_t> received) {
-          TrafficSums sums;
-          {
-            nb::gil_scoped_release release;
-            sums = unit_traffic({in(indptr), in(target), in(weight)}, in(unit), out(sent), out(received));
-          }
-          return std::make_tuple(sums.between, sums.within);
-        },
-        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "units"_a.noconvert(),
-        "sent"_a.noconvert(), "received"_a.noconvert());
+  m.def(
+      "unit_traffic",
+      [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int32_t> unit,
+         OutArray<int64_t> sent, OutArray<int64_t> received) {
+        TrafficSums sums;
+        {
+          nb::gil_scoped_release release;
+          sums = unit_traffic({in(indptr), in(target), in(weight)}, in(unit), out(sent), out(received));
+        }
+        return std::make_tuple(sums.between, sums.within);
+      },
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "units"_a.noconvert(),
+      "sent"_a.noconvert(), "received"_a.noconvert());
   m.def(
       "summarize_links",
       [](InArray<int64_t> amount, InArray<int64_t> price) {

@@ -54,8 +54,7 @@ void bind_slot_groups(nb::module_& m) {
         return change;
       },
       "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "capacities"_a.noconvert(), "seed"_a, "settings"_a, "pe"_a.noconvert(),
-      "counted"_a.noconvert());
+      "capacities"_a.noconvert(), "seed"_a, "settings"_a, "pe"_a.noconvert(), "counted"_a.noconvert());
   m.def(
       "repartition_pairs",
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
@@ -79,6 +78,6 @@ void bind_slot_groups(nb::module_& m) {
                 });
       },
       "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "pairs"_a.noconvert(), "unit_start"_a.noconvert(), "settings"_a, "seed"_a,
-      "capacities"_a.noconvert(), "pe"_a.noconvert(), "counted"_a.noconvert());
+      "pairs"_a.noconvert(), "unit_start"_a.noconvert(), "settings"_a, "seed"_a, "capacities"_a.noconvert(),
+      "pe"_a.noconvert(), "counted"_a.noconvert());
 }

@@ -50,8 +50,8 @@ StreamBlock block_of(const BlockArrays& arrays, int64_t n) {
 
 StreamTree tree_of(const TreeArrays& arrays) {
   const auto& [first_child, path, pe_of_leaf, cap, gain] = arrays;
-  const StreamTree tree{in(first_child), in(path), in(pe_of_leaf), in(cap), in(gain),
-                        static_cast<int64_t>(pe_of_leaf.size())};
+  const StreamTree tree{in(first_child), in(path), in(pe_of_leaf),
+                        in(cap),         in(gain), static_cast<int64_t>(pe_of_leaf.size())};
   if (cap.size() != 2 * static_cast<size_t>(tree.nodes()) || path.size() != gain.size() * pe_of_leaf.size())
     throw nb::value_error("a tree whose arrays do not fit together");
   return tree;

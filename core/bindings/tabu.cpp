@@ -41,6 +41,6 @@ void bind_tabu(nb::module_& m) {
                   out(change), out(done));
       },
       "flow"_a.noconvert(), "distance"_a.noconvert(), "linear_cost"_a.noconvert(), "symmetric"_a,
-      "seeds"_a.noconvert(), "settings"_a, "threads"_a, "control"_a.noconvert(),
-      "work"_a.noconvert(), "place"_a.noconvert(), "change"_a.noconvert(), "done"_a.noconvert());
+      "seeds"_a.noconvert(), "settings"_a, "threads"_a, "control"_a.noconvert(), "work"_a.noconvert(),
+      "place"_a.noconvert(), "change"_a.noconvert(), "done"_a.noconvert());
 }

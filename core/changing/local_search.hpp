@@ -19,8 +19,7 @@ struct LocalSettings {
 
 class LocalSearch {
  public:
-  LocalSearch(Placement& placement, const LocalSettings& settings)
-      : x(placement), settings_(settings) {}
+  LocalSearch(Placement& placement, const LocalSettings& settings) : x(placement), settings_(settings) {}
 
   // Lowers J plus migration around some tasks, until nothing improves or the work is used up.
   void improve(std::vector<int32_t> tasks) {

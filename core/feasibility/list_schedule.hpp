@@ -16,7 +16,9 @@ inline void list_schedule(In<int64_t> load, In<int64_t> capacity, Out<int32_t> p
   for (int64_t u = 0; u < static_cast<int64_t>(load.size()); ++u)
     if (load[u] > 0) order.push_back(u);
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return load[a] > load[b]; });
-  struct Fill { int64_t sum, capacity, pe; };
+  struct Fill {
+    int64_t sum, capacity, pe;
+  };
   const auto fuller = [](const Fill& a, const Fill& b) {
     const __int128 mine = static_cast<__int128>(a.sum) * b.capacity,
                    its = static_cast<__int128>(b.sum) * a.capacity;

@@ -230,9 +230,8 @@ template <class Nearest> class Repair {
   std::vector<int64_t> members(int64_t p) const {
     std::vector<int64_t> tasks;
     for (int64_t u = first_[p]; u >= 0; u = next_[u]) tasks.push_back(u);
-    std::sort(tasks.begin(), tasks.end(), [&](int64_t a, int64_t b) {
-      return weight(a) != weight(b) ? weight(a) > weight(b) : a < b;
-    });
+    std::sort(tasks.begin(), tasks.end(),
+              [&](int64_t a, int64_t b) { return weight(a) != weight(b) ? weight(a) > weight(b) : a < b; });
     return tasks;
   }
 
@@ -284,8 +283,8 @@ template <class Nearest> class Repair {
   // helps.
   int64_t partner(const std::vector<int64_t>& tasks, int64_t w, int64_t room, int64_t overload) const {
     const int64_t lightest = w - room;
-    const auto enough = std::partition_point(tasks.begin(), tasks.end(),
-                                             [&](int64_t v) { return weight(v) > w - overload; });
+    const auto enough =
+        std::partition_point(tasks.begin(), tasks.end(), [&](int64_t v) { return weight(v) > w - overload; });
     if (enough != tasks.end() && weight(*enough) >= lightest) return *enough;
     const auto below = std::partition_point(
         tasks.begin(), tasks.end(), [&](int64_t v) { return weight(v) >= std::max<int64_t>(lightest, 1); });

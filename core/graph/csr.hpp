@@ -54,9 +54,9 @@ inline __int128 wide_sum(In<int64_t> values) {
 
 // Builds rows from unsorted arcs. Two stable counting sorts (by target, then by source) order the arcs, and
 // repeated arcs are summed. Returns the number of different arcs. O(n + m) time and memory.
-inline int64_t csr_from_arcs(In<int32_t> source, In<int32_t> target, In<int64_t> volume,
-                             In<int64_t> messages, Out<int64_t> indptr, Out<int32_t> out_target,
-                             Out<int64_t> out_volume, Out<int64_t> out_messages) {
+inline int64_t csr_from_arcs(In<int32_t> source, In<int32_t> target, In<int64_t> volume, In<int64_t> messages,
+                             Out<int64_t> indptr, Out<int32_t> out_target, Out<int64_t> out_volume,
+                             Out<int64_t> out_messages) {
   const int64_t n = static_cast<int64_t>(indptr.size()) - 1;
   const int64_t m = static_cast<int64_t>(source.size());
   auto order_by = [&](In<int32_t> key, const std::vector<int64_t>* previous) {
@@ -92,8 +92,8 @@ inline int64_t csr_from_arcs(In<int32_t> source, In<int32_t> target, In<int64_t>
 
 // Builds the symmetric graph with weight C[i,j] + C[j,i] in both directions and no diagonal, by merging each
 // row with the transposed row. Returns the number of arcs.
-inline int64_t symmetrize(In<int64_t> indptr, In<int32_t> target, In<int64_t> volume,
-                          Out<int64_t> out_indptr, Out<int32_t> out_target, Out<int64_t> out_weight) {
+inline int64_t symmetrize(In<int64_t> indptr, In<int32_t> target, In<int64_t> volume, Out<int64_t> out_indptr,
+                          Out<int32_t> out_target, Out<int64_t> out_weight) {
   const int64_t n = static_cast<int64_t>(indptr.size()) - 1;
   const int64_t m = static_cast<int64_t>(target.size());
   std::vector<int64_t> back_start(n + 2, 0), back_volume(m);

@@ -100,8 +100,8 @@ template <class W> bool weights_uneven(const Graph<W>& g) {
 // Returns the subgraph induced by `members` (vertex numbers of g). local[v] must be the position of v among
 // the members for every member, and group[v] == id must hold exactly for the members.
 template <class W>
-Graph<W> induced(const Graph<W>& g, std::span<const int32_t> members, const int32_t* group,
-                     int32_t id, const int32_t* local) {
+Graph<W> induced(const Graph<W>& g, std::span<const int32_t> members, const int32_t* group, int32_t id,
+                 const int32_t* local) {
   int64_t bound = 0;
   for (int32_t v : members) bound += g.degree(v);
   Graph<W> sub;

@@ -36,8 +36,8 @@ class GrownGroups {
     begin();
     from_heaviest_edges();
     best_.offer(Grouping::heaviest_edge);
-    for (const auto& [which, seeds] : {std::pair{Grouping::least_degree, &by_degree_},
-                                       std::pair{Grouping::in_order, &in_order}}) {
+    for (const auto& [which, seeds] :
+         {std::pair{Grouping::least_degree, &by_degree_}, std::pair{Grouping::in_order, &in_order}}) {
       begin();
       for (int64_t seed : *seeds)
         if (!taken_[seed]) grow(seed);

@@ -40,13 +40,28 @@ enum Status : int64_t {
 
 // Entries of the state array. The first group is the position in the file, the second describes the file.
 enum Slot : int {
-  kStatus, kLine, kField, kComment, kBegin, kEnd,  // both parsers; begin and end of the faulty token
-  kRow, kArcs, kRowBegin, kPending, kUnsorted,  // METIS (kArcs: numbers stored, in a table)
+  kStatus,
+  kLine,
+  kField,
+  kComment,
+  kBegin,
+  kEnd,  // both parsers; begin and end of the faulty token
+  kRow,
+  kArcs,
+  kRowBegin,
+  kPending,
+  kUnsorted,  // METIS (kArcs: numbers stored, in a table)
   kComma,  // table: a comma was read, its number was not
   // METIS: n, whether there are vertex sizes, loads per vertex, whether there are edge weights
-  kVertices, kSizes, kLoads, kEdgeWeights,
+  kVertices,
+  kSizes,
+  kLoads,
+  kEdgeWeights,
   // table; bit c of kWholeColumns: column c holds whole numbers
-  kColumns, kTaskColumns, kTaskLimit, kWholeColumns,
+  kColumns,
+  kTaskColumns,
+  kTaskLimit,
+  kWholeColumns,
   kComments,  // METIS: comment lines between those of the vertices
   kSlots
 };

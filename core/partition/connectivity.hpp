@@ -54,8 +54,7 @@ template <class W> class Connectivity {
     if (cached_) {
       int64_t work = 0;
       weight_ = row(v, work);
-      for (int32_t b = 0; b < k_; ++b)
-        blocks_[count_] = b, count_ += weight_[b] != 0;
+      for (int32_t b = 0; b < k_; ++b) blocks_[count_] = b, count_ += weight_[b] != 0;
       sum_up();
       return work;
     }

@@ -90,8 +90,8 @@ struct ExactContext {
   int32_t repetitions = 1;  // bisections per cut in two, each from its own coarsening; the best one is kept
   // recombinations of the best bisection with the others; V-cycles after a recursive bisection
   int32_t recombinations = 0;
-  int32_t coarsest = 15;         // vertices per block of the coarsest graph
-  int32_t rounds = 4;            // passes over the pairs of blocks on every level
+  int32_t coarsest = 15;  // vertices per block of the coarsest graph
+  int32_t rounds = 4;  // passes over the pairs of blocks on every level
   int32_t fruitless_moves = 25;  // moves without a new best that end a search, see TwoWayFm
   AnnealingContext annealing{};
 };

@@ -19,8 +19,8 @@ namespace {
 template <class W> class GroupPartitioner {
  public:
   GroupPartitioner(const Graph<W>& g, In<int32_t> group, In<int64_t> block_start,
-                 In<int64_t> max_block_weight, In<uint64_t> seed, In<int32_t> candidates,
-                 const GroupSettings& settings, Control control)
+                   In<int64_t> max_block_weight, In<uint64_t> seed, In<int32_t> candidates,
+                   const GroupSettings& settings, Control control)
       : g_(g),
         group_(group),
         block_start_(block_start),
@@ -74,7 +74,11 @@ template <class W> class GroupPartitioner {
     int32_t recombinations = 0;  // recombinations made so far
     bool relaxation_helps = false;
   };
-  struct Match { int64_t group; size_t better, other; uint64_t seed; };
+  struct Match {
+    int64_t group;
+    size_t better, other;
+    uint64_t seed;
+  };
 
   const Graph<W>& graph(int64_t i) const { return pool_.size() == 1 ? g_ : pool_[i].sub; }
   std::span<const int64_t> max_block_weights(int64_t i) const {
@@ -141,9 +145,8 @@ template <class W> class GroupPartitioner {
     for (int64_t i = 0; i < groups; ++i)
       if (relaxes(i)) relaxed.push_back(i);
     const Control share = control_.with_threads(settings_.threads).shared_by(std::ssize(relaxed));
-    parallel_for(std::ssize(relaxed), settings_.threads, [&](int64_t j) {
-      repeat_on_hierarchy(relaxed[j], 0, spans_.of(relaxed[j], share));
-    });
+    parallel_for(std::ssize(relaxed), settings_.threads,
+                 [&](int64_t j) { repeat_on_hierarchy(relaxed[j], 0, spans_.of(relaxed[j], share)); });
   }
 
   // One thread makes in turn what several would do side by side.
@@ -209,9 +212,8 @@ template <class W> class GroupPartitioner {
     for (std::vector<Match> round; !(round = matches(groups)).empty() && !control_.should_stop();) {
       const Control share = control_.with_threads(threads).shared_by(std::ssize(round));
       std::vector<int64_t> spans(round.size(), 0);
-      parallel_for(std::ssize(round), threads, [&](int64_t m) {
-        recombine_match(round[m], share.with_span(&spans[m]));
-      });
+      parallel_for(std::ssize(round), threads,
+                   [&](int64_t m) { recombine_match(round[m], share.with_span(&spans[m])); });
       for (size_t m = 0, end = 0; m < round.size(); m = end) {
         while (end < round.size() && round[end].group == round[m].group) ++end;
         spans_.of(round[m].group, control_)

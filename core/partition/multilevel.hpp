@@ -55,8 +55,7 @@ inline std::vector<int32_t> common_refinement(const std::vector<int32_t>& block,
                                               int64_t k) {
   std::vector<int32_t> community(block.size());
   if (k * k <= std::numeric_limits<int32_t>::max()) {
-    for (size_t v = 0; v < block.size(); ++v)
-      community[v] = static_cast<int32_t>(block[v] * k + other[v]);
+    for (size_t v = 0; v < block.size(); ++v) community[v] = static_cast<int32_t>(block[v] * k + other[v]);
     return community;
   }
   std::unordered_map<int64_t, int32_t> number;

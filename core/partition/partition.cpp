@@ -86,9 +86,8 @@ template <class W> void Partition<W>::find_boundary() {
     collect(0, g_->n, boundary_);
   } else {
     std::vector<std::vector<int32_t>> found((g_->n + kVerticesPerRange - 1) / kVerticesPerRange);
-    for_ranges(g_->n, [&](int64_t begin, int64_t end) {
-      collect(begin, end, found[begin / kVerticesPerRange]);
-    });
+    for_ranges(g_->n,
+               [&](int64_t begin, int64_t end) { collect(begin, end, found[begin / kVerticesPerRange]); });
     for (const auto& some : found) boundary_.insert(boundary_.end(), some.begin(), some.end());
   }
   boundary_known_ = true;

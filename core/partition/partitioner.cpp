@@ -92,8 +92,7 @@ Score Partitioner<W>::repeat(const Graph<W>& g, std::vector<int32_t>& block, uin
     for (best_first(found); found.size() > 1 && !control_.should_stop(); best_first(found)) {
       const size_t half = (found.size() + 1) / 2;
       for (size_t i = half; i < found.size(); ++i)
-        found[i - half].score =
-            recombine(small, found[i - half].part, found[i].part.data(), seeds.next());
+        found[i - half].score = recombine(small, found[i - half].part, found[i].part.data(), seeds.next());
       found.resize(half);
     }
     return Start{std::move(found[0].part)};

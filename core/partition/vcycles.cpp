@@ -55,8 +55,8 @@ int64_t refine_placement(const Graph<W>& g, const AnyDistance& distance,
   const Control share = control.with_threads(settings.threads).shared_by(chains);
   SideBySide spans(control, chains);
   parallel_for(chains, settings.threads, [&](int64_t c) {
-    moves[c] = run_cycles(g, distance, max_block_weight, derive(seed, c), settings, spans.of(c, share),
-                          result[c]);
+    moves[c] =
+        run_cycles(g, distance, max_block_weight, derive(seed, c), settings, spans.of(c, share), result[c]);
     if (chains > 1) found[c] = cost(g, result[c], distance);
   });
   const auto best = std::min_element(found.begin(), found.end()) - found.begin();

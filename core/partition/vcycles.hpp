@@ -11,9 +11,9 @@
 namespace hopbytes {
 
 struct VCycleSettings {
-  int32_t cycles = 0;     // 0 refines only the graph itself
+  int32_t cycles = 0;  // 0 refines only the graph itself
   int32_t coarsest = 40;  // vertices per PE of the coarsest graph of a V-cycle
-  int32_t chains = 1;     // independent sequences of cycles, of which the cheapest result is kept
+  int32_t chains = 1;  // independent sequences of cycles, of which the cheapest result is kept
   int32_t threads = 1;
   RefinementContext refinement;
   // Mappings to recombine with, one per cycle (rows of n). A cycle contracts only vertices that are together

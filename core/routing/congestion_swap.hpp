@@ -45,7 +45,11 @@ class CongestionSwap {
  public:
   CongestionSwap(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
                  const Neighbourhood& neighbourhood, int32_t delta, CongestionRule rule)
-      : state_(state), fit_(size, capacity), search_(neighbourhood), delta_(delta), rule_(rule),
+      : state_(state),
+        fit_(size, capacity),
+        search_(neighbourhood),
+        delta_(delta),
+        rule_(rule),
         across_(state.flows().n(), 0) {}
 
   // Returns the number of exchanges made, which is at most `limit`. Adds to `evaluations`.

@@ -28,8 +28,14 @@ class FairFlows {
  public:
   // left: bytes of every flow, 0 if it has ended. clock: the time, and when the last flow so far has ended.
   FairFlows(const FlowArrays& arrays, std::span<double> left, std::span<double> clock)
-      : a_(arrays), left_(left), clock_(clock), rate_(left.size(), 0.0), room_(arrays.capacity.size()),
-        weight_(room_.size()), open_(room_.size()), first_(room_.size() + 1, 0) {
+      : a_(arrays),
+        left_(left),
+        clock_(clock),
+        rate_(left.size(), 0.0),
+        room_(arrays.capacity.size()),
+        weight_(room_.size()),
+        open_(room_.size()),
+        first_(room_.size() + 1, 0) {
     for (size_t flow = 0; flow < left_.size(); ++flow)
       if (left_[flow] > 0) live_.push_back(static_cast<int64_t>(flow));
     list_flows_of_links();

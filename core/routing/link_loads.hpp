@@ -103,9 +103,7 @@ class LinkLoads {
     if (best_[1] >= floor) visit_from(1, floor, visit);
   }
 
-  LoadSummary summary() {
-    return {used_, max(), argmax(), at_max(), sum_, squares_};
-  }
+  LoadSummary summary() { return {used_, max(), argmax(), at_max(), sum_, squares_}; }
 
  private:
   // The tree: node 1 is the root, node leaves_ / 2 + i holds the links 2i and 2i + 1.

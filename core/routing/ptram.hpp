@@ -25,7 +25,9 @@ inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t li
   std::vector<int32_t> of(places);
   std::iota(of.begin(), of.end(), 0);
   // A link is private to a place if every route over it begins or ends there: -1 unseen, -2 shared.
-  struct Ends { int32_t a = -1, b = -1; };
+  struct Ends {
+    int32_t a = -1, b = -1;
+  };
   std::vector<Ends> ends(links);
   for (int32_t a = 0; a < places; ++a) {
     if (control.should_stop()) return of;

@@ -11,7 +11,9 @@ namespace hopbytes {
 using Wide = __int128;
 
 // The new place of a group.
-struct Relocation { int32_t group, place; };
+struct Relocation {
+  int32_t group, place;
+};
 
 class RoutedGroups {
  public:
@@ -173,12 +175,21 @@ class RoutedGroups {
   }
 
  private:
-  struct Entry { int64_t arc; int32_t version; };
+  struct Entry {
+    int64_t arc;
+    int32_t version;
+  };
   // What a group sends to another one and receives from it.
-  struct Partner { int32_t group; int64_t out = 0, in = 0; };
+  struct Partner {
+    int32_t group;
+    int64_t out = 0, in = 0;
+  };
   // What two groups that exchange places send to and receive from one site; the second group counts
   // negatively.
-  struct Exchange { int32_t place = -1; int64_t out = 0, in = 0; };
+  struct Exchange {
+    int32_t place = -1;
+    int64_t out = 0, in = 0;
+  };
 
   void add(int32_t link, int64_t amount) {
     links_.add(link, amount);
@@ -226,8 +237,7 @@ class RoutedGroups {
     const int32_t a = flows_.from(e, place_[flows_.source(e)]), b = flows_.to(e, place_[flows_.target(e)]);
     if (routes_.single_path())
       for (const int32_t link : routes_.path(a, b)) add_entry(link, {e, version});
-    else
-      routes_.links(a, b, [&](const Step& step) { add_entry(step.link, {e, version}); });
+    else routes_.links(a, b, [&](const Step& step) { add_entry(step.link, {e, version}); });
   }
   bool valid(const Entry& entry) const { return version_[entry.arc] == entry.version; }
   void sweep(std::vector<Entry>& entries) {

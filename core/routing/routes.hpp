@@ -44,8 +44,13 @@ struct RouteArrays {
 // Link: router * 2 * dimensions + 2 * dimension + (0 in the positive, 1 in the negative direction).
 struct GridRoutes {
   explicit GridRoutes(const RouteArrays& a)
-      : per_router(a.numbers[0]), dimensions(a.numbers[1]), size(a.numbers.data() + 2),
-        wrapped(size + dimensions), spread(wrapped[dimensions] != 0), place(a.table), stride(dimensions) {
+      : per_router(a.numbers[0]),
+        dimensions(a.numbers[1]),
+        size(a.numbers.data() + 2),
+        wrapped(size + dimensions),
+        spread(wrapped[dimensions] != 0),
+        place(a.table),
+        stride(dimensions) {
     int64_t routers = 1;
     for (int64_t d = dimensions; d-- > 0; routers *= size[d]) stride[d] = routers;
   }
@@ -167,7 +172,10 @@ struct GridRoutes {
 // the target itself; -1 if there is no path or the vertex does not forward.
 struct SpreadRoutes {
   explicit SpreadRoutes(const RouteArrays& a)
-      : endpoints(a.numbers[0]), out(a.numbers.data() + 2), table(a.table.data()), first(a.first.data()),
+      : endpoints(a.numbers[0]),
+        out(a.numbers.data() + 2),
+        table(a.table.data()),
+        first(a.first.data()),
         head(a.head.data()) {
     const auto listed = static_cast<size_t>(first[a.numbers[1]]) + 2;
     if (a.numbers.size() > listed) host = a.numbers.data() + listed;
@@ -227,9 +235,12 @@ struct SpreadRoutes {
 // table[row * endpoints + target]: link, or -1. head[link]: the vertex at its far end.
 struct ForwardingRoutes {
   explicit ForwardingRoutes(const RouteArrays& a)
-      : endpoints(a.numbers[0]), vertices(a.numbers[1]),
-        host(a.numbers.size() > 3 ? a.numbers.data() + 3 : nullptr), table(a.table.data()),
-        first(a.first.data()), head(a.head.data()) {}
+      : endpoints(a.numbers[0]),
+        vertices(a.numbers[1]),
+        host(a.numbers.size() > 3 ? a.numbers.data() + 3 : nullptr),
+        table(a.table.data()),
+        first(a.first.data()),
+        head(a.head.data()) {}
 
   bool single_path() const { return true; }
 
@@ -277,8 +288,11 @@ struct ForwardingRoutes {
 // first[pair]: target, ascending within a source. table: links.
 struct ListedRoutes {
   explicit ListedRoutes(const RouteArrays& a)
-      : endpoints(a.numbers[0]), pair_start(a.numbers.data() + 1), link_start(pair_start + endpoints + 1),
-        target_of(a.first.data()), link(a.table.data()) {}
+      : endpoints(a.numbers[0]),
+        pair_start(a.numbers.data() + 1),
+        link_start(pair_start + endpoints + 1),
+        target_of(a.first.data()),
+        link(a.table.data()) {}
 
   bool single_path() const { return true; }
 

@@ -16,8 +16,14 @@ namespace hopbytes {
 // Cables are numbered by their lower end, level by level; link 2 * cable leads up, 2 * cable + 1 down.
 struct FatTreeRoutes {
   explicit FatTreeRoutes(const RouteArrays& a)
-      : levels(a.numbers[0]), rule(a.numbers[2]), below(a.numbers.data() + 3), above(below + levels),
-        cables(above + levels), leaves(levels + 1, 1), width(levels + 1, 1), first_cable(levels, 0) {
+      : levels(a.numbers[0]),
+        rule(a.numbers[2]),
+        below(a.numbers.data() + 3),
+        above(below + levels),
+        cables(above + levels),
+        leaves(levels + 1, 1),
+        width(levels + 1, 1),
+        first_cable(levels, 0) {
     for (int64_t i = 0; i < levels; ++i) {
       leaves[i + 1] = leaves[i] * below[i];
       width[i + 1] = width[i] * above[i];
@@ -141,8 +147,13 @@ struct HyperXRoutes {
 // router its global ports.
 struct DragonflyRoutes {
   explicit DragonflyRoutes(const RouteArrays& a)
-      : groups(a.numbers[0]), routers(a.numbers[1]), nodes(a.numbers[2]), global(a.numbers[3]),
-        palm(a.numbers[4] != 0), rule(a.numbers[5]), first_local(2 * groups * routers * nodes),
+      : groups(a.numbers[0]),
+        routers(a.numbers[1]),
+        nodes(a.numbers[2]),
+        global(a.numbers[3]),
+        palm(a.numbers[4] != 0),
+        rule(a.numbers[5]),
+        first_local(2 * groups * routers * nodes),
         first_global(first_local + groups * routers * (routers - 1)) {}
 
   bool single_path() const { return rule == 0; }
@@ -248,13 +259,20 @@ enum class RouteForm : int64_t { grid, forwarding, listed, fat_tree, hyperx, dra
 // Calls work(routes) with the form that the arrays describe.
 template <class Work> auto with_routes(int64_t form, const RouteArrays& arrays, Work work) {
   switch (static_cast<RouteForm>(form)) {
-    case RouteForm::forwarding: return work(ForwardingRoutes(arrays));
-    case RouteForm::listed: return work(ListedRoutes(arrays));
-    case RouteForm::fat_tree: return work(FatTreeRoutes(arrays));
-    case RouteForm::hyperx: return work(HyperXRoutes(arrays));
-    case RouteForm::dragonfly: return work(DragonflyRoutes(arrays));
-    case RouteForm::spread: return work(SpreadRoutes(arrays));
-    default: return work(GridRoutes(arrays));
+    case RouteForm::forwarding:
+      return work(ForwardingRoutes(arrays));
+    case RouteForm::listed:
+      return work(ListedRoutes(arrays));
+    case RouteForm::fat_tree:
+      return work(FatTreeRoutes(arrays));
+    case RouteForm::hyperx:
+      return work(HyperXRoutes(arrays));
+    case RouteForm::dragonfly:
+      return work(DragonflyRoutes(arrays));
+    case RouteForm::spread:
+      return work(SpreadRoutes(arrays));
+    default:
+      return work(GridRoutes(arrays));
   }
 }
 

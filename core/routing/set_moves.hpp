@@ -29,10 +29,18 @@ class SetMoves {
     pairs_.clear(), moves_.clear();
     ++turn_;
     switch (rng.below(4)) {
-      case 0: segments(group, rng); break;
-      case 1: regions(group, rng); break;
-      case 2: cluster(group, rng); break;
-      default: cycle(group, rng); break;
+      case 0:
+        segments(group, rng);
+        break;
+      case 1:
+        regions(group, rng);
+        break;
+      case 2:
+        cluster(group, rng);
+        break;
+      default:
+        cycle(group, rng);
+        break;
     }
     for (const auto& [a, b] : pairs_) put(state_.group_at(a), b), put(state_.group_at(b), a);
     for (const Relocation& move : moves_)

@@ -44,9 +44,7 @@ class Control {
   }
   // The span of searches whose work was recorded by themselves.
   void record_span(int64_t arcs) const { add(span_, arcs); }
-  void request_stop() const {
-    std::atomic_ref<int32_t>(*flag_).store(1, std::memory_order_relaxed);
-  }
+  void request_stop() const { std::atomic_ref<int32_t>(*flag_).store(1, std::memory_order_relaxed); }
   bool should_stop() const {
     return flag_ && std::atomic_ref<int32_t>(*flag_).load(std::memory_order_relaxed) != 0;
   }

@@ -8,7 +8,9 @@ namespace hopbytes {
 // A binary max-heap of vertices with changeable keys.
 class VertexHeap {
  public:
-  void resize(int64_t n) { if (static_cast<int64_t>(place_.size()) < n) place_.resize(n, -1); }
+  void resize(int64_t n) {
+    if (static_cast<int64_t>(place_.size()) < n) place_.resize(n, -1);
+  }
   bool empty() const { return items_.empty(); }
   bool contains(int32_t v) const { return place_[v] >= 0; }
   int32_t top() const { return items_[0].vertex; }
@@ -44,8 +46,14 @@ class VertexHeap {
   }
 
  private:
-  struct Item { int64_t key; int32_t vertex; };
-  void put(int32_t i, Item item) { items_[i] = item; place_[item.vertex] = i; }
+  struct Item {
+    int64_t key;
+    int32_t vertex;
+  };
+  void put(int32_t i, Item item) {
+    items_[i] = item;
+    place_[item.vertex] = i;
+  }
   void up(int32_t i) {
     const Item item = items_[i];
     while (i > 0 && items_[(i - 1) / 2].key < item.key) put(i, items_[(i - 1) / 2]), i = (i - 1) / 2;

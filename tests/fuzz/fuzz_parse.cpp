@@ -110,7 +110,8 @@ Result table(Text text, size_t step, uint8_t options, int64_t columns, size_t fi
   }();
   values.assign(first, 0);
   feed(
-      text, step, r.state, [&](Text piece, bool final) { return parse_table<Value>(piece, final, r.state, values); },
+      text, step, r.state,
+      [&](Text piece, bool final) { return parse_table<Value>(piece, final, r.state, values); },
       [&] { values.resize(2 * values.size() + 1); });
   require(r.state[kArcs] >= 0 && r.state[kArcs] <= static_cast<int64_t>(values.size()), "count of values");
   values.resize(r.state[kArcs]);
@@ -119,7 +120,8 @@ Result table(Text text, size_t step, uint8_t options, int64_t columns, size_t fi
 }
 
 void same(const Result& whole, const Result& pieces) {
-  require(whole.status() == pieces.status() && whole.state[kLine] == pieces.state[kLine], "same end for all cuts");
+  require(whole.status() == pieces.status() && whole.state[kLine] == pieces.state[kLine],
+          "same end for all cuts");
   if (whole.status() != kDone) return;
   require(whole.indptr == pieces.indptr && whole.target == pieces.target && whole.weight == pieces.weight &&
               whole.load == pieces.load && whole.values == pieces.values && whole.reals == pieces.reals,
@@ -137,8 +139,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t all = text.size() + 1;
   if (kind == 0) same(metis(text, all, options, small, all), metis(text, step, options, small, first));
   const int64_t columns = 1 + small / 2;
-  if (kind == 1) same(table<int64_t>(text, all, options, columns, all), table<int64_t>(text, step, options, columns, first));
-  if (kind == 2) same(table<double>(text, all, options, columns, all), table<double>(text, step, options, columns, first));
+  if (kind == 1)
+    same(table<int64_t>(text, all, options, columns, all),
+         table<int64_t>(text, step, options, columns, first));
+  if (kind == 2)
+    same(table<double>(text, all, options, columns, all), table<double>(text, step, options, columns, first));
   return 0;
 }
 
@@ -156,18 +161,46 @@ int main(int argc, char** argv) {
       std::string("\x02\x0e\x04\x05", 4) + "0 1 5.5\n1 , 0 , 1e5\n2 1 0.0001\n",
       std::string("\x02\0\x08\x01", 4) + "0 1 5.5 1e-400 1e400\n",
   };
-  const std::string pieces[] = {" ", "\n", "%", "#", ",", "-", ".", "e", "0", "1", "9", "1e5", "nan", "inf",
-                                "99999999999999999999", "9223372036854775808", "\r", "\t", std::string(1, '\0'), "\xff"};
+  const std::string pieces[] = {" ",
+                                "\n",
+                                "%",
+                                "#",
+                                ",",
+                                "-",
+                                ".",
+                                "e",
+                                "0",
+                                "1",
+                                "9",
+                                "1e5",
+                                "nan",
+                                "inf",
+                                "99999999999999999999",
+                                "9223372036854775808",
+                                "\r",
+                                "\t",
+                                std::string(1, '\0'),
+                                "\xff"};
   for (long round = 0; round < rounds; ++round) {
     std::string input = seeds[random() % seeds.size()];
     for (int change = random() % 6; change > 0; --change) {
       const size_t place = random() % (input.size() + 1);
       switch (random() % 5) {
-        case 0: input.insert(place, pieces[random() % std::size(pieces)]); break;
-        case 1: input.erase(place, 1 + random() % 4); break;
-        case 2: if (place < input.size()) input[place] = static_cast<char>(random()); break;
-        case 3: input += input.substr(place); break;
-        case 4: if (place < input.size()) input[place] = pieces[random() % std::size(pieces)][0]; break;
+        case 0:
+          input.insert(place, pieces[random() % std::size(pieces)]);
+          break;
+        case 1:
+          input.erase(place, 1 + random() % 4);
+          break;
+        case 2:
+          if (place < input.size()) input[place] = static_cast<char>(random());
+          break;
+        case 3:
+          input += input.substr(place);
+          break;
+        case 4:
+          if (place < input.size()) input[place] = pieces[random() % std::size(pieces)][0];
+          break;
       }
     }
     LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());

@@ -29,10 +29,9 @@ template <class W> void contract_in_turn(const Graph<W>& g, const Clusters& clus
   const auto members_of = [&](int64_t c) {
     return std::span<const int32_t>(members.data() + first[c], members.data() + first[c + 1]);
   };
-  coarse.own_start[count] =
-      contract_rows(g, level.map, 0, count, members_of, place.data(),
-                    ContractedRows<W>{coarse.own_start.data(), coarse.own_load.data(), coarse.own_adj.data(),
-                                      coarse.own_weight.data()});
+  coarse.own_start[count] = contract_rows(g, level.map, 0, count, members_of, place.data(),
+                                          ContractedRows<W>{coarse.own_start.data(), coarse.own_load.data(),
+                                                            coarse.own_adj.data(), coarse.own_weight.data()});
 }
 
 }  // namespace

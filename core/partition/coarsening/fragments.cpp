@@ -44,9 +44,9 @@ Hierarchy<W> coarsen_to_fragments(const Graph<W>& g, int64_t block_weight, const
   return hierarchy;
 }
 
-template Hierarchy<int32_t> coarsen_to_fragments(const Graph<int32_t>&, int64_t, const FragmentContext&,
-                                                 Rng&, const Control&);
-template Hierarchy<int64_t> coarsen_to_fragments(const Graph<int64_t>&, int64_t, const FragmentContext&,
-                                                 Rng&, const Control&);
+template Hierarchy<int32_t> coarsen_to_fragments(const Graph<int32_t>&, int64_t, const FragmentContext&, Rng&,
+                                                 const Control&);
+template Hierarchy<int64_t> coarsen_to_fragments(const Graph<int64_t>&, int64_t, const FragmentContext&, Rng&,
+                                                 const Control&);
 
 }  // namespace hopbytes

@@ -63,7 +63,8 @@ template <class W> class NaturalCuts {
     if (!whole_component_) {
       while (work_left_ >= 0 && find_levels()) {
         for (int64_t i = 0; i < core_; ++i)
-          while (work_left_ >= 0 && augment(region_[i])) {}
+          while (work_left_ >= 0 && augment(region_[i])) {
+          }
       }
       for (const int32_t v : reached_)
         for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e)

@@ -16,8 +16,8 @@ namespace {
 // Greedy graph growing: grows block 0 from a random vertex. It always takes the vertex with the largest key
 // until the block weighs about `target`, and restarts with a random vertex when a component ends.
 template <class W>
-void grow(const Graph<W>& g, int64_t target, const std::vector<int64_t>& degree,
-          std::vector<int32_t>& part, VertexHeap& heap, Rng& rng) {
+void grow(const Graph<W>& g, int64_t target, const std::vector<int64_t>& degree, std::vector<int32_t>& part,
+          VertexHeap& heap, Rng& rng) {
   std::vector<int64_t> key(g.n);  // weight into the block minus weight out of it
   for (int64_t v = 0; v < g.n; ++v) key[v] = -degree[v];
   std::fill(part.begin(), part.end(), 1);
@@ -89,8 +89,8 @@ std::vector<int32_t> bisect(const Graph<W>& g, int64_t target, const int64_t (&m
 // Recursive bisection into blocks first, first + 1, ... with the given maximum weights; writes part[vertex].
 template <class W>
 void bisect_recursively(const Graph<W>& g, std::span<const int64_t> max_block_weight, int32_t first,
-                         int32_t repetitions, Rng& rng, const Control& control,
-                         const std::vector<int32_t>& vertex, int32_t* part) {
+                        int32_t repetitions, Rng& rng, const Control& control,
+                        const std::vector<int32_t>& vertex, int32_t* part) {
   const int64_t a = static_cast<int64_t>(max_block_weight.size());
   if (a == 1 || g.n == 0) {
     for (int64_t v = 0; v < g.n; ++v) part[vertex[v]] = first;
@@ -119,8 +119,8 @@ void bisect_recursively(const Graph<W>& g, std::span<const int64_t> max_block_we
     std::vector<int32_t> global;
     for (const int32_t v : members.of(s)) global.push_back(vertex[v]);
     bisect_recursively(sub, s == 0 ? max_block_weight.first(left) : max_block_weight.subspan(left),
-                        s == 0 ? first : first + static_cast<int32_t>(left), repetitions, rng, control,
-                        global, part);
+                       s == 0 ? first : first + static_cast<int32_t>(left), repetitions, rng, control, global,
+                       part);
   }
 }
 

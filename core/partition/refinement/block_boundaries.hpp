@@ -31,7 +31,7 @@ inline void sort_by_blocks(size_t k, std::vector<BoundaryVertex>& found) {
 // boundary of the partition has to be known. Returns the number of scanned edges.
 template <class W>
 int64_t find_boundary_vertices(const Partition<W>& partition, const std::vector<uint8_t>& active,
-                            std::vector<BoundaryVertex>& boundary) {
+                               std::vector<BoundaryVertex>& boundary) {
   const Graph<W>& g = partition.graph();
   const std::vector<int32_t>& block = partition.blocks();
   const size_t k = active.size();

@@ -58,8 +58,8 @@ void FlowRefinement<W>::refine(Partition<W>& partition, Rng&, const Control& con
       if (!flows[worker])
         flows[worker] = std::make_unique<PairFlow>(g, partition.blocks().data(), load,
                                                    partition.max_block_weights().data(), context_, control);
-      results[i] = flows[worker]->improve(build, vertices_of(boundary, batch[i]), batch[i].a, batch[i].b,
-                                          work_left);
+      results[i] =
+          flows[worker]->improve(build, vertices_of(boundary, batch[i]), batch[i].a, batch[i].b, work_left);
     });
     int64_t work = 0, longest = 0;
     for (size_t i = 0; i < batch.size(); ++i) {

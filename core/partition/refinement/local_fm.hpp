@@ -29,9 +29,7 @@ template <class W> class LocalFm : public Refiner<W> {
   int64_t run_round(Partition<W>& partition, Rng& rng, const Control& control);
   int64_t search(Partition<W>& partition);
   void update_neighbours(Partition<W>& partition, int32_t v);
-  bool within_limit(const Partition<W>& partition) const {
-    return partition.scanned_edges() < work_limit_;
-  }
+  bool within_limit(const Partition<W>& partition) const { return partition.scanned_edges() < work_limit_; }
 
   FmContext context_;
   int64_t work_limit_ = 0;      // of Partition::scanned_edges(), for one call

@@ -45,10 +45,8 @@ class MaxFlow {
     const Forest &from = forest_[kSource], &to = forest_[kSink];
     while (!enough() && !(from.border.empty() && to.border.empty())) {
       // Grows the layer that is cheaper to scan; an empty layer cannot grow.
-      if (to.border.empty() || (!from.border.empty() && from.border_arcs <= to.border_arcs))
-        grow<kSource>();
-      else
-        grow<kSink>();
+      if (to.border.empty() || (!from.border.empty() && from.border_arcs <= to.border_arcs)) grow<kSource>();
+      else grow<kSink>();
     }
     return pushed_;
   }

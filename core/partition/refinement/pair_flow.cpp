@@ -29,8 +29,7 @@ int64_t PairFlow::side_limit(int32_t own, int32_t other) const {
       std::max<int64_t>(0, (max_block_weight_[a_] - load_[a_] + max_block_weight_[b_] - load_[b_]) / 2);
   const int64_t most = load_[own] - 1 - load_[own] / 4;
   const double more = (options_.width - 1) * static_cast<double>(slack);
-  return room >= most || more >= static_cast<double>(most - room) ? most
-                                                                  : room + static_cast<int64_t>(more);
+  return room >= most || more >= static_cast<double>(most - room) ? most : room + static_cast<int64_t>(more);
 }
 
 bool PairFlow::collect_region(const std::vector<int32_t>& boundary) {
@@ -52,8 +51,7 @@ bool PairFlow::collect_region(const std::vector<int32_t>& boundary) {
     };
     for (int32_t v : boundary) add(v, 0);
     for (size_t i = begin; i < region_.size() && depth_[i] < kDeepest; ++i)
-      for (int64_t e = g_.start[region_[i]]; e < g_.start[region_[i] + 1]; ++e)
-        add(g_.adj[e], depth_[i] + 1);
+      for (int64_t e = g_.start[region_[i]]; e < g_.start[region_[i] + 1]; ++e) add(g_.adj[e], depth_[i] + 1);
     if (own == a_) in_a_ = static_cast<int32_t>(region_.size());
   }
   int64_t arcs = 0;
@@ -86,8 +84,7 @@ int64_t PairFlow::solve() {
     const int64_t load_s = fixed_[0] + flow_.load(Side::kSource),
                   load_t = fixed_[1] + flow_.load(Side::kSink);
     const int64_t load_free = load_[a_] + load_[b_] - load_s - load_t;
-    const bool free_to_sink =
-        load_s <= max_block_weight_[a_] && load_t + load_free <= max_block_weight_[b_];
+    const bool free_to_sink = load_s <= max_block_weight_[a_] && load_t + load_free <= max_block_weight_[b_];
     const bool free_to_source =
         load_s + load_free <= max_block_weight_[a_] && load_t <= max_block_weight_[b_];
     if (free_to_sink || free_to_source) {

@@ -6,9 +6,7 @@ namespace hopbytes {
 
 namespace {
 
-int64_t per_load(int64_t gain, int64_t load) {
-  return gain < 0 ? gain / std::max<int64_t>(load, 1) : gain;
-}
+int64_t per_load(int64_t gain, int64_t load) { return gain < 0 ? gain / std::max<int64_t>(load, 1) : gain; }
 
 }  // namespace
 

@@ -46,9 +46,7 @@ template <class W> class SynchronousMoves {
   void apply(int32_t v);
   void undo_moves();
   template <class Work> void for_each(const std::vector<int32_t>& vertices, Work work);
-  bool before(int32_t u, int32_t v) const {
-    return gain_[u] != gain_[v] ? gain_[u] > gain_[v] : u < v;
-  }
+  bool before(int32_t u, int32_t v) const { return gain_[u] != gain_[v] ? gain_[u] > gain_[v] : u < v; }
   int64_t room(int32_t b) const { return max_block_weight_[b] - load_[b]; }
 
   const Graph<W>& g_;

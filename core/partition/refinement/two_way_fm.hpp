@@ -40,9 +40,9 @@ template <class W> class TwoWayFm {
   void forget_searches() { search_ += search_ & 1; }
 
   struct Limits {
-    int64_t window = 1;             // permitted deviation of a block from its target inside a search
+    int64_t window = 1;  // permitted deviation of a block from its target inside a search
     int64_t allowed_imbalance = 0;  // sum of the deviations of both blocks that counts as balanced
-    int32_t fruitless_moves = 40;   // moves without a new best that end a search
+    int32_t fruitless_moves = 40;  // moves without a new best that end a search
   };
 
   // Searches between the blocks a and b from some of their vertices. Returns whether the state became better:

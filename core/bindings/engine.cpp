@@ -38,6 +38,7 @@ VCycleSettings vcycle_settings(const nb::dict& given) {
   named.read("coarsest", settings.coarsest);
   named.read("chains", settings.chains);
   named.read("threads", settings.threads);
+  named.read("annealing_sweeps", settings.annealing.sweeps);
   read_refinement(named, settings.refinement);
   named.expect_all_read();
   return settings;

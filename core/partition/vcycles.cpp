@@ -5,6 +5,7 @@
 
 #include "util/parallel.hpp"
 #include "partition/multilevel.hpp"
+#include "partition/refinement/annealing.hpp"
 
 namespace hopbytes {
 
@@ -13,6 +14,19 @@ namespace {
 template <class W>
 int64_t cost(const Graph<W>& g, const std::vector<int32_t>& pe, const AnyDistance& distance) {
   return distance.in_form([&](const auto& form) { return placement_cost(g, pe.data(), form); });
+}
+
+// Anneals the boundaries of PEs if that is expected to help.
+template <class W>
+void anneal(const Graph<W>& g, const VCycleSettings& settings, RefinerChain<W>& refiners,
+            Partition<W>& partition, Rng& rng, const Control& control, std::vector<int32_t>& pe) {
+  if (!suits_annealing(g, partition.k(), settings.annealing)) return;
+  partition.assign(g, std::move(pe));
+  if (near_blocks_matter(g, partition)) {
+    Annealing<W>(settings.annealing, settings.refinement.fm).refine(partition, rng, control);
+    refiners.refine(partition, rng, control);
+  }
+  pe = partition.take_blocks();
 }
 
 // Runs one sequence of cycles on pe, in place. Returns the number of moves tried.
@@ -40,6 +54,7 @@ int64_t run_cycles(const Graph<W>& g, const AnyDistance& distance, std::span<con
     std::vector<int32_t> result = partition.take_blocks();
     if (cost(g, result, distance) <= cost(g, pe, distance)) pe.swap(result);
   }
+  if (!control.should_stop()) anneal(g, settings, refiners, partition, rng, control, pe);
   return partition.moves();
 }
 

@@ -1,5 +1,5 @@
 // Improves a mapping under its true distances: by refinement of the graph itself, or by V-cycles that coarsen
-// inside PEs and refine on every level.
+// inside PEs and refine on every level. Annealing of the boundaries of PEs may follow.
 #pragma once
 #include <span>
 
@@ -16,6 +16,7 @@ struct VCycleSettings {
   int32_t chains = 1;  // independent sequences of cycles, of which the cheapest result is kept
   int32_t threads = 1;
   RefinementContext refinement;
+  AnnealingContext annealing;
   // Mappings to recombine with, one per cycle (rows of n). A cycle contracts only vertices that are together
   // in both mappings, so that it can choose between them region by region.
   std::span<const int32_t> others;

@@ -73,3 +73,35 @@ def test_blocks_of_a_fractional_share_are_even():
     for mapping in (annealed, before):
         assert set(np.bincount(mapping.pe, minlength=233)) == {15, 16}
     assert annealed.info["comm_cost"] < before.info["comm_cost"]
+
+
+def refined_under_distances(graph, spec, sweeps, **options):
+    return hb.map_tasks(
+        graph, hb.machine(spec), mapper="multisection", refine=f"vcycle:cycles=0,annealing_sweeps={sweeps}",
+        partition=True, **options
+    )
+
+
+@pytest.mark.parametrize("spec", ["node:4@3 package:4@2 core:4@1", "torus:8x8", "dragonfly:5x4x2"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_under_distances_the_cost_falls_and_the_bound_is_kept(spec, threads):
+    graph = grid(60)
+    before, annealed = (
+        refined_under_distances(graph, spec, sweeps, seed=1, threads=threads) for sweeps in (0, 100)
+    )
+    assert annealed.info["balance"] == "met"
+    assert annealed.info["comm_cost"] < before.info["comm_cost"]
+
+
+def test_distances_of_zero_and_very_large_ones():
+    for spec in ("node:8@5 core:8@0", f"torus:8x8@{2**24}"):
+        before, annealed = (refined_under_distances(grid(40), spec, sweeps) for sweeps in (0, 60))
+        assert annealed.info["comm_cost"] <= before.info["comm_cost"]
+
+
+def test_where_distant_pes_carry_the_cost_nothing_is_annealed():
+    before, annealed = (
+        refined_under_distances(grid(60), "node:4@100 package:4@10 core:4@1", sweeps) for sweeps in (0, 100)
+    )
+    assert annealed.pe.tolist() == before.pe.tolist()
+    assert annealed.info["work"]["arcs"] == before.info["work"]["arcs"]

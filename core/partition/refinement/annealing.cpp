@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 
 #include "util/portable_math.hpp"
@@ -24,7 +25,45 @@ const Thresholds& thresholds() {
   return table;
 }
 
+// The distances of few blocks as a table, from which they are read faster than they are computed.
+class DistanceTable {
+ public:
+  DistanceTable(const AnyDistance& distance, int64_t k) : distance_(distance) {
+    constexpr int64_t few_blocks = 1024;
+    if (distance.flat() || k > few_blocks) return;
+    entries_.reserve(k * k);
+    for (int32_t a = 0; a < k; ++a)
+      for (int32_t b = 0; b < k; ++b) entries_.push_back(distance(a, b));
+    distance_ = TableDistance{entries_.data(), k};
+  }
+  DistanceTable(const DistanceTable&) = delete;
+  DistanceTable& operator=(const DistanceTable&) = delete;
+  const AnyDistance& distance() const { return distance_; }
+
+ private:
+  std::vector<int64_t> entries_;
+  AnyDistance distance_;
+};
+
 }  // namespace
+
+template <class W> bool near_blocks_matter(const Graph<W>& g, const Partition<W>& partition) {
+  constexpr double least_share = 0.2;
+  int64_t nearest = std::numeric_limits<int64_t>::max(), farthest = 0;
+  double cost = 0, cut = 0;
+  partition.distance().in_form([&](const auto& distance) {
+    for (int32_t v = 0; v < g.n; ++v)
+      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+        const int32_t a = partition.block(v), b = partition.block(g.adj[e]);
+        if (a == b) continue;
+        const int64_t between = distance(a, b);
+        nearest = std::min(nearest, between), farthest = std::max(farthest, between);
+        const auto weight = static_cast<double>(g.weight[e]);
+        cut += weight, cost += weight * static_cast<double>(between);
+      }
+  });
+  return nearest > 0 && nearest < farthest && cut * static_cast<double>(nearest) >= least_share * cost;
+}
 
 template <class W> void Annealing<W>::refine(Partition<W>& partition, Rng& rng, const Control& control) {
   if (partition.overload() > 0) return;
@@ -43,8 +82,11 @@ template <class W> void Annealing<W>::refine(Partition<W>& partition, Rng& rng, 
 template <class W> void Annealing<W>::anneal(Partition<W>& partition, Rng& rng, const Control& control) {
   const Graph<W>& g = partition.graph();
   start(g, partition);
-  for (int32_t i = 0; i < context_.sweeps && !control.should_stop(); ++i)
-    control.record_work(g.n + sweep(g, static_cast<double>(i) / context_.sweeps, rng));
+  const DistanceTable table(partition.distance(), partition.k());
+  table.distance().in_form([&](const auto& distance) {
+    for (int32_t i = 0; i < context_.sweeps && !control.should_stop(); ++i)
+      control.record_work(g.n + sweep(g, distance, static_cast<double>(i) / context_.sweeps, rng));
+  });
   partition.assign(g, std::move(block_));
 }
 
@@ -62,7 +104,9 @@ template <class W> void Annealing<W>::start(const Graph<W>& g, Partition<W>& par
 }
 
 // Returns the number of scanned edges.
-template <class W> int64_t Annealing<W>::sweep(const Graph<W>& g, double progress, Rng& rng) {
+template <class W>
+template <class D>
+int64_t Annealing<W>::sweep(const Graph<W>& g, const D& distance, double progress, Rng& rng) {
   const double hot = exact_ ? context_.hot_if_exact : context_.hot;
   const double temperature = (hot + (context_.cold - hot) * progress) * mean_weight_;
   // With exact sizes both blocks of a move are penalised, not just one.
@@ -86,13 +130,13 @@ template <class W> int64_t Annealing<W>::sweep(const Graph<W>& g, double progres
     int32_t to_count = 0;
     for (int64_t e = first; e < first + degree; ++e) {
       const int32_t b = block_[g.adj[e]];
-      if (b == from) loss += g.weight[e];
-      if (b == to) loss -= g.weight[e], ++to_count;
+      loss += g.weight[e] * (distance(to, b) - distance(from, b));
+      to_count += b == to;
     }
     scanned += degree;
     const int64_t load = g.load[v];
     const double more = excess(load_[to] + load, to), less = excess(load_[from], from);
-    double total = static_cast<double>(loss);
+    double total = static_cast<double>(loss) / static_cast<double>(std::max<int64_t>(1, distance(from, to)));
     if (exact_ || more > 0 || less > 0) {
       const double now = excess(load_[to], to), then = excess(load_[from] - load, from);
       total += penalty * (more * more - now * now + then * then - less * less);
@@ -110,6 +154,8 @@ template <class W> int64_t Annealing<W>::sweep(const Graph<W>& g, double progres
   return scanned;
 }
 
+template bool near_blocks_matter(const Graph<int32_t>&, const Partition<int32_t>&);
+template bool near_blocks_matter(const Graph<int64_t>&, const Partition<int64_t>&);
 template class Annealing<int32_t>;
 template class Annealing<int64_t>;
 

@@ -27,6 +27,9 @@ class RefinementSettings:
         Number of independent sequences of cycles in parallel; the best result is kept.
     coarsest : int
         Number of clusters per PE on the coarsest level.
+    annealing_sweeps : int
+        Sweeps of simulated annealing over the boundaries of 16 or more PEs of different distances
+        (``core/partition/refinement/annealing.hpp``). 0 turns it off.
     search : SearchSettings
         Settings of the local search on every level.
     """
@@ -34,6 +37,7 @@ class RefinementSettings:
     cycles: int = 0
     chains: int = 1
     coarsest: int = 40
+    annealing_sweeps: int = 0
     search: SearchSettings = DEFAULT_SEARCH
 
 
@@ -72,8 +76,8 @@ def refine_placement(
     """
     call = Call.prepare(problem, control)
     result = pe.copy()
-    own = {"cycles": settings.cycles, "coarsest": settings.coarsest, "chains": settings.chains}
-    options = own | asdict(settings.search) | {"threads": control.threads}
+    own = asdict(settings)
+    options = own | own.pop("search") | {"threads": control.threads}
     partners = np.empty(0, np.int32) if others is None else np.ascontiguousarray(others).reshape(-1)
     moves = call.run(
         lambda: compiled.refine_placement(

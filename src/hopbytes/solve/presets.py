@@ -13,6 +13,7 @@ from hopbytes._util.options import build
 from hopbytes._util.registry import Registry
 from hopbytes.algorithms.base import Mapper, Refiner, mappers, refiners
 from hopbytes.algorithms.mappers.multisection import Multisection
+from hopbytes.algorithms.refiners.place_blocks import PlaceBlocks
 from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.algorithms.refiners.vcycle import VCycle
 from hopbytes.cost.objectives.base import objectives
@@ -21,6 +22,8 @@ from hopbytes.engine.settings import FEW_TASKS
 __all__ = ["Chain", "best", "chain", "eco", "fast", "presets", "routed", "strong", "turbo"]
 
 DEFAULT = "eco"
+#: Sweeps of annealing under the distances of the machine in the presets that take the least time.
+FAST_SWEEPS = 150
 #: The preset that compares the policies of slot selection before a stronger preset runs on the best of them.
 QUICKEST = "fast"
 #: Percentage by which hop-bytes may rise if the load of links is the objective.
@@ -163,8 +166,9 @@ def _for_links(base: Chain) -> Chain:
 def fast() -> Chain:
     """Useful mappings in the shortest time."""
     return chain(
-        Multisection(initial_partitions=2, flow_rounds=2, relaxation_rounds=6, annealing_sweeps=300),
-        VCycle(cycles=0),
+        Multisection(initial_partitions=2, flow_rounds=2, relaxation_rounds=6, annealing_sweeps=900),
+        PlaceBlocks(starts=1, perturbations=100),
+        VCycle(cycles=0, annealing_sweeps=FAST_SWEEPS),
         Swap(starts=1, perturbations=100, one_way=5),
         link_effort=1,
     )
@@ -175,10 +179,12 @@ def turbo() -> Chain:
     """Mappings of huge graphs in a fraction of the time of `fast`, with all threads; `fast` on small ones."""
     from hopbytes.algorithms.mappers.parallel_multilevel import LEAST_TASKS, ParallelMultilevel
 
+    place, _, *others = fast().refiners
     return chain(
         ParallelMultilevel(),
-        VCycle(cycles=0, most_tasks=LEAST_TASKS - 1),
-        *fast().refiners[1:],
+        place,
+        VCycle(cycles=0, annealing_sweeps=FAST_SWEEPS, most_tasks=LEAST_TASKS - 1),
+        *others,
         link_effort=1,
     )
 
@@ -191,7 +197,8 @@ def eco() -> Chain:
             repetitions=2, coarse_recombinations=1, recombinations=1, flow_rounds=1, relaxation_rounds=16,
             annealing_sweeps=1500
         ),
-        VCycle(cycles=1),
+        PlaceBlocks(chains=2, steps=2000, anneal_up_to=256, subtrees=1, repartitionings=4, perturbations=360),
+        VCycle(cycles=1, annealing_sweeps=300),
         Swap(
             starts=1, chains=2, steps=2000, anneal_up_to=256, subtrees=1, repartitionings=4, perturbations=360
         ),
@@ -214,7 +221,11 @@ def strong() -> Chain:
             repetitions=12, initial_partitions=2, recombinations=11, flow_rounds=2, relaxation_rounds=24,
             annealing_sweeps=2500
         ),
-        VCycle(cycles=3, chains=2),
+        PlaceBlocks(
+            starts=6, chains=4, steps=4000, anneal_up_to=400, subtrees=1, repartitionings=6,
+            perturbations=5000,
+        ),
+        VCycle(cycles=3, chains=2, annealing_sweeps=900),
         Swap(
             starts=6, chains=4, steps=4000, anneal_up_to=400, subtrees=1, repartitionings=6,
             perturbations=5000, one_way=100
@@ -241,7 +252,8 @@ def best() -> Chain:
 
     return chain(
         eco().mapper,
-        VCycle(cycles=3, chains=2),
+        PlaceBlocks(chains=2, subtrees=1, repartitionings=4, perturbations=360),
+        VCycle(cycles=3, chains=2, annealing_sweeps=300),
         Swap(subtrees=1, repartitionings=4),
         Evolve(subtrees=1, repartitionings=4),
         Tabu(work=0),

@@ -26,6 +26,10 @@ class VCycle(Refiner):
         Number of clusters per PE at which coarsening stops.
     most_tasks : int
         Larger graphs are returned unchanged; with 0 there is no limit.
+    annealing_sweeps : int
+        Sweeps of simulated annealing over the boundaries of PEs that follow the cycles if there are 16 PEs or
+        more, with 8 to 2500 tasks each, and near PEs carry at least a fifth of the cost: on networks, and
+        where distances grow little from level to level. 0 turns it off.
     rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
         See :class:`hopbytes.engine.SearchSettings`.
 
@@ -40,6 +44,7 @@ class VCycle(Refiner):
     chains: int = 1
     coarsest: int = 40
     most_tasks: int = 0
+    annealing_sweeps: int = 0
     rounds: int = 10
     fruitless_moves: int = 40
     seeds: int = 25
@@ -56,7 +61,8 @@ class VCycle(Refiner):
         search = SearchSettings.of(self)
         better, moves = refine_placement(
             search_problem(graph, where, bounds), pe, bounds.load,
-            RefinementSettings(self.cycles, self.chains, self.coarsest, search), control=effort.run_control(),
+            RefinementSettings(self.cycles, self.chains, self.coarsest, self.annealing_sweeps, search),
+            control=effort.run_control(),
         )
         effort.count(moves=moves)
         return cheaper(graph, where, pe, better, bounds.linear_cost)

@@ -102,7 +102,8 @@ template <class T> class Search {
     Pair pick;
     uint64_t seen = 0;
     const auto draw = [&](int64_t i, int64_t j) {
-      if (++seen == 1 || rng_.below(seen) == 0) pick = {i, j};
+      ++seen;
+      if (seen == 1 || rng_.below(seen) == 0) pick = {i, j};
     };
     if (any_tabu && (!any_allowed || (tabu < allowed && cost_ + tabu < best_)))
       changes_.tabu_pairs(tabu, draw);

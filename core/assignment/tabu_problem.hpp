@@ -27,7 +27,7 @@ template <class T> constexpr int kDigits = std::numeric_limits<T>::digits;
 // above all others and below 3/2 of it, which T still represents exactly.
 template <class T> constexpr T kRaise = static_cast<T>(int64_t{1} << (kDigits<T> - 1));
 
-template <class T> double fits() { return static_cast<double>(kRaise<T> / 2); }
+template <class T> double fits() { return static_cast<double>(kRaise<T>) / 2; }
 
 // Rows begin at cache lines, so that a step of a pass touches as few cache lines as possible.
 template <class T> struct Lines {

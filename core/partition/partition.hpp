@@ -3,6 +3,7 @@
 #pragma once
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "graph/any_distance.hpp"
@@ -46,7 +47,7 @@ template <class W> class Partition {
   // The same if only `moved` have other blocks than before; the known boundary is updated. O(n).
   void blocks_were_changed(std::span<const int32_t> moved);
   // Hands the blocks over; the next call has to be assign().
-  std::vector<int32_t> take_blocks() { return std::move(block_); }
+  std::vector<int32_t> take_blocks() { return std::exchange(block_, {}); }
 
   const Graph<W>& graph() const { return *g_; }
   const AnyDistance& distance() const { return distance_; }

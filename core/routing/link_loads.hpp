@@ -12,10 +12,11 @@ namespace hopbytes {
 
 // Returns what one flow of `amount` contributes to a link that carries numerator / denominator of it, in
 // units of 2^-shift. The result is rounded half up and depends on this flow alone, so that removing the flow
-// is exact.
+// is exact. The denominator is positive.
 inline int64_t share_of(int64_t amount, int64_t numerator, int64_t denominator, int32_t shift) {
   if (denominator == 1) return (amount * numerator) << shift;
   const __int128 scaled = static_cast<__int128>(amount) * numerator << (shift + 1);
+  // NOLINTNEXTLINE(clang-analyzer-core.DivideZero)
   return static_cast<int64_t>((scaled + denominator) / (2 * denominator));
 }
 

@@ -22,9 +22,9 @@ namespace hopbytes {
 // links, so that the shares sum to 1 exactly.
 inline constexpr int64_t kWholeFlow = int64_t{1} << 40;
 
-// Returns part number `turn` of `share` divided into `count` parts that differ by at most one.
+// Returns part number `turn` of `share` divided into `count` > turn parts that differ by at most one.
 inline int64_t even_part(int64_t share, int64_t turn, int64_t count) {
-  return share * (turn + 1) / count - share * turn / count;
+  return share * (turn + 1) / count - share * turn / count;  // NOLINT(clang-analyzer-core.DivideZero)
 }
 
 // Arrays as Python passes them. Their contents depend on the form and are described at each form.

@@ -58,7 +58,7 @@ Clusters cluster_heavy_edges(const Graph<W>& g, const int32_t* community, const 
   std::vector<int32_t>& leader = found.leader;
   std::vector<int64_t> load(g.load, g.load + g.n), weight(g.n, 0);
   std::vector<uint8_t> matched(g.n, 0);
-  Buffer<int32_t> touched(g.n);  // the clusters adjacent to a vertex
+  std::vector<int32_t> touched(g.n);  // the clusters adjacent to a vertex
   std::iota(leader.begin(), leader.end(), 0);
   std::vector<int32_t> order = random_order(g.n, rng);
   if (context.heaviest_edges_first) heaviest_first(g, order);

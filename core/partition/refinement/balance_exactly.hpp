@@ -84,6 +84,7 @@ std::vector<int32_t> cheapest_movers(const Graph<W>& g, const int32_t* part, int
   count = std::min(count, static_cast<int64_t>(cost.size()));
   std::nth_element(cost.begin(), cost.begin() + count, cost.end());
   std::vector<int32_t> movers;
+  movers.reserve(count);
   for (int64_t i = 0; i < count; ++i) movers.push_back(cost[i].second);
   return movers;
 }

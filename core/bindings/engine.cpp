@@ -39,6 +39,10 @@ VCycleSettings vcycle_settings(const nb::dict& given) {
   named.read("chains", settings.chains);
   named.read("threads", settings.threads);
   named.read("annealing_sweeps", settings.annealing.sweeps);
+  int64_t hot_percent = 0;
+  named.read("annealing_hot_percent", hot_percent);
+  settings.annealing.hot = static_cast<double>(hot_percent) / 100;
+  named.read("anneal_distant", settings.anneal_distant);
   read_refinement(named, settings.refinement);
   named.expect_all_read();
   return settings;

@@ -22,7 +22,7 @@ void anneal(const Graph<W>& g, const VCycleSettings& settings, RefinerChain<W>& 
             Partition<W>& partition, Rng& rng, const Control& control, std::vector<int32_t>& pe) {
   if (!suits_annealing(g, partition.k(), settings.annealing)) return;
   partition.assign(g, std::move(pe));
-  if (near_blocks_matter(g, partition)) {
+  if (settings.anneal_distant || near_blocks_matter(g, partition)) {
     Annealing<W>(settings.annealing, settings.refinement.fm).refine(partition, rng, control);
     refiners.refine(partition, rng, control);
   }

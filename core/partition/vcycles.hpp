@@ -17,6 +17,8 @@ struct VCycleSettings {
   int32_t threads = 1;
   RefinementContext refinement;
   AnnealingContext annealing;
+  // Whether to anneal although distant PEs carry nearly all of the cost: on networks they are no tree.
+  bool anneal_distant = false;
   // Mappings to recombine with, one per cycle (rows of n). A cycle contracts only vertices that are together
   // in both mappings, so that it can choose between them region by region.
   std::span<const int32_t> others;

@@ -30,6 +30,10 @@ class RefinementSettings:
     annealing_sweeps : int
         Sweeps of simulated annealing over the boundaries of 16 or more PEs of different distances
         (``core/partition/refinement/annealing.hpp``). 0 turns it off.
+    annealing_hot_percent : int
+        Temperature of the first sweep, in per cent of the mean weight of an arc.
+    anneal_distant : bool
+        Anneal although distant PEs carry nearly all of the cost.
     search : SearchSettings
         Settings of the local search on every level.
     """
@@ -38,6 +42,8 @@ class RefinementSettings:
     chains: int = 1
     coarsest: int = 40
     annealing_sweeps: int = 0
+    annealing_hot_percent: int = 60
+    anneal_distant: bool = False
     search: SearchSettings = DEFAULT_SEARCH
 
 

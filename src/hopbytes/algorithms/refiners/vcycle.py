@@ -10,6 +10,10 @@ from hopbytes.engine import RefinementSettings, SearchSettings, refine_placement
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
+#: Temperatures at which annealing starts, in per cent of the mean volume of an arc. On a network the blocks are
+#: further from their best shapes, since cuts see it as a tree.
+TREE_HOT, NETWORK_HOT = 60, 100
+
 
 @refiners.register("vcycle")
 @frozen
@@ -28,8 +32,8 @@ class VCycle(Refiner):
         Larger graphs are returned unchanged; with 0 there is no limit.
     annealing_sweeps : int
         Sweeps of simulated annealing over the boundaries of PEs that follow the cycles if there are 16 PEs or
-        more, with 8 to 2500 tasks each, and near PEs carry at least a fifth of the cost: on networks, and
-        where distances grow little from level to level. 0 turns it off.
+        more, with 8 to 2500 tasks each: on networks, and on trees whose nearest PEs carry at least a fifth of
+        the cost, since distances grow little from level to level. 0 turns it off.
     rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
         See :class:`hopbytes.engine.SearchSettings`.
 
@@ -59,9 +63,13 @@ class VCycle(Refiner):
         if effort.progress is not None:
             effort.progress("refine", 0, 1)
         search = SearchSettings.of(self)
+        on_network = where.machine.network() is not None
         better, moves = refine_placement(
             search_problem(graph, where, bounds), pe, bounds.load,
-            RefinementSettings(self.cycles, self.chains, self.coarsest, self.annealing_sweeps, search),
+            RefinementSettings(
+                self.cycles, self.chains, self.coarsest, self.annealing_sweeps,
+                NETWORK_HOT if on_network else TREE_HOT, on_network, search,
+            ),
             control=effort.run_control(),
         )
         effort.count(moves=moves)

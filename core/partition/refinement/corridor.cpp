@@ -56,7 +56,7 @@ void Corridor::find_band(int32_t a, int32_t b) {
 int32_t Corridor::cut_into_parts(int64_t count) {
   for (const int32_t v : band_) label_[v] = kWaiting;
   const int64_t most = (std::ssize(band_) + count - 1) / count;
-  int64_t seams_left = std::ssize(band_) / kSmallestSeam;
+  int64_t connecting_left = std::ssize(band_) / kVerticesPerConnecting;
   // Where the band is in fragments, it is connected beside it, and nobody looks there.
   int64_t fragments_left = std::ssize(band_) / 4;
   int64_t size = 0;  // of the part that is being filled
@@ -65,13 +65,13 @@ int32_t Corridor::cut_into_parts(int64_t count) {
     seeds_.assign(1, first);
     for (size_t next = 0; next < seeds_.size(); ++next) {
       if (label_[seeds_[next]] != kWaiting) continue;
-      const int64_t room = most - size, seam = grow_part(seeds_[next], parts, room);
-      if (2 * seam > std::ssize(part_) && std::ssize(part_) == most) return kInseparable;
+      const int64_t room = most - size, connecting = grow_part(seeds_[next], parts, room);
+      if (2 * connecting > std::ssize(part_) && std::ssize(part_) == most) return kInseparable;
       const bool small = 4 * std::ssize(part_) < most;
       const int32_t other = small ? part_beside(parts) : kNone;
       if (small && other == kNone) fragments_left -= std::ssize(part_);
-      else seams_left -= seam;
-      if (seams_left < 0 || fragments_left < 0) return 0;
+      else connecting_left -= connecting;
+      if (connecting_left < 0 || fragments_left < 0) return 0;
       if (other != kNone) {
         for (const int32_t v : part_) label_[v] = promised(other);
         continue;
@@ -87,7 +87,7 @@ int32_t Corridor::cut_into_parts(int64_t count) {
 // Breadth-first search in the band, until the part has `most` vertices. Where it ends, further parts
 // may begin. Returns the number of vertices with a neighbour in another part.
 int64_t Corridor::grow_part(int32_t seed, int32_t part, int64_t most) {
-  int64_t seam = 0;
+  int64_t connecting = 0;
   part_.assign(1, seed);
   label_[seed] = promised(part);
   for (size_t next = 0; next < part_.size(); ++next) {
@@ -105,9 +105,9 @@ int64_t Corridor::grow_part(int32_t seed, int32_t part, int64_t most) {
       if (label_[u] == kWaiting) seeds_.push_back(u);
       connects = true;
     }
-    seam += connects;
+    connecting += connects;
   }
-  return seam;
+  return connecting;
 }
 
 // Returns a part that is adjacent to the last one, or kNone.

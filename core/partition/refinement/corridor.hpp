@@ -47,7 +47,7 @@ class Corridor {
   // refinement of large graphs superlinear.
   static constexpr int32_t kDeepest = 8;
   // At most one vertex of the band in so many may connect parts.
-  static constexpr int64_t kSmallestSeam = 8;
+  static constexpr int64_t kVerticesPerConnecting = 8;
   // The label of a vertex of the band that no region has freed yet, and back.
   static constexpr int32_t promised(int32_t region) { return -3 - region; }
 

@@ -1,13 +1,13 @@
 // Minimum cuts between two blocks under any distance.
 //
-// A region at the boundary of blocks a and b is freed (corridor.hpp); the rest of a becomes the source, the rest of b
-// the sink. An edge inside the region costs w d(a,b) if it is cut. Every neighbour outside the region, in
-// third blocks as well, makes a vertex cheaper on one side: the difference becomes a terminal capacity. A
-// minimum cut is therefore the best reassignment of the region. The present cut is usually a minimum cut
-// already, which is cheap to verify (minimum_cut_certificate.hpp). Otherwise, if the minimum cut violates a
-// maximum block weight, the smaller side absorbs what it reaches and one more vertex ("piercing", after
-// FlowCutter: Hamann, Strasser 2018), and the flow is augmented until the maximum weights hold or the flow
-// reaches the present cost.
+// A region at the boundary of blocks a and b is freed (corridor.hpp); the rest of a becomes the source,
+// the rest of b the sink. An edge inside the region costs w d(a,b) if it is cut. Every neighbour outside
+// the region, in third blocks as well, makes a vertex cheaper on one side: the difference becomes a
+// terminal capacity. A minimum cut is therefore the best reassignment of the region. The present cut is
+// usually a minimum cut already, which is cheap to verify (minimum_cut_certificate.hpp). Otherwise, if
+// the minimum cut violates a maximum block weight, the smaller side absorbs what it reaches and one more
+// vertex ("piercing", after FlowCutter: Hamann, Strasser 2018), and the flow is augmented until the
+// maximum weights hold or the flow reaches the present cost.
 #pragma once
 #include <functional>
 #include <span>

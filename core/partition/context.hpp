@@ -46,6 +46,10 @@ struct FlowContext {
   double width = 16;           // load of the region on each side, in units of the free room
   int64_t max_region = 20000;  // vertices per side
   int64_t most_work = 200;     // scanned edges of one call, per arc and vertex of the graph
+  // From so many vertices on, all pairs are cut at the same time, and long boundaries are divided into
+  // regions of about so many boundary vertices.
+  int64_t many_vertices = 1 << 13;
+  int64_t boundary_of_region = 512;
 };
 
 // Which refiners run on every level is decided by refinement/chain.cpp.
@@ -57,8 +61,8 @@ struct RefinementContext {
 
 // Relaxation of the shapes of blocks, see relaxation/relax.hpp.
 struct RelaxationContext {
-  int32_t rounds = 0;           // of each partition from scratch; 0 turns it off
-  int32_t coarsest = 30;        // vertices per block of the coarsest graph
+  int32_t rounds = 0;  // of each partition from scratch; 0 turns it off
+  int32_t coarsest = 30;  // vertices per block of the coarsest graph
   int32_t fewest_blocks = 16;
   int32_t fewest_vertices = 8;  // per block
 };

@@ -44,7 +44,7 @@ def test_large_graphs_are_coarsened_by_ranges():
 
 @pytest.mark.parametrize("where", [TREE, "torus:4x3 / core:4", "core:48"])
 def test_mapping_work_and_span_are_the_same_for_any_number_of_threads(where):
-    """From 2^15 vertices on, cuts between independent pairs of blocks are computed at the same time."""
+    """From 2^13 vertices on, minimum cuts of all pairs of blocks are computed at the same time."""
     graph = grid(190)
     chain = "vcycle:cycles=0,flow_rounds=2"
     one, *others = (

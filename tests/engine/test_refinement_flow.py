@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from helpers.engine_cases import FLOWS_ONLY, arcs_of, cost_of, distances, edges, random_csr, refined, sums
+from hopbytes.engine import RefinementSettings, RunControl, SearchProblem, SearchSettings, refine_placement
 
 LAYERS = 8
 
@@ -90,7 +91,8 @@ class Definition:
             choices = [(max(sums_of[0], sums_of[1] + free), 0, sides[0])]
             choices.append((max(sums_of[0] + free, sums_of[1]), 1, ~sides[1]))
             fits = [
-                (most, which, side) for most, which, side in choices
+                (most, which, side)
+                for most, which, side in choices
                 if outside[0] + load[side].sum() <= self.caps[a]
                 and outside[1] + load[~side].sum() <= self.caps[b]
             ]
@@ -150,3 +152,55 @@ def test_cuts_and_piercing_are_as_defined(kind, make, least_pierced):
         improved += cost_of(csr, matrix, expected) < cost_of(csr, matrix, pe)
     assert pierced >= least_pierced
     assert improved > 20
+
+
+def strip(length, width):
+    number = np.arange(length * width).reshape(length, width)
+    pairs = [(number[:, :-1], number[:, 1:]), (number[:-1], number[1:])]
+    return edges(length * width, np.hstack([[i.ravel(), j.ravel()] for i, j in pairs]).T.tolist())
+
+
+def counted(csr, pe, caps, near, threads):
+    """The placement after three rounds of flows, scanned edges, and those beyond the span."""
+    work = []
+    control = RunControl(1, threads, spend=lambda arcs, _: work.append(arcs), overlap=work.append)
+    settings = RefinementSettings(cycles=0, search=SearchSettings(rounds=0, flow_rounds=3))
+    found = refine_placement(SearchProblem(csr, None, near, None), pe.copy(), caps, settings, control=control)
+    return found[0].tolist(), *work
+
+
+def wavy(length, width, k, rng):
+    """Blocks side by side along a strip, with wavy boundaries."""
+    offset = np.repeat(rng.integers(-2, 3, length // 5), 5)
+    return np.clip((np.arange(width) + offset[:, None]) * k // width, 0, k - 1).astype(np.int32).ravel()
+
+
+@pytest.mark.parametrize(("length", "width", "k", "least_parallel"), [(2000, 16, 2, 3), (800, 40, 4, 3)])
+@pytest.mark.parametrize("kind", ["tree", "table"])
+def test_long_boundaries_are_cut_in_regions(kind, length, width, k, least_parallel):
+    """The regions straighten the boundaries, within the caps, and alike for any number of threads."""
+    rng = np.random.default_rng(k)
+    csr, pe = strip(length, width), wavy(length, width, k, rng)
+    matrix, near = distances(kind, k, rng)
+    caps = np.full(k, length * width // k * 11 // 10, np.int64)
+    one, *others = (counted(csr, pe, caps, near, threads) for threads in (1, 2, 3, 5))
+    assert others == [one] * 3
+    found, arcs, beyond = one
+    assert (np.bincount(found, minlength=k) <= caps).all()
+    straight = np.repeat(np.arange(k), width // k)
+    least = cost_of(csr, matrix, np.tile(straight, length))
+    assert cost_of(csr, matrix, found) <= min(1.02 * least, cost_of(csr, matrix, pe) - 1)
+    assert arcs >= least_parallel * (arcs - beyond)
+
+
+def test_regions_that_overlap_gain_together_what_the_cost_says():
+    """Random blocks on a random graph: every pair frees the same vertices, and the cost still falls."""
+    rng = np.random.default_rng(3)
+    csr = random_csr(rng, 9000, per_task=2)
+    matrix, near = distances("table", 5, rng)
+    pe = rng.integers(0, 5, 9000).astype(np.int32)
+    caps = np.full(5, 2340, np.int64)
+    one, two = (counted(csr, pe, caps, near, threads) for threads in (1, 2))
+    assert one == two
+    assert (np.bincount(one[0], minlength=5) <= caps).all()
+    assert cost_of(csr, matrix, one[0]) < cost_of(csr, matrix, pe)

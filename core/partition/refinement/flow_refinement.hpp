@@ -5,8 +5,9 @@
 namespace hopbytes {
 
 // Refines the pairs of blocks with the most expensive boundaries first; later rounds visit only pairs with a
-// block that changed. A partition with overload is left as it is. Several threads work on pairs without a
-// common block, and the result does not depend on their number.
+// block that changed. A partition with overload is left as it is. In large graphs all pairs are cut at the
+// same time, long boundaries in regions; in others, pairs without a common block are if all blocks are
+// equally far apart. The result does not depend on the number of threads.
 template <class W> class FlowRefinement : public Refiner<W> {
  public:
   explicit FlowRefinement(const FlowContext& context) : context_(context) {}

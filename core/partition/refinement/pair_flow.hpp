@@ -1,53 +1,54 @@
 // Minimum cuts between two blocks under any distance.
 //
-// A region around the boundary of blocks a and b is freed; the rest of a becomes the source, the rest of b
-// the sink. An edge inside the region costs w d(a,b) if it is cut. Every neighbour outside the region, in
-// third blocks as well, makes a vertex cheaper on one side: the difference becomes a terminal capacity. A
-// minimum cut is therefore the best reassignment of the region. The present cut is usually a minimum cut
-// already, which is cheap to verify (minimum_cut_certificate.hpp). Otherwise, if the minimum cut violates a
-// maximum block weight, the smaller side absorbs what it reaches and one more vertex ("piercing", after
-// FlowCutter: Hamann, Strasser 2018), and the flow is augmented until the maximum weights hold or the flow
-// reaches the present cost.
+// A region at the boundary of blocks a and b is freed (corridor.hpp); the rest of a becomes the source,
+// the rest of b the sink. An edge inside the region costs w d(a,b) if it is cut. Every neighbour outside
+// the region, in third blocks as well, makes a vertex cheaper on one side: the difference becomes a
+// terminal capacity. A minimum cut is therefore the best reassignment of the region. The present cut is
+// usually a minimum cut already, which is cheap to verify (minimum_cut_certificate.hpp). Otherwise, if
+// the minimum cut violates a maximum block weight, the smaller side absorbs what it reaches and one more
+// vertex ("piercing", after FlowCutter: Hamann, Strasser 2018), and the flow is augmented until the
+// maximum weights hold or the flow reaches the present cost.
 #pragma once
 #include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "graph/any_distance.hpp"
 #include "util/control.hpp"
-#include "partition/context.hpp"
+#include "partition/refinement/corridor.hpp"
 #include "partition/refinement/max_flow.hpp"
 #include "partition/refinement/minimum_cut_certificate.hpp"
 #include "graph/graph.hpp"
-#include "util/parallel.hpp"
 
 namespace hopbytes {
 
 // Only the construction of the network depends on the types of weights and distances.
 class PairFlow {
  public:
-  PairFlow(const GraphShape& g, int32_t* part, std::vector<int64_t>& load, const int64_t* max_block_weight,
-           const FlowContext& options, const Control& control)
+  // All arguments are kept by reference; only their values change between calls.
+  PairFlow(const GraphShape& g, const std::vector<int32_t>& block, const std::vector<int64_t>& load,
+           std::span<const int64_t> max_block_weight, const Control& control)
       : g_(g),
-        part_(part),
+        block_(block),
         load_(load),
         max_block_weight_(max_block_weight),
-        options_(options),
         control_(control),
         certificate_(net_, work_left_, control),
         flow_(net_, work_left_, control),
         local_(g.n, -1) {}
 
+  struct Move {
+    int32_t vertex, to;
+  };
   struct Result {
     int64_t gain = 0, work = 0;  // in scanned edges
-    std::vector<int32_t> moved;
+    std::vector<Move> moves;
   };
 
-  // Tries to improve the cut between a and b, given the vertices on their boundary; ends when `most_work` is
-  // used up. `build` calls the method of that name with the graph of the constructor. Several threads may
-  // call this for pairs without a common block, each for an object of its own, if distances are flat.
-  Result improve(const std::function<void(PairFlow&)>& build, const std::vector<int32_t>& boundary, int32_t a,
-                 int32_t b, int64_t most_work);
+  // Computes moves inside a region that lower the cost; ends when `most_work` is used up. `build` calls the
+  // method of that name with the graph of the constructor. Blocks and loads are left as they are.
+  Result improve(const std::function<void(PairFlow&)>& build, const FlowRegion& region, int64_t most_work);
 
   // Builds the network. An arc costs its weight times the distance of the blocks. A vertex has a supply (or
   // demand) equal to what its neighbours outside the region make it cost more in b (or in a). Arcs across the
@@ -59,14 +60,14 @@ class PairFlow {
 
  private:
   template <class W, class D> void build_in_form(const Graph<W>& g, const D& distance) {
-    const int32_t n = static_cast<int32_t>(region_.size());
+    const int32_t n = static_cast<int32_t>(region_->vertices.size()), in_a = region_->in_a;
     net_.clear(n);
     fixed_[0] = load_[a_], fixed_[1] = load_[b_];
     back_.clear();
     const int64_t across = distance(a_, b_);
     for (int32_t i = 0; i < n; ++i) {
-      const int32_t v = region_[i];
-      const bool in_b = i >= in_a_;
+      const int32_t v = region_->vertices[i];
+      const bool in_b = i >= in_a;
       fixed_[in_b] -= g.load[v];
       net_.open(g.load[v]);
       int64_t terminal_weight = g.linear_cost ? (*g.linear_cost)(v, b_) - (*g.linear_cost)(v, a_) : 0;
@@ -74,9 +75,9 @@ class PairFlow {
         const int32_t u = g.adj[e], j = local_[u];
         const int64_t w = g.weight[e];
         if (j < 0) {
-          const int32_t other = block(u);
+          const int32_t other = block_[u];
           terminal_weight += w * (distance(b_, other) - distance(a_, other));
-        } else if ((j >= in_a_) == in_b) {
+        } else if ((j >= in_a) == in_b) {
           net_.connect(j, w * across);
         } else {
           const int32_t arc = net_.connect(j, 0);
@@ -91,19 +92,8 @@ class PairFlow {
 
   bool stop() const { return work_left_ < 0 || control_.should_stop(); }
 
-  // Other threads may move v between two other blocks meanwhile.
-  int32_t block(int32_t v) const { return shared_load(part_[v]); }
-
-  // The number of layers that are freed on each side. Better cuts that are farther away are found on coarser
-  // graphs, where a layer is thicker. Freeing as much as the maximum block weights permit made flow
-  // refinement of large graphs superlinear.
-  static constexpr int32_t kDeepest = 8;
-
-  int64_t side_limit(int32_t own, int32_t other) const;
-
-  // Breadth-first search from the boundary into each block, up to the limits of load and depth: vertices in a
-  // first, then those in b. Returns false if the region is empty or has more arcs than int32 can index.
-  bool collect_region(const std::vector<int32_t>& boundary);
+  // Returns false if the region has more arcs than int32 can index.
+  bool number_vertices();
 
   // Returns whether the present assignment is a minimum cut. If only one side fails, the flow on the other
   // side remains usable.
@@ -120,13 +110,12 @@ class PairFlow {
   // candidate.
   int64_t pierce(Side side);
 
-  void apply(bool free_to_source);
+  void list_moves(bool free_to_source);
 
   const GraphShape& g_;
-  int32_t* part_;
-  std::vector<int64_t>& load_;
-  const int64_t* max_block_weight_;
-  FlowContext options_;
+  const std::vector<int32_t>& block_;
+  const std::vector<int64_t>& load_;
+  std::span<const int64_t> max_block_weight_;
   const Control& control_;
   int64_t work_left_ = 0;
   FlowNetwork net_;
@@ -135,8 +124,9 @@ class PairFlow {
   int32_t a_ = 0, b_ = 0;
   int64_t present_ = 0;
   int64_t fixed_[2] = {0, 0};
-  int32_t in_a_ = 0;  // number of vertices of the region in a
-  std::vector<int32_t> local_, region_, depth_, moved_;
+  const FlowRegion* region_ = nullptr;
+  std::vector<int32_t> local_;  // number of each vertex in the region; -1 outside
+  std::vector<Move> moves_;
   // arcs from b to a, with the capacity they get when the cut is opened
   std::vector<std::pair<int32_t, int64_t>> back_;
   std::vector<int32_t> candidates_[2];  // vertices adjacent to each fixed side; may hold some that were taken

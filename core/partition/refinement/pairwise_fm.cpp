@@ -86,29 +86,48 @@ template <class W> void PairwiseFm<W>::mark(int32_t v) {
 // Lists the boundary vertices of every pair of blocks with an active block, pair by pair.
 template <class W> void PairwiseFm<W>::find_boundary(const Control& control) {
   boundary_.clear();
-  control.record_work(g_->arcs());
-  if (k_ == 2) return find_boundary_of_two();
-  std::vector<int32_t> last(k_, -1);  // the vertex entered last for each block
-  for (int32_t v = 0; v < g_->n; ++v) {
-    const int32_t own = part_[v];
-    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
-      const int32_t other = part_[g_->adj[e]];
-      if (other == own || last[other] == v || !(active_[own] || active_[other])) continue;
-      last[other] = v;
-      boundary_.push_back({int64_t{std::min(own, other)} * k_ + std::max(own, other), v});
-    }
+  const int64_t n = g_->n, ranges = (n + kVerticesPerRange - 1) / kVerticesPerRange;
+  const bool by_ranges = ranges > 1 && k_ < kVerticesPerRange;
+  control.record_parallel_work(g_->arcs(),
+                               by_ranges ? most_arcs_of_range(*g_, kVerticesPerRange) : g_->arcs());
+  if (!by_ranges || control.threads() == 1) {
+    append_boundary(0, n, boundary_);
+  } else {
+    std::vector<std::vector<PairVertex>> found(ranges);
+    parallel_ranges(n, kVerticesPerRange, control.threads(), [&](int32_t, int64_t begin, int64_t end) {
+      append_boundary(begin, end, found[begin / kVerticesPerRange]);
+    });
+    for (const auto& some : found) boundary_.insert(boundary_.end(), some.begin(), some.end());
   }
+  if (k_ == 2) return;
   if (k_ <= kFewBlocks) return sort_by_counting();
   std::stable_sort(boundary_.begin(), boundary_.end(),
                    [](const PairVertex& x, const PairVertex& y) { return x.pair < y.pair; });
 }
 
+// Appends the vertices begin .. end-1 that are on a boundary, in ascending order.
+template <class W>
+void PairwiseFm<W>::append_boundary(int64_t begin, int64_t end, std::vector<PairVertex>& found) const {
+  if (k_ == 2) return append_boundary_of_two(begin, end, found);
+  std::vector<int32_t> last(k_, -1);  // the vertex entered last for each block
+  for (auto v = static_cast<int32_t>(begin); v < end; ++v) {
+    const int32_t own = part_[v];
+    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
+      const int32_t other = part_[g_->adj[e]];
+      if (other == own || last[other] == v || !(active_[own] || active_[other])) continue;
+      last[other] = v;
+      found.push_back({int64_t{std::min(own, other)} * k_ + std::max(own, other), v});
+    }
+  }
+}
+
 // With two blocks, one neighbour in the other block suffices to recognise a boundary vertex.
-template <class W> void PairwiseFm<W>::find_boundary_of_two() {
-  for (int32_t v = 0; v < g_->n; ++v)
+template <class W>
+void PairwiseFm<W>::append_boundary_of_two(int64_t begin, int64_t end, std::vector<PairVertex>& found) const {
+  for (auto v = static_cast<int32_t>(begin); v < end; ++v)
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e)
       if (part_[g_->adj[e]] != part_[v]) {
-        boundary_.push_back({1, v});
+        found.push_back({1, v});
         break;
       }
 }

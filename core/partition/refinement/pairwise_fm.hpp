@@ -58,7 +58,8 @@ template <class W> class PairwiseFm : public Refiner<W> {
   bool improve(int32_t a, int32_t b, std::span<const int32_t> seeds);
   void mark(int32_t v);
   void find_boundary(const Control& control);
-  void find_boundary_of_two();
+  void append_boundary(int64_t begin, int64_t end, std::vector<PairVertex>& found) const;
+  void append_boundary_of_two(int64_t begin, int64_t end, std::vector<PairVertex>& found) const;
   void sort_by_counting();
 
   int32_t k_, rounds_, fruitless_moves_;

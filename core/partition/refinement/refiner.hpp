@@ -41,7 +41,10 @@ template <class W> class RefinerChain {
       if (control.should_stop() && partition.overload() == 0) break;
       refiner->refine(partition, rng, control);
     }
-    control.record_work(partition.scanned_edges() - scanned_before + partition.graph().n);
+    control.record_work(partition.scanned_edges() - scanned_before);
+    // Loads are summed and the boundary is found by ranges.
+    const int64_t n = partition.graph().n;
+    control.record_parallel_work(n, std::min(n, kVerticesPerRange));
   }
 
  private:

@@ -1,0 +1,75 @@
+// The surroundings of the boundary between two blocks, divided into regions of bounded size.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "partition/context.hpp"
+#include "graph/graph.hpp"
+
+namespace hopbytes {
+
+// Vertices of two blocks that a minimum cut between them may move: those in a first, then those in b.
+struct FlowRegion {
+  int32_t a = 0, b = 0;
+  int32_t in_a = 0;  // number of vertices in a
+  std::vector<int32_t> vertices;
+  std::vector<int32_t> depth;  // of each vertex: its distance from the boundary inside its block
+};
+
+// Divides the boundary between two blocks, with the vertices beside it, into connected parts and frees the
+// vertices near to each part. The regions of a pair have no common vertex, and together they are what a
+// single region would be.
+class Corridor {
+ public:
+  // All arguments are kept by reference.
+  Corridor(const GraphShape& g, const std::vector<int32_t>& block, const std::vector<int64_t>& load,
+           std::span<const int64_t> max_block_weight, const FlowContext& context)
+      : g_(g),
+        block_(block),
+        load_(load),
+        max_block_weight_(max_block_weight),
+        context_(context),
+        label_(g.n, kNone) {}
+
+  // Returns the regions around the boundary of a and b, given its vertices: so many of them a region, about;
+  // 0 for a single region.
+  std::vector<FlowRegion> regions(const std::vector<int32_t>& boundary, int32_t a, int32_t b,
+                                  int64_t boundary_of_region);
+
+  // Edges scanned by the last call.
+  int64_t scanned_edges() const { return scanned_edges_; }
+
+ private:
+  static constexpr int32_t kNone = -1, kWaiting = -2, kInseparable = -1;
+  // The number of layers that are freed on each side. Better cuts that are farther away are found on coarser
+  // graphs, where a layer is thicker. Freeing as much as the maximum block weights permit made flow
+  // refinement of large graphs superlinear.
+  static constexpr int32_t kDeepest = 8;
+  // At most one vertex of the band in so many may connect parts.
+  static constexpr int64_t kVerticesPerConnecting = 8;
+  // The label of a vertex of the band that no region has freed yet, and back.
+  static constexpr int32_t promised(int32_t region) { return -3 - region; }
+
+  int32_t divide(const std::vector<int32_t>& boundary, int32_t a, int32_t b, int64_t boundary_of_region);
+  void find_band(int32_t a, int32_t b);
+  int32_t cut_into_parts(int64_t count);
+  int64_t grow_part(int32_t seed, int32_t part, int64_t most);
+  int32_t part_beside(int32_t part);
+  int64_t side_limit(int32_t own, int32_t other) const;
+  void free_side(const std::vector<int32_t>& boundary, int32_t own, int32_t other,
+                 std::vector<FlowRegion>& found);
+
+  const GraphShape& g_;
+  const std::vector<int32_t>& block_;
+  const std::vector<int64_t>& load_;
+  std::span<const int64_t> max_block_weight_;
+  const FlowContext& context_;
+  std::vector<int32_t> label_;  // the region of each vertex; kNone between calls
+  std::vector<int32_t> queue_, depth_;        // of a search from the boundary
+  std::vector<int32_t> band_;                 // the boundary, and its neighbours
+  std::vector<int32_t> part_, seeds_;         // the part grown last; where further ones may begin
+  int64_t scanned_edges_ = 0;
+};
+
+}  // namespace hopbytes

@@ -1,0 +1,141 @@
+#include "partition/refinement/region_cuts.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "util/parallel.hpp"
+
+namespace hopbytes {
+
+namespace {
+
+// Returns the vertices of the boundary between two blocks.
+std::vector<int32_t> vertices_of(const std::vector<BoundaryVertex>& boundary, const AdjacentBlocks& pair) {
+  std::vector<int32_t> vertices;
+  for (size_t i = pair.begin; i < pair.end; ++i)
+    if (vertices.empty() || vertices.back() != boundary[i].vertex) vertices.push_back(boundary[i].vertex);
+  return vertices;
+}
+
+// Returns the number of vertices and arcs.
+int64_t size_of(const GraphShape& g, const FlowRegion& region) {
+  int64_t size = std::ssize(region.vertices);
+  for (const int32_t v : region.vertices) size += g.degree(v);
+  return size;
+}
+
+}  // namespace
+
+template <class W>
+RegionCuts<W>::RegionCuts(Partition<W>& partition, const FlowContext& context, const Control& control)
+    : partition_(partition),
+      g_(partition.graph()),
+      context_(context),
+      control_(control),
+      load_(partition.loads()),
+      corridors_(control.threads()),
+      flows_(control.threads()),
+      work_left_(context.most_work * (g_.arcs() + g_.n)) {}
+
+template <class W>
+std::vector<FlowRegion> RegionCuts<W>::regions(const std::vector<BoundaryVertex>& boundary,
+                                               const std::vector<AdjacentBlocks>& pairs,
+                                               int64_t boundary_of_region) {
+  std::vector<std::vector<FlowRegion>> found(pairs.size());
+  std::vector<int64_t> work(pairs.size(), 0);
+  parallel_ranges(std::ssize(pairs), 1, control_.threads(), [&](int32_t worker, int64_t i, int64_t) {
+    auto& corridor = corridors_[worker];
+    if (!corridor)
+      corridor = std::make_unique<Corridor>(g_, partition_.blocks(), load_, partition_.max_block_weights(),
+                                            context_);
+    found[i] = corridor->regions(vertices_of(boundary, pairs[i]), pairs[i].a, pairs[i].b, boundary_of_region);
+    work[i] = corridor->scanned_edges();
+  });
+  record(work);
+  std::vector<FlowRegion> all;
+  for (std::vector<FlowRegion>& of_pair : found)
+    for (FlowRegion& region : of_pair) all.push_back(std::move(region));
+  return all;
+}
+
+// Divides the work that is left in proportion to the sizes of the regions: if many blocks are adjacent to
+// each other (random graphs), every pair frees large parts of both blocks, O(k m) in total.
+template <class W>
+std::vector<int64_t> RegionCuts<W>::shares_of_work(const std::vector<FlowRegion>& regions) const {
+  std::vector<int64_t> share;
+  for (const FlowRegion& region : regions) share.push_back(size_of(g_, region));
+  const auto total = static_cast<double>(std::accumulate(share.begin(), share.end(), int64_t{0}));
+  for (int64_t& part : share)
+    part = static_cast<int64_t>(static_cast<double>(work_left_) * (static_cast<double>(part) / total));
+  return share;
+}
+
+template <class W>
+void RegionCuts<W>::improve(const std::vector<FlowRegion>& regions, std::vector<int32_t>& moved,
+                            std::vector<uint8_t>& changed) {
+  std::vector<PairFlow::Result> results(regions.size());
+  std::vector<int64_t> work = shares_of_work(regions);
+  const std::function<void(PairFlow&)> build = [&](PairFlow& flow) { flow.build(g_, partition_.distance()); };
+  parallel_ranges(std::ssize(regions), 1, control_.threads(), [&](int32_t worker, int64_t i, int64_t) {
+    auto& flow = flows_[worker];
+    if (!flow)
+      flow = std::make_unique<PairFlow>(g_, partition_.blocks(), load_, partition_.max_block_weights(),
+                                        control_);
+    results[i] = flow->improve(build, regions[i], work[i]);
+    work[i] = results[i].work;
+  });
+  record(work);
+  scanned_ = 0;
+  partition_.distance().in_form([&](const auto& distance) {
+    for (size_t i = 0; i < regions.size(); ++i) {
+      if (results[i].gain <= 0 || !apply(regions[i], results[i].moves, distance)) continue;
+      changed[regions[i].a] = changed[regions[i].b] = 1;
+      for (const PairFlow::Move& move : results[i].moves) moved.push_back(move.vertex);
+    }
+  });
+  control_.record_work(scanned_);
+}
+
+template <class W> void RegionCuts<W>::record(const std::vector<int64_t>& work) {
+  if (work.empty()) return;
+  const int64_t total = std::accumulate(work.begin(), work.end(), int64_t{0});
+  control_.record_parallel_work(total, *std::max_element(work.begin(), work.end()));
+  work_left_ -= total;
+}
+
+// Makes the moves whose vertices have not been moved by others, and undoes them if this does not lower the
+// cost or overloads a block. Returns whether it made them.
+template <class W>
+template <class D>
+bool RegionCuts<W>::apply(const FlowRegion& region, std::vector<PairFlow::Move>& moves, const D& distance) {
+  const std::vector<int32_t>& block = partition_.blocks();
+  const auto origin = [&](const PairFlow::Move& move) { return move.to == region.a ? region.b : region.a; };
+  std::erase_if(moves, [&](const PairFlow::Move& move) { return block[move.vertex] != origin(move); });
+  int64_t gain = 0;
+  for (const PairFlow::Move& move : moves) {
+    const auto [v, to] = move;
+    const int32_t from = origin(move);
+    if (g_.linear_cost) gain += (*g_.linear_cost)(v, from) - (*g_.linear_cost)(v, to);
+    for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
+      const int32_t other = block[g_.adj[e]];
+      gain += g_.weight[e] * (distance(from, other) - distance(to, other));
+    }
+    scanned_ += g_.degree(v);
+    change_block(v, from, to);
+  }
+  const auto fits = [&](int32_t b) { return load_[b] <= partition_.max_block_weights()[b]; };
+  if (gain > 0 && fits(region.a) && fits(region.b)) return true;
+  for (const PairFlow::Move& move : moves) change_block(move.vertex, move.to, origin(move));
+  return false;
+}
+
+template <class W> void RegionCuts<W>::change_block(int32_t v, int32_t from, int32_t to) {
+  load_[from] -= g_.load[v];
+  load_[to] += g_.load[v];
+  partition_.blocks()[v] = to;
+}
+
+template class RegionCuts<int32_t>;
+template class RegionCuts<int64_t>;
+
+}  // namespace hopbytes

@@ -1,0 +1,59 @@
+// Minimum cuts in many regions at the same time.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "partition/partition.hpp"
+#include "partition/refinement/block_boundaries.hpp"
+#include "partition/refinement/corridor.hpp"
+#include "partition/refinement/pair_flow.hpp"
+#include "util/control.hpp"
+
+namespace hopbytes {
+
+// A pair of adjacent blocks: the range of its boundary vertices and the cost of its boundary.
+struct AdjacentBlocks {
+  int32_t a, b;
+  size_t begin, end;
+  int64_t cost;
+};
+
+// All cuts are computed for the same blocks and loads. The moves are then made region by region, in the order
+// of the regions, where they still lower the cost and overload no block: a region may share vertices, edges
+// and blocks with others. So the result does not depend on the number of threads.
+template <class W> class RegionCuts {
+ public:
+  // All arguments are kept by reference. Only the blocks of the partition are changed, until the caller hands
+  // the moved vertices to it.
+  RegionCuts(Partition<W>& partition, const FlowContext& context, const Control& control);
+
+  // Whether all the work that the context permits is done.
+  bool exhausted() const { return work_left_ < 0; }
+
+  // Returns the regions around the boundaries of some pairs, see Corridor.
+  std::vector<FlowRegion> regions(const std::vector<BoundaryVertex>& boundary,
+                                  const std::vector<AdjacentBlocks>& pairs, int64_t boundary_of_region);
+
+  // Improves all regions. Appends the vertices that have moved, and marks their blocks as changed.
+  void improve(const std::vector<FlowRegion>& regions, std::vector<int32_t>& moved,
+               std::vector<uint8_t>& changed);
+
+ private:
+  void record(const std::vector<int64_t>& work);
+  std::vector<int64_t> shares_of_work(const std::vector<FlowRegion>& regions) const;
+  template <class D> bool apply(const FlowRegion& region, std::vector<PairFlow::Move>& moves,
+                                const D& distance);
+  void change_block(int32_t v, int32_t from, int32_t to);
+
+  Partition<W>& partition_;
+  const Graph<W>& g_;
+  const FlowContext& context_;
+  const Control& control_;
+  std::vector<int64_t> load_;
+  std::vector<std::unique_ptr<Corridor>> corridors_;  // of each thread
+  std::vector<std::unique_ptr<PairFlow>> flows_;      // of each thread
+  int64_t work_left_;
+  int64_t scanned_ = 0;  // edges looked at by the last applications
+};
+
+}  // namespace hopbytes

@@ -82,12 +82,12 @@ def refined_under_distances(graph, spec, sweeps, **options):
     )
 
 
-@pytest.mark.parametrize("spec", ["node:4@3 package:4@2 core:4@1", "torus:8x8", "dragonfly:5x4x2"])
+@pytest.mark.parametrize("spec", ["node:4@3 package:4@2 core:4@1", "torus:8x8", "mesh:6x8"])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_under_distances_the_cost_falls_and_the_bound_is_kept(spec, threads):
     graph = grid(60)
     before, annealed = (
-        refined_under_distances(graph, spec, sweeps, seed=1, threads=threads) for sweeps in (0, 100)
+        refined_under_distances(graph, spec, sweeps, seed=1, threads=threads) for sweeps in (0, 200)
     )
     assert annealed.info["balance"] == "met"
     assert annealed.info["comm_cost"] < before.info["comm_cost"]

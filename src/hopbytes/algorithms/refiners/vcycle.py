@@ -10,8 +10,8 @@ from hopbytes.engine import RefinementSettings, SearchSettings, refine_placement
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
-#: Temperatures at which annealing starts, in per cent of the mean volume of an arc. On a network the blocks are
-#: further from their best shapes, since cuts see it as a tree.
+#: Temperatures at which annealing starts, in per cent of the mean volume of an arc. On a network the blocks
+#: are further from their best shapes, since cuts see it as a tree.
 TREE_HOT, NETWORK_HOT = 60, 100
 
 

@@ -37,7 +37,7 @@ int64_t contract_rows(const Graph<W>& g, std::span<const int32_t> map, int64_t b
         const int64_t at = fresh ? filled : place[t];
         place[t] = at;
         rows.adj[at] = t;
-        rows.weight[at] += g.weight[e];
+        rows.weight[at] = static_cast<Weight>(rows.weight[at] + g.weight[e]);
         filled += fresh;
       }
     }

@@ -64,6 +64,7 @@ template <class W> int64_t SynchronousMoves<W>::refine(int32_t rounds, const Con
     // One thread collects the candidates; the others share the active vertices.
     const auto active = std::ssize(active_), ranges = active / moves_per_range + 1;
     span += active + (scanned - before) / ranges;
+    first_round_ = round == 0;
     only_with_room_ = fruitless > 0;
     cost += distance_.in_form([&](const auto& distance) { return run_round(distance); });
     moves += static_cast<int64_t>(candidates_.size());
@@ -123,7 +124,10 @@ void SynchronousMoves<W>::choose(int32_t v, const D& distance, SparseSums& sums)
   const int32_t own = block_[v];
   int64_t e = g_.start[v];
   while (e < g_.start[v + 1] && block_[g_.adj[e]] == own) ++e;
-  if (e == g_.start[v + 1]) return;
+  if (e == g_.start[v + 1]) {
+    if (first_round_) near_boundary_[v] = 0;
+    return;
+  }
   sums.start(g_.degree(v));
   for (e = g_.start[v]; e < g_.start[v + 1]; ++e) sums.add(block_[g_.adj[e]], g_.weight[e]);
   auto cost = [&](int32_t b) {

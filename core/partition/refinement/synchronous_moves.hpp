@@ -24,7 +24,7 @@ namespace hopbytes {
 template <class W> class SynchronousMoves {
  public:
   // Everything is kept by reference. `near_boundary` is 1 for all vertices with a neighbour in another block,
-  // and for others perhaps; it stays so.
+  // and for others perhaps; it stays so, and the first round unmarks those that have none.
   SynchronousMoves(const Graph<W>& g, const AnyDistance& distance, std::span<const int64_t> max_block_weight,
                    std::span<int32_t> block, std::span<uint8_t> near_boundary, int32_t threads);
 
@@ -55,16 +55,18 @@ template <class W> class SynchronousMoves {
   std::span<int32_t> block_;
   std::span<uint8_t> near_boundary_;
   int32_t threads_;
-  bool only_with_room_ = false;      // whether vertices choose among the blocks with room
-  std::vector<int64_t> load_;        // of each block
-  std::vector<int32_t> active_;      // ascending
+  bool first_round_ = true;  // whether marks of vertices inside blocks are removed: no move follows that
+  // would be undone without its marks
+  bool only_with_room_ = false;  // whether vertices choose among the blocks with room
+  std::vector<int64_t> load_;  // of each block
+  std::vector<int32_t> active_;  // ascending
   std::vector<int32_t> candidates_;  // the active vertices that want to move
-  std::vector<int32_t> target_;      // of a candidate; -1 for all other vertices
-  Buffer<int64_t> gain_;             // of a candidate
+  std::vector<int32_t> target_;  // of a candidate; -1 for all other vertices
+  Buffer<int64_t> gain_;  // of a candidate
   std::vector<uint8_t> confirmed_, is_active_, rests_;
   std::vector<int64_t> incoming_;  // load that wants to enter each block
-  std::vector<SparseSums> sums_;   // of each worker
-  std::vector<Move> undo_;         // the moves since the best round
+  std::vector<SparseSums> sums_;  // of each worker
+  std::vector<Move> undo_;  // the moves since the best round
 };
 
 }  // namespace hopbytes

@@ -35,9 +35,10 @@ LARGEST_SHRINK, SLOWEST_SHRINK = 3.0, 0.95
 MOST_LEVELS = 200
 #: Where the coarse graph has more than this part of the arcs, as for social networks, clusters do not follow
 #: the structure of the graph.
-DENSEST = 4
-#: A cluster has at most this share of the load of a PE, so that PEs can be filled evenly.
-CLUSTERS_PER_PE = 4
+DENSEST = 3
+#: A cluster has at most this share of the load of a PE, so that PEs can be filled evenly, and at most this
+#: multiple of the average load of the vertices of the coarse graph.
+CLUSTERS_PER_PE, LARGEST_CLUSTER = 4, 2
 
 
 @mappers.register("parallel_multilevel")
@@ -81,7 +82,7 @@ class ParallelMultilevel(Mapper):
     per_pe: int = 200
     fewest: int = 20_000
     least_tasks: int = LEAST_TASKS
-    synchronous_rounds: int = 12
+    synchronous_rounds: int = 24
     rounds: int = 10
     fruitless_moves: int = 40
     seeds: int = 25
@@ -121,7 +122,7 @@ def _coarsened(
 ) -> tuple[list[LevelGraph], list[Int32]]:
     """Return the graphs of all levels, the finest first, and the coarse vertices of the vertices of each."""
     n, total = graph.n, int(graph.loads.sum())
-    limit = max(1, min(3 * total // target, int(bounds.load.min()) // CLUSTERS_PER_PE))
+    limit = max(1, min(LARGEST_CLUSTER * total // target, int(bounds.load.min()) // CLUSTERS_PER_PE))
     seeds = derived_seeds((effort.seed % 2**64,), MOST_LEVELS)
     levels, clusters = [graph], list[Int32]()
     while n > target and len(clusters) < MOST_LEVELS and not effort.out_of_time:

@@ -14,19 +14,32 @@ using ByteArray = OutArray<uint8_t>;
 
 namespace {
 
-// Like on_graph without linear costs, but weights of 1 each are not stored.
-template <class Work> auto on_large_graph(const GraphArrays& arrays, Work work) {
-  const auto& [start, target, weights, loads] = arrays;
-  if (weights.size() != 0 || !fits_32_bits({}, target.size())) return on_graph(arrays, {}, std::move(work));
-  Graph<UnitWeight> graph;
-  graph.n = static_cast<int64_t>(start.size()) - 1;
-  graph.start = start.data();
-  graph.adj = target.data();
-  std::vector<int64_t> ones;
-  if (loads.size() == 0) ones.assign(graph.n, 1);
-  graph.load = loads.size() == 0 ? ones.data() : loads.data();
-  graph.sum_loads();
-  return work(graph);
+// Offsets, targets, weights of 32 bits, weights of 64 bits, and loads. Of the weights one array at most has
+// entries; without any the edges weigh 1 each.
+using LevelArrays =
+    std::tuple<InArray<int64_t>, InArray<int32_t>, InArray<int32_t>, InArray<int64_t>, InArray<int64_t>>;
+
+// Calls work(graph) with a view of the arrays.
+template <class Work> auto on_level(const LevelArrays& arrays, Work work) {
+  const auto& [start, target, narrow, wide, loads] = arrays;
+  const auto view = [&](auto graph) {
+    graph.n = static_cast<int64_t>(start.size()) - 1;
+    graph.start = start.data();
+    graph.adj = target.data();
+    graph.load = loads.data();
+    return graph;
+  };
+  if (narrow.size() != 0) {
+    auto graph = view(Graph<int32_t>());
+    graph.weight = narrow.data();
+    return work(graph);
+  }
+  if (wide.size() != 0) {
+    auto graph = view(Graph<int64_t>());
+    graph.weight = wide.data();
+    return work(graph);
+  }
+  return work(view(Graph<UnitWeight>()));
 }
 
 }  // namespace
@@ -34,13 +47,13 @@ template <class Work> auto on_large_graph(const GraphArrays& arrays, Work work) 
 void bind_parallel(nb::module_& m) {
   m.def(
       "cluster_synchronously",
-      [](GraphArrays arrays, ControlArrays control_arrays, int64_t max_cluster, int64_t fewest,
+      [](LevelArrays arrays, ControlArrays control_arrays, int64_t max_cluster, int64_t fewest,
          int64_t local_range, uint64_t seed, int32_t threads, InArray<int32_t> community,
          OutArray<int32_t> map) {
         const SynchronousContext context{max_cluster, fewest, local_range, seed,
                                          community.size() == 0 ? nullptr : community.data()};
         nb::gil_scoped_release release;
-        return on_large_graph(arrays, [&](const auto& graph) {
+        return on_level(arrays, [&](const auto& graph) {
           const Control control = control_of(control_arrays);
           const Clusters clusters = cluster_synchronously(graph, context, threads, control);
           number_clusters(clusters, threads, out(map));
@@ -51,28 +64,32 @@ void bind_parallel(nb::module_& m) {
       "threads"_a, "communities"_a.noconvert(), "map"_a.noconvert());
   m.def(
       "contract_in_parallel",
-      [](GraphArrays arrays, ControlArrays control_arrays, InArray<int32_t> map, int64_t count,
-         int32_t threads, OutArray<int64_t> indptr, OutArray<int32_t> targets, OutArray<int64_t> weights,
-         OutArray<int64_t> loads) {
+      [](LevelArrays arrays, ControlArrays control_arrays, InArray<int32_t> map, int64_t count,
+         int32_t threads, OutArray<int64_t> indptr, OutArray<int32_t> targets, OutArray<int32_t> narrow,
+         OutArray<int64_t> wide, OutArray<int64_t> loads) {
         nb::gil_scoped_release release;
-        on_large_graph(arrays, [&](const auto& graph) {
+        on_level(arrays, [&](const auto& graph) {
           control_of(control_arrays)
               .record_parallel_work(graph.arcs(), most_arcs_of_range(graph, kVerticesPerRange));
-          contract_in_parallel(graph, in(map), count, threads,
-                               CoarseArrays<int64_t>{out(indptr), out(targets), out(weights), out(loads)});
+          const auto contract = [&](auto weights) {
+            contract_in_parallel(graph, in(map), count, threads,
+                                 CoarseArrays{out(indptr), out(targets), weights, out(loads)});
+          };
+          if (narrow.size() != 0) contract(out(narrow));
+          else contract(out(wide));
           return 0;
         });
       },
       "graph"_a.noconvert(), "control"_a.noconvert(), "map"_a.noconvert(), "count"_a, "threads"_a,
-      "coarse_indptr"_a.noconvert(), "coarse_targets"_a.noconvert(), "coarse_weights"_a.noconvert(),
-      "coarse_loads"_a.noconvert());
+      "coarse_indptr"_a.noconvert(), "coarse_targets"_a.noconvert(), "narrow_coarse_weights"_a.noconvert(),
+      "wide_coarse_weights"_a.noconvert(), "coarse_loads"_a.noconvert());
   m.def(
       "move_synchronously",
-      [](GraphArrays arrays, DistanceArrays distances, ControlArrays control_arrays,
+      [](LevelArrays arrays, DistanceArrays distances, ControlArrays control_arrays,
          InArray<int64_t> max_block_weight, int32_t rounds, int32_t threads, ByteArray near_boundary,
          OutArray<int32_t> pe) {
         nb::gil_scoped_release release;
-        return on_large_graph(arrays, [&](const auto& graph) {
+        return on_level(arrays, [&](const auto& graph) {
           const auto& [label, bit_cost, table] = distances;
           const AnyDistance distance =
               any_distance(in(label), in(bit_cost), in(table), max_block_weight.size());

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "graph/linear_cost.hpp"
@@ -85,6 +86,12 @@ template <class W> struct Graph : GraphShape {
     load = own_load.data();
   }
 };
+
+// Asks for the arcs of v, which will be read soon, where vertices are not visited in the order of their rows.
+template <class W> void prefetch_arcs(const Graph<W>& g, int32_t v) {
+  __builtin_prefetch(g.adj + g.start[v]);
+  if constexpr (std::is_pointer_v<decltype(g.weight)>) __builtin_prefetch(g.weight + g.start[v]);
+}
 
 // Returns whether the standard deviation of the weights exceeds their mean. This is usually true if they span
 // orders of magnitude, and never if they are similar.

@@ -9,6 +9,7 @@ import hopbytes as hb
 from helpers.engine_cases import csrs, random_csr
 from hopbytes.engine import RunControl, SearchProblem
 from hopbytes.engine.parallel import (
+    LevelGraph,
     cluster_synchronously,
     contract_in_parallel,
     move_synchronously,
@@ -18,6 +19,11 @@ from hopbytes.kernels.records import Csr, Distances
 from hopbytes.reference import parallel_reference as reference
 
 THREADS = (1, 3)
+
+
+def level_of(csr, loads=None, table=None):
+    """A graph as the steps take it, with a table of distances where they need one."""
+    return LevelGraph.of(SearchProblem(csr, loads, Distances(table=table)))
 
 
 def many(n, seed):
@@ -47,7 +53,7 @@ def test_clusters_are_those_of_the_definition(csr, seed, most, fewest, local_ran
     for threads in THREADS:
         control = RunControl(seed, threads)
         found, count = cluster_synchronously(
-            SearchProblem(csr, loads), most, fewest, communities=communities.astype(np.int32),
+            level_of(csr, loads), most, fewest, communities=communities.astype(np.int32),
             local_range=local_range, control=control,
         )
         assert (found.tolist(), count) == asked
@@ -67,7 +73,7 @@ def test_contraction_is_that_of_the_definition(csr, seed):
     rows, total = reference.contract(csr, loads, cluster, count)
     for threads in THREADS:
         level = contract_in_parallel(
-            SearchProblem(csr, loads), cluster, count, control=RunControl(0, threads)
+            level_of(csr, loads), cluster, count, control=RunControl(0, threads)
         )
         indptr, targets, weights = level.csr
         assert level.loads.tolist() == total
@@ -86,7 +92,7 @@ def test_moves_are_those_of_the_definition(csr, seed, k, rounds):
     asked = reference.move_synchronously(csr, loads, table.tolist(), caps.tolist(), pe.tolist(), rounds)
     for threads in THREADS:
         found, near = pe.copy(), np.ones(csr.n, np.uint8)
-        problem = SearchProblem(csr, loads, Distances(table=table.reshape(-1)))
+        problem = level_of(csr, loads, table.reshape(-1))
         move_synchronously(problem, found, near, caps, rounds, control=RunControl(0, threads))
         assert found.tolist() == asked
         assert (np.bincount(found, loads, minlength=k) <= caps).all()
@@ -99,14 +105,14 @@ def test_large_graphs_have_the_same_answers_on_all_numbers_of_threads(seed):
     answers = []
     for threads in (1, 2, 5):
         control = RunControl(seed, threads)
-        cluster, count = cluster_synchronously(SearchProblem(csr), 12, 20_000, control=control)
-        level = contract_in_parallel(SearchProblem(csr), cluster, count, control=control)
+        cluster, count = cluster_synchronously(level_of(csr), 12, 20_000, control=control)
+        level = contract_in_parallel(level_of(csr), cluster, count, control=control)
         coarse = (np.arange(count) * 8 // count).astype(np.int32)
         pe, near = project_in_parallel(cluster, coarse, np.ones(count, np.uint8), threads=threads)
         room = np.full(8, 8_000, np.int64)
         table = np.abs(np.subtract.outer(np.arange(8), np.arange(8))).reshape(-1)
         moves = move_synchronously(
-            SearchProblem(csr, distances=Distances(table=table)), pe, near, room, 12, control=control
+            level_of(csr, table=table), pe, near, room, 12, control=control
         )
         assert level.loads.sum() == 60_000
         assert np.bincount(pe).max() <= 8_000
@@ -120,7 +126,7 @@ def test_vertices_near_the_boundary_are_still_listed():
     csr, pe = random_csr(rng, 400), rng.integers(0, 4, 400).astype(np.int32)
     table = (1 - np.eye(4, dtype=np.int64)).reshape(-1)
     near = np.ones(400, np.uint8)
-    move_synchronously(SearchProblem(csr, distances=Distances(table=table)), pe, near, np.full(4, 200), 10)
+    move_synchronously(level_of(csr, table=table), pe, near, np.full(4, 200), 10)
     sources = np.repeat(np.arange(400), np.diff(csr.indptr))
     cut = pe[sources] != pe[csr.targets]
     assert near[sources[cut]].all()
@@ -129,11 +135,11 @@ def test_vertices_near_the_boundary_are_still_listed():
 def test_a_stopped_call_returns_at_once():
     csr, cancel = many(5_000, 1), np.ones(2, np.int32)
     control = RunControl(1, 2, cancel=cancel)
-    cluster, count = cluster_synchronously(SearchProblem(csr), 12, 1_000, control=control)
+    cluster, count = cluster_synchronously(level_of(csr), 12, 1_000, control=control)
     assert (cluster.tolist(), count) == (list(range(5_000)), 5_000)
     pe, near = np.arange(5_000, dtype=np.int32) % 4, np.ones(5_000, np.uint8)
     table = (1 - np.eye(4, dtype=np.int64)).reshape(-1)
-    problem = SearchProblem(csr, distances=Distances(table=table))
+    problem = level_of(csr, table=table)
     assert move_synchronously(problem, pe, near, np.full(4, 2_000), 10, control=control) == 0
 
 
@@ -153,10 +159,10 @@ def test_presets_share_one_large_cut_among_threads_without_another_answer(preset
 
 def test_edges_without_weights_count_as_edges_of_weight_one():
     """They take no memory, so that compiled code has a type of its own for them."""
-    csr, two = many(60_000, 4), Distances(table=np.array([0, 3, 3, 0]))
+    csr, two = many(60_000, 4), np.array([0, 3, 3, 0])
     answers = []
     for weights in (None, np.ones(len(csr.targets), np.int64)):
-        problem = SearchProblem(csr._replace(weights=weights), distances=two)
+        problem = level_of(csr._replace(weights=weights), table=two)
         cluster, count = cluster_synchronously(problem, 12, 20_000)
         level = contract_in_parallel(problem, cluster, count)
         pe, near = (np.arange(csr.n) % 4 // 2).astype(np.int32), np.ones(csr.n, np.uint8)
@@ -172,7 +178,7 @@ def test_contraction_in_several_batches():
     path = Csr(indptr, targets.astype(np.int32), None)
     for threads in THREADS:
         level = contract_in_parallel(
-            SearchProblem(path), np.arange(n, dtype=np.int32), n, control=RunControl(0, threads)
+            level_of(path), np.arange(n, dtype=np.int32), n, control=RunControl(0, threads)
         )
         assert np.array_equal(level.csr.indptr, indptr)
         assert np.array_equal(level.csr.targets, targets)

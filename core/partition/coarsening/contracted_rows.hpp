@@ -22,7 +22,12 @@ template <class W, class Weight, class MembersOf>
 int64_t contract_rows(const Graph<W>& g, std::span<const int32_t> map, int64_t begin, int64_t end,
                       MembersOf members_of, int64_t* place, const ContractedRows<Weight>& rows) {
   int64_t filled = 0;
+  constexpr int64_t ahead = 4;
   for (int64_t c = begin; c < end; ++c) {
+    if (c + 2 * ahead < end)
+      for (const int32_t v : members_of(c + 2 * ahead)) __builtin_prefetch(g.start + v);
+    if (c + ahead < end)
+      for (const int32_t v : members_of(c + ahead)) prefetch_arcs(g, v);
     const int64_t row = filled;
     rows.start[c] = row;
     rows.load[c] = 0;
@@ -37,7 +42,7 @@ int64_t contract_rows(const Graph<W>& g, std::span<const int32_t> map, int64_t b
         const int64_t at = fresh ? filled : place[t];
         place[t] = at;
         rows.adj[at] = t;
-        rows.weight[at] += g.weight[e];
+        rows.weight[at] = static_cast<Weight>(rows.weight[at] + g.weight[e]);
         filled += fresh;
       }
     }

@@ -12,7 +12,7 @@ namespace hopbytes {
 
 namespace {
 
-// The rows of a batch are held twice for a while, the others only once.
+// The rows of a batch are held twice for a while, the others only once. The next batch takes the same memory.
 constexpr int64_t rows_per_range = 4096, ranges_per_batch = 32;
 
 int64_t ranges_of(int64_t count) { return (count + rows_per_range - 1) / rows_per_range; }
@@ -89,7 +89,7 @@ void contract_in_parallel(const Graph<W>& g, std::span<const int32_t> map, int64
       for (int64_t i = members.first[first + begin]; i < members.first[first + end]; ++i)
         most += g.degree(members.vertex[i]);
       CoarseRows<Weight>& own = rows[begin / rows_per_range];
-      own = {Buffer<int32_t>(most + 1), Buffer<Weight>(most + 1)};
+      if (own.adj.size() <= most) own = {Buffer<int32_t>(most + 1), Buffer<Weight>(most + 1)};
       own.filled = contract_rows(
           g, map, first + begin, first + end, [&](int64_t c) { return members.of(c); }, place.data(),
           ContractedRows<Weight>{coarse.start.data(), coarse.load.data(), own.adj.data(), own.weight.data()});
@@ -99,23 +99,26 @@ void contract_in_parallel(const Graph<W>& g, std::span<const int32_t> map, int64
     for (int64_t i = 0; i < ranges_of(size); ++i) before[i + 1] = before[i] + rows[i].filled;
     filled = before[ranges_of(size)];
     parallel_ranges(size, rows_per_range, threads, [&](int32_t, int64_t begin, int64_t end) {
-      CoarseRows<Weight>& own = rows[begin / rows_per_range];
+      const CoarseRows<Weight>& own = rows[begin / rows_per_range];
       const int64_t offset = before[begin / rows_per_range];
       for (int64_t c = first + begin; c < first + end; ++c) coarse.start[c] += offset;
       std::copy(own.adj.data(), own.adj.data() + own.filled, coarse.adj.data() + offset);
       std::copy(own.weight.data(), own.weight.data() + own.filled, coarse.weight.data() + offset);
-      own = {};
     });
   }
   coarse.start[count] = filled;
 }
 
 template void contract_in_parallel(const Graph<UnitWeight>&, std::span<const int32_t>, int64_t, int32_t,
+                                   const CoarseArrays<int32_t>&);
+template void contract_in_parallel(const Graph<UnitWeight>&, std::span<const int32_t>, int64_t, int32_t,
                                    const CoarseArrays<int64_t>&);
 template void contract_in_parallel(const Graph<int32_t>&, std::span<const int32_t>, int64_t, int32_t,
                                    const CoarseArrays<int32_t>&);
 template void contract_in_parallel(const Graph<int32_t>&, std::span<const int32_t>, int64_t, int32_t,
                                    const CoarseArrays<int64_t>&);
+template void contract_in_parallel(const Graph<int64_t>&, std::span<const int32_t>, int64_t, int32_t,
+                                   const CoarseArrays<int32_t>&);
 template void contract_in_parallel(const Graph<int64_t>&, std::span<const int32_t>, int64_t, int32_t,
                                    const CoarseArrays<int64_t>&);
 

@@ -15,6 +15,7 @@ namespace hopbytes {
 namespace {
 
 constexpr int64_t classes = 8, visits_per_range = 4096;
+constexpr int64_t ahead = 8, many_arcs = 32;  // visits and arcs for which memory is asked beforehand
 
 // Some vertices by class, and within a class in their order.
 struct ClassOrder {
@@ -49,7 +50,6 @@ template <class W> class SynchronousClustering {
         load_(g.load, g.load + g.n),
         joining_(g.n, 0),
         matched_(g.n, 0),
-        may_move_(g.n, 0),
         sums_(std::max(threads, 1)) {
     std::iota(found_.leader.begin(), found_.leader.end(), 0);
   }
@@ -105,8 +105,10 @@ template <class W> class SynchronousClustering {
     std::vector<int64_t> weight(size, 0);
     std::vector<int32_t> touched;
     int64_t joined = 0;
-    for (const int32_t v : order) {
-      if (joined >= most) break;
+    for (int64_t i = 0; i < size && joined < most; ++i) {
+      const int32_t v = order[i];
+      if (i + 2 * ahead < size) __builtin_prefetch(&g_.start[order[i + 2 * ahead]]);
+      if (i + ahead < size) prefetch_arcs(g_, order[i + ahead]);
       if (matched_[v]) continue;
       touched.resize(std::max<size_t>(touched.size(), g_.degree(v) + 1));
       int64_t near = 0;
@@ -171,19 +173,34 @@ template <class W> class SynchronousClustering {
                     });
   }
 
-  // Writes the cluster that each visited vertex wants to join.
+  // Writes the cluster that each visited vertex wants to join. In the meantime those that are alone have no
+  // leader, so that others see that they may move.
   void choose(std::span<const int32_t> visited) {
-    for_each(visited, [&](int32_t, int64_t, int32_t v) { may_move_[v] = !matched_[v]; });
-    for_each(visited, [&](int32_t worker, int64_t, int32_t v) {
-      target_[v] = may_move_[v] ? best_cluster(v, sums_[worker]) : none;
+    for_each(visited, [&](int32_t, int64_t, int32_t v) {
+      if (!matched_[v]) found_.leader[v] = none;
     });
+    const auto size = std::ssize(visited);
+    parallel_ranges(size, visits_per_range, threads_, [&](int32_t worker, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        if (i + 3 * ahead < size) __builtin_prefetch(&g_.start[visited[i + 3 * ahead]]);
+        if (i + 2 * ahead < size) prefetch_arcs(g_, visited[i + 2 * ahead]);
+        if (i + ahead < size) prefetch_leaders(visited[i + ahead]);
+        const int32_t v = visited[i];
+        target_[v] = found_.leader[v] == none ? best_cluster(v, sums_[worker]) : none;
+      }
+    });
+  }
+
+  void prefetch_leaders(int32_t v) const {
+    for (int64_t e = g_.start[v]; e < std::min(g_.start[v + 1], g_.start[v] + many_arcs); ++e)
+      __builtin_prefetch(&found_.leader[g_.adj[e]]);
   }
 
   int32_t best_cluster(int32_t v, SparseSums& sums) const {
     sums.start(g_.degree(v));
     for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
       const int32_t c = found_.leader[g_.adj[e]];
-      if (!may_move_[c]) sums.add(c, g_.weight[e]);
+      if (c != none) sums.add(c, g_.weight[e]);
     }
     const uint64_t draw = mix(seed_ + static_cast<uint64_t>(v));
     double best = 0;
@@ -202,7 +219,7 @@ template <class W> class SynchronousClustering {
   // Moves the visited vertices to the clusters that they want to join, as far as there is room.
   void join(std::span<const int32_t> visited) {
     for_each(visited, [&](int32_t, int64_t, int32_t v) {
-      may_move_[v] = 0;
+      if (found_.leader[v] == none) found_.leader[v] = v;
       if (target_[v] != none) shared_add(joining_[target_[v]], g_.load[v]);
     });
     std::vector<std::vector<int32_t>> refused((visited.size() + visits_per_range - 1) / visits_per_range);
@@ -279,7 +296,6 @@ template <class W> class SynchronousClustering {
   std::vector<int64_t> load_;     // of the cluster that a leader names
   std::vector<int64_t> joining_;  // load of the vertices that want to join
   std::vector<uint8_t> matched_;  // whether a vertex is in a cluster of several
-  std::vector<uint8_t> may_move_;  // whether it is alone and in the class of this round
   std::vector<SparseSums> sums_;   // of each worker
 };
 

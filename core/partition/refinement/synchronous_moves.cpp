@@ -1,6 +1,7 @@
 #include "partition/refinement/synchronous_moves.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "graph/unit_weight.hpp"
@@ -14,6 +15,7 @@ constexpr int64_t moves_per_range = 512, scanned_per_range = 1 << 14;
 constexpr size_t most_blocks = 32;  // adjacent blocks that a vertex compares
 constexpr int32_t most_fruitless = 3, most_sweeps = 3;
 constexpr int64_t tolerance = 4;  // a loss of a quarter is tolerated
+constexpr int64_t little = 200;  // a round is fruitless if it gains less than this part of the gain before
 
 }  // namespace
 
@@ -64,14 +66,14 @@ template <class W> int64_t SynchronousMoves<W>::refine(int32_t rounds, const Con
     // One thread collects the candidates; the others share the active vertices.
     const auto active = std::ssize(active_), ranges = active / moves_per_range + 1;
     span += active + (scanned - before) / ranges;
+    first_round_ = round == 0;
     only_with_room_ = fruitless > 0;
     cost += distance_.in_form([&](const auto& distance) { return run_round(distance); });
     moves += static_cast<int64_t>(candidates_.size());
+    fruitless = best - cost > -best / little ? 0 : fruitless + 1;
     if (cost < best) {
-      best = cost, fruitless = 0;
+      best = cost;
       undo_.clear();
-    } else {
-      ++fruitless;
     }
   }
   undo_moves();
@@ -89,10 +91,10 @@ template <class W> void SynchronousMoves<W>::collect_active() {
   active_.resize(at.back());
   parallel_ranges(g_.n, scanned_per_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
     int64_t filled = at[begin / scanned_per_range];
-    for (int64_t v = begin; v < end; ++v) {
-      if (!is_active_[v]) continue;
-      active_[filled++] = static_cast<int32_t>(v);
-      is_active_[v] = 0;
+    const int64_t last = at[begin / scanned_per_range + 1];
+    for (uint8_t* mark = is_active_.data() + begin; filled < last; *mark = 0) {
+      mark = static_cast<uint8_t*>(std::memchr(mark, 1, is_active_.data() + end - mark));
+      active_[filled++] = static_cast<int32_t>(mark - is_active_.data());
     }
   });
 }
@@ -121,33 +123,53 @@ template <class W>
 template <class D>
 void SynchronousMoves<W>::choose(int32_t v, const D& distance, SparseSums& sums) {
   const int32_t own = block_[v];
-  int64_t e = g_.start[v];
-  while (e < g_.start[v + 1] && block_[g_.adj[e]] == own) ++e;
-  if (e == g_.start[v + 1]) return;
+  const int64_t end = g_.start[v + 1];
+  int64_t inside = 0, outside = 0, e = g_.start[v];
+  int32_t other = -1;  // the first block of a neighbour beside the own one
+  for (; e < end; ++e) {
+    const int32_t b = block_[g_.adj[e]];
+    if (b == own) inside += g_.weight[e];
+    else if (b == other || other < 0) other = b, outside += g_.weight[e];
+    else break;
+  }
+  if (other < 0) {
+    if (first_round_) near_boundary_[v] = 0;
+    return;
+  }
+  if (e == end) {  // as for most vertices near a boundary
+    const int64_t gain = outside * (distance(own, other) - distance(other, other)) +
+                         inside * (distance(own, own) - distance(other, own));
+    if (has_room(other, v)) propose(v, other, gain, inside * distance(own, other));
+    return;
+  }
   sums.start(g_.degree(v));
-  for (e = g_.start[v]; e < g_.start[v + 1]; ++e) sums.add(block_[g_.adj[e]], g_.weight[e]);
+  for (e = g_.start[v]; e < end; ++e) sums.add(block_[g_.adj[e]], g_.weight[e]);
   auto cost = [&](int32_t b) {
     int64_t total = 0;
     for (const auto& [block, weight] : sums.entries()) total += weight * distance(b, block);
     return total;
   };
   const int64_t own_cost = cost(own);
-  int64_t best = std::numeric_limits<int64_t>::min(), inside = 0;
+  int64_t best = std::numeric_limits<int64_t>::min();
   int32_t target = -1;
   size_t compared = 0;
+  inside = 0;
   for (const auto& [b, weight] : sums.entries()) {
-    if (b == own) {
-      inside = weight;
-      continue;
-    }
-    if (compared == most_blocks || (only_with_room_ ? room(b) : max_block_weight_[b]) < g_.load[v]) continue;
+    if (b == own) inside = weight;
+    if (b == own || compared == most_blocks || !has_room(b, v)) continue;
     ++compared;
     const int64_t gain = own_cost - cost(b);
     if (gain > best || (gain == best && load_[b] < load_[target])) best = gain, target = b;
   }
-  if (target < 0 || best < -(inside * distance(own, target) / tolerance)) return;
+  if (target >= 0) propose(v, target, best, inside * distance(own, target));
+}
+
+// Makes v a candidate unless the loss exceeds what is tolerated of the cost of its edges inside its block.
+template <class W>
+void SynchronousMoves<W>::propose(int32_t v, int32_t target, int64_t gain, int64_t cost_inside) {
+  if (gain < -(cost_inside / tolerance)) return;
   target_[v] = target;
-  gain_[v] = best;
+  gain_[v] = gain;
 }
 
 // Computes the gain of a candidate again as if all candidates with larger ones had moved.

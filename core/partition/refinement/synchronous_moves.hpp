@@ -16,7 +16,8 @@ namespace hopbytes {
 // inside its block will cost. Then it computes its gain again, as if neighbours with a larger gain (of
 // equal ones those with a smaller number) had already moved, and moves unless that is a loss (the
 // afterburner). If more vertices want to enter a block than fit, those with the largest gains do, where
-// room that others leave behind counts; after a round without a new best only blocks with room are chosen.
+// room that others leave behind counts; after a round with hardly a better best only blocks with room are chosen, and after three
+// such rounds the search ends.
 // Vertices that have moved rest for a round. Active are in the first round the vertices near a boundary,
 // later those that moved or were refused, and neighbours of those that moved. The partition of the best
 // round is kept: no block is overloaded that was not, the cost never rises, and the result does not depend
@@ -24,7 +25,7 @@ namespace hopbytes {
 template <class W> class SynchronousMoves {
  public:
   // Everything is kept by reference. `near_boundary` is 1 for all vertices with a neighbour in another block,
-  // and for others perhaps; it stays so.
+  // and for others perhaps; it stays so, and the first round unmarks those that have none.
   SynchronousMoves(const Graph<W>& g, const AnyDistance& distance, std::span<const int64_t> max_block_weight,
                    std::span<int32_t> block, std::span<uint8_t> near_boundary, int32_t threads);
 
@@ -40,6 +41,7 @@ template <class W> class SynchronousMoves {
   void collect_active();
   template <class D> int64_t run_round(const D& distance);
   template <class D> void choose(int32_t v, const D& distance, SparseSums& sums);
+  void propose(int32_t v, int32_t target, int64_t gain, int64_t cost_inside);
   template <class D> void confirm(int32_t v, const D& distance);
   void keep_to_capacity();
   template <class D> int64_t twice_the_change(int32_t v, const D& distance) const;
@@ -47,6 +49,9 @@ template <class W> class SynchronousMoves {
   void undo_moves();
   template <class Work> void for_each(const std::vector<int32_t>& vertices, Work work);
   bool before(int32_t u, int32_t v) const { return gain_[u] != gain_[v] ? gain_[u] > gain_[v] : u < v; }
+  bool has_room(int32_t b, int32_t v) const {
+    return (only_with_room_ ? room(b) : max_block_weight_[b]) >= g_.load[v];
+  }
   int64_t room(int32_t b) const { return max_block_weight_[b] - load_[b]; }
 
   const Graph<W>& g_;
@@ -55,16 +60,18 @@ template <class W> class SynchronousMoves {
   std::span<int32_t> block_;
   std::span<uint8_t> near_boundary_;
   int32_t threads_;
-  bool only_with_room_ = false;      // whether vertices choose among the blocks with room
-  std::vector<int64_t> load_;        // of each block
-  std::vector<int32_t> active_;      // ascending
+  bool first_round_ = true;  // whether marks of vertices inside blocks are removed: no move follows that
+  // would be undone without its marks
+  bool only_with_room_ = false;  // whether vertices choose among the blocks with room
+  std::vector<int64_t> load_;  // of each block
+  std::vector<int32_t> active_;  // ascending
   std::vector<int32_t> candidates_;  // the active vertices that want to move
-  std::vector<int32_t> target_;      // of a candidate; -1 for all other vertices
-  Buffer<int64_t> gain_;             // of a candidate
+  std::vector<int32_t> target_;  // of a candidate; -1 for all other vertices
+  Buffer<int64_t> gain_;  // of a candidate
   std::vector<uint8_t> confirmed_, is_active_, rests_;
   std::vector<int64_t> incoming_;  // load that wants to enter each block
-  std::vector<SparseSums> sums_;   // of each worker
-  std::vector<Move> undo_;         // the moves since the best round
+  std::vector<SparseSums> sums_;  // of each worker
+  std::vector<Move> undo_;  // the moves since the best round
 };
 
 }  // namespace hopbytes

@@ -5,53 +5,108 @@ None of the results depends on the number of threads.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64, UInt8
+from hopbytes._arrays import Int32, Int64, UInt8, UInt64
 from hopbytes._frozen import frozen
-from hopbytes.engine.call import Call
-from hopbytes.engine.control import DEFAULT_CONTROL, RunControl, call_size
+from hopbytes.engine.control import DEFAULT_CONTROL, RunControl, interruptible
+from hopbytes.engine.distances import prepare
 from hopbytes.engine.search_problem import SearchProblem
 from hopbytes.kernels.base import compiled
 from hopbytes.kernels.records import Csr
 
+Result = TypeVar("Result")
+
 #: Vertices whose arcs fit in the cache of a core.
 LOCAL_RANGE = 2**14
 
-_NO_BLOCKS = np.empty(0, np.int64)
+_NO_NARROW, _NO_WIDE = np.empty(0, np.int32), np.empty(0, np.int64)
 #: All vertices may be clustered together.
 NO_COMMUNITIES = np.empty(0, np.int32)
 
 
 @frozen(eq=False)
-class CoarseLevel:
-    """A graph that was made by contraction of clusters.
+class LevelGraph:
+    """A graph on one level, with the distances of the PEs, in the form that the compiled steps take.
 
     Parameters
     ----------
-    csr : Csr
-        The coarse graph; the targets within a row are not sorted.
-    loads : int64[c]
-        Loads of its vertices.
-    map : int32[n]
-        The coarse vertex of every vertex of the finer graph.
+    indptr, targets : int64[n+1], int32[m]
+        A symmetric graph without diagonal; targets need not be sorted within rows.
+    weights : int32[m], int64[m] or None
+        Weights of 32 bits have a sum below 2^31; None means 1 each.
+    loads : int64[n]
+    distances : tuple of arrays
+        See :class:`hopbytes.engine.call.Call`.
     """
 
-    csr: Csr
+    indptr: Int64
+    targets: Int32
+    weights: Int32 | Int64 | None
     loads: Int64
-    map: Int32
+    distances: tuple[UInt64, Int64, Int64]
+
+    @classmethod
+    def of(cls, problem: SearchProblem) -> LevelGraph:
+        """Return the graph of a problem, where numbers whose sums could overflow are scaled down.
+
+        Linear assignment costs are not used.
+        """
+        indptr, targets, weights = problem.csr
+        seen, distances, _ = prepare(weights, len(targets), problem.distances)
+        loads = np.ones(problem.csr.n, np.int64) if problem.loads is None else problem.loads
+        return cls(indptr, targets, seen, loads, distances)
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return len(self.loads)
+
+    @property
+    def csr(self) -> Csr:
+        """The graph with weights of 64 bits."""
+        weights = self.weights
+        return Csr(self.indptr, self.targets, None if weights is None else weights.astype(np.int64, copy=False))
+
+    @property
+    def weights_are_narrow(self) -> bool:
+        """Whether the sum of all weights, and so each weight of a coarser graph, has 32 bits."""
+        weights, most = self.weights, 2**31 - 1
+        if weights is None:
+            return len(self.targets) <= most
+        return weights.dtype == np.int32 or int(weights.sum()) <= most
+
+    @property
+    def arrays(self) -> tuple[Int64, Int32, Int32, Int64, Int64]:
+        """Offsets, targets, weights of 32 bits, weights of 64 bits, and loads; empty arrays are missing."""
+        narrow, wide = _NO_NARROW, _NO_WIDE
+        if self.weights is not None and self.weights.dtype == np.int32:
+            narrow = self.weights.astype(np.int32, copy=False)
+        elif self.weights is not None:
+            wide = self.weights.astype(np.int64, copy=False)
+        return self.indptr, self.targets, narrow, wide, self.loads
+
+
+def _run(graph: LevelGraph, control: RunControl, work: Callable[[tuple[Int32, Int64]], Result]) -> Result:
+    """Call `work` with the arrays of the control under :func:`hopbytes.engine.control.interruptible`."""
+    flag, spent = control.flag(), np.zeros(2, np.int64)
+    size = len(graph.indptr) + len(graph.targets)
+    return interruptible(lambda: work((flag, spent)), flag, control, size, spent)
 
 
 def cluster_synchronously(
-    problem: SearchProblem, max_cluster: int, fewest: int, *, communities: Int32 = NO_COMMUNITIES,
+    graph: LevelGraph, max_cluster: int, fewest: int, *, communities: Int32 = NO_COMMUNITIES,
     local_range: int = LOCAL_RANGE, control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int]:
     """Cluster vertices along heavy edges (``core/partition/coarsening/synchronous_clustering.hpp``).
 
     Parameters
     ----------
-    problem : SearchProblem
-        A graph and its loads; distances and linear assignment costs are not used.
+    graph : LevelGraph
+        Its distances are not used.
     max_cluster : int
         Largest load of a cluster of several vertices.
     fewest : int
@@ -74,30 +129,28 @@ def cluster_synchronously(
     Examples
     --------
     >>> path = Csr(np.array([0, 1, 2, 3, 4]), np.array([1, 0, 3, 2], np.int32), None)
-    >>> cluster_synchronously(SearchProblem(path), 2, 1)
+    >>> cluster_synchronously(LevelGraph.of(SearchProblem(path)), 2, 1)
     (array([0, 0, 1, 1], dtype=int32), 2)
     """
-    call = Call.prepare(problem, control)
-    found = np.empty(problem.csr.n, np.int32)
-    count = call.run(
-        lambda: compiled.cluster_synchronously(
-            call.graph, call.control_arrays, max_cluster, fewest, local_range, control.seed_word,
-            control.threads, communities, found,
+    found = np.empty(graph.n, np.int32)
+    count = _run(
+        graph, control,
+        lambda flags: compiled.cluster_synchronously(
+            graph.arrays, flags, max_cluster, fewest, local_range, control.seed_word, control.threads,
+            communities, found,
         ),
-        call_size(problem.csr, _NO_BLOCKS),
     )
     return found, int(count)
 
 
 def contract_in_parallel(
-    problem: SearchProblem, cluster: Int32, count: int, *, control: RunControl = DEFAULT_CONTROL
-) -> CoarseLevel:
+    graph: LevelGraph, cluster: Int32, count: int, *, control: RunControl = DEFAULT_CONTROL
+) -> LevelGraph:
     """Contract all vertices of each cluster: loads are summed, parallel edges merged, inner edges vanish.
 
     Parameters
     ----------
-    problem : SearchProblem
-        A graph and its loads; weights that could overflow are rounded as in every search.
+    graph : LevelGraph
     cluster : int32[n]
         Cluster of every vertex, 0..count-1; no cluster is empty.
     count : int
@@ -105,7 +158,8 @@ def contract_in_parallel(
 
     Returns
     -------
-    CoarseLevel
+    LevelGraph
+        Weights have 32 bits if the sum of the weights of the graph has.
 
     Notes
     -----
@@ -115,26 +169,30 @@ def contract_in_parallel(
     Examples
     --------
     >>> path = Csr(np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32), np.array([5, 5, 7, 7]))
-    >>> level = contract_in_parallel(SearchProblem(path), np.array([0, 0, 1], np.int32), 2)
-    >>> level.csr.targets, level.csr.weights, level.loads
-    (array([1, 0], dtype=int32), array([7, 7]), array([2, 1]))
+    >>> graph = LevelGraph.of(SearchProblem(path))
+    >>> coarse = contract_in_parallel(graph, np.array([0, 0, 1], np.int32), 2)
+    >>> coarse.targets, coarse.weights, coarse.loads
+    (array([1, 0], dtype=int32), array([7, 7], dtype=int32), array([2, 1]))
     """
-    call = Call.prepare(problem, control)
-    arcs = len(problem.csr.targets)
+    arcs = len(graph.targets)
     indptr, loads = np.empty(count + 1, np.int64), np.empty(count, np.int64)
-    targets, weights = np.empty(arcs, np.int32), np.empty(arcs, np.int64)
-    call.run(
-        lambda: compiled.contract_in_parallel(
-            call.graph, call.control_arrays, cluster, count, control.threads, indptr, targets, weights, loads
+    targets, narrow, wide = np.empty(arcs, np.int32), _NO_NARROW, _NO_WIDE
+    if graph.weights_are_narrow:
+        weights: Int32 | Int64 = (narrow := np.empty(arcs, np.int32))
+    else:
+        weights = wide = np.empty(arcs, np.int64)
+    _run(
+        graph, control,
+        lambda flags: compiled.contract_in_parallel(
+            graph.arrays, flags, cluster, count, control.threads, indptr, targets, narrow, wide, loads
         ),
-        call_size(problem.csr, _NO_BLOCKS),
     )
     held = int(indptr[-1])
-    return CoarseLevel(Csr(indptr, targets[:held], weights[:held]), loads, cluster)
+    return LevelGraph(indptr, targets[:held], weights[:held], loads, graph.distances)
 
 
 def move_synchronously(
-    problem: SearchProblem,
+    graph: LevelGraph,
     pe: Int32,
     near_boundary: UInt8,
     max_block_weights: Int64,
@@ -146,8 +204,7 @@ def move_synchronously(
 
     Parameters
     ----------
-    problem : SearchProblem
-        Linear assignment costs are not used.
+    graph : LevelGraph
     pe : int32[n]
         The mapping, which is changed in place.
     near_boundary : uint8[n]
@@ -174,16 +231,16 @@ def move_synchronously(
     >>> path = Csr(np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32), np.array([5, 5, 7, 7]))
     >>> pe, near = np.array([0, 0, 1], np.int32), np.ones(3, np.uint8)
     >>> two = Distances(table=np.array([0, 1, 1, 0]))
-    >>> move_synchronously(SearchProblem(path, distances=two), pe, near, np.array([2, 2]), 4) > 0, pe
+    >>> graph = LevelGraph.of(SearchProblem(path, distances=two))
+    >>> move_synchronously(graph, pe, near, np.array([2, 2]), 4) > 0, pe
     (True, array([0, 1, 1], dtype=int32))
     """
-    call = Call.prepare(problem, control)
-    moves = call.run(
-        lambda: compiled.move_synchronously(
-            call.graph, call.distances, call.control_arrays, max_block_weights, rounds, control.threads,
-            near_boundary, pe,
+    moves = _run(
+        graph, control,
+        lambda flags: compiled.move_synchronously(
+            graph.arrays, graph.distances, flags, max_block_weights, rounds, control.threads, near_boundary,
+            pe,
         ),
-        call_size(problem.csr, max_block_weights),
     )
     return int(moves)
 

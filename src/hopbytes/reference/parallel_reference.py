@@ -8,7 +8,7 @@ from hopbytes._arrays import Int32, Int64
 
 _WORD = 2**64 - 1
 _GAMMA = 0x9E3779B97F4A7C15
-_CLASSES, _FRUITLESS, _SWEEPS, _BLOCKS, _TOLERANCE = 8, 3, 3, 32, 4
+_CLASSES, _FRUITLESS, _SWEEPS, _BLOCKS, _TOLERANCE, _LITTLE = 8, 3, 3, 32, 4, 200
 _Arcs = list[list[tuple[int, int]]]
 
 
@@ -236,10 +236,9 @@ def move_synchronously(
         near = {u for v in moved for u, _ in arcs[v]}
         active, rests = sorted({*near, *wish}), set(moved)
         load = [sum(size[v] for v in range(len(pe)) if pe[v] == b) for b in range(len(caps))]
+        fruitless = 0 if least - cost > -least // _LITTLE else fruitless + 1
         if cost < least:
-            least, best, fruitless = cost, list(pe), 0
-        else:
-            fruitless += 1
+            least, best = cost, list(pe)
     return best
 
 

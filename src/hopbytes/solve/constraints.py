@@ -61,9 +61,12 @@ class Constraints:
 
         It has one entry per fixed task, per forbidden pair and per task with a price. O(n + entries).
         """
+        priced = self.initial is not None and self.price > 0
+        if not priced and self.forbidden is None and (self.fixed is None or not np.any(self.fixed >= 0)):
+            return None
         rest = np.zeros(n, np.int64)
         tasks, pes, costs = [_NONE], [_NONE], [_NONE]
-        if self.initial is not None and self.price > 0:
+        if priced and self.initial is not None:
             rest[:] = self.price
             tasks.append(np.arange(n))
             pes.append(self.initial.astype(np.int64))

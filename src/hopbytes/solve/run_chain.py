@@ -146,7 +146,7 @@ def _improved(
             break
         found = refine_in_turns(problem, refiner, pe, bounds, effort)
         found = _placed(problem, describe(refiners, refiner), found)
-        worth = _worth(problem, steps.goal, found)
+        worth = _worth_after(problem, steps.goal, passed[-1], found)
         if bounds.linear_cost is not None and worth > passed[-1].worth:
             continue  # the refiner may ignore the linear assignment cost
         pe = found
@@ -156,7 +156,7 @@ def _improved(
         _note(problem, steps, passed[-1], effort)
     if chain:
         pe, _, notices = enforce_bounds(problem, pe, effort)
-        passed.append(Placed(pe, notices, _worth(problem, steps.goal, pe)))
+        passed.append(Placed(pe, notices, _worth_after(problem, steps.goal, passed[-1], pe)))
     best = min(reversed(passed), key=_by_worth)
     return replace(best, notices=[*moved, *best.notices])
 
@@ -200,6 +200,11 @@ def _worth(problem: Problem, goal: str, pe: Int32) -> Worth:
     value = objectives[goal]().value(problem.graph, problem.where, pe)
     priced = linear_cost is not None and linear_cost.priced
     return (*broken, cost, value) if priced else (*broken, value, cost)
+
+
+def _worth_after(problem: Problem, goal: str, before: Placed, pe: Int32) -> Worth:
+    """Return the key of a mapping, which is that of the one before if the step changed nothing."""
+    return before.worth if np.array_equal(before.pe, pe) else _worth(problem, goal, pe)
 
 
 def _uneven(problem: Problem, pe: Int32) -> int:

@@ -14,9 +14,9 @@ from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.algorithms.shared.search_distances import search_problem
-from hopbytes.engine import SearchProblem, SearchSettings
+from hopbytes.engine import SearchSettings
 from hopbytes.engine.parallel import (
-    CoarseLevel,
+    LevelGraph,
     cluster_synchronously,
     contract_in_parallel,
     move_synchronously,
@@ -35,9 +35,10 @@ LARGEST_SHRINK, SLOWEST_SHRINK = 3.0, 0.95
 MOST_LEVELS = 200
 #: Where the coarse graph has more than this part of the arcs, as for social networks, clusters do not follow
 #: the structure of the graph.
-DENSEST = 4
-#: A cluster has at most this share of the load of a PE, so that PEs can be filled evenly.
-CLUSTERS_PER_PE = 4
+DENSEST = 3
+#: A cluster has at most this share of the load of a PE, so that PEs can be filled evenly, and at most this
+#: multiple of the average load of the vertices of the coarse graph.
+CLUSTERS_PER_PE, LARGEST_CLUSTER = 4, 2
 
 
 @mappers.register("parallel_multilevel")
@@ -81,7 +82,7 @@ class ParallelMultilevel(Mapper):
     per_pe: int = 200
     fewest: int = 20_000
     least_tasks: int = LEAST_TASKS
-    synchronous_rounds: int = 12
+    synchronous_rounds: int = 24
     rounds: int = 10
     fruitless_moves: int = 40
     seeds: int = 25
@@ -97,51 +98,50 @@ class ParallelMultilevel(Mapper):
         small = graph.n < max(self.least_tasks, 2 * target)
         if small or bounds.exact or bounds.linear_cost is not None or where.k < 2:
             return cutter.map(graph, where, bounds, effort)
-        problem = search_problem(graph, where, bounds)
-        levels = self._coarsened(problem, target, bounds, effort)
-        if not levels or DENSEST * len(levels[-1].csr.targets) > len(problem.csr.targets):
+        levels, clusters = _coarsened(LevelGraph.of(search_problem(graph, where, bounds)), target, bounds, effort)
+        coarsest = levels[-1]
+        if not clusters or DENSEST * len(coarsest.targets) > len(levels[0].targets):
             return cutter.map(graph, where, bounds, effort)
         quick = replace(cutter, overload_percent=0)  # the refinement that follows does more in less time
-        pe = quick.map(_pattern(levels[-1]), where, bounds, effort)
+        pe = quick.map(_pattern(coarsest), where, bounds, effort)
         near = np.ones(len(pe), np.uint8)
-        fine = [problem, *(replace(problem, csr=level.csr, loads=level.loads) for level in levels)]
-        for number in range(len(levels), -1, -1):
-            if number < len(levels):
-                pe, near = project_in_parallel(levels[number].map, pe, near, threads=effort.threads)
+        while levels:
+            level = levels.pop()
+            if len(clusters) > len(levels):
+                pe, near = project_in_parallel(clusters.pop(), pe, near, threads=effort.threads)
             if not effort.used_up:
                 moves = move_synchronously(
-                    fine[number], pe, near, bounds.load, self.synchronous_rounds, control=effort.run_control()
+                    level, pe, near, bounds.load, self.synchronous_rounds, control=effort.run_control()
                 )
                 effort.count(moves=moves)
         return pe
 
-    def _coarsened(
-        self, problem: SearchProblem, target: int, bounds: Bounds, effort: Effort
-    ) -> list[CoarseLevel]:
-        """Return the coarse graphs, the finest first."""
-        loads = problem.loads
-        n = problem.csr.n
-        total = n if loads is None else int(loads.sum())
-        limit = max(1, min(3 * total // target, int(bounds.load.min()) // CLUSTERS_PER_PE))
-        seeds = derived_seeds((effort.seed % 2**64,), MOST_LEVELS)
-        levels: list[CoarseLevel] = []
-        while n > target and len(levels) < MOST_LEVELS and not effort.out_of_time:
-            control = replace(effort.run_control(), seed=int(seeds[len(levels)]))
-            # Two average vertices always fit in a cluster.
-            most = max(limit, 2 * (total // n) + 1)
-            fewest = max(target, int(n / LARGEST_SHRINK))
-            cluster, count = cluster_synchronously(problem, most, fewest, control=control)
-            if count > n * SLOWEST_SHRINK:
-                break
-            levels.append(contract_in_parallel(problem, cluster, count, control=control))
-            problem = replace(problem, csr=levels[-1].csr, loads=levels[-1].loads)
-            n = count
-        return levels
+
+def _coarsened(
+    graph: LevelGraph, target: int, bounds: Bounds, effort: Effort
+) -> tuple[list[LevelGraph], list[Int32]]:
+    """Return the graphs of all levels, the finest first, and the coarse vertices of the vertices of each."""
+    n, total = graph.n, int(graph.loads.sum())
+    limit = max(1, min(LARGEST_CLUSTER * total // target, int(bounds.load.min()) // CLUSTERS_PER_PE))
+    seeds = derived_seeds((effort.seed % 2**64,), MOST_LEVELS)
+    levels, clusters = [graph], list[Int32]()
+    while n > target and len(clusters) < MOST_LEVELS and not effort.out_of_time:
+        control = replace(effort.run_control(), seed=int(seeds[len(clusters)]))
+        # Two average vertices always fit in a cluster.
+        most = max(limit, 2 * (total // n) + 1)
+        fewest = max(target, int(n / LARGEST_SHRINK))
+        cluster, count = cluster_synchronously(levels[-1], most, fewest, control=control)
+        if count > n * SLOWEST_SHRINK:
+            break
+        levels.append(contract_in_parallel(levels[-1], cluster, count, control=control))
+        clusters.append(cluster)
+        n = count
+    return levels, clusters
 
 
-def _pattern(level: CoarseLevel) -> CommGraph:
+def _pattern(level: LevelGraph) -> CommGraph:
     """Return a coarse graph as a pattern, whose rows are sorted."""
-    csr, count = level.csr, len(level.loads)
-    sources = np.repeat(np.arange(count, dtype=np.int32), np.diff(csr.indptr))
-    indptr, targets, volumes, _ = csr_from_arcs(count, sources, csr.targets, csr.weights, None)
+    csr = level.csr
+    sources = np.repeat(np.arange(level.n, dtype=np.int32), np.diff(csr.indptr))
+    indptr, targets, volumes, _ = csr_from_arcs(level.n, sources, csr.targets, csr.weights, None)
     return CommGraph(indptr, targets, volumes, loads=level.loads, undirected=True)

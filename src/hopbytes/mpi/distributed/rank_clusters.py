@@ -7,7 +7,7 @@ import numpy as np
 from hopbytes._arrays import Bool, Float64, Int32, Int64
 from hopbytes.engine import SearchProblem
 from hopbytes.engine.control import RunControl
-from hopbytes.engine.parallel import cluster_synchronously
+from hopbytes.engine.parallel import LevelGraph, cluster_synchronously
 from hopbytes.kernels.records import Csr
 from hopbytes.mpi.distributed.slab import Rows, mixed
 
@@ -82,9 +82,9 @@ def _away_from_others(rows: Rows) -> Bool:
 def _own_clusters(rows: Rows, inside: Bool, most: int, fewest: int, seed: int) -> Int64:
     indptr = np.concatenate([[0], np.cumsum(inside)]).astype(np.int64)[rows.indptr]
     weights = None if rows.weights is None else rows.weights[inside]
-    problem = SearchProblem(Csr(indptr, rows.targets[inside], weights), rows.loads)
+    graph = LevelGraph.of(SearchProblem(Csr(indptr, rows.targets[inside], weights), rows.loads))
     control = RunControl(seed=seed)
-    cluster, count = cluster_synchronously(problem, most, fewest, control=control)
+    cluster, count = cluster_synchronously(graph, most, fewest, control=control)
     lowest = np.empty(count, np.int64)
     lowest[cluster[::-1]] = rows.ids[::-1]  # the last write wins, which is that of the lowest vertex
     found: Int64 = lowest[cluster]

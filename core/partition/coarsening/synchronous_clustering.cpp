@@ -1,12 +1,12 @@
 #include "partition/coarsening/synchronous_clustering.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <span>
 #include <utility>
 
 #include "graph/unit_weight.hpp"
+#include "partition/coarsening/class_order.hpp"
 #include "util/parallel.hpp"
 #include "util/sparse_sums.hpp"
 
@@ -14,26 +14,8 @@ namespace hopbytes {
 
 namespace {
 
-constexpr int64_t classes = 8, visits_per_range = 4096;
+constexpr int64_t visits_per_range = 4096;
 constexpr int64_t ahead = 8, many_arcs = 32;  // visits and arcs for which memory is asked beforehand
-
-// Some vertices by class, and within a class in their order.
-struct ClassOrder {
-  std::vector<int32_t> vertex;
-  int64_t first[classes + 1];
-
-  ClassOrder(const std::vector<int32_t>& some, uint64_t seed) : vertex(some.size()), first{} {
-    auto class_of = [seed](int32_t v) { return mix(seed ^ static_cast<uint64_t>(v)) % classes; };
-    for (const int32_t v : some) ++first[class_of(v) + 1];
-    for (int64_t c = 0; c < classes; ++c) first[c + 1] += first[c];
-    std::array<int64_t, classes> at;
-    std::copy(first, first + classes, at.begin());
-    for (const int32_t v : some) vertex[at[class_of(v)]++] = v;
-  }
-  std::span<const int32_t> of(int64_t c) const {
-    return {vertex.data() + first[c], static_cast<size_t>(first[c + 1] - first[c])};
-  }
-};
 
 template <class W> class SynchronousClustering {
  public:
@@ -62,7 +44,7 @@ template <class W> class SynchronousClustering {
       return std::min(visits, visits_per_range) * (1 + g_.arcs() / std::max<int64_t>(1, g_.n));
     };
     const ClassOrder order(alone(), seed_);
-    for (int64_t c = 0; c < classes && found_.count > fewest_ && !control.should_stop(); ++c) {
+    for (int64_t c = 0; c < ClassOrder::classes && found_.count > fewest_ && !control.should_stop(); ++c) {
       choose(order.of(c));
       join(order.of(c));
       span += most_of_visits(std::ssize(order.of(c)));

@@ -16,12 +16,11 @@ namespace hopbytes {
 // inside its block will cost. Then it computes its gain again, as if neighbours with a larger gain (of
 // equal ones those with a smaller number) had already moved, and moves unless that is a loss (the
 // afterburner). If more vertices want to enter a block than fit, those with the largest gains do, where
-// room that others leave behind counts; after a round with hardly a better best only blocks with room are chosen, and after three
-// such rounds the search ends.
-// Vertices that have moved rest for a round. Active are in the first round the vertices near a boundary,
-// later those that moved or were refused, and neighbours of those that moved. The partition of the best
-// round is kept: no block is overloaded that was not, the cost never rises, and the result does not depend
-// on the number of threads.
+// room that others leave behind counts; after a round with hardly a better best only blocks with room are
+// chosen, and after three such rounds in turn the search ends. Vertices that have moved rest for a round.
+// Active are in the first round the vertices near a boundary, later those that moved or were refused, and
+// neighbours of those that moved. The partition of the best round is kept: no block is overloaded that was
+// not, the cost never rises, and the result does not depend on the number of threads.
 template <class W> class SynchronousMoves {
  public:
   // Everything is kept by reference. `near_boundary` is 1 for all vertices with a neighbour in another block,
@@ -60,8 +59,7 @@ template <class W> class SynchronousMoves {
   std::span<int32_t> block_;
   std::span<uint8_t> near_boundary_;
   int32_t threads_;
-  bool first_round_ = true;  // whether marks of vertices inside blocks are removed: no move follows that
-  // would be undone without its marks
+  bool first_round_ = true;  // in which marks of vertices inside blocks are removed
   bool only_with_room_ = false;  // whether vertices choose among the blocks with room
   std::vector<int64_t> load_;  // of each block
   std::vector<int32_t> active_;  // ascending

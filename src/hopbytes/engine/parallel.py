@@ -68,8 +68,8 @@ class LevelGraph:
     @property
     def csr(self) -> Csr:
         """The graph with weights of 64 bits."""
-        weights = self.weights
-        return Csr(self.indptr, self.targets, None if weights is None else weights.astype(np.int64, copy=False))
+        wide = None if self.weights is None else self.weights.astype(np.int64, copy=False)
+        return Csr(self.indptr, self.targets, wide)
 
     @property
     def weights_are_narrow(self) -> bool:

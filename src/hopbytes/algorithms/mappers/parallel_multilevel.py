@@ -98,9 +98,10 @@ class ParallelMultilevel(Mapper):
         small = graph.n < max(self.least_tasks, 2 * target)
         if small or bounds.exact or bounds.linear_cost is not None or where.k < 2:
             return cutter.map(graph, where, bounds, effort)
-        levels, clusters = _coarsened(LevelGraph.of(search_problem(graph, where, bounds)), target, bounds, effort)
+        finest = LevelGraph.of(search_problem(graph, where, bounds))
+        levels, clusters = _coarsened(finest, target, bounds, effort)
         coarsest = levels[-1]
-        if not clusters or DENSEST * len(coarsest.targets) > len(levels[0].targets):
+        if not clusters or DENSEST * len(coarsest.targets) > len(finest.targets):
             return cutter.map(graph, where, bounds, effort)
         quick = replace(cutter, overload_percent=0)  # the refinement that follows does more in less time
         pe = quick.map(_pattern(coarsest), where, bounds, effort)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
 from hopbytes.engine import RefinementSettings, SearchSettings, refine_placement
+from hopbytes.engine.settings import SEARCH_OPTIONS
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -44,6 +48,11 @@ class VCycle(Refiner):
     Walshaw (2004), but gains are those of the communication cost instead of the edge cut.
     """
 
+    option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "cycles": ("cycles", "chains", "coarsest", "most_tasks"),
+        "annealing": ("annealing_sweeps",),
+        "refinement": SEARCH_OPTIONS,
+    }
     cycles: int = 1
     chains: int = 1
     coarsest: int = 40

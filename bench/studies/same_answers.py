@@ -45,6 +45,7 @@ PRESET_PROBLEMS = PROBLEMS | {
     "medium partition": ("node:4@100 package:8@10 core:6@1", "", "stencil:160x160:points=9"),
     "medium torus": ("torus:6x6x6@3 / core:2@1", "first:nodes=128", "alltoall:256:groups=16"),
     "one level": ("core:24", "", "stencil:70x70:points=9"),
+    "torus partition": ("torus:4x4x2 / core:2@1", "", "stencil:40x40"),
     "training": ("node:32@10 gpu:8@1", "", "ml:tp=8,pp=4,dp=8,order=dp-tp-cp-ep-pp"),
     "rails": (
         "rails:16x4:domain=6:pod=6", "", "ml:tp=8,pp=2,dp=2,cp=2,hidden=1024,layers=8,seq=1024,micro=2",

@@ -63,6 +63,7 @@ std::vector<FlowRegion> RegionCuts<W>::regions(const std::vector<BoundaryVertex>
 template <class W>
 std::vector<int64_t> RegionCuts<W>::shares_of_work(const std::vector<FlowRegion>& regions) const {
   std::vector<int64_t> share;
+  share.reserve(regions.size());
   for (const FlowRegion& region : regions) share.push_back(size_of(g_, region));
   const auto total = static_cast<double>(std::accumulate(share.begin(), share.end(), int64_t{0}));
   for (int64_t& part : share)

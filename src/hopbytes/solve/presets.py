@@ -166,7 +166,9 @@ def _for_links(base: Chain) -> Chain:
 def fast() -> Chain:
     """Useful mappings in the shortest time."""
     return chain(
-        Multisection(initial_partitions=2, flow_rounds=2, relaxation_rounds=6, annealing_sweeps=900),
+        Multisection(
+            initial_partitions=6, region_growings=2, flow_rounds=4, relaxation_rounds=6, annealing_sweeps=900
+        ),
         PlaceBlocks(starts=1, perturbations=100),
         VCycle(cycles=0, annealing_sweeps=FAST_SWEEPS),
         Swap(starts=1, perturbations=100, one_way=5),
@@ -194,8 +196,8 @@ def eco() -> Chain:
     """Good mappings with little work; this is the default."""
     return chain(
         Multisection(
-            repetitions=2, coarse_recombinations=1, recombinations=1, flow_rounds=1, relaxation_rounds=16,
-            annealing_sweeps=1500
+            repetitions=2, initial_partitions=6, region_growings=2, coarse_recombinations=1, recombinations=1,
+            flow_rounds=4, relaxation_rounds=16, annealing_sweeps=1500
         ),
         PlaceBlocks(chains=2, steps=2000, anneal_up_to=256, subtrees=1, repartitionings=4, perturbations=360),
         VCycle(cycles=1, annealing_sweeps=300),
@@ -218,8 +220,8 @@ def strong() -> Chain:
 
     return chain(
         Multisection(
-            repetitions=12, initial_partitions=2, recombinations=11, flow_rounds=2, relaxation_rounds=24,
-            annealing_sweeps=2500
+            repetitions=10, initial_partitions=4, region_growings=2, recombinations=9, flow_rounds=2,
+            relaxation_rounds=24, annealing_sweeps=2500
         ),
         PlaceBlocks(
             starts=6, chains=4, steps=4000, anneal_up_to=400, subtrees=1, repartitionings=6,

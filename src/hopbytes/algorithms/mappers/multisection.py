@@ -46,6 +46,8 @@ class Multisection(Mapper):
         Number of recombinations of the runs of these cuts (see ``core/partition/partitioner.hpp``).
     contraction_limit : int
         Number of vertices at which coarsening stops.
+    region_growings : int
+        Number of bisections by region growing per bisection of an initial partition; the best one is kept.
     coarse_recombinations : int
         Number of recombinations of initial partitions on the coarsest graph.
     bisection_repetitions : int
@@ -119,7 +121,7 @@ class Multisection(Mapper):
     option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "repetitions": ("repetitions", "recombinations", "bisection_repetitions"),
         "coarsening": ("contraction_limit", "shared_hierarchies"),
-        "initial partitions": ("initial_partitions", "coarse_recombinations"),
+        "initial partitions": ("initial_partitions", "region_growings", "coarse_recombinations"),
         "relaxation": ("relaxation_rounds",),
         "annealing": ("annealing_sweeps",),
         "refinement": SEARCH_OPTIONS,
@@ -134,6 +136,7 @@ class Multisection(Mapper):
     initial_partitions: int = 4
     recombinations: int = 0
     contraction_limit: int = 1500
+    region_growings: int = 4
     coarse_recombinations: int = 2
     bisection_repetitions: int = 3
     shared_hierarchies: int = 8
@@ -302,6 +305,7 @@ class Multisection(Mapper):
             recombinations=part(self.recombinations),
             initial_partitions=max(1, part(self.initial_partitions)),
             contraction_limit=self.contraction_limit,
+            region_growings=self.region_growings,
             coarse_recombinations=part(self.coarse_recombinations),
             bisection_repetitions=max(1, part(self.bisection_repetitions)),
             shared_hierarchies=self.shared_hierarchies,

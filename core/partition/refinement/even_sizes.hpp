@@ -1,4 +1,4 @@
-// Gives many blocks of unit loads their exact sizes, where they miss them by a few vertices, at the least loss
+// Gives many blocks of unit loads their exact sizes, where they miss them by a few vertices, at little loss
 // under the distances of the blocks.
 //
 // balance_exactly() finds the best chain of moves between any two of a few blocks. Among hundreds of blocks

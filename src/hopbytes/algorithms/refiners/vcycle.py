@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
+from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
 from hopbytes.engine import (
@@ -118,8 +119,10 @@ class VCycle(Refiner):
             after, even = even_placement(
                 problem, pe, bounds.load, self.annealing_sweeps, EXACT_HOT, control=control
             )
-            if not even or effort.used_up:
+            if effort.used_up:
                 return pe
+            if not even:  # a PE has lost all of its tasks, so that no chain of moves ends there
+                after = meet_bounds(graph, where, after, None, bounds.load).pe
         found = swap_refine(
             problem, after, bounds.room(graph.n), SwapSettings(0, NEAR_PES, chains, steps), control=control
         )

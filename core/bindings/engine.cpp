@@ -1,5 +1,6 @@
 // Binds the multilevel partitioner.
 #include "partition/coarsening/coarsen.hpp"
+#include "partition/exact_placement.hpp"
 #include "partition/groups.hpp"
 #include "partition/vcycles.hpp"
 #include "search_arguments.hpp"
@@ -105,4 +106,20 @@ void bind_engine(nb::module_& m) {
       },
       "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
       "max_block_weights"_a.noconvert(), "seed"_a, "settings"_a, "others"_a.noconvert(), "pe"_a.noconvert());
+  m.def(
+      "even_placement",
+      [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
+         ControlArrays control_arrays, InArray<int64_t> size, uint64_t seed, int32_t sweeps,
+         int64_t hot_percent, OutArray<int32_t> pe) {
+        nb::gil_scoped_release release;
+        AnnealingContext annealing;
+        annealing.sweeps = sweeps;
+        annealing.hot_if_exact = static_cast<double>(hot_percent) / 100;
+        return on_graph(arrays, linear_cost, [&](const auto& graph) {
+          return even_placement(graph, distance_of(distances, size.size()), in(size), seed, annealing,
+                                control_of(control_arrays), out(pe));
+        });
+      },
+      "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
+      "sizes"_a.noconvert(), "seed"_a, "sweeps"_a, "hot_percent"_a, "pe"_a.noconvert());
 }

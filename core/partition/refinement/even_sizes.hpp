@@ -1,4 +1,5 @@
-// Gives many blocks of unit loads their exact sizes, where they miss them by a few vertices.
+// Gives many blocks of unit loads their exact sizes, where they miss them by a few vertices, at little loss
+// under the distances of the blocks.
 //
 // balance_exactly() finds the best chain of moves between any two of a few blocks. Among hundreds of blocks
 // the nearest block with room is good enough, and only neighbouring blocks exchange vertices.
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/any_distance.hpp"
 #include "graph/graph.hpp"
 #include "util/control.hpp"
 
@@ -21,15 +23,15 @@ template <class W> class EvenSizes {
  public:
   // Moves vertices along the cheapest chains from blocks above their sizes to blocks below. Loads must be 1
   // each, and the sizes must add up to n. Returns whether all blocks have their sizes then.
-  bool refine(const Graph<W>& g, std::vector<int32_t>& block, std::vector<int64_t>& load,
-              std::span<const int64_t> size, const Control& control) {
+  bool refine(const Graph<W>& g, const AnyDistance& distance, std::vector<int32_t>& block,
+              std::vector<int64_t>& load, std::span<const int64_t> size, const Control& control) {
     const auto k = static_cast<int32_t>(size.size());
     while (!control.should_stop()) {
       std::vector<int32_t> above;
       for (int32_t b = 0; b < k; ++b)
         if (load[b] > size[b]) above.push_back(b);
       if (above.empty()) return true;
-      find_moves(g, block, k);
+      distance.in_form([&](const auto& form) { find_moves(g, form, block, k); });
       control.record_work(2 * g.arcs());
       used_.assign(k, 0);
       bool moved = false;
@@ -48,20 +50,28 @@ template <class W> class EvenSizes {
   };
 
   // Lists the cheapest move between every two adjacent blocks.
-  void find_moves(const Graph<W>& g, const std::vector<int32_t>& block, int32_t k) {
+  template <class D>
+  void find_moves(const Graph<W>& g, const D& distance, const std::vector<int32_t>& block, int32_t k) {
     moves_.clear();
     std::vector<int64_t> connection(k, 0);
-    std::vector<int32_t> last(k, -1), near;  // the vertex counted last for each block
+    std::vector<int32_t> last(k, -1), near;  // the vertex counted last for each block; the block of v first
+    const auto cost_in = [&](int32_t b) {
+      int64_t cost = 0;
+      for (const int32_t c : near) cost += connection[c] * distance(b, c);
+      return cost;
+    };
     for (int32_t v = 0; v < g.n; ++v) {
       const int32_t own = block[v];
-      near.clear();
-      connection[own] = 0;
+      near.assign(1, own);
+      connection[own] = 0, last[own] = v;
       for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
         const int32_t b = block[g.adj[e]];
-        if (b != own && last[b] != v) last[b] = v, connection[b] = 0, near.push_back(b);
+        if (last[b] != v) last[b] = v, connection[b] = 0, near.push_back(b);
         connection[b] += g.weight[e];
       }
-      for (const int32_t b : near) moves_.push_back({own, b, connection[own] - connection[b], v});
+      if (near.size() == 1) continue;
+      const int64_t now = cost_in(own);
+      for (size_t i = 1; i < near.size(); ++i) moves_.push_back({own, near[i], cost_in(near[i]) - now, v});
     }
     std::sort(moves_.begin(), moves_.end(), [](const Move& x, const Move& y) { return x.key() < y.key(); });
     const auto same = [](const Move& x, const Move& y) { return x.from == y.from && x.to == y.to; };
@@ -110,11 +120,11 @@ template <class W> class EvenSizes {
     }
   }
 
-  std::vector<Move> moves_;     // by blocks
+  std::vector<Move> moves_;  // by blocks
   std::vector<int64_t> first_;  // of the moves of each block
   std::vector<uint8_t> used_;
   std::vector<std::pair<int64_t, int32_t>> best_;  // loss and number of moves up to each block
-  std::vector<int64_t> move_;                      // the last move of the chain to each block
+  std::vector<int64_t> move_;  // the last move of the chain to each block
 };
 
 }  // namespace hopbytes

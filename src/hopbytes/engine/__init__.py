@@ -16,7 +16,7 @@ from hopbytes.engine.control import (
     stopping_when,
 )
 from hopbytes.engine.partition import partition_many
-from hopbytes.engine.refinement import RefinementSettings, refine_placement
+from hopbytes.engine.refinement import RefinementSettings, even_placement, refine_placement
 from hopbytes.engine.search_problem import SearchProblem, VertexGroups
 from hopbytes.engine.settings import PartitionSettings, SearchSettings
 from hopbytes.engine.swap_search import SwapSettings, swap_refine
@@ -34,6 +34,7 @@ __all__ = [
     "SwapSettings",
     "VertexGroups",
     "WorkMeter",
+    "even_placement",
     "interruptible",
     "metered_by",
     "partition_many",

@@ -93,3 +93,45 @@ def refine_placement(
         call_size(problem.csr, max_block_weights, settings.chains * max(1, settings.cycles)),
     )
     return result, int(moves)
+
+
+def even_placement(
+    problem: SearchProblem,
+    pe: Int32,
+    counts: Int64,
+    sweeps: int = 0,
+    hot_percent: int = 0,
+    *,
+    control: RunControl = DEFAULT_CONTROL,
+) -> tuple[Int32, bool]:
+    """Anneal the boundaries of PEs and give every PE its exact number of tasks, with the least loss.
+
+    Parameters
+    ----------
+    problem : SearchProblem
+        Without loads and without linear costs.
+    pe : int32[n]
+        The initial mapping, which need not have the counts; the array is not changed.
+    counts : int64[k]
+        Number of tasks of every PE, n in all.
+    sweeps, hot_percent : int
+        Sweeps of simulated annealing and the temperature of the first one, in per cent of the mean weight of
+        an arc, see :class:`RefinementSettings`.
+    control : RunControl
+
+    Returns
+    -------
+    int32[n], bool
+        A mapping, which may cost more, since exchanges of tasks are expected to follow; and whether it has
+        the counts, which may be missed where blocks are not connected or the search was stopped.
+    """
+    call = Call.prepare(problem, control)
+    result = pe.copy()
+    even = call.run(
+        lambda: compiled.even_placement(
+            call.graph, call.distances, call.linear_cost, call.control_arrays, counts, control.seed_word,
+            sweeps, hot_percent, result,
+        ),
+        call_size(problem.csr, counts, 1),
+    )
+    return result, bool(even)

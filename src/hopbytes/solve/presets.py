@@ -169,7 +169,7 @@ def fast() -> Chain:
         Multisection(
             initial_partitions=6, region_growings=2, flow_rounds=4, relaxation_rounds=6, annealing_sweeps=900
         ),
-        PlaceBlocks(starts=1, perturbations=100),
+        PlaceBlocks(starts=1, chains=1, steps=2000, anneal_up_to=256, perturbations=100),
         VCycle(cycles=0, annealing_sweeps=FAST_SWEEPS),
         Swap(starts=1, perturbations=100, one_way=5),
         link_effort=1,

@@ -49,7 +49,11 @@ class Evolve(Refiner):
         The same limit for patterns in which a task communicates with at least a quarter of all tasks on
         average. It has no effect with ``dense_up_to=0``.
     perturbations, subtrees, repartitionings : int
-        Options of the refiner ``swap``, which follows every multisection if counts are exact.
+        Options of the refiner ``swap``, which follows every multisection if counts are exact; on networks
+        also of ``place_blocks``, which places the blocks of every new partition.
+    annealing_sweeps : int
+        Sweeps of annealing over the boundaries of PEs in new partitions on networks, see the refiner
+        ``vcycle``.
     flow_rounds, flow_width, overload_percent : int
         See :class:`hopbytes.engine.SearchSettings`.
 
@@ -63,6 +67,9 @@ class Evolve(Refiner):
     the communication cost. With exact counts every other step is a new multisection, and ``swap`` replaces
     the recombination.
 
+    On networks cuts see an approximation of the distances, so that a new mapping goes through the refiners
+    ``place_blocks`` and ``vcycle`` first.
+
     The population needs the memory of `size` mappings.
     """
 
@@ -72,6 +79,7 @@ class Evolve(Refiner):
         "new placements": ("repetitions", "initial_partitions"),
         "recombinations": ("chains", "flow_rounds", "flow_width", "overload_percent"),
         "one task per PE": ("perturbations", "subtrees", "repartitionings"),
+        "partitions on networks": ("annealing_sweeps",),
     }
     size: int = 5
     steps: int = 8
@@ -82,6 +90,7 @@ class Evolve(Refiner):
     perturbations: int = 1000
     subtrees: int = 0
     repartitionings: int = 0
+    annealing_sweeps: int = 300
     repetitions: int = 12
     initial_partitions: int = 2
     chains: int = 2
@@ -149,7 +158,7 @@ class Evolve(Refiner):
                 )
             else:
                 pe = maker.map(graph, where, bounds, own)
-            return self._recombined(population, pe, [], own)
+            return self._recombined(population, self._placed(population, pe, own), [], own)
 
         pe = own.whole(new)
         if pe is None:
@@ -162,6 +171,22 @@ class Evolve(Refiner):
         better = own.whole(lambda: self._recombined(population, best, others, own))
         if better is not None:
             population.add(better)
+
+    def _placed(self, population: _Population, pe: Int32, effort: Effort) -> Int32:
+        """Return a new partition with its blocks placed and their boundaries annealed on a network."""
+        graph, where, bounds = population.graph, population.where, population.bounds
+        if graph.n <= where.k or where.machine.network() is None:
+            return pe
+        from hopbytes.algorithms.refiners.place_blocks import PlaceBlocks
+        from hopbytes.algorithms.refiners.vcycle import VCycle
+
+        place = PlaceBlocks(
+            perturbations=self.perturbations, subtrees=self.subtrees, repartitionings=self.repartitionings
+        )
+        steps = (place, VCycle(cycles=1, annealing_sweeps=self.annealing_sweeps))
+        for step in steps:
+            pe = step.refine(graph, where, pe, bounds, effort)
+        return pe
 
     def _recombined(self, population: _Population, pe: Int32, others: list[Int32], effort: Effort) -> Int32:
         """Return `pe` after a V-cycle and after recombination with one of `others` after another."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import ClassVar
 
 import numpy as np
 
-from hopbytes._arrays import Int32
+from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
+from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.algorithms.shared.quotient_graph import quotient_graph
-from hopbytes.algorithms.shared.search_distances import cheaper
+from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
+from hopbytes.engine import SwapSettings, even_placement, swap_refine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
@@ -37,9 +40,10 @@ class PlaceBlocks(Refiner):
     a mesh they see an approximation of the distances only, and whole blocks placed anew lower the cost by a
     quarter.
 
-    The mapping is returned unchanged if there are linear costs (fixed or restricted tasks, migration), or if
-    a block does not fit where the search places it, which happens if PEs have different capacities or have
-    to hold different numbers of tasks.
+    If a block does not fit where the search places it, because PEs have different capacities or have to hold
+    different numbers of tasks, single tasks move on to PEs with room if the machine is a network. A search
+    that exchanges only blocks that fit competes with that, and the cheapest mapping is returned. It is the
+    given one if there are linear costs (fixed or restricted tasks, migration).
 
     O(n + m) for the quotient graph, then as for the refiner ``swap`` with one task per PE.
     """
@@ -69,14 +73,37 @@ class PlaceBlocks(Refiner):
         one_each = np.ones(where.k, np.int64)
         order = np.arange(where.k, dtype=np.int32)
         place = search.refine(blocks, where, order, Bounds(one_each, one_each, exact=True), effort)
-        placed = place[pe]
-        return cheaper(graph, where, pe, placed, None) if _fits(graph, placed, bounds) else pe
+        loads = None if bounds.exact else graph.loads
+        held = group_sums(pe, loads, where.k)
+        if np.all(held <= bounds.load[place]):
+            return cheaper(graph, where, pe, place[pe], None)
+        if where.machine.network() is None or effort.used_up:
+            return pe
+        found = [pe, self._repaired(graph, where, place[pe], bounds, effort)]
+        found.append(self._fitting(search, blocks, where, held, bounds, effort)[pe])
+        return min(found, key=lambda each: bounds.rank(graph, where, each))
 
+    def _repaired(
+        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
+    ) -> Int32:
+        """Return the mapping after moves of tasks to PEs with room; with exact counts along chains of PEs."""
+        if bounds.exact:
+            problem = search_problem(graph, where, bounds)
+            pe, even = even_placement(problem, pe, bounds.load, control=effort.run_control())
+            if even:
+                return pe
+        return meet_bounds(graph, where, pe, None if bounds.exact else graph.loads, bounds.load).pe
 
-def _fits(graph: CommGraph, pe: Int32, bounds: Bounds) -> bool:
-    """Return whether every PE holds as much as it may, or exactly as many tasks as it must."""
-    if bounds.exact:
-        return bounds.count is None or np.array_equal(
-            np.bincount(pe, minlength=len(bounds.load)), bounds.count
+    def _fitting(
+        self, search: Swap, blocks: CommGraph, where: Allocation, held: Int64, bounds: Bounds, effort: Effort
+    ) -> Int32:
+        """Return the PE of every block after exchanges of blocks that fit where they go."""
+        order = np.arange(where.k, dtype=np.int32)
+        problem = dataclasses.replace(search_problem(blocks, where, Bounds(bounds.load)), loads=held)
+        chains = search.chains if where.k <= search.anneal_up_to else 0
+        settings = SwapSettings(
+            search.all_pairs_up_to, search.neighbourhood, chains, search.steps, search.perturbations
         )
-    return bool(np.all(group_sums(pe, graph.loads, len(bounds.load)) <= bounds.load))
+        found = swap_refine(problem, order, bounds.load, settings, control=effort.run_control())
+        effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
+        return found.pe

@@ -7,9 +7,17 @@ from typing import ClassVar
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
+from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
-from hopbytes.engine import RefinementSettings, SearchSettings, refine_placement
+from hopbytes.engine import (
+    RefinementSettings,
+    SearchSettings,
+    SwapSettings,
+    even_placement,
+    refine_placement,
+    swap_refine,
+)
 from hopbytes.engine.settings import SEARCH_OPTIONS
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -17,6 +25,14 @@ from hopbytes.model.comm_graph import CommGraph
 #: Temperatures at which annealing starts, in per cent of the mean volume of an arc. On a network the blocks
 #: are further from their best shapes, since cuts see it as a tree.
 TREE_HOT, NETWORK_HOT = 60, 100
+#: The same with exact counts.
+EXACT_HOT = 60
+#: With fewer tasks per PE and exact counts exchanges are annealed, since PEs would lose all of their tasks:
+FEWEST_PER_PE = 8
+#: so many proposed exchanges per task and sweep, so many in all,
+STEPS_PER_SWEEP, MOST_STEPS = 10, 4_000_000
+#: with tasks on so many PEs around those of neighbours.
+NEAR_PES = 8
 
 
 @refiners.register("vcycle")
@@ -43,8 +59,10 @@ class VCycle(Refiner):
 
     Notes
     -----
-    Coarsening contracts only tasks of the same PE. Mappings with exact counts (one task per slot) are
-    returned unchanged, because only exchanges can improve them (see the refiner ``swap``). V-cycles follow
+    Coarsening contracts only tasks of the same PE. There are no cycles with exact counts, because only
+    exchanges can improve such mappings (see the refiner ``swap``); with several tasks per PE of a network
+    their boundaries are annealed, chains of moves restore the counts, and exchanges follow. With fewer than 8
+    tasks per PE exchanges are annealed instead, ten per task and sweep, up to four millions. V-cycles follow
     Walshaw (2004), but gains are those of the communication cost instead of the edge cut.
     """
 
@@ -67,8 +85,10 @@ class VCycle(Refiner):
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         """Return a mapping that costs no more."""
-        if bounds.exact or where.k < 2 or graph.n == 0 or 0 < self.most_tasks < graph.n:
+        if where.k < 2 or graph.n == 0 or 0 < self.most_tasks < graph.n:
             return pe
+        if bounds.exact:
+            return self._annealed(graph, where, pe, bounds, effort)
         if effort.progress is not None:
             effort.progress("refine", 0, 1)
         search = SearchSettings.of(self)
@@ -83,3 +103,28 @@ class VCycle(Refiner):
         )
         effort.count(moves=moves)
         return cheaper(graph, where, pe, better, bounds.linear_cost)
+
+    def _annealed(
+        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
+    ) -> Int32:
+        """Return a mapping with the same counts of several tasks per PE that costs no more."""
+        several = where.k < graph.n and bounds.linear_cost is None and where.machine.network() is not None
+        if not several or not self.annealing_sweeps:
+            return pe
+        problem, control, after = search_problem(graph, where, bounds), effort.run_control(), pe
+        chains = steps = 0
+        if graph.n < FEWEST_PER_PE * where.k:
+            chains, steps = 1, min(STEPS_PER_SWEEP * self.annealing_sweeps, MOST_STEPS // graph.n)
+        else:
+            after, even = even_placement(
+                problem, pe, bounds.load, self.annealing_sweeps, EXACT_HOT, control=control
+            )
+            if effort.used_up:
+                return pe
+            if not even:  # a PE has lost all of its tasks, so that no chain of moves ends there
+                after = meet_bounds(graph, where, after, None, bounds.load).pe
+        found = swap_refine(
+            problem, after, bounds.room(graph.n), SwapSettings(0, NEAR_PES, chains, steps), control=control
+        )
+        effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
+        return min((pe, found.pe), key=lambda each: bounds.rank(graph, where, each))

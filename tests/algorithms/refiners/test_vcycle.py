@@ -1,0 +1,75 @@
+"""Several tasks per PE of a network with exact counts: blocks are placed, boundaries are annealed."""
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from hopbytes._util.options import build
+from hopbytes.algorithms.base import Bounds, Effort, refiners
+from hopbytes.algorithms.shared.search_distances import search_problem
+from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.engine import RunControl, even_placement
+
+SPEC = "torus:4x4"
+
+
+def grid(rows, columns):
+    name = np.arange(rows * columns).reshape(rows, columns)
+    first = np.concatenate([name[:, :-1].ravel(), name[:-1].ravel()])
+    second = np.concatenate([name[:, 1:].ravel(), name[1:].ravel()])
+    return hb.CommGraph.from_edges(first, second, undirected=True)
+
+
+def counted(n, k):
+    """As even as possible, the larger counts on every other PE first."""
+    counts = np.full(k, n // k, np.int64)
+    counts[np.argsort(np.arange(k) % 2, kind="stable")[: n % k]] += 1
+    return counts
+
+
+def scattered_blocks(n, counts, seed):
+    """Blocks of consecutive tasks, exchanged where their counts agree; then some tasks are exchanged, too."""
+    pe = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    place = np.arange(len(counts), dtype=np.int32)
+    for count in np.unique(counts):
+        alike = np.flatnonzero(counts == count)
+        place[alike] = np.random.default_rng(seed).permutation(alike)
+    start, pairs = place[pe], np.random.default_rng(seed).permutation(n)[:20].reshape(2, 10)
+    start[pairs] = start[pairs[::-1]]
+    return start
+
+
+@pytest.mark.parametrize("n", [16 * 12 + 7, 16 * 3 + 8, 16 * 20])
+@pytest.mark.parametrize("refiner", ["place_blocks", "vcycle:annealing_sweeps=40"])
+def test_counts_are_kept_and_the_cost_falls(n, refiner):
+    graph, where, counts = grid(1, n), hb.machine(SPEC), counted(n, 16)
+    start = scattered_blocks(n, counts, 3)
+    bounds = Bounds(counts, counts, exact=True)
+    found = build(refiners, refiner).refine(graph, where, start, bounds, Effort(seed=1))
+    assert np.bincount(found, minlength=16).tolist() == counts.tolist()
+    assert CommCost().value(graph, where, found) < CommCost().value(graph, where, start)
+
+
+@pytest.mark.parametrize("sweeps", [0, 30])
+def test_even_placement_gives_every_pe_its_count(sweeps):
+    graph, where, counts = grid(15, 15), hb.machine(SPEC), counted(225, 16)
+    start = np.minimum(np.arange(225) // 14, 15).astype(np.int32)
+    assert np.bincount(start, minlength=16).tolist() != counts.tolist()
+    problem = search_problem(graph, where, Bounds(counts, counts, exact=True))
+    runs = [
+        even_placement(problem, start, counts, sweeps, 60, control=RunControl(seed=2, threads=threads))
+        for threads in (1, 2)
+    ]
+    (found, even), (other, _) = runs
+    assert even
+    assert np.bincount(found, minlength=16).tolist() == counts.tolist()
+    assert found.tolist() == other.tolist()
+
+
+def test_exact_counts_on_a_tree_are_left_alone():
+    n = 16 * 12
+    graph, counts = grid(12, 16), counted(n, 16)
+    start = scattered_blocks(n, counts, 3)
+    vcycle = build(refiners, "vcycle:annealing_sweeps=40")
+    bounds = Bounds(counts, counts, exact=True)
+    assert vcycle.refine(graph, hb.machine("node:4 core:4"), start, bounds, Effort()) is start

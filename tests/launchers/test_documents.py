@@ -18,6 +18,7 @@ from test_openmpi import node_xml
 
 import hopbytes as hb
 from helpers.paths import ROOT
+from helpers.thorough import THOROUGH
 
 EXAMPLES = examples()
 LAUNCHES = [one for one in EXAMPLES if one.launches and not one.reason]
@@ -43,7 +44,10 @@ def build(compiler, folder):
         pytest.skip(f"{compiler} does not compile: {done.stderr[:80]}")
 
 
-@pytest.fixture(scope="module", params=["openmpi-5", "openmpi-4", "hydra"])
+KINDS = ("openmpi-5", "openmpi-4", "hydra")
+
+
+@pytest.fixture(scope="module", params=KINDS)
 def hosts(request, tmp_path_factory):
     """Four hosts, one MPI under the names that users type, and the files that the examples name."""
     found = farm(request.param, tmp_path_factory.mktemp("examples"))
@@ -88,10 +92,13 @@ def run_as_typed(command, folder, environment):
 def test_an_example_runs(hosts, example):
     kind, found = hosts
     command = example.scaled()
+    turn = KINDS[LAUNCHES.index(example) % len(KINDS)]  # what is for all launchers is run by one of them
     if example.only not in ("", kind) or " srun " in f" {command}":
         pytest.skip("for another launcher")
     if "hopbytes bench-pattern" in command and kind != "openmpi-5":
         pytest.skip("the mpi4py of this environment is for another MPI")
+    if not (THOROUGH or example.only or "bench-pattern" in command or kind == turn):
+        pytest.skip(f"run by {turn}, by all with HOPBYTES_TESTS=all")
     run_as_typed(command, found.folder, found.environment)
 
 
@@ -135,6 +142,8 @@ def test_an_example_runs_under_slurm(tmp_path, example, request):
         pytest.skip("for another launcher")
     if "hopbytes bench-pattern" in command or "hopbytes measure" in command:
         pytest.skip("the mpi4py of this environment is for another MPI")
+    if not (THOROUGH or example.only or LAUNCHES.index(example) % 2):
+        pytest.skip("run by another launcher, and by Slurm with HOPBYTES_TESTS=all")
     made, programs = request.getfixturevalue("prepared")
     folder = shutil.copytree(made, tmp_path / "here")
     # The compiler beside srun is the system's, which may be another MPI's.

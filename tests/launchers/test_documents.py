@@ -142,7 +142,8 @@ def test_an_example_runs_under_slurm(tmp_path, example, request):
         pytest.skip("for another launcher")
     if "hopbytes bench-pattern" in command or "hopbytes measure" in command:
         pytest.skip("the mpi4py of this environment is for another MPI")
-    if not (THOROUGH or example.only or LAUNCHES.index(example) % 2):
+    for_slurm = example.only or "srun " in example.command
+    if not (THOROUGH or for_slurm or LAUNCHES.index(example) % 2):
         pytest.skip("run by another launcher, and by Slurm with HOPBYTES_TESTS=all")
     made, programs = request.getfixturevalue("prepared")
     folder = shutil.copytree(made, tmp_path / "here")

@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from helpers.paths import PROGRAM, SHARED_SAMPLES
+from helpers.program_server import ProgramServer
 from helpers.real_mpi import RUN_AS_ROOT
+from helpers.thorough import most
 
 # Times are never asserted: computers that run the tests do other things as well.
-settings.register_profile("hopbytes", deadline=None)
+settings.register_profile("hopbytes", deadline=None, max_examples=most(100, 40))
 settings.load_profile("hopbytes")
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -36,21 +38,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="no folder of developers' samples"))
 
 
+@pytest.fixture(scope="session")
+def program_server() -> Iterator[ProgramServer]:
+    """Return what runs command lines without starting an interpreter for each."""
+    server = ProgramServer()
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def hopbytes(tmp_path: Path) -> Run:
-    """Run ``hopbytes ARGS``, the installed program, in an empty folder; return its output and exit code."""
+def hopbytes(tmp_path: Path, program_server: ProgramServer) -> Run:
+    """Run ``hopbytes ARGS`` in an empty folder; return its output and exit code."""
 
     def run(*arguments: object, stdin: str | bytes | None = None) -> subprocess.CompletedProcess[str]:
         content = stdin.encode() if isinstance(stdin, str) else stdin
-        done = subprocess.run(
-            [PROGRAM, *map(str, arguments)],
-            input=content,
-            stdin=subprocess.DEVNULL if content is None else None,
-            capture_output=True,
-            timeout=60,
-            cwd=tmp_path,
-            env={**os.environ, "COLUMNS": "100"},
-        )
+        words = list(map(str, arguments))
+        environment = {**os.environ, "COLUMNS": "100"}
+        if program_server.serves(environment):
+            done = program_server.run(words, content, tmp_path, environment, timeout=60)
+        else:
+            done = subprocess.run(
+                [PROGRAM, *words], input=content, stdin=subprocess.DEVNULL if content is None else None,
+                capture_output=True, timeout=60, cwd=tmp_path, env=environment,
+            )  # fmt: skip
         return subprocess.CompletedProcess(
             done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
         )

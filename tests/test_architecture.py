@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -196,6 +197,12 @@ TESTED_BY_NAME = 40
 MODULES = [path.relative_to(PACKAGE) for path in sorted(PACKAGE.rglob("*.py"))]
 
 
+@cache
+def modules_without_tests():
+    """Modules without a test file at their place."""
+    return [module.as_posix() for module in MODULES if not lists.mirrored(module)]
+
+
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_every_module_has_tests(module):
     """``python tests/tests_of.py FILE`` says which."""
@@ -206,8 +213,7 @@ def test_every_module_has_tests(module):
 @pytest.mark.parametrize("group", lists.tested_through(), ids=lambda group: group.modules[0])
 def test_the_list_of_modules_tested_through_others_is_current(group):
     """No entry for a module that is gone or has got a test file; no test file that is gone; a reason."""
-    without = [module.as_posix() for module in MODULES if not lists.mirrored(module)]
-    assert [entry for entry in group.modules if not fnmatch.filter(without, entry)] == []
+    assert [entry for entry in group.modules if not fnmatch.filter(modules_without_tests(), entry)] == []
     assert [test for test in group.tests if not (ROOT / "tests" / test).is_file()] == []
     assert group.reason.endswith(".")
 
@@ -251,14 +257,15 @@ def retired_words():
     return re.findall(r"^\| (?!retired|---)([\w ]+?) \|", table, re.MULTILINE)
 
 
-@pytest.mark.parametrize("word", retired_words())
-def test_a_retired_word_is_not_used(word):
+def test_retired_words_are_not_used():
     """Former names of options (`_util/options.py`) and the list itself are the places that may name them."""
     texts = {path: path.read_text() for path in SOURCES if path.relative_to(ROOT).parts[0] in ("src", "core")}
     texts |= {name: text for name, text in DOCUMENTS.items() if name not in ("glossary.md", "CHANGELOG.md")}
     texts.pop(PACKAGE / "_util/options.py")
-    pattern = re.compile(rf"(?<![A-Za-z]){re.escape(word)}(?![A-Za-z])", re.IGNORECASE)
-    assert [str(place) for place, text in texts.items() if pattern.search(text)] == []
+    words = "|".join(map(re.escape, retired_words()))
+    pattern = re.compile(rf"\b(?<![A-Za-z])(?:{words})(?![A-Za-z])", re.IGNORECASE)
+    found = {str(place): pattern.findall(text) for place, text in texts.items()}
+    assert {place: words for place, words in found.items() if words} == {}
 
 
 def test_there_are_retired_words():

@@ -8,6 +8,7 @@ import pytest
 
 from helpers.errors import assert_refused
 from helpers.paths import EXAMPLES, PROGRAM
+from helpers.thorough import most
 
 LJ = str(EXAMPLES / "lammps_lj_64.csv")
 ON = ("--on", "node:8@10 core:8@1")
@@ -56,7 +57,8 @@ def test_what_programs_do_not_need_changes_nothing(tmp_path, verb):
 
     usual = tried("usual", {})
     assert usual[0] == 0, usual[2]
-    for name, changes in SURROUNDINGS.items():
+    others = list(SURROUNDINGS.items())  # each meets some of the verbs
+    for name, changes in most(others, others[list(WORDS).index(verb) % 3 :: 3]):
         assert tried(name, changes) == usual, name
     assert tried("closed stdin", {}, "exec <&-;") == usual
 

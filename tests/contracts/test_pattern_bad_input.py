@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helpers.errors import mentions
+from helpers.thorough import most
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.base import Format, formats
 from hopbytes.formats.exchange import write
@@ -22,7 +23,9 @@ PATTERNS = [
     name for name, format in formats.items()
     if format.holds == "pattern" and type(format).write_pattern is not Format.write_pattern
 ]  # what is only read, recordings of other tools, has its own tests
-QUICK = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+QUICK = settings(
+    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=most(60, 30)
+)
 
 
 def text(tmp_path, content, name):
@@ -252,7 +255,7 @@ def survives(path, data, format):
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-@settings(QUICK, max_examples=150)
+@settings(QUICK, max_examples=most(150, 50))
 @given(mutations=MUTATION, digits=st.lists(st.sampled_from(PIECES)))
 def test_mutated_files_never_crash(tmp_path, seeds, name, mutations, digits):
     data = mutate(seeds[name], mutations)

@@ -11,6 +11,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.strategies import random_graph, random_machine
+from helpers.thorough import most
 from hopbytes._util.options import build
 from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.objectives.base import objectives
@@ -66,8 +67,8 @@ def value(objective, graph, mapping):
 @pytest.mark.parametrize("goal", OF_NETWORKS)
 @pytest.mark.parametrize("name", CASES)
 def test_presets_are_ordered_and_never_behind_the_quick_chains(name, goal):
-    """Every objective meets `strong` on two or three of the machines, which is where the time goes."""
-    turn = (list(CASES).index(name) + OF_NETWORKS.index(goal)) % 3
+    """Every objective meets `strong` on some of the machines, which is where the time goes."""
+    turn = (list(CASES).index(name) + OF_NETWORKS.index(goal)) % most(3, 6)
     graph, where, options = CASES[name].read()
     options |= {"objective": goal, "seed": 3, "threads": 1}
     quick = [
@@ -95,7 +96,7 @@ def test_what_goes_on_is_never_behind_strong(name, goal, preset):
     options |= {"objective": goal, "seed": 3, "threads": 1}
     strong = map_tasks(graph, where, preset="strong", **options)
     arcs = strong.info["work"]["arcs"]
-    for limit in (None, arcs + 500_000):
+    for limit in most([None, arcs + 500_000], [arcs + 200_000]):
         further = map_tasks(graph, where, preset=preset, work_limit=limit, **options)
         assert value(goal, graph, further) <= value(goal, graph, strong)
 

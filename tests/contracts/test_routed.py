@@ -8,6 +8,7 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions
 from helpers.strategies import random_graph
+from helpers.thorough import most
 from hopbytes._util.options import build, describe
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
@@ -79,9 +80,12 @@ def test_mappers_place_every_task_within_bounds(spec, name):
 
 @pytest.mark.parametrize("goal", list(objectives))
 @pytest.mark.parametrize("preset", list(presets))
-@pytest.mark.parametrize("spec", ["torus:3x3@4 / core:2@1", "fattree:4x3:up=1x2:route=spread@3 / core:2@1"])
-def test_every_preset_follows_every_objective(spec, preset, goal):
+@pytest.mark.parametrize("number", most([0, 1], [None]))
+def test_every_preset_follows_every_objective(number, preset, goal):
     """What is asked for is counted, ahead of chance, and no worse than where J was asked for."""
+    if number is None:  # the machines take turns
+        number = (list(presets).index(preset) + list(objectives).index(goal)) % 2
+    spec = ("torus:3x3@4 / core:2@1", "fattree:4x3:up=1x2:route=spread@3 / core:2@1")[number]
     problem, _, _ = random_problem(spec, 5, 1)
     graph, where = problem.graph, problem.where
     found = map_tasks(graph, where, preset=preset, objective=goal.replace("_", "-"))
@@ -100,7 +104,7 @@ def test_annealing_goes_on_while_there_is_work_and_repeats_itself(goal):
         problem.graph, problem.where, pe, bounds, Effort(seed=2)
     )
     longer = build(refiners, f"routed:goal={goal},effort=1,anneal=true")
-    efforts = [Effort(seed=2, work_limit=limit) for limit in (3_000_000, 3_000_000, 12_000_000)]
+    efforts = [Effort(seed=2, work_limit=limit) for limit in (1_000_000, 1_000_000, 4_000_000)]
     found = [longer.refine(problem.graph, problem.where, pe, bounds, effort) for effort in efforts]
     assert found[0].tobytes() == found[1].tobytes()
     assert 1 <= efforts[0].work["anneal_rounds"] < efforts[2].work["anneal_rounds"]

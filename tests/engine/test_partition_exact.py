@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.graphs import grid
+from helpers.thorough import most
 from hopbytes.engine import PartitionSettings, RunControl, SearchProblem, VertexGroups, partition_many
 from hopbytes.model.comm_graph import CommGraph
 
@@ -46,7 +47,7 @@ def cut_of(graph, part):
     density=st.integers(0, 6), heaviest=st.sampled_from([1, 9, 10**6, 10**12]), runs=st.integers(1, 2),
     combines=st.integers(0, 2), bisections=st.integers(1, 3), repeat=st.sampled_from([1, 1, 1, 7]),
 )
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=most(80, 30))
 def test_sizes_are_exact_on_any_graph(seed, sizes, density, heaviest, runs, combines, bisections, repeat):
     sizes = sizes * repeat
     n = max(2, sum(sizes))

@@ -56,10 +56,10 @@ def test_the_cost_never_rises(graph, imbalance):
 
 def test_where_shapes_mean_nothing_all_repetitions_are_made():
     """A third of the repetitions suffices only where relaxation helps."""
-    graph, where = social_graph(3000), hb.machine("core:32")
+    graph, where = social_graph(2000), hb.machine("core:32")
 
     def found(rounds):
-        mapper = f"multisection:repetitions=6,recombinations=5,relaxation_rounds={rounds}"
+        mapper = f"multisection:repetitions=6,recombinations=2,relaxation_rounds={rounds}"
         return hb.map_tasks(graph, where, mapper=mapper, refine=[], partition=True).info["comm_cost"]
 
     assert found(8) == found(0)

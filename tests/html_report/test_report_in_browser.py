@@ -7,6 +7,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.browser import browser, shown_in
+from helpers.thorough import most
 from hopbytes.html_report.report_origin import Origin
 
 #: Tests that share a browser and the reports in it run in one process.
@@ -20,7 +21,7 @@ CASES = {
     1024: ("stencil:16x16x4", "torus:4x4x4@10 / package:2@2 core:8@1"),
     4096: ("stencil:16x16x16", "torus:8x8x4@10 / package:2@2 core:8@1"),
 }
-SIZES = [64, 1024, pytest.param(4096, marks=pytest.mark.slow)]
+SIZES = most([64, 1024, 4096], [64, 1024])
 
 
 @pytest.fixture(scope="module")

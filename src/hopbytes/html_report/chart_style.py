@@ -56,7 +56,8 @@ def altair() -> ModuleType:
             f"reports need the package {name}, which is not installed: pip install '.[report]' in the "
             "folder of the source, or 'hopbytes[report]'"
         ) from None
-    return altair
+    module: ModuleType = altair
+    return module
 
 
 def colours(names: tuple[str, ...], shown: Iterable[str] | None = None) -> Any:

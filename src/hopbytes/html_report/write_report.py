@@ -118,7 +118,8 @@ def rendered(page: Page) -> str:
     vega: Any = vl_convert  # its types ask for an argument that has a default
     library = vega.javascript_bundle()
     template = environment.get_template("report.html")
-    return template.render(page=page, library=library, mark=MARK)
+    text: str = template.render(page=page, library=library, mark=MARK)
+    return text
 
 
 def _address(svg: str) -> str:

@@ -173,7 +173,7 @@ def test_adaptive_routing_divides_flows_over_all_shortest_ways(tmp_path):
     assert parse_machine(machine.spec()) == machine
     graph = hb.read("alltoall:16:groups=2")
     where = hb.machine(machine)
-    mapping = hb.map_tasks(graph, where, preset="routed", objective="max_congestion", seed=1)
+    mapping = hb.map_tasks(graph, where, preset="eco", objective="max_congestion", seed=1)
     found = hb.evaluate(graph, mapping)
     assert found.mapping.links.max_congestion <= found.in_order.links.max_congestion
 

@@ -5,6 +5,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.slabs import part_of, whole
+from helpers.thorough import most
 from helpers.together import together
 from hopbytes.errors import HopbytesError, InfeasibleError, ScaleError
 from hopbytes.mpi.distributed import Slab, map_distributed
@@ -39,7 +40,7 @@ def grid(side, **options):
     return hb.read(f"stencil:{side}x{side}:bytes=1", **options)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 7, pytest.param(16, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", most([1, 2, 3, 7, 16], [1, 2, 3, 7]))
 @pytest.mark.parametrize("road", ["islands", "levels"])
 def test_quality_bounds_and_answer_of_a_grid(size, road, monkeypatch):
     few = "hopbytes.mpi.distributed"

@@ -8,14 +8,15 @@ from typing import Any
 #: When to use a preset, and its time beside `eco`: of seconds on lattices of 1,024 processes and of 16,384
 #: vertices in 64 blocks (``map_tasks(stencil, …, threads=1)``).
 USE = {
-    "fast": ("the mapping is needed at once, or the graph is very large", "half of eco"),
+    "fast": ("the mapping is needed at once, or the graph is very large", "half to two thirds of eco"),
     "eco": ("nothing else is known", "the unit for the others"),
-    "strong": ("the program runs for hours", "5 to 11 times eco"),
+    "strong": ("the program runs for hours", "4 to 11 times eco"),
     "best": ("there is time: --time-limit, --work-limit or Ctrl-C end it", "until a limit or Ctrl-C ends it"),
     "routed": (
         "the machine has links (torus:, fattree:, ib: …) and congestion matters",
         "that of strong, or more",
     ),
+    "turbo": ("the graph has 100,000 tasks or more", "a tenth to a fifth of fast there, otherwise the same"),
 }
 
 
@@ -26,7 +27,7 @@ def preset_facts(name: str) -> dict[str, Any]:
     --------
     >>> facts = preset_facts("fast")
     >>> facts["chain"][0].split(",")[0], facts["time"]
-    ('multisection:initial_partitions=2', 'half of eco')
+    ('multisection:initial_partitions=6', 'half to two thirds of eco')
     """
     from hopbytes.solve.presets import presets
 

@@ -12,7 +12,7 @@ from hopbytes._frozen import frozen
 from hopbytes._util.options import build
 from hopbytes._util.registry import Registry
 from hopbytes.algorithms.base import Mapper, Refiner, mappers, refiners
-from hopbytes.algorithms.mappers.multisection import Multisection
+from hopbytes.algorithms.mappers.multisection import FAST, Multisection
 from hopbytes.algorithms.refiners.place_blocks import PlaceBlocks
 from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.algorithms.refiners.vcycle import VCycle
@@ -166,9 +166,7 @@ def _for_links(base: Chain) -> Chain:
 def fast() -> Chain:
     """Useful mappings in the shortest time."""
     return chain(
-        Multisection(
-            initial_partitions=6, region_growings=2, flow_rounds=4, relaxation_rounds=6, annealing_sweeps=900
-        ),
+        FAST,
         PlaceBlocks(starts=1, chains=1, steps=2000, anneal_up_to=256, perturbations=100),
         VCycle(cycles=0, annealing_sweeps=FAST_SWEEPS),
         Swap(starts=1, perturbations=100, one_way=5),

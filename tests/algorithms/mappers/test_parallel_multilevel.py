@@ -5,8 +5,10 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.algorithms.mappers import parallel_multilevel
+from hopbytes.algorithms.mappers.multisection import FAST
 
 MACHINE = "node:3@100 package:2@10 core:4@1"
+FLAT = "core:24"
 LARGE = "parallel_multilevel:least_tasks=100,fewest=200,per_pe=10"
 
 
@@ -36,15 +38,16 @@ def test_no_levels_where_clusters_do_not_follow_the_structure():
     ends = np.random.default_rng(5).integers(0, 600, (2, 20_000))
     graph = hb.CommGraph.from_edges(*ends, n=600)
     options = {"seed": 2, "partition": True}
-    other = hb.map_tasks(graph, MACHINE, mapper="multisection:initial_partitions=2,flow_rounds=2", **options)
+    other = hb.map_tasks(graph, MACHINE, mapper=FAST, **options)
     assert np.array_equal(hb.map_tasks(graph, MACHINE, mapper=LARGE, **options).pe, other.pe)
 
 
 @pytest.mark.parametrize("options", [{}, {"fixed": {0: 5}}, {"partition": False}, {"imbalance": 0.2}])
-def test_on_small_graphs_turbo_is_fast(options):
+@pytest.mark.parametrize("machine", [MACHINE, FLAT])
+def test_on_small_graphs_turbo_is_fast(machine, options):
     pattern = "stencil:6x4" if options.get("partition") is False else "stencil:40x40"
-    fast = hb.map_tasks(pattern, MACHINE, preset="fast", seed=6, **options)
-    turbo = hb.map_tasks(pattern, MACHINE, preset="turbo", seed=6, **options)
+    fast = hb.map_tasks(pattern, machine, preset="fast", seed=6, **options)
+    turbo = hb.map_tasks(pattern, machine, preset="turbo", seed=6, **options)
     assert np.array_equal(fast.pe, turbo.pe)
 
 

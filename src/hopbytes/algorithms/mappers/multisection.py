@@ -344,3 +344,9 @@ class Multisection(Mapper):
 
     def _smallest(self) -> int:
         return 0 if self.partitioner else self.kaminpar_from
+
+
+#: The effort of the preset ``fast``.
+FAST = Multisection(
+    initial_partitions=6, region_growings=2, flow_rounds=4, relaxation_rounds=6, annealing_sweeps=900
+)

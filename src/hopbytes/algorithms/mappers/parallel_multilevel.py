@@ -12,7 +12,7 @@ from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
-from hopbytes.algorithms.mappers.multisection import Multisection
+from hopbytes.algorithms.mappers.multisection import FAST, Multisection
 from hopbytes.algorithms.shared.search_distances import search_problem
 from hopbytes.engine import SearchSettings
 from hopbytes.engine.parallel import (
@@ -49,13 +49,13 @@ class ParallelMultilevel(Mapper):
     Parameters
     ----------
     initial_partitions : int
-        Effort per cut of the coarse graph, see the mapper ``multisection``.
+        Effort per cut of the coarse graph, see the mapper ``multisection``. More than two did not lower J.
     per_pe : int
         Number of vertices of the coarse graph per PE.
     fewest : int
         Least number of vertices of the coarse graph.
     least_tasks : int
-        With fewer tasks the mapper is ``multisection`` with the same options.
+        With fewer tasks the mapper is ``multisection`` with the options that it has in the preset ``fast``.
     synchronous_rounds : int
         Rounds of moves on every level; all threads work on each round.
     rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
@@ -88,23 +88,22 @@ class ParallelMultilevel(Mapper):
     seeds: int = 25
     flow_rounds: int = 2
     flow_width: int = 4
-    overload_percent: int = 100
+    overload_percent: int = 0
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
-        search = SearchSettings.of(self)
-        cutter = Multisection(initial_partitions=self.initial_partitions, **asdict(search))
         target = max(self.fewest, self.per_pe * where.k)
         small = graph.n < max(self.least_tasks, 2 * target)
         if small or bounds.exact or bounds.linear_cost is not None or where.k < 2:
-            return cutter.map(graph, where, bounds, effort)
+            return FAST.map(graph, where, bounds, effort)
         finest = LevelGraph.of(search_problem(graph, where, bounds))
         levels, clusters = _coarsened(finest, target, bounds, effort)
         coarsest = levels[-1]
         if not clusters or DENSEST * len(coarsest.targets) > len(finest.targets):
-            return cutter.map(graph, where, bounds, effort)
-        quick = replace(cutter, overload_percent=0)  # the refinement that follows does more in less time
-        pe = quick.map(_pattern(coarsest), where, bounds, effort)
+            return FAST.map(graph, where, bounds, effort)
+        # No temporary overload: the refinement that follows does more in less time.
+        cutter = Multisection(initial_partitions=self.initial_partitions, **asdict(SearchSettings.of(self)))
+        pe = cutter.map(_pattern(coarsest), where, bounds, effort)
         near = np.ones(len(pe), np.uint8)
         while levels:
             level = levels.pop()

@@ -214,9 +214,8 @@ class Multisection(Mapper):
         known: Sequence[Int32],
     ) -> Int32:
         """Return the result of :meth:`again` for levels whose effort is known."""
-        before = effort.work.get("cut_short", 0)
-        by_level, warm_start = replace(self, schedule="level", trace=""), WarmStart(levels, known)
-        leaf = by_level._cut(graph, levels, bounds, effort, warm_start)
+        before, by_level = effort.work.get("cut_short", 0), replace(self, schedule="level", trace="")
+        leaf = by_level._cut(graph, levels, bounds, effort, WarmStart(levels, known))
         pe: Int32 = known[0] if effort.work.get("cut_short", 0) != before else pe_of_leaf[leaf]
         return pe
 
@@ -297,9 +296,8 @@ class Multisection(Mapper):
             return round(effort * float(share**0.5))
 
         # Flows and temporary overload are worth their time only for levels with a large share of the cost.
-        search = SearchSettings.of(self)
-        if share <= 0.1:
-            search = replace(search, flow_rounds=0, overload_percent=0)
+        least = {"flow_rounds": 0, "overload_percent": 0} if share <= 0.1 else {}
+        search = replace(SearchSettings.of(self), **least)
         return PartitionSettings(
             repetitions=max(min(1, self.repetitions), part(self.repetitions)),
             recombinations=part(self.recombinations),

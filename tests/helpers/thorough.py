@@ -10,9 +10,9 @@ import os
 from typing import TypeVar
 
 THOROUGH = os.environ.get("HOPBYTES_TESTS") == "all"
-Any = TypeVar("Any")
+Value = TypeVar("Value")
 
 
-def most(everything: Any, some: Any) -> Any:
+def most(everything: Value, some: Value) -> Value:
     """Return `everything` where all tests were asked for, otherwise `some`."""
     return everything if THOROUGH else some

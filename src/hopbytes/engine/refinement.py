@@ -124,6 +124,13 @@ def even_placement(
     int32[n], bool
         A mapping, which may cost more, since exchanges of tasks are expected to follow; and whether it has
         the counts, which may be missed where blocks are not connected or the search was stopped.
+
+    Notes
+    -----
+    Simulated annealing (``core/partition/refinement/annealing.hpp``), then chains of moves from PEs above
+    their counts to PEs below (``core/partition/refinement/even_sizes.hpp``); both are our own. O(n + m) per
+    sweep; a pass of chains takes O(n + m) for the cheapest moves between every two PEs, and several passes
+    may be needed. The result does not depend on the number of threads.
     """
     call = Call.prepare(problem, control)
     result = pe.copy()

@@ -6,7 +6,8 @@ import dataclasses
 from typing import Any
 
 #: When to use a preset, and its time beside `eco`: of seconds on lattices of 1,024 processes and of 16,384
-#: vertices in 64 blocks (``map_tasks(stencil, …, threads=1)``).
+#: vertices in 64 blocks (``map_tasks(stencil, …, threads=1)``). The time of `turbo` is of three graphs
+#: of half a million to a million vertices: Delaunay, circuit and lattice.
 USE = {
     "fast": ("the mapping is needed at once, or the graph is very large", "half to two thirds of eco"),
     "eco": ("nothing else is known", "the unit for the others"),

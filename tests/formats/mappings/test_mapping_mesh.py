@@ -16,7 +16,6 @@ import pytest
 import hopbytes as hb
 from helpers.frameworks import needs_jax, needs_torch, python_with
 from helpers.paths import ROOT
-from helpers.thorough import THOROUGH
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import formats
 
@@ -258,7 +257,6 @@ def finished(folder, command, **variables):
 
 
 @needs_torch
-@pytest.mark.skipif(not THOROUGH, reason="with HOPBYTES_TESTS=all; the test above starts the same processes")
 @pytest.mark.slow
 @pytest.mark.launcher
 def test_the_page_about_training_runs(tmp_path):

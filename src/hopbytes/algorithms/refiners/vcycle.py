@@ -25,13 +25,13 @@ from hopbytes.model.comm_graph import CommGraph
 #: Temperatures at which annealing starts, in per cent of the mean volume of an arc. On a network the blocks
 #: are further from their best shapes, since cuts see it as a tree.
 TREE_HOT, NETWORK_HOT = 60, 100
-#: The same with exact counts.
+#: The temperature at which annealing starts with exact counts, in the same unit.
 EXACT_HOT = 60
-#: With fewer tasks per PE and exact counts exchanges are annealed, since PEs would lose all of their tasks:
+#: With exact counts and fewer tasks per PE, exchanges are annealed instead of moves, which would empty PEs.
 FEWEST_PER_PE = 8
-#: so many proposed exchanges per task and sweep, so many in all,
+#: Proposed exchanges per task and sweep, and the largest number of proposals of all tasks together.
 STEPS_PER_SWEEP, MOST_STEPS = 10, 4_000_000
-#: with tasks on so many PEs around those of neighbours.
+#: A task is exchanged with tasks of this many PEs around the PEs of its neighbours.
 NEAR_PES = 8
 
 

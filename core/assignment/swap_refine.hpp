@@ -42,6 +42,7 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
   std::vector<Chain> chains(options.chains);
   SideBySide spans(control, options.chains);
   parallel_for(options.chains, options.threads, [&](int64_t c) {
+    if (c > 0 && control.should_stop()) return;
     chains[c].pe.assign(pe.begin(), pe.end());
     SwapSearch<W, D> search(g, distance, capacity, chains[c].pe, options, control);
     Rng rng(derive(seed, c));

@@ -1,6 +1,7 @@
 #include "partition/vcycles.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "util/parallel.hpp"
@@ -65,14 +66,16 @@ int64_t refine_placement(const Graph<W>& g, const AnyDistance& distance,
                          std::span<const int64_t> max_block_weight, uint64_t seed,
                          const VCycleSettings& settings, const Control& control, std::span<int32_t> pe) {
   const int32_t chains = std::max(1, settings.chains);
-  std::vector<std::vector<int32_t>> result(chains, std::vector<int32_t>(pe.begin(), pe.end()));
-  std::vector<int64_t> moves(chains, 0), found(chains, 0);
+  std::vector<std::vector<int32_t>> result(chains);
+  std::vector<int64_t> moves(chains, 0), found(chains, std::numeric_limits<int64_t>::max());
   const Control share = control.with_threads(settings.threads).shared_by(chains);
   SideBySide spans(control, chains);
   parallel_for(chains, settings.threads, [&](int64_t c) {
+    if (c > 0 && control.should_stop()) return;
+    result[c].assign(pe.begin(), pe.end());
     moves[c] =
         run_cycles(g, distance, max_block_weight, derive(seed, c), settings, spans.of(c, share), result[c]);
-    if (chains > 1) found[c] = cost(g, result[c], distance);
+    found[c] = chains > 1 ? cost(g, result[c], distance) : 0;
   });
   const auto best = std::min_element(found.begin(), found.end()) - found.begin();
   std::copy(result[best].begin(), result[best].end(), pe.begin());

@@ -1,7 +1,9 @@
 """Options typed as text: what they mean, and what a wrong one is told."""
 
+import re
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 from helpers.errors import mentions
@@ -58,6 +60,22 @@ def test_a_wrong_option_lists_all_options_and_their_types(text, said):
 def test_an_integer_that_compiled_code_cannot_take_is_refused(number):
     with pytest.raises(UnsupportedError, match=f"tries={number}, expected an integer from 0 to 2147483647"):
         build(tools, f"two_words:tries={number}")
+
+
+@pytest.mark.parametrize("number", [-1, 2**31, 2**40, True, 1.5, "3", None])
+def test_an_integer_of_an_instance_is_checked_like_one_of_a_text(number):
+    said = f"tool 'two_words': tries={number!r}, expected an integer from 0 to 2147483647"
+    with pytest.raises(UnsupportedError, match=re.escape(said)):
+        build(tools, Tool(number))
+    assert build(tools, Tool(np.int64(5), slack=-1.0, limit=-7)) == Tool(5, slack=-1.0, limit=-7)
+
+
+def test_instances_of_other_classes_may_have_any_integers():
+    @dataclass
+    class Other:
+        tries: int = -1
+
+    assert build(tools, Other()) == Other()
 
 
 def test_an_unknown_name_gets_the_nearest_one():

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <queue>
 #include <span>
 #include <tuple>
@@ -15,7 +16,9 @@
 
 #include "graph/any_distance.hpp"
 #include "graph/graph.hpp"
+#include "partition/group_members.hpp"
 #include "util/control.hpp"
+#include "util/vertex_heap.hpp"
 
 namespace hopbytes {
 
@@ -34,14 +37,19 @@ template <class W> class EvenSizes {
       distance.in_form([&](const auto& form) { find_moves(g, form, block, k); });
       control.record_work(2 * g.arcs());
       used_.assign(k, 0);
+      members_.reset();
       bool moved = false;
-      for (const int32_t from : above) moved |= !used_[from] && follow_chain(from, block, load, size);
+      for (const int32_t from : above)
+        moved |= !used_[from] && follow_chain(g, distance, from, block, load, size);
       if (!moved) return false;
+      if (members_) control.record_work(g.n + g.arcs());
     }
     return false;
   }
 
  private:
+  static constexpr int64_t kFew = 16;  // of which one moves at a time
+
   struct Move {
     int32_t from, to;
     int64_t loss;
@@ -83,8 +91,8 @@ template <class W> class EvenSizes {
 
   // Finds the cheapest chain from a block to one with room (Dijkstra; gains count as no loss), through blocks
   // that no chain since find_moves() has used, and makes its moves.
-  bool follow_chain(int32_t from, std::vector<int32_t>& block, std::vector<int64_t>& load,
-                    std::span<const int64_t> size) {
+  bool follow_chain(const Graph<W>& g, const AnyDistance& distance, int32_t from, std::vector<int32_t>& block,
+                    std::vector<int64_t>& load, std::span<const int64_t> size) {
     using Reached = std::tuple<int64_t, int32_t, int32_t>;  // loss, number of moves, block
     std::priority_queue<Reached, std::vector<Reached>, std::greater<>> queue;
     const size_t k = size.size();
@@ -97,8 +105,10 @@ template <class W> class EvenSizes {
       queue.pop();
       if (best_[a] != std::pair(loss, length)) continue;
       if (load[a] < size[a]) {
-        make_moves(from, a, block);
-        --load[from], ++load[a];
+        int64_t count = std::min(load[from] - size[from], size[a] - load[a]);
+        if (count > kFew) count = make_many_moves(g, distance, from, a, count, block);
+        else make_moves(from, a, block), count = 1;
+        load[from] -= count, load[a] += count;
         return true;
       }
       for (int64_t m = first_[a]; m < first_[a + 1]; ++m) {
@@ -120,6 +130,76 @@ template <class W> class EvenSizes {
     }
   }
 
+  // Moves several vertices along every link of a chain of which the ends miss their sizes by `most`. Where PEs
+  // of different capacities exchange their contents, blocks miss their sizes by thousands, and one vertex per
+  // scan of the graph would take hours. Returns the number of vertices.
+  int64_t make_many_moves(const Graph<W>& g, const AnyDistance& distance, int32_t from, int32_t to,
+                          int64_t most, std::vector<int32_t>& block) {
+    if (!members_) members_.emplace(block, std::ssize(used_));
+    std::vector<Link> links;
+    used_[from] = 1;
+    for (int32_t b = to; b != from; b = links.back().from) {
+      used_[b] = 1;
+      links.push_back({moves_[move_[b]].from, b, {}});
+    }
+    int64_t count = most / kFew;  // The others move when the losses of all moves are known again.
+    // From the first link on, so that vertices next to the block to come have not left.
+    for (size_t i = links.size(); i-- > 0;) {
+      distance.in_form([&](const auto& form) { move_along(g, form, count, links[i], block); });
+      count = std::min(count, std::ssize(links[i].moved));
+    }
+    for (const Link& link : links)
+      for (size_t i = count; i < link.moved.size(); ++i) block[link.moved[i]] = link.from;
+    return count;
+  }
+
+  struct Link {
+    int32_t from, to;
+    std::vector<int32_t> moved;
+  };
+
+  // Moves the vertices of a block that lose least to the next one, each after those before it. If too few are
+  // connected with that block, some others follow, so that a few scans of the graph suffice.
+  template <class D>
+  void move_along(const Graph<W>& g, const D& distance, int64_t count, Link& link,
+                  std::vector<int32_t>& block) {
+    constexpr int64_t least_share = 4;
+    const auto [from, to] = std::pair(link.from, link.to);
+    const auto gain = [&](int32_t v) {
+      int64_t sum = 0;
+      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e)
+        sum += g.weight[e] * (distance(from, block[g.adj[e]]) - distance(to, block[g.adj[e]]));
+      return sum;
+    };
+    const auto touches = [&](int32_t v) {
+      return std::any_of(g.adj + g.start[v], g.adj + g.start[v + 1],
+                         [&](int32_t u) { return block[u] == to; });
+    };
+    heap_.resize(g.n);
+    for (const int32_t v : members_->of(from))
+      if (touches(v)) heap_.push(v, gain(v));
+    const int64_t each = distance(from, to) - distance(from, from) + distance(to, from) - distance(to, to);
+    while (!heap_.empty() && std::ssize(link.moved) < count) {
+      const int32_t v = heap_.top();
+      heap_.pop();
+      block[v] = to;
+      link.moved.push_back(v);
+      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+        const int32_t u = g.adj[e];
+        if (block[u] != from) continue;
+        if (heap_.contains(u)) heap_.change(u, heap_.key(u) + g.weight[e] * each);
+        else heap_.push(u, gain(u));
+      }
+    }
+    heap_.clear();
+    for (const int32_t v : members_->of(from)) {
+      if (std::ssize(link.moved) >= std::max<int64_t>(1, count / least_share)) break;
+      if (block[v] == from) block[v] = to, link.moved.push_back(v);
+    }
+  }
+
+  std::optional<GroupMembers> members_;  // of the blocks of many moves
+  VertexHeap heap_;
   std::vector<Move> moves_;  // by blocks
   std::vector<int64_t> first_;  // of the moves of each block
   std::vector<uint8_t> used_;

@@ -12,14 +12,17 @@ import types
 import typing
 from typing import Any, TypeVar
 
+import numpy as np
+
 from hopbytes._util.registry import Registry
-from hopbytes.errors import UnsupportedError
+from hopbytes.errors import UnsupportedError, WrongTypeError
 
 T = TypeVar("T")
 
 _WORDS = {int: "integer", float: "number", str: "word", bool: "true or false"}
 #: Bound of integer options, which compiled code takes as 32-bit counts and limits.
 LARGEST_INTEGER = 2**31 - 1
+_AN_INTEGER = f"an integer from 0 to {LARGEST_INTEGER}"
 #: A class of another module, perhaps with options.
 _ELSEWHERE = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)(?::(.*))?")
 #: Options of 0.1.0 and their present names; they are understood until the release after the next, and not
@@ -53,7 +56,9 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
     ------
     UnsupportedError
         The name is unknown (the text names the nearest one), or an option is unknown or has a value of the
-        wrong type (the text lists all options and their types).
+        wrong type (the text lists all options and their types), or an integer is not from 0 to 2^31 - 1.
+    WrongTypeError
+        An option of an instance should be an integer and is none.
 
     Examples
     --------
@@ -62,6 +67,7 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
     Identity()
     """
     if not isinstance(choice, str):
+        _check_integers(registry, choice)
         return choice
     name, _, text = choice.partition(":")
     spelling = _known_spelling(registry, name.strip())
@@ -88,6 +94,26 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
         given[key] = _value(registry.kind, name, kind, key, value.strip(), hint)
     built: T = kind(**given)
     return built
+
+
+def _check_integers(registry: Registry[type[T]], thing: T) -> None:
+    """Raise an error if an integer option of an instance of a registered class has another type or range.
+
+    Compiled code would take another number instead, or refuse it without a name. Classes of users may have
+    options of any range.
+    """
+    name = registry.name_of(type(thing))
+    if name is None:
+        return
+    for field in _fields(type(thing)):
+        value = getattr(thing, field.name)
+        if field.type not in ("int", int) or (type(value) is int and 0 <= value <= LARGEST_INTEGER):
+            continue
+        wrong = f"{registry.kind} {name!r}: {field.name}={value!r}, expected {_AN_INTEGER}"
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise WrongTypeError(wrong)
+        if not 0 <= value <= LARGEST_INTEGER:
+            raise UnsupportedError(wrong)
 
 
 def _imported(what: str, module: str, name: str) -> Any:
@@ -168,8 +194,7 @@ def _value(what: str, name: str, kind: type, key: str, text: str, hint: Any) -> 
             except ValueError:
                 continue
             if wanted is int and not 0 <= found <= LARGEST_INTEGER:
-                expected = f"an integer from 0 to {LARGEST_INTEGER}"
-                raise UnsupportedError(f"{what} {name!r}: {key}={text}, expected {expected}")
+                raise UnsupportedError(f"{what} {name!r}: {key}={text}, expected {_AN_INTEGER}")
             return found
     raise UnsupportedError(f"{what} {name!r}: {key}={text}, expected {_type_word(hint)} ({_listed(kind)})")
 

@@ -71,3 +71,10 @@ def test_turbo_maps_large_graphs_on_levels(monkeypatch):
 def test_limits_leave_a_mapping_within_bounds(limits):
     mapping = hb.map_tasks("stencil:60x70", MACHINE, mapper=LARGE, seed=1, **limits)
     assert np.bincount(mapping.pe, minlength=24).max() <= 1.03 * 4200 / 24
+
+
+def test_a_coarse_graph_has_a_vertex_for_every_pe_at_least():
+    least = hb.map_tasks("stencil:50x50", MACHINE, mapper="parallel_multilevel:least_tasks=0,fewest=0,per_pe=0")
+    one = hb.map_tasks("stencil:50x50", MACHINE, mapper="parallel_multilevel:least_tasks=0,fewest=0,per_pe=1")
+    assert np.array_equal(least.pe, one.pe)
+    assert least.info["balance"] == "met"

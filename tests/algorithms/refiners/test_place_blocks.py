@@ -1,5 +1,7 @@
 """The refiner that places the blocks of a partition anew."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -81,3 +83,13 @@ def test_presets_place_blocks_on_networks(preset, factor):
     found = hb.map_tasks(graph, f"mesh:{k}x{k}", preset=preset, partition=True, seed=1)
     regular = 2 * 2 * (k - 1) * side  # both arcs of each edge between two rows or columns of PEs
     assert found.info["comm_cost"] <= factor * regular
+
+
+def test_a_time_limit_ends_all_chains_of_annealing():
+    """Each of the chains would take a tenth of a millisecond or more even if it stopped at once."""
+    began = time.monotonic()
+    hb.map_tasks(
+        "stencil:20x20", "torus:4x4", partition=True, mapper="random", refine="place_blocks:chains=300000",
+        time_limit=0.3, threads=1,
+    )
+    assert time.monotonic() - began < 20

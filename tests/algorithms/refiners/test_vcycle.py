@@ -8,7 +8,7 @@ from hopbytes._util.options import build
 from hopbytes.algorithms.base import Bounds, Effort, refiners
 from hopbytes.algorithms.shared.search_distances import search_problem
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine import RunControl, even_placement
+from hopbytes.engine import RefinementSettings, RunControl, even_placement, refine_placement
 
 SPEC = "torus:4x4"
 
@@ -73,3 +73,29 @@ def test_exact_counts_on_a_tree_are_left_alone():
     vcycle = build(refiners, "vcycle:annealing_sweeps=40")
     bounds = Bounds(counts, counts, exact=True)
     assert vcycle.refine(graph, hb.machine("node:4 core:4"), start, bounds, Effort()) is start
+
+
+@pytest.mark.parametrize("rows", [1, 50])
+def test_counts_that_are_missed_by_hundreds_take_few_scans_of_the_graph(rows):
+    """PEs of different capacities have exchanged their tasks: one move per scan would take thousands."""
+    graph, where = grid(rows, 4000 // rows), hb.machine(SPEC)
+    share = np.where(np.arange(16) % 2, 1, 30)
+    counts = graph.n * share // share.sum()
+    counts[0] += graph.n - counts.sum()
+    start = np.repeat(np.arange(16, dtype=np.int32), counts[::-1])
+    problem, scanned = search_problem(graph, where, Bounds(counts, counts, exact=True)), []
+    control = RunControl(spend=lambda edges, whole: scanned.append(edges))
+    found, even = even_placement(problem, start, counts, control=control)
+    assert even
+    assert np.bincount(found, minlength=16).tolist() == counts.tolist()
+    assert scanned[0] < 400 * (graph.n + len(problem.csr.targets))
+
+
+def test_stopped_chains_of_cycles_take_no_time_and_no_memory():
+    """With a million chains, as many copies of the mapping would take 4 GB."""
+    graph, where, counts = grid(32, 32), hb.machine(SPEC), counted(1024, 16)
+    problem = search_problem(graph, where, Bounds(counts + 5))
+    start = np.repeat(np.arange(16, dtype=np.int32), counts)
+    stopped = RunControl(cancel=np.array([1, 0], np.int32))
+    found, _ = refine_placement(problem, start, counts + 5, RefinementSettings(chains=10**6), control=stopped)
+    assert np.array_equal(found, start)

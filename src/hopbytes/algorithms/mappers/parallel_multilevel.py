@@ -51,7 +51,7 @@ class ParallelMultilevel(Mapper):
     initial_partitions : int
         Effort per cut of the coarse graph, see the mapper ``multisection``. More than two did not lower J.
     per_pe : int
-        Number of vertices of the coarse graph per PE.
+        Number of vertices of the coarse graph per PE; 0 counts as 1.
     fewest : int
         Least number of vertices of the coarse graph.
     least_tasks : int
@@ -92,7 +92,7 @@ class ParallelMultilevel(Mapper):
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
-        target = max(self.fewest, self.per_pe * where.k)
+        target = max(self.fewest, max(1, self.per_pe) * where.k)
         small = graph.n < max(self.least_tasks, 2 * target)
         if small or bounds.exact or bounds.linear_cost is not None or where.k < 2:
             return FAST.map(graph, where, bounds, effort)

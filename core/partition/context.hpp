@@ -1,11 +1,11 @@
 // The settings of multilevel partitioning, one struct per stage. Python's presets choose the values by name
-// (bindings/partition_settings.hpp); what has no name there keeps the value given here.
+// (bindings/engine.cpp, bindings/search_settings.hpp); what has no name there keeps the value given here.
 #pragma once
 #include <cstdint>
 
 namespace hopbytes {
 
-// When coarsening ends; computed for each graph, see coarsening/limits.hpp.
+// When coarsening ends; computed for each graph, see coarsening_limits() in coarsening/coarsen.hpp.
 struct CoarseningContext {
   int64_t target = 2;                // number of vertices at which it ends
   int64_t max_cluster = 1;           // largest load of a cluster

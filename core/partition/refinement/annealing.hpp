@@ -20,7 +20,7 @@ namespace hopbytes {
 // boundaries lowers it. Where distant blocks carry nearly all of it, annealing gains a fifth of a per cent.
 template <class W> bool near_blocks_matter(const Graph<W>& g, const Partition<W>& partition);
 
-// Whether annealing suits a partition of the graph into that many blocks. Larger blocks, or a few ones, would
+// Whether annealing suits a partition of the graph into that many blocks. Larger blocks, or few ones, would
 // need far more sweeps; among tiny ones exchanges of vertices do as well.
 inline bool suits_annealing(const GraphShape& g, int64_t blocks, const AnnealingContext& how) {
   return how.sweeps > 0 && blocks >= how.fewest_blocks && g.n >= how.fewest_vertices * blocks &&

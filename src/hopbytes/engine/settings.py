@@ -88,6 +88,8 @@ class PartitionSettings:
     annealing_sweeps : int
         Sweeps of simulated annealing over the boundaries of 16 or more blocks
         (``core/partition/refinement/annealing.hpp``); 0 turns it off.
+    search : SearchSettings
+        Settings of the local search on every level.
     """
 
     repetitions: int = 1

@@ -10,8 +10,7 @@ from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes._frozen import frozen
 
 #: A cost of this value or more means a forbidden PE, as in graph/linear_cost.hpp. Other costs sum to less
-#: than
-#: half of it.
+#: than half of it.
 FORBIDDEN = 2**60
 
 

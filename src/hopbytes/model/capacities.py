@@ -69,7 +69,7 @@ def child_bounds(load: int, shares: Int64, leaf_bounds: Int64, levels_left: int)
         `leaf_bounds`.
     shares : int64[children]
         PEs (or their capacity) below each child, >= 1.
-    leaf_caps : int64[children]
+    leaf_bounds : int64[children]
         Sum of the leaf caps of the PEs below each child.
     levels_left : int
         d, levels with more than one child from this split down to the leaves, this one included (>= 1).
@@ -115,7 +115,7 @@ def sure_loads(leaves: Int64, leaf_bounds: Int64, heaviest: int) -> Int64:
     ----------
     leaves : int64[children]
         Number of PEs below each child, >= 1.
-    leaf_caps : int64[children]
+    leaf_bounds : int64[children]
         Sum of their caps.
     heaviest : int
         Largest load of a task.

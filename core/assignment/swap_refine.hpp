@@ -59,6 +59,7 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
     if (chain.change < (best ? best->change : 0)) best = &chain;
   }
   if (best) std::copy(best->pe.begin(), best->pe.end(), pe.begin()), total += best->change;
+  if (control.should_stop()) return total;  // The next search alone would take seconds with thousands of PEs.
   SwapSearch<W, D> search(g, distance, capacity, pe, options, control);
   Rng rng(derive(seed, options.chains));
   total += search.iterated_local_search(options.perturbation_work * (g.arcs() + g.n), rng);

@@ -19,6 +19,8 @@ SwapOptions swap_options(const nb::dict& given) {
   settings.read("steps", options.steps);
   settings.read("perturbation_work", options.perturbation_work);
   settings.read("threads", options.threads);
+  if (const int64_t most = settings.take("most_work_per_arc"); most > 0)
+    options.work_per_arc = most, options.least_work = int64_t{1} << 26;
   settings.expect_all_read();
   return options;
 }

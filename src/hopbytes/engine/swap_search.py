@@ -14,6 +14,10 @@ from hopbytes.engine.search_problem import SearchProblem
 from hopbytes.engine.slots import Searched
 from hopbytes.kernels.base import compiled
 
+#: With at least so many tasks per PE, the partners of a task are so many that a descent over a pattern without
+#: locality takes minutes. It then ends at so many scanned edges per arc and task; on meshes 20 suffice.
+MANY_PER_PE, WORK_OF_MANY = 8, 256
+
 
 @frozen
 class SwapSettings:
@@ -29,6 +33,9 @@ class SwapSettings:
         Number of independent annealing runs, and number of proposed exchanges per task in each run.
     perturbation_work : int
         Number of edges to scan during perturbations, per arc and task of the graph.
+    most_work_per_arc : int
+        Number of scanned edges per arc and task of the graph at which the search ends, but not before 2^26.
+        With 0 it ends at 4096, but not before 2^32.
     """
 
     all_pairs_up_to: int = 1024
@@ -36,6 +43,7 @@ class SwapSettings:
     chains: int = 0
     steps: int = 0
     perturbation_work: int = 0
+    most_work_per_arc: int = 0
 
     @property
     def repeats(self) -> int:

@@ -99,3 +99,14 @@ def test_stopped_chains_of_cycles_take_no_time_and_no_memory():
     stopped = RunControl(cancel=np.array([1, 0], np.int32))
     found, _ = refine_placement(problem, start, counts + 5, RefinementSettings(chains=10**6), control=stopped)
     assert np.array_equal(found, start)
+
+
+@pytest.mark.parametrize("refiner", ["vcycle:annealing_sweeps=1", "swap"])
+def test_exchanges_of_many_tasks_per_pe_without_locality_end(refiner):
+    """Each of 5000 tasks has thousands of partners, and tens of thousands of exchanges gain a little."""
+    graph = hb.CommGraph.from_edges(*np.random.default_rng(1).integers(0, 5000, (2, 40_000)), n=5000)
+    where, counts = hb.machine(SPEC), counted(5000, 16)
+    start, effort = np.repeat(np.arange(16, dtype=np.int32), counts), Effort(seed=1)
+    found = build(refiners, refiner).refine(graph, where, start, Bounds(counts, counts, exact=True), effort)
+    assert CommCost().value(graph, where, found) < CommCost().value(graph, where, start)
+    assert effort.work["arcs"] < 1.1 * 2**26

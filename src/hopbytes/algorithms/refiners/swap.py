@@ -21,6 +21,7 @@ from hopbytes.algorithms.shared.search_distances import (
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine import SwapSettings, swap_refine
 from hopbytes.engine.settings import FEW_TASKS
+from hopbytes.engine.swap_search import MANY_PER_PE, WORK_OF_MANY
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -205,7 +206,10 @@ class Swap(Refiner):
         perturbations = min(
             perturbations, self.perturbation_work * MILLION // max(1, graph.n + len(problem.csr.targets))
         )
-        settings = SwapSettings(self.all_pairs_up_to, self.neighbourhood, chains, self.steps, perturbations)
+        settings = SwapSettings(
+            self.all_pairs_up_to, self.neighbourhood, chains, self.steps, perturbations,
+            WORK_OF_MANY if graph.n >= MANY_PER_PE * where.k else 0,
+        )
         found = swap_refine(problem, pe, bounds.room(graph.n), settings, control=effort.run_control())
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
         return cheaper(graph, where, pe, found.pe, bounds.linear_cost)

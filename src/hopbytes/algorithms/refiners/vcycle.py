@@ -19,6 +19,7 @@ from hopbytes.engine import (
     swap_refine,
 )
 from hopbytes.engine.settings import SEARCH_OPTIONS
+from hopbytes.engine.swap_search import MANY_PER_PE, WORK_OF_MANY
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -27,9 +28,8 @@ from hopbytes.model.comm_graph import CommGraph
 TREE_HOT, NETWORK_HOT = 60, 100
 #: The temperature at which annealing starts with exact counts, in the same unit.
 EXACT_HOT = 60
-#: With exact counts and fewer tasks per PE, exchanges are annealed instead of moves, which would empty PEs.
-FEWEST_PER_PE = 8
-#: Proposed exchanges per task and sweep, and the largest number of proposals of all tasks together.
+#: Where exchanges are annealed: proposed exchanges per task and sweep, and the largest number of proposals of
+#: all tasks together.
 STEPS_PER_SWEEP, MOST_STEPS = 10, 4_000_000
 #: A task is exchanged with tasks of this many PEs around the PEs of its neighbours.
 NEAR_PES = 8
@@ -62,8 +62,9 @@ class VCycle(Refiner):
     Coarsening contracts only tasks of the same PE. There are no cycles with exact counts, because only
     exchanges can improve such mappings (see the refiner ``swap``); with several tasks per PE of a network
     their boundaries are annealed, chains of moves restore the counts, and exchanges follow. With fewer than 8
-    tasks per PE exchanges are annealed instead, ten per task and sweep, up to four millions. V-cycles follow
-    Walshaw (2004), but gains are those of the communication cost instead of the edge cut.
+    tasks per PE, where moves would empty PEs, exchanges are annealed instead, ten per task and sweep, up to
+    four millions. V-cycles follow Walshaw (2004), but gains are those of the communication cost instead of
+    the edge cut.
     """
 
     option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
@@ -112,10 +113,11 @@ class VCycle(Refiner):
         if not several or not self.annealing_sweeps:
             return pe
         problem, control, after = search_problem(graph, where, bounds), effort.run_control(), pe
-        chains = steps = 0
-        if graph.n < FEWEST_PER_PE * where.k:
+        chains = steps = most_work = 0
+        if graph.n < MANY_PER_PE * where.k:
             chains, steps = 1, min(STEPS_PER_SWEEP * self.annealing_sweeps, MOST_STEPS // graph.n)
         else:
+            most_work = WORK_OF_MANY
             after, even = even_placement(
                 problem, pe, bounds.load, self.annealing_sweeps, EXACT_HOT, control=control
             )
@@ -123,8 +125,7 @@ class VCycle(Refiner):
                 return pe
             if not even:  # a PE has lost all of its tasks, so that no chain of moves ends there
                 after = meet_bounds(graph, where, after, None, bounds.load).pe
-        found = swap_refine(
-            problem, after, bounds.room(graph.n), SwapSettings(0, NEAR_PES, chains, steps), control=control
-        )
+        settings = SwapSettings(0, NEAR_PES, chains, steps, most_work_per_arc=most_work)
+        found = swap_refine(problem, after, bounds.room(graph.n), settings, control=control)
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
         return min((pe, found.pe), key=lambda each: bounds.rank(graph, where, each))

@@ -130,8 +130,8 @@ template <class W> class EvenSizes {
     }
   }
 
-  // Moves several vertices along every link of a chain of which the ends miss their sizes by `most`. Where PEs
-  // of different capacities exchange their contents, blocks miss their sizes by thousands, and one vertex per
+  // Moves several vertices along every link of a chain whose ends miss their sizes by `most`. Where PEs of
+  // different capacities exchange their contents, blocks miss their sizes by thousands, and one vertex per
   // scan of the graph would take hours. Returns the number of vertices.
   int64_t make_many_moves(const Graph<W>& g, const AnyDistance& distance, int32_t from, int32_t to,
                           int64_t most, std::vector<int32_t>& block) {
@@ -142,7 +142,7 @@ template <class W> class EvenSizes {
       used_[b] = 1;
       links.push_back({moves_[move_[b]].from, b, {}});
     }
-    int64_t count = most / kFew;  // The others move when the losses of all moves are known again.
+    int64_t count = most / kFew;  // The others move when all losses are known again.
     // From the first link on, so that vertices next to the block to come have not left.
     for (size_t i = links.size(); i-- > 0;) {
       distance.in_form([&](const auto& form) { move_along(g, form, count, links[i], block); });

@@ -14,7 +14,7 @@ from hopbytes.engine.search_problem import SearchProblem
 from hopbytes.engine.slots import Searched
 from hopbytes.kernels.base import compiled
 
-#: With at least so many tasks per PE, the partners of a task are so many that a descent over a pattern without
+#: With at least so many tasks per PE, a task has so many partners that a descent over a pattern without
 #: locality takes minutes. It then ends at so many scanned edges per arc and task; on meshes 20 suffice.
 MANY_PER_PE, WORK_OF_MANY = 8, 256
 

@@ -74,7 +74,11 @@ def test_limits_leave_a_mapping_within_bounds(limits):
 
 
 def test_a_coarse_graph_has_a_vertex_for_every_pe_at_least():
-    least = hb.map_tasks("stencil:50x50", MACHINE, mapper="parallel_multilevel:least_tasks=0,fewest=0,per_pe=0")
-    one = hb.map_tasks("stencil:50x50", MACHINE, mapper="parallel_multilevel:least_tasks=0,fewest=0,per_pe=1")
+    least, one = (
+        hb.map_tasks(
+            "stencil:50x50", MACHINE, mapper=f"parallel_multilevel:least_tasks=0,fewest=0,per_pe={per_pe}"
+        )
+        for per_pe in (0, 1)
+    )
     assert np.array_equal(least.pe, one.pe)
     assert least.info["balance"] == "met"

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <deque>
+#include <limits>
 #include <numeric>
 
 #include "util/parallel.hpp"
@@ -103,9 +104,11 @@ template <class W> class GroupPartitioner {
     Context context = settings_.context;
     if (!relaxing) context.relaxation.rounds = 0;
     if (!exact(i)) return work(Partitioner<W>(max_block_weights(i), context, control));
-    const int32_t per_bisection = too_many_to_recombine(i)
-                                      ? std::max(settings_.bisection_repetitions + 1, settings_.repetitions)
-                                      : settings_.bisection_repetitions;
+    int32_t per_bisection = settings_.bisection_repetitions;
+    if (too_many_to_recombine(i)) {
+      const int32_t one_more = std::min(per_bisection, std::numeric_limits<int32_t>::max() - 1) + 1;
+      per_bisection = std::max(one_more, settings_.repetitions);
+    }
     ExactContext how{std::max(1, settings_.context.initial.partitions), per_bisection, per_bisection - 1};
     how.annealing = settings_.context.annealing;
     return work(ExactPartitioner<W>(max_block_weights(i), how, control));

@@ -186,3 +186,12 @@ def test_hubs_leave_blocks_of_unlike_density_which_fast_finds_too() -> None:
         for preset in ("fast", "eco")
     }
     assert cost["fast"] <= 1.1 * cost["eco"]
+
+
+def test_the_largest_number_of_bisections_is_not_the_smallest():
+    """One more than 2^31 - 1 repetitions would be a negative number, and the search would end at once."""
+    mapping = hb.map_tasks(
+        "stencil:30x30", "core:70", mapper=f"multisection:bisection_repetitions={2**31 - 1},repetitions=2",
+        oversubscribe=True, time_limit=1, threads=1,
+    )
+    assert mapping.info["work"]["cut_short"] > 0

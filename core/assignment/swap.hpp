@@ -150,7 +150,7 @@ template <class W, class D> class SwapSearch {
   void bound_costs(const D& distance, int64_t k) {
     int64_t most = 0;
     for (int64_t v = 0; v < g_.n; ++v) most = std::max(most, g_.degree(v));
-    const std::vector<int64_t> near = nearest_costs(distance, k, slots_, most);
+    const std::vector<int64_t> near = nearest_costs(distance, cells_, k, slots_, most);
     std::vector<W> weights;
     for (int64_t v = 0; v < g_.n; ++v) {
       weights.assign(g_.weight + g_.start[v], g_.weight + g_.start[v + 1]);

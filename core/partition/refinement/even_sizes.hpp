@@ -34,6 +34,9 @@ template <class W> class EvenSizes {
       distance.in_form([&](const auto& form) { find_moves(g, form, block, k); });
       control.record_work(2 * g.arcs());
       used_.assign(k, 0);
+      best_.assign(k, {INT64_MAX, 0});
+      move_.assign(k, -1);
+      reached_.clear();
       bool moved = false;
       for (const int32_t from : above) moved |= !used_[from] && follow_chain(from, block, load, size);
       if (!moved) return false;
@@ -82,15 +85,15 @@ template <class W> class EvenSizes {
   }
 
   // Finds the cheapest chain from a block to one with room (Dijkstra; gains count as no loss), through blocks
-  // that no chain since find_moves() has used, and makes its moves.
+  // that no chain since find_moves() has used, and makes its moves. Where there is none, the blocks that were
+  // reached lead to no room for any other chain either, and count as used.
   bool follow_chain(int32_t from, std::vector<int32_t>& block, std::vector<int64_t>& load,
                     std::span<const int64_t> size) {
     using Reached = std::tuple<int64_t, int32_t, int32_t>;  // loss, number of moves, block
     std::priority_queue<Reached, std::vector<Reached>, std::greater<>> queue;
-    const size_t k = size.size();
-    best_.assign(k, {INT64_MAX, 0});
-    move_.assign(k, -1);
+    for (const int32_t b : reached_) best_[b] = {INT64_MAX, 0}, move_[b] = -1;
     best_[from] = {0, 0};
+    reached_.assign(1, from);
     queue.push({0, 0, from});
     while (!queue.empty()) {
       const auto [loss, length, a] = queue.top();
@@ -105,10 +108,12 @@ template <class W> class EvenSizes {
         const int32_t b = moves_[m].to;
         const std::pair reached(loss + std::max<int64_t>(0, moves_[m].loss), length + 1);
         if (used_[b] || reached >= best_[b]) continue;
+        if (best_[b].first == INT64_MAX) reached_.push_back(b);
         best_[b] = reached, move_[b] = m;
         queue.push({reached.first, reached.second, b});
       }
     }
+    for (const int32_t b : reached_) used_[b] = 1;
     return false;
   }
 
@@ -125,6 +130,7 @@ template <class W> class EvenSizes {
   std::vector<uint8_t> used_;
   std::vector<std::pair<int64_t, int32_t>> best_;  // loss and number of moves up to each block
   std::vector<int64_t> move_;  // the last move of the chain to each block
+  std::vector<int32_t> reached_;  // the blocks of which `best_` and `move_` are set
 };
 
 }  // namespace hopbytes

@@ -29,6 +29,9 @@ class SwapSettings:
         Number of independent annealing runs, and number of proposed exchanges per task in each run.
     perturbation_work : int
         Number of edges to scan during perturbations, per arc and task of the graph.
+    hot_percent : int
+        Percentage of the losses that annealing accepts at the start. With 0 every chain has its own between
+        50 and 85, which leave little of the given mapping; a low one improves a good mapping in fewer steps.
     """
 
     all_pairs_up_to: int = 1024
@@ -36,6 +39,7 @@ class SwapSettings:
     chains: int = 0
     steps: int = 0
     perturbation_work: int = 0
+    hot_percent: int = 0
 
     @property
     def repeats(self) -> int:

@@ -31,6 +31,8 @@ EXACT_HOT = 60
 FEWEST_PER_PE = 8
 #: Proposed exchanges per task and sweep, and the largest number of proposals of all tasks together.
 STEPS_PER_SWEEP, MOST_STEPS = 10, 4_000_000
+#: Percentage of the losses that annealed exchanges accept at the start: where blocks were placed stays.
+EXCHANGES_HOT = 10
 #: A task is exchanged with tasks of this many PEs around the PEs of its neighbours.
 NEAR_PES = 8
 
@@ -62,7 +64,8 @@ class VCycle(Refiner):
     Coarsening contracts only tasks of the same PE. There are no cycles with exact counts, because only
     exchanges can improve such mappings (see the refiner ``swap``); with several tasks per PE of a network
     their boundaries are annealed, chains of moves restore the counts, and exchanges follow. With fewer than 8
-    tasks per PE exchanges are annealed instead, ten per task and sweep, up to four millions. V-cycles follow
+    tasks per PE exchanges are annealed instead, ten per task and sweep, up to four millions, from a
+    temperature that accepts a tenth of the losses. V-cycles follow
     Walshaw (2004), but gains are those of the communication cost instead of the edge cut.
     """
 
@@ -124,7 +127,8 @@ class VCycle(Refiner):
             if not even:  # a PE has lost all of its tasks, so that no chain of moves ends there
                 after = meet_bounds(graph, where, after, None, bounds.load).pe
         found = swap_refine(
-            problem, after, bounds.room(graph.n), SwapSettings(0, NEAR_PES, chains, steps), control=control
+            problem, after, bounds.room(graph.n), SwapSettings(0, NEAR_PES, chains, steps, 0, EXCHANGES_HOT),
+            control=control,
         )
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
         return min((pe, found.pe), key=lambda each: bounds.rank(graph, where, each))

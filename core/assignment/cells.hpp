@@ -88,7 +88,7 @@ class TreeCells {
   int64_t count_ = 0;
 };
 
-// With more PEs than this, sorting the distances of all pairs of PEs would take too long.
+// With more PEs than this, comparing the distances of all pairs of PEs would take too long.
 constexpr int64_t most_sorted = 4096;
 
 // PEs under any distance; each PE is a cell of its own. The cells around a PE are the nearest ones, or on
@@ -97,19 +97,34 @@ template <class Distance> class NearCells {
  public:
   NearCells(const Distance& distance, int64_t k, int64_t reach)
       : k_(k), near_(std::min(k, reach)), nearest_(k * near_) {
-    std::vector<std::pair<int64_t, int32_t>> row(k);
-    for (int32_t p = 0; p < k; ++p) {
+    std::vector<std::pair<int64_t, int32_t>> row;
+    int64_t limit = INT64_MAX;
+    for (int32_t p = 0; p < k && near_ > 0; ++p) {
       int32_t* out = nearest_.data() + p * near_;
       if (k > most_sorted) {
         std::iota(out, out + near_, static_cast<int32_t>(std::clamp<int64_t>(p - near_ / 2, 0, k - near_)));
         continue;
       }
-      for (int32_t q = 0; q < k; ++q) row[q] = {p == q ? -1 : distance(p, q), q};
+      // Mostly few PEs are within the reach of the previous PE and the step from there, so that few are sorted.
+      const auto collect = [&] {
+        row.clear();
+        for (int32_t q = 0; q < k; ++q)
+          if (const int64_t apart = p == q ? -1 : distance(p, q); apart <= limit) row.emplace_back(apart, q);
+      };
+      collect();
+      if (static_cast<int64_t>(row.size()) < near_) limit = INT64_MAX, collect();
       std::partial_sort(row.begin(), row.begin() + near_, row.end());
       for (int64_t i = 0; i < near_; ++i) out[i] = row[i].second;
+      const int64_t step = p + 1 < k ? distance(p, p + 1) : 0,
+                    farthest = std::max<int64_t>(0, row[near_ - 1].first);
+      limit = step < INT64_MAX - farthest ? farthest + step : INT64_MAX;
     }
   }
 
+  // The nearest PEs, beginning with the PE itself; the ones with the closest numbers on large machines.
+  std::span<const int32_t> nearest(int32_t pe) const {
+    return {nearest_.data() + pe * near_, static_cast<size_t>(near_)};
+  }
   int64_t count() const { return k_; }
   int64_t pes() const { return k_; }
   int32_t cell_of(int32_t pe) const { return pe; }
@@ -164,8 +179,8 @@ class Slots {
 
 // Returns lower bounds: the i-th entry is at most the distance from any task to its i-th nearest other task,
 // for i = 0, 1, ... and at most `count` entries.
-inline std::vector<int64_t> nearest_costs(const TreeDistance& tree, int64_t k, const Slots& slots,
-                                          int64_t count) {
+inline std::vector<int64_t> nearest_costs(const TreeDistance& tree, const TreeCells&, int64_t k,
+                                          const Slots& slots, int64_t count) {
   std::vector<int64_t> costs;
   for (int64_t width = 0; width <= 64 && static_cast<int64_t>(costs.size()) < count; ++width) {
     int64_t largest = 0, held = 0;
@@ -179,13 +194,21 @@ inline std::vector<int64_t> nearest_costs(const TreeDistance& tree, int64_t k, c
   return costs;
 }
 template <class Distance>
-std::vector<int64_t> nearest_costs(const Distance& distance, int64_t k, const Slots& slots, int64_t count) {
+std::vector<int64_t> nearest_costs(const Distance& distance, const NearCells<Distance>& cells, int64_t k,
+                                   const Slots& slots, int64_t count) {
   count = std::min(count, slots.size({0, static_cast<int32_t>(k)}) - 1);
   std::vector<int64_t> costs(std::max<int64_t>(0, count), k > most_sorted ? 0 : INT64_MAX), row;
+  std::vector<int32_t> all(k);
+  std::iota(all.begin(), all.end(), 0);
   for (int32_t p = 0; p < k && k <= most_sorted && count > 0; ++p) {
     if (!slots.size({p, p + 1})) continue;
+    // The nearest PEs are enough if they hold as many tasks; those of the PE itself need not be nearest.
+    std::span<const int32_t> near = cells.nearest(p);
+    int64_t held = 0;
+    for (const int32_t q : near) held += q == p ? 0 : slots.size({q, q + 1});
+    if (held < count) near = all;
     row.clear();
-    for (int32_t q = 0; q < k; ++q)
+    for (const int32_t q : near)
       row.insert(row.end(), std::min(count + 1, slots.size({q, q + 1}) - (p == q)), distance(p, q));
     std::partial_sort(row.begin(), row.begin() + count, row.end());
     for (int64_t i = 0; i < count; ++i) costs[i] = std::min(costs[i], row[i]);

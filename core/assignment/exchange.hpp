@@ -13,15 +13,20 @@
 namespace hopbytes {
 
 // The position of a task in the form that makes distances cheapest: the label of its PE in a tree (one
-// look-up less per neighbour), the number of the PE in a table.
+// look-up less per neighbour), the number of the PE in a table, label and coordinates on a network.
 inline uint64_t place_of(const TreeDistance& tree, int32_t pe) { return tree.label[pe]; }
 inline int64_t between(const TreeDistance& tree, uint64_t a, uint64_t b) {
   return tree.bit_cost[std::bit_width(a ^ b)];
 }
 inline int32_t place_of(const TableDistance&, int32_t pe) { return pe; }
 inline int64_t between(const TableDistance& table, int32_t a, int32_t b) { return table(a, b); }
-inline int32_t place_of(const NetworkDistance&, int32_t pe) { return pe; }
-inline int64_t between(const NetworkDistance& network, int32_t a, int32_t b) { return network(a, b); }
+inline NetworkDistance::Place place_of(const NetworkDistance& network, int32_t pe) {
+  return network.place_of(pe);
+}
+inline int64_t between(const NetworkDistance& network, const NetworkDistance::Place& a,
+                       const NetworkDistance::Place& b) {
+  return network(a, b);
+}
 
 // A mapping whose tasks exchange their PEs. The share of every task in the cost, the sum over its
 // neighbours of weight times distance, is kept up to date, so that evaluating an exchange reads each

@@ -22,6 +22,7 @@ struct SwapOptions {
   int64_t reach = 64;
   int64_t chains = 0;  // independent annealing chains, of which the cheapest result is kept
   int64_t steps = 0;  // exchanges proposed per task in each chain
+  int64_t hot_percent = 0;  // share of the losses that chains accept at the start, 0: one of their own each
   int64_t perturbation_work = 0;  // edges scanned by iterated local search, per arc and task of the graph
   int32_t threads = 1;
   int64_t least_work = int64_t{1} << 32;  // scanned edges before giving up, at least,
@@ -150,7 +151,7 @@ template <class W, class D> class SwapSearch {
   void bound_costs(const D& distance, int64_t k) {
     int64_t most = 0;
     for (int64_t v = 0; v < g_.n; ++v) most = std::max(most, g_.degree(v));
-    const std::vector<int64_t> near = nearest_costs(distance, k, slots_, most);
+    const std::vector<int64_t> near = nearest_costs(distance, cells_, k, slots_, most);
     std::vector<W> weights;
     for (int64_t v = 0; v < g_.n; ++v) {
       weights.assign(g_.weight + g_.start[v], g_.weight + g_.start[v + 1]);

@@ -46,8 +46,9 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
     chains[c].pe.assign(pe.begin(), pe.end());
     SwapSearch<W, D> search(g, distance, capacity, chains[c].pe, options, control);
     Rng rng(derive(seed, c));
-    chains[c].change +=
-        search.anneal(options.steps * g.n, start_acceptances[c % std::size(start_acceptances)], rng);
+    const double hot = options.hot_percent > 0 ? static_cast<double>(options.hot_percent) / 100
+                                               : start_acceptances[c % std::size(start_acceptances)];
+    chains[c].change += search.anneal(options.steps * g.n, hot, rng);
     chains[c].change += search.descend_everywhere(rng);
     chains[c].counts = {search.evaluations(), search.swaps()};
     spans.of(c, control).record_work(search.work());

@@ -17,6 +17,7 @@ SwapOptions swap_options(const nb::dict& given) {
   settings.read("reach", options.reach);
   settings.read("chains", options.chains);
   settings.read("steps", options.steps);
+  settings.read("hot_percent", options.hot_percent);
   settings.read("perturbation_work", options.perturbation_work);
   settings.read("threads", options.threads);
   if (const int64_t most = settings.take("most_work_per_arc"); most > 0)

@@ -48,6 +48,46 @@ struct NetworkDistance {
     const int64_t* places = ring_length + dimensions;
     place = reinterpret_cast<const int32_t*>(places);
     hops = reinterpret_cast<const uint16_t*>(places + (k * std::max<int64_t>(dimensions, 1) + 1) / 2);
+    packs = dimensions > 0 && dimensions <= most_packed;
+    for (int64_t d = 0; d < dimensions; ++d) {
+      packs = packs && ring_length[d] < 0x8000;
+      if (packs) rings |= static_cast<uint64_t>(ring_length[d]) << (16 * d);
+    }
+  }
+
+  // A place with all that distances from it need, so that searches which read many of them follow no pointers
+  // on grids of up to four dimensions: the label, and the coordinates in 16 bits each or the row in the table;
+  // on other grids the number of the PE.
+  struct Place {
+    uint64_t label, at;
+    bool operator==(const Place&) const = default;
+  };
+  Place place_of(int32_t pe) const {
+    if (dimensions == 0) return {label[pe], static_cast<uint64_t>(place[pe])};
+    if (!packs) return {label[pe], static_cast<uint64_t>(pe)};
+    uint64_t at = 0;
+    for (int64_t d = 0; d < dimensions; ++d)
+      at |= static_cast<uint64_t>(place[pe * dimensions + d]) << (16 * d);
+    return {label[pe], at};
+  }
+  int64_t operator()(const Place& a, const Place& b) const {
+    if (!packs && dimensions > 0) return (*this)(static_cast<int32_t>(a.at), static_cast<int32_t>(b.at));
+    const auto width = static_cast<int>(std::bit_width(a.label ^ b.label));
+    if (width <= within_node_bits) return within_node_cost[width];
+    const int64_t length = dimensions == 0 ? hops[a.at * nodes + b.at] : packed_hops(a.at, b.at);
+    return std::max(least, length * per_hop);
+  }
+
+  // Returns the sum of the distances along the rings of all dimensions at once. The highest bit of every 16
+  // stays free for the comparisons.
+  int64_t packed_hops(uint64_t a, uint64_t b) const {
+    constexpr uint64_t high = 0x8000'8000'8000'8000, ones = 0x0001'0001'0001'0001;
+    const auto all_bits = [](uint64_t highest) { return (highest - (highest >> 15)) | highest; };
+    const uint64_t difference = (a | high) - b, below = ~difference & high;
+    const uint64_t apart = ((difference ^ all_bits(below)) & ~high) + (below >> 15);
+    const uint64_t around = rings - apart, shorter = ~((around | high) - apart) & high;
+    const uint64_t least_way = apart ^ ((apart ^ around) & all_bits(shorter));
+    return static_cast<int64_t>((least_way * ones) >> 48);
   }
 
   int64_t operator()(int32_t a, int32_t b) const {
@@ -73,7 +113,10 @@ struct NetworkDistance {
   const int32_t* place;
   const uint16_t* hops;
   int64_t dimensions, per_hop, least, nodes;
+  uint64_t rings = 0;  // the ring lengths in 16 bits each if `packs`
   int within_node_bits;
+  bool packs = false;
+  static constexpr int64_t most_packed = 4;
 };
 
 }  // namespace hopbytes

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hopbytes as hb
 from helpers.engine_cases import arcs_of, cost_of, csrs, distances, edges, random_csr, sums, swapped
 from hopbytes import _core
 from hopbytes.engine import RunControl, SearchProblem, SwapSettings, swap_refine
 from hopbytes.engine.call import Call
 from hopbytes.kernels.records import Distances
+from hopbytes.machines.common.lowering import kernel_distances
 
 KINDS = ["tree", "table", "flat"]
 
@@ -86,6 +88,32 @@ def test_the_claimed_change_is_the_true_one(kind):
                 np.zeros(2, np.int64),
             )
             assert change == cost_of(csr, matrix, after) - cost_of(csr, matrix, pe) < 0
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "torus:11",
+        "mesh:9x2",
+        "torus:4x3x5 / core:2",
+        "torus:3x4x2x3:wrap=1x0x1x0 / core:2@4",
+        "mesh:2x2x2x2x2",
+        "dragonfly:5x2x2",
+    ],
+)
+def test_distances_of_a_network_are_those_of_its_table(spec):
+    # Searches keep coordinates beside every task; with a table of the same distances they do the same.
+    where = hb.machine(spec)
+    rng = np.random.default_rng(4)
+    csr, pe = random_csr(rng, 2 * where.k), rng.permutation(np.repeat(np.arange(where.k, dtype=np.int32), 2))
+    table = Distances(table=np.ascontiguousarray(where.distance.matrix()).reshape(-1))
+    room, effort = np.full(where.k, 2), SwapSettings(0, 8, 2, 50, 20)
+    found = [
+        swap_refine(SearchProblem(csr, distances=near), pe, room, effort, control=RunControl(seed=3))
+        for near in (kernel_distances(where), table)
+    ]
+    assert np.array_equal(found[0].pe, found[1].pe)
+    assert found[0].swaps == found[1].swaps > where.k
 
 
 def test_finds_the_best_order_of_a_chain():

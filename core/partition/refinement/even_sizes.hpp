@@ -29,14 +29,18 @@ template <class W> class EvenSizes {
   bool refine(const Graph<W>& g, const AnyDistance& distance, std::vector<int32_t>& block,
               std::vector<int64_t>& load, std::span<const int64_t> size, const Control& control) {
     const auto k = static_cast<int32_t>(size.size());
+    moves_.assign(k, {});
+    stale_.assign(k, 1);
     while (!control.should_stop()) {
       std::vector<int32_t> above;
       for (int32_t b = 0; b < k; ++b)
         if (load[b] > size[b]) above.push_back(b);
       if (above.empty()) return true;
-      distance.in_form([&](const auto& form) { find_moves(g, form, block, k); });
-      control.record_work(2 * g.arcs());
+      control.record_work(distance.in_form([&](const auto& form) { return find_moves(g, form, block, k); }));
       used_.assign(k, 0);
+      best_.assign(k, {INT64_MAX, 0});
+      move_.assign(k, nullptr);
+      reached_.clear();
       members_.reset();
       bool moved = false;
       for (const int32_t from : above)
@@ -54,13 +58,14 @@ template <class W> class EvenSizes {
     int32_t from, to;
     int64_t loss;
     int32_t vertex;
-    auto key() const { return std::tuple(from, to, loss, vertex); }
+    auto key() const { return std::tuple(to, loss, vertex); }
   };
 
-  // Lists the cheapest move between every two adjacent blocks.
+  // Lists the cheapest move from every block to each adjacent one. Only blocks are listed anew that have
+  // changed since the last call, or have a vertex next to one that has moved. Returns the scanned edges.
   template <class D>
-  void find_moves(const Graph<W>& g, const D& distance, const std::vector<int32_t>& block, int32_t k) {
-    moves_.clear();
+  int64_t find_moves(const Graph<W>& g, const D& distance, const std::vector<int32_t>& block, int32_t k) {
+    int64_t scanned = 0;
     std::vector<int64_t> connection(k, 0);
     std::vector<int32_t> last(k, -1), near;  // the vertex counted last for each block; the block of v first
     const auto cost_in = [&](int32_t b) {
@@ -68,10 +73,14 @@ template <class W> class EvenSizes {
       for (const int32_t c : near) cost += connection[c] * distance(b, c);
       return cost;
     };
+    for (int32_t b = 0; b < k; ++b)
+      if (stale_[b]) moves_[b].clear();
     for (int32_t v = 0; v < g.n; ++v) {
       const int32_t own = block[v];
+      if (!stale_[own]) continue;
       near.assign(1, own);
       connection[own] = 0, last[own] = v;
+      scanned += 2 * g.degree(v);
       for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
         const int32_t b = block[g.adj[e]];
         if (last[b] != v) last[b] = v, connection[b] = 0, near.push_back(b);
@@ -79,26 +88,30 @@ template <class W> class EvenSizes {
       }
       if (near.size() == 1) continue;
       const int64_t now = cost_in(own);
-      for (size_t i = 1; i < near.size(); ++i) moves_.push_back({own, near[i], cost_in(near[i]) - now, v});
+      for (size_t i = 1; i < near.size(); ++i)
+        moves_[own].push_back({own, near[i], cost_in(near[i]) - now, v});
     }
-    std::sort(moves_.begin(), moves_.end(), [](const Move& x, const Move& y) { return x.key() < y.key(); });
-    const auto same = [](const Move& x, const Move& y) { return x.from == y.from && x.to == y.to; };
-    moves_.erase(std::unique(moves_.begin(), moves_.end(), same), moves_.end());
-    first_.assign(k + 1, 0);
-    for (const Move& move : moves_) ++first_[move.from + 1];
-    for (int32_t b = 0; b < k; ++b) first_[b + 1] += first_[b];
+    for (int32_t b = 0; b < k; ++b) {
+      if (!stale_[b]) continue;
+      auto& moves = moves_[b];
+      std::sort(moves.begin(), moves.end(), [](const Move& x, const Move& y) { return x.key() < y.key(); });
+      const auto same = [](const Move& x, const Move& y) { return x.to == y.to; };
+      moves.erase(std::unique(moves.begin(), moves.end(), same), moves.end());
+      stale_[b] = 0;
+    }
+    return scanned;
   }
 
   // Finds the cheapest chain from a block to one with room (Dijkstra; gains count as no loss), through blocks
-  // that no chain since find_moves() has used, and makes its moves.
+  // that no chain since find_moves() has used, and makes its moves. Where there is none, the blocks that were
+  // reached lead to no room for any other chain either, and count as used.
   bool follow_chain(const Graph<W>& g, const AnyDistance& distance, int32_t from, std::vector<int32_t>& block,
                     std::vector<int64_t>& load, std::span<const int64_t> size) {
     using Reached = std::tuple<int64_t, int32_t, int32_t>;  // loss, number of moves, block
     std::priority_queue<Reached, std::vector<Reached>, std::greater<>> queue;
-    const size_t k = size.size();
-    best_.assign(k, {INT64_MAX, 0});
-    move_.assign(k, -1);
+    for (const int32_t b : reached_) best_[b] = {INT64_MAX, 0}, move_[b] = nullptr;
     best_[from] = {0, 0};
+    reached_.assign(1, from);
     queue.push({0, 0, from});
     while (!queue.empty()) {
       const auto [loss, length, a] = queue.top();
@@ -107,27 +120,36 @@ template <class W> class EvenSizes {
       if (load[a] < size[a]) {
         int64_t count = std::min(load[from] - size[from], size[a] - load[a]);
         if (count > kFew) count = make_many_moves(g, distance, from, a, count, block);
-        else make_moves(from, a, block), count = 1;
+        else make_moves(g, from, a, block), count = 1;
         load[from] -= count, load[a] += count;
         return true;
       }
-      for (int64_t m = first_[a]; m < first_[a + 1]; ++m) {
-        const int32_t b = moves_[m].to;
-        const std::pair reached(loss + std::max<int64_t>(0, moves_[m].loss), length + 1);
+      for (const Move& move : moves_[a]) {
+        const int32_t b = move.to;
+        const std::pair reached(loss + std::max<int64_t>(0, move.loss), length + 1);
         if (used_[b] || reached >= best_[b]) continue;
-        best_[b] = reached, move_[b] = m;
+        if (best_[b].first == INT64_MAX) reached_.push_back(b);
+        best_[b] = reached, move_[b] = &move;
         queue.push({reached.first, reached.second, b});
       }
     }
+    for (const int32_t b : reached_) used_[b] = 1;
     return false;
   }
 
-  void make_moves(int32_t from, int32_t to, std::vector<int32_t>& block) {
+  void make_moves(const Graph<W>& g, int32_t from, int32_t to, std::vector<int32_t>& block) {
     used_[from] = 1;
-    for (int32_t b = to; b != from; b = moves_[move_[b]].from) {
-      block[moves_[move_[b]].vertex] = b;
-      used_[b] = 1;
+    for (int32_t b = to; b != from; b = move_[b]->from) {
+      const int32_t v = move_[b]->vertex;
+      block[v] = b;
+      used_[b] = stale_[b] = stale_[move_[b]->from] = 1;
+      mark_stale(g, v, block);
     }
+  }
+
+  // The moves of the blocks next to a vertex that has moved are listed anew.
+  void mark_stale(const Graph<W>& g, int32_t v, const std::vector<int32_t>& block) {
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) stale_[block[g.adj[e]]] = 1;
   }
 
   // Moves several vertices along every link of a chain whose ends miss their sizes by `most`. Where PEs of
@@ -140,7 +162,7 @@ template <class W> class EvenSizes {
     used_[from] = 1;
     for (int32_t b = to; b != from; b = links.back().from) {
       used_[b] = 1;
-      links.push_back({moves_[move_[b]].from, b, {}});
+      links.push_back({move_[b]->from, b, {}});
     }
     int64_t count = most / kFew;  // The others move when all losses are known again.
     // From the first link on, so that vertices next to the block to come have not left.
@@ -148,8 +170,11 @@ template <class W> class EvenSizes {
       distance.in_form([&](const auto& form) { move_along(g, form, count, links[i], block); });
       count = std::min(count, std::ssize(links[i].moved));
     }
-    for (const Link& link : links)
+    for (const Link& link : links) {
+      for (const int32_t v : link.moved) mark_stale(g, v, block);
+      stale_[link.from] = stale_[link.to] = 1;
       for (size_t i = count; i < link.moved.size(); ++i) block[link.moved[i]] = link.from;
+    }
     return count;
   }
 
@@ -200,11 +225,12 @@ template <class W> class EvenSizes {
 
   std::optional<GroupMembers> members_;  // of the blocks of many moves
   VertexHeap heap_;
-  std::vector<Move> moves_;  // by blocks
-  std::vector<int64_t> first_;  // of the moves of each block
+  std::vector<std::vector<Move>> moves_;  // of every block, by the other block
+  std::vector<uint8_t> stale_;  // whether the moves of a block may have changed
   std::vector<uint8_t> used_;
   std::vector<std::pair<int64_t, int32_t>> best_;  // loss and number of moves up to each block
-  std::vector<int64_t> move_;  // the last move of the chain to each block
+  std::vector<const Move*> move_;  // the last move of the chain to each block
+  std::vector<int32_t> reached_;  // the blocks of which `best_` and `move_` are set
 };
 
 }  // namespace hopbytes

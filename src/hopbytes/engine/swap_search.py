@@ -36,6 +36,9 @@ class SwapSettings:
     most_work_per_arc : int
         Number of scanned edges per arc and task of the graph at which the search ends, but not before 2^26.
         With 0 it ends at 4096, but not before 2^32.
+    hot_percent : int
+        Percentage of the losses that annealing accepts at the start. With 0 every chain has its own between
+        50 and 85, which leave little of the given mapping; a low one improves a good mapping in fewer steps.
     """
 
     all_pairs_up_to: int = 1024
@@ -44,6 +47,7 @@ class SwapSettings:
     steps: int = 0
     perturbation_work: int = 0
     most_work_per_arc: int = 0
+    hot_percent: int = 0
 
     @property
     def repeats(self) -> int:

@@ -167,9 +167,12 @@ def fast() -> Chain:
     """Useful mappings in the shortest time."""
     return chain(
         FAST,
-        PlaceBlocks(starts=1, chains=1, steps=2000, anneal_up_to=256, perturbations=100),
+        PlaceBlocks(starts=1, chains=1, steps=2000, anneal_up_to=8192, perturbations=100),
         VCycle(cycles=0, annealing_sweeps=FAST_SWEEPS),
-        Swap(starts=1, perturbations=100, one_way=5),
+        Swap(
+            several_nearest=8, starts=1, chains=1, steps=2000, anneal_up_to=0, anneal_networks_up_to=8192,
+            perturbations=100, one_way=5,
+        ),
         link_effort=1,
     )
 
@@ -197,10 +200,13 @@ def eco() -> Chain:
             repetitions=2, initial_partitions=6, region_growings=2, coarse_recombinations=1, recombinations=1,
             flow_rounds=4, relaxation_rounds=16, annealing_sweeps=1500
         ),
-        PlaceBlocks(chains=2, steps=2000, anneal_up_to=256, subtrees=1, repartitionings=4, perturbations=360),
+        PlaceBlocks(
+            chains=2, steps=2000, anneal_up_to=8192, subtrees=1, repartitionings=4, perturbations=360
+        ),
         VCycle(cycles=1, annealing_sweeps=300),
         Swap(
-            starts=1, chains=2, steps=2000, anneal_up_to=256, subtrees=1, repartitionings=4, perturbations=360
+            several_nearest=8, starts=1, chains=2, steps=2000, anneal_up_to=256, anneal_networks_up_to=8192,
+            subtrees=1, repartitionings=4, perturbations=360,
         ),
         weaker="fast",
     )
@@ -222,13 +228,13 @@ def strong() -> Chain:
             relaxation_rounds=24, annealing_sweeps=2500
         ),
         PlaceBlocks(
-            starts=6, chains=4, steps=4000, anneal_up_to=400, subtrees=1, repartitionings=6,
+            starts=6, chains=4, steps=4000, anneal_up_to=8192, subtrees=1, repartitionings=6,
             perturbations=5000,
         ),
         VCycle(cycles=3, chains=2, annealing_sweeps=900),
         Swap(
-            starts=6, chains=4, steps=4000, anneal_up_to=400, subtrees=1, repartitionings=6,
-            perturbations=5000, one_way=100
+            starts=6, chains=4, steps=4000, anneal_up_to=400, anneal_networks_up_to=8192, subtrees=1,
+            repartitionings=6, perturbations=5000, one_way=100,
         ),
         Evolve(
             steps=10, slots_only=True, repetitions=1, initial_partitions=4, subtrees=1, repartitionings=4,

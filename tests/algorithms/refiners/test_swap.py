@@ -170,3 +170,28 @@ def test_shakes_end_with_their_work():
     }
     none, kept, shaken = (each["comm_cost"] for each in found.values())
     assert none == kept > shaken
+
+
+@pytest.mark.parametrize(("spec", "gains"), [("torus:6x6", True), ("node:6@10 core:6@1", False)])
+def test_networks_have_their_own_limit_of_annealing(spec, gains):
+    where, graph = hb.machine(spec), sparse(36, 70, 3)
+    options = "swap:all_pairs_up_to=0,neighbourhood=4,chains=2,steps=500,anneal_up_to=0,anneal_networks_up_to"
+    found = [map_tasks(graph, where, mapper="random", refine=f"{options}={most}") for most in (0, 35, 36)]
+    costs = [each.info["comm_cost"] for each in found]
+    assert costs[0] == costs[1]
+    assert (costs[2] < costs[0]) == gains
+
+
+def test_several_tasks_per_pe_of_a_network_have_partners_on_fewer_pes():
+    graph = sparse(72, 200, 5)
+    counts = {}
+    for spec in ("torus:6x6", "node:6@10 core:6@1"):
+        counts[spec] = [
+            map_tasks(
+                graph, hb.machine(spec), mapper="random", partition=True, imbalance=0,
+                refine=f"swap:all_pairs_up_to=0,neighbourhood=32,several_nearest={near}",
+            ).info["work"]["swaps_evaluated"]
+            for near in (32, 4)
+        ]
+    assert counts["torus:6x6"][0] > counts["torus:6x6"][1]
+    assert len(set(counts["node:6@10 core:6@1"])) == 1

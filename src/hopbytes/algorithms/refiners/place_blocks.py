@@ -21,6 +21,10 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
 
+#: With more PEs, annealing replaces other starts: it begins so hot that they do not matter, and they take
+#: longer.
+MOST_PES_STARTED = 1024
+
 
 @refiners.register("place_blocks")
 @frozen
@@ -31,7 +35,7 @@ class PlaceBlocks(Refiner):
     ----------
     starts, chains, steps, anneal_up_to, subtrees, repartitionings, perturbations : int
         Options of the refiner ``swap``, which maps the quotient graph: its tasks are the blocks, the sets of
-        tasks that share a PE.
+        tasks that share a PE. With more than 1024 PEs `starts` counts only where there is no annealing.
 
     Notes
     -----
@@ -69,6 +73,8 @@ class PlaceBlocks(Refiner):
         search = Swap()
         if where.machine.network() is not None:
             search = Swap(**{option.name: getattr(self, option.name) for option in fields(self)})
+            if search.chains and MOST_PES_STARTED < where.k <= search.anneal_up_to:
+                search = dataclasses.replace(search, starts=0)
         blocks = quotient_graph(graph, pe, where.k)
         one_each = np.ones(where.k, np.int64)
         order = np.arange(where.k, dtype=np.int32)

@@ -32,8 +32,12 @@ START_MAPPERS = ("identity", "dual_recursive_bipartitioning", "bottom_up")
 #: A start is discarded if it costs more than the best by more than this fraction (1 / 6), because a descent
 #: from it is not expected to win.
 START_MARGIN = 6
-#: Further mappers on networks of nodes; each is followed by exchanges of whole groups between nodes.
+#: Further mappers on networks of nodes; on up to 1024 nodes, each is followed by
+#: exchanges of whole groups between nodes.
 START_MAPPERS_ON_NODES = ("ug", "curve", "multi_jagged")
+#: On more nodes these groups are not exchanged: it takes longer than the descent that follows and gains
+#: no more.
+MOST_NODES_EXCHANGED = 1024
 
 
 @refiners.register("swap")
@@ -51,17 +55,23 @@ class Swap(Refiner):
         With more tasks, the candidates for an exchange are the tasks in the unit of at most this many PEs
         around the PE of a neighbour (on other machines than trees: on that many nearest PEs). Larger
         partitions (many tasks per PE) are returned unchanged, since the refiner ``vcycle`` serves them.
+    several_nearest : int
+        The same number where PEs of a network hold several tasks each, if it is smaller. The refiner
+        ``vcycle`` ends with exchanges between 8 nearest PEs, after which more distant ones rarely gain.
     starts : int
         Number of mappings by other mappers (:data:`START_MAPPERS`) that compete with the given one; the
         search continues from the best one after a descent. On networks of nodes
         :data:`START_MAPPERS_ON_NODES` are used, too, and the best `starts` of all compete. This option and
-        the next six apply only to one task per PE.
+        the next seven apply only to one task per PE.
     chains : int
         Number of independent annealing runs; the best result is kept.
     steps : int
         Number of proposed exchanges per task in each annealing run.
     anneal_up_to : int
         With more tasks there is no annealing.
+    anneal_networks_up_to : int
+        The same on networks of nodes, where annealing gains far more than on trees; with 0 `anneal_up_to`
+        counts.
     subtrees : int
         Number of passes of the refiner ``subtrees`` over the best start, before annealing and perturbation.
     repartitionings : int
@@ -90,18 +100,20 @@ class Swap(Refiner):
     """
 
     option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "descents": ("all_pairs_up_to", "neighbourhood", "starts"),
-        "annealing": ("chains", "steps", "anneal_up_to"),
+        "descents": ("all_pairs_up_to", "neighbourhood", "several_nearest", "starts"),
+        "annealing": ("chains", "steps", "anneal_up_to", "anneal_networks_up_to"),
         "exchanges of units": ("subtrees", "repartitionings"),
         "perturbations": ("perturbations", "perturbation_work"),
         "tabu search": ("dense_pattern_up_to", "one_way"),
     }
     all_pairs_up_to: int = 1024
     neighbourhood: int = 64
+    several_nearest: int = 64
     starts: int = 0
     chains: int = 0
     steps: int = 3000
     anneal_up_to: int = 16384
+    anneal_networks_up_to: int = 0
     subtrees: int = 0
     repartitionings: int = 0
     perturbations: int = 0
@@ -130,7 +142,9 @@ class Swap(Refiner):
 
             work = 2 * graph.n**3 // 8 // MILLION + 1
             return Tabu(work=work).refine(graph, where, pe, bounds, effort)
-        chains = self.chains if graph.n <= self.anneal_up_to else 0
+        on_network = self.anneal_networks_up_to and where.machine.network() is not None
+        most = self.anneal_networks_up_to if on_network else self.anneal_up_to
+        chains = self.chains if graph.n <= most else 0
         if not self.starts + self.subtrees + self.repartitionings:
             return self._exchange(graph, where, pe, bounds, effort, chains, self.perturbations)
         best = self._best_start(graph, where, pe, bounds, effort)
@@ -206,8 +220,11 @@ class Swap(Refiner):
         perturbations = min(
             perturbations, self.perturbation_work * MILLION // max(1, graph.n + len(problem.csr.targets))
         )
+        reach = self.neighbourhood
+        if graph.n > where.k and where.machine.network() is not None:
+            reach = min(reach, self.several_nearest)
         settings = SwapSettings(
-            self.all_pairs_up_to, self.neighbourhood, chains, self.steps, perturbations,
+            self.all_pairs_up_to, reach, chains, self.steps, perturbations,
             WORK_OF_MANY if graph.n >= MANY_PER_PE * where.k else 0,
         )
         found = swap_refine(problem, pe, bounds.room(graph.n), settings, control=effort.run_control())
@@ -222,7 +239,8 @@ def _on_nodes(graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effor
     from hopbytes.algorithms.two_level.neighbourhood import MOST_SITES
     from hopbytes.machines.common.geometry import geometry_of
 
-    if not 2 < len(np.unique(where.node_of_pe)) <= MOST_SITES:
+    nodes = len(np.unique(where.node_of_pe))
+    if not 2 < nodes <= MOST_SITES:
         return
     for name in START_MAPPERS_ON_NODES:
         if effort.used_up or (mappers[name].needs_coordinates and geometry_of(where.machine) is None):
@@ -230,7 +248,8 @@ def _on_nodes(graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effor
         quiet = replace(effort, progress=None)
         try:
             start = build(mappers, name).map(graph, where, bounds, quiet)
-            start = build(refiners, "uwh").refine(graph, where, start, bounds, quiet)
+            if nodes <= MOST_NODES_EXCHANGED:
+                start = build(refiners, "uwh").refine(graph, where, start, bounds, quiet)
         except UnsupportedError:  # tasks have no coordinates, or nodes have no route between them
             continue
         if np.all(np.bincount(start, minlength=where.k) == 1):

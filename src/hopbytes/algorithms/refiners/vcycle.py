@@ -31,6 +31,9 @@ EXACT_HOT = 60
 #: Where exchanges are annealed: proposed exchanges per task and sweep, and the largest number of proposals of
 #: all tasks together.
 STEPS_PER_SWEEP, MOST_STEPS = 10, 4_000_000
+#: Percentage of the losses that annealed exchanges accept at the start: where blocks were placed stays. With
+#: more PEs the presets do not anneal the places of blocks, and exchanges start hot.
+EXCHANGES_HOT, PLACED_UP_TO = 10, 8192
 #: A task is exchanged with tasks of this many PEs around the PEs of its neighbours.
 NEAR_PES = 8
 
@@ -63,8 +66,8 @@ class VCycle(Refiner):
     exchanges can improve such mappings (see the refiner ``swap``); with several tasks per PE of a network
     their boundaries are annealed, chains of moves restore the counts, and exchanges follow. With fewer than 8
     tasks per PE, where moves would empty PEs, exchanges are annealed instead, ten per task and sweep, up to
-    four millions. V-cycles follow Walshaw (2004), but gains are those of the communication cost instead of
-    the edge cut.
+    four millions, from a temperature that accepts a tenth of the losses. V-cycles follow Walshaw (2004), but
+    gains are those of the communication cost instead of the edge cut.
     """
 
     option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
@@ -125,7 +128,8 @@ class VCycle(Refiner):
                 return pe
             if not even:  # a PE has lost all of its tasks, so that no chain of moves ends there
                 after = meet_bounds(graph, where, after, None, bounds.load).pe
-        settings = SwapSettings(0, NEAR_PES, chains, steps, most_work_per_arc=most_work)
+        hot = EXCHANGES_HOT if where.k <= PLACED_UP_TO else 0
+        settings = SwapSettings(0, NEAR_PES, chains, steps, most_work_per_arc=most_work, hot_percent=hot)
         found = swap_refine(problem, after, bounds.room(graph.n), settings, control=control)
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
         return min((pe, found.pe), key=lambda each: bounds.rank(graph, where, each))

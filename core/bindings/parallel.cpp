@@ -68,15 +68,15 @@ void bind_parallel(nb::module_& m) {
          int32_t threads, OutArray<int64_t> indptr, OutArray<int32_t> targets, OutArray<int32_t> narrow,
          OutArray<int64_t> wide, OutArray<int64_t> loads) {
         nb::gil_scoped_release release;
-        on_level(arrays, [&](const auto& graph) {
+        on_level(arrays, [&]<class W>(const Graph<W>& graph) {
           control_of(control_arrays)
               .record_parallel_work(graph.arcs(), most_arcs_of_range(graph, kVerticesPerRange));
           const auto contract = [&](auto weights) {
             contract_in_parallel(graph, in(map), count, threads,
                                  CoarseArrays{out(indptr), out(targets), weights, out(loads)});
           };
-          if (narrow.size() != 0) contract(out(narrow));
-          else contract(out(wide));
+          if (std::is_same_v<W, int32_t> || narrow.size() != 0) contract(out(narrow));
+          else if constexpr (!std::is_same_v<W, int32_t>) contract(out(wide));
           return 0;
         });
       },

@@ -67,11 +67,8 @@ std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, Problem& problem, 
 template <class Work>
 auto with_placed_routes(int64_t form, const RouteArrays& arrays, In<int32_t> endpoint, int32_t shift,
                         Work work) {
-  return with_routes(form, arrays, [&](auto routes) {
-    const RoutesOfForm<decltype(routes)> placed(std::move(routes), endpoint, shift);
-    const PlacedRoutes& any = placed;
-    return work(any);
-  });
+  const std::unique_ptr<AnyRoutes> routes = any_routes(form, arrays);
+  return work(PlacedRoutes(*routes, endpoint, shift));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
-// Binds routes.hpp, routes_hierarchy.hpp, link_loads.hpp, shortest.hpp and traffic.hpp.
+// Binds any_routes.hpp, link_loads.hpp, shortest.hpp and traffic.hpp.
 #include "arrays.hpp"
 #include <nanobind/stl/tuple.h>
+#include "routing/any_routes.hpp"
 #include "routing/link_loads.hpp"
 #include "route_arguments.hpp"
 #include "routing/shortest.hpp"
@@ -29,10 +30,9 @@ void bind_routes(nb::module_& m) {
       [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
          InArray<int32_t> head, InArray<int32_t> source, InArray<int32_t> target, OutArray<int64_t> hops) {
         nb::gil_scoped_release release;
-        with_routes(form, route_arrays(numbers, table, first, head), [&](const auto& routes) {
-          for (size_t i = 0; i < source.size(); ++i)
-            hops.data()[i] = routes.hops(source.data()[i], target.data()[i]);
-        });
+        const auto routes = any_routes(form, route_arrays(numbers, table, first, head));
+        for (size_t i = 0; i < source.size(); ++i)
+          hops.data()[i] = routes->hops(source.data()[i], target.data()[i]);
       },
       "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
       "sources"_a.noconvert(), "targets"_a.noconvert(), "hops"_a.noconvert());
@@ -41,8 +41,8 @@ void bind_routes(nb::module_& m) {
       [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
          InArray<int32_t> head, InArray<int32_t> endpoint, OutArray<uint16_t> hops) {
         nb::gil_scoped_release release;
-        return with_routes(form, route_arrays(numbers, table, first, head),
-                           [&](const auto& routes) { return hop_table(routes, in(endpoint), out(hops)); });
+        return hop_table(*any_routes(form, route_arrays(numbers, table, first, head)), in(endpoint),
+                         out(hops));
       },
       "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
       "endpoints"_a.noconvert(), "hops"_a.noconvert());
@@ -51,8 +51,8 @@ void bind_routes(nb::module_& m) {
       [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
          InArray<int32_t> head, InArray<int32_t> source, InArray<int32_t> target, OutArray<int64_t> start) {
         nb::gil_scoped_release release;
-        with_routes(form, route_arrays(numbers, table, first, head),
-                    [&](const auto& routes) { count_visits(routes, in(source), in(target), out(start)); });
+        count_visits(*any_routes(form, route_arrays(numbers, table, first, head)), in(source), in(target),
+                     out(start));
       },
       "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
       "sources"_a.noconvert(), "targets"_a.noconvert(), "start"_a.noconvert());
@@ -62,9 +62,8 @@ void bind_routes(nb::module_& m) {
          InArray<int32_t> head, InArray<int32_t> source, InArray<int32_t> target, InArray<int64_t> start,
          OutArray<int64_t> link, OutArray<int64_t> numerator, OutArray<int64_t> denominator) {
         nb::gil_scoped_release release;
-        with_routes(form, route_arrays(numbers, table, first, head), [&](const auto& routes) {
-          list_visits(routes, in(source), in(target), in(start), out(link), out(numerator), out(denominator));
-        });
+        list_visits(*any_routes(form, route_arrays(numbers, table, first, head)), in(source), in(target),
+                    in(start), out(link), out(numerator), out(denominator));
       },
       "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
       "sources"_a.noconvert(), "targets"_a.noconvert(), "start"_a.noconvert(), "links"_a.noconvert(),
@@ -75,9 +74,8 @@ void bind_routes(nb::module_& m) {
          InArray<int32_t> head, InArray<int64_t> indptr, InArray<int32_t> arc_target, InArray<int64_t> weight,
          InArray<int32_t> endpoint, int32_t shift, OutArray<int64_t> amount) {
         nb::gil_scoped_release release;
-        return with_routes(form, route_arrays(numbers, table, first, head), [&](const auto& routes) {
-          return add_arcs(routes, {in(indptr), in(arc_target), in(weight)}, in(endpoint), shift, out(amount));
-        });
+        return add_arcs(*any_routes(form, route_arrays(numbers, table, first, head)),
+                        {in(indptr), in(arc_target), in(weight)}, in(endpoint), shift, out(amount));
       },
       "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
       "indptr"_a.noconvert(), "arc_targets"_a.noconvert(), "weights"_a.noconvert(), "endpoints"_a.noconvert(),
@@ -88,9 +86,8 @@ void bind_routes(nb::module_& m) {
          InArray<int32_t> head, InArray<int64_t> indptr, InArray<int32_t> arc_target,
          InArray<int32_t> endpoint, int64_t link, OutArray<uint8_t> marked) {
         nb::gil_scoped_release release;
-        with_routes(form, route_arrays(numbers, table, first, head), [&](const auto& routes) {
-          mark_arcs_over(routes, {in(indptr), in(arc_target), {}}, in(endpoint), link, out(marked));
-        });
+        mark_arcs_over(*any_routes(form, route_arrays(numbers, table, first, head)),
+                       {in(indptr), in(arc_target), {}}, in(endpoint), link, out(marked));
       },
       "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
       "indptr"_a.noconvert(), "arc_targets"_a.noconvert(), "endpoints"_a.noconvert(), "link"_a,
@@ -101,10 +98,8 @@ void bind_routes(nb::module_& m) {
          InArray<int32_t> head, InArray<int64_t> indptr, InArray<int32_t> arc_target, InArray<int64_t> weight,
          InArray<int32_t> endpoint, OutArray<int64_t> flows, OutArray<int64_t> amounts) {
         nb::gil_scoped_release release;
-        return with_routes(form, route_arrays(numbers, table, first, head), [&](const auto& routes) {
-          return hop_histogram(routes, {in(indptr), in(arc_target), in(weight)}, in(endpoint), out(flows),
-                               out(amounts));
-        });
+        return hop_histogram(*any_routes(form, route_arrays(numbers, table, first, head)),
+                             {in(indptr), in(arc_target), in(weight)}, in(endpoint), out(flows), out(amounts));
       },
       "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
       "indptr"_a.noconvert(), "arc_targets"_a.noconvert(), "weights"_a.noconvert(), "endpoints"_a.noconvert(),

@@ -127,13 +127,11 @@ template <class W> void Partition<W>::restore(Snapshot snapshot) {
 
 template <class W> int64_t Partition<W>::cost_at_boundary() const {
   int64_t total = total_linear_cost(*g_, block_.data());
-  distance_.in_form([&](const auto& distance) {
-    for (int32_t v : boundary_)
-      for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
-        const int32_t u = g_->adj[e];
-        if (u > v && block_[u] != block_[v]) total += g_->weight[e] * distance(block_[v], block_[u]);
-      }
-  });
+  for (int32_t v : boundary_)
+    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
+      const int32_t u = g_->adj[e];
+      if (u > v && block_[u] != block_[v]) total += g_->weight[e] * distance_(block_[v], block_[u]);
+    }
   return total;
 }
 

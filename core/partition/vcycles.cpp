@@ -12,11 +12,6 @@ namespace hopbytes {
 
 namespace {
 
-template <class W>
-int64_t cost(const Graph<W>& g, const std::vector<int32_t>& pe, const AnyDistance& distance) {
-  return distance.in_form([&](const auto& form) { return placement_cost(g, pe.data(), form); });
-}
-
 // Anneals the boundaries of PEs if that is expected to help.
 template <class W>
 void anneal(const Graph<W>& g, const VCycleSettings& settings, RefinerChain<W>& refiners,
@@ -53,7 +48,7 @@ int64_t run_cycles(const Graph<W>& g, const AnyDistance& distance, std::span<con
     multilevel(g, limits, community.data(), start_from<W>(pe, control.threads()), refiners, partition, rng,
                control);
     std::vector<int32_t> result = partition.take_blocks();
-    if (cost(g, result, distance) <= cost(g, pe, distance)) pe.swap(result);
+    if (placement_cost(g, result.data(), distance) <= placement_cost(g, pe.data(), distance)) pe.swap(result);
   }
   if (!control.should_stop()) anneal(g, settings, refiners, partition, rng, control, pe);
   return partition.moves();
@@ -75,7 +70,7 @@ int64_t refine_placement(const Graph<W>& g, const AnyDistance& distance,
     result[c].assign(pe.begin(), pe.end());
     moves[c] =
         run_cycles(g, distance, max_block_weight, derive(seed, c), settings, spans.of(c, share), result[c]);
-    found[c] = chains > 1 ? cost(g, result[c], distance) : 0;
+    found[c] = chains > 1 ? placement_cost(g, result[c].data(), distance) : 0;
   });
   const auto best = std::min_element(found.begin(), found.end()) - found.begin();
   std::copy(result[best].begin(), result[best].end(), pe.begin());

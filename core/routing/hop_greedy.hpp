@@ -113,7 +113,7 @@ class HopGreedy {
   // places, only the distances from that many evenly spaced places are used.
   int32_t most_central(int32_t group, Out<int32_t> place) const {
     const int64_t step = std::max<int64_t>(1, places_ / kLandmarks);
-    const int32_t best = distance_.in_form([&](const auto& distance) {
+    const int32_t best = distance_.in_form_between_pes([&](const auto& distance) {
       int32_t central = -1;
       int64_t least = 0;
       for (int32_t p = 0; p < places_; ++p) {
@@ -170,7 +170,7 @@ class HopGreedy {
 
   // Returns the free place that is farthest from all filled places.
   template <class Free> int32_t most_remote(Free free, int32_t group, Out<int32_t> place) {
-    distance_.in_form([&](const auto& distance) {
+    distance_.in_form_between_pes([&](const auto& distance) {
       for (; measured_ < filled_.size(); ++measured_)
         for (int32_t p = 0; p < places_; ++p)
           remote_[p] = std::min(remote_[p], distance(p, filled_[measured_]));
@@ -197,7 +197,7 @@ class HopGreedy {
   }
 
   int64_t cost_at(int32_t group, int32_t p, Out<int32_t> place) const {
-    return distance_.in_form([&](const auto& distance) {
+    return distance_.in_form_between_pes([&](const auto& distance) {
       int64_t cost = 0;
       for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e)
         if (const int32_t q = place[g_.target[e]]; q >= 0) cost += g_.w(e) * distance(p, q);

@@ -97,7 +97,7 @@ class HopSwap {
   // other way, stays the same.
   int64_t change_if(int32_t group, int32_t p, int32_t partner) const {
     const int32_t home = place_[group];
-    return distance_.in_form([&](const auto& distance) {
+    return distance_.in_form_between_pes([&](const auto& distance) {
       int64_t change = 0;
       for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e) {
         const int32_t other = g_.target[e];

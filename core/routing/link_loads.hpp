@@ -1,4 +1,4 @@
-// Link loads: computed from scratch for evaluation, and as a structure that searches update flow by flow.
+// Loads of links: summarised from scratch for evaluation, and as a structure that searches update flow by flow.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -6,19 +6,8 @@
 #include <vector>
 
 #include "graph/csr.hpp"
-#include "routing/routes_hierarchy.hpp"
 
 namespace hopbytes {
-
-// Returns what one flow of `amount` contributes to a link that carries numerator / denominator of it, in
-// units of 2^-shift. The result is rounded half up and depends on this flow alone, so that removing the flow
-// is exact. The denominator is positive.
-inline int64_t share_of(int64_t amount, int64_t numerator, int64_t denominator, int32_t shift) {
-  if (denominator == 1) return (amount * numerator) << shift;
-  const __int128 scaled = static_cast<__int128>(amount) * numerator << (shift + 1);
-  // NOLINTNEXTLINE(clang-analyzer-core.DivideZero)
-  return static_cast<int64_t>((scaled + denominator) / (2 * denominator));
-}
 
 // The sums over links that metrics are computed from. The value of a link is its amount times its price.
 struct LoadSummary {
@@ -161,38 +150,5 @@ class LinkLoads {
   int64_t used_ = 0;
   __int128 sum_ = 0, squares_ = 0;
 };
-
-// Adds the flows of all arcs of a graph whose task i is at endpoint[i] to the amounts of the links. Arcs
-// inside one endpoint use no link. Returns the first arc without a route, -1 if all have one; arcs without a
-// route add nothing.
-template <class Routes>
-int64_t add_arcs(const Routes& routes, const Csr& g, In<int32_t> endpoint, int32_t shift,
-                 Out<int64_t> amount) {
-  int64_t unrouted = -1;
-  for (int64_t i = 0; i < g.n(); ++i)
-    for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
-      const int32_t from = endpoint[i], to = endpoint[g.target[e]];
-      if (from == to) continue;
-      const int64_t weight = g.w(e);
-      const bool routed = routes.walk(from, to, [&](int64_t link, int64_t numerator, int64_t denominator) {
-        amount[link] += share_of(weight, numerator, denominator, shift);
-      });
-      if (!routed && unrouted < 0) unrouted = e;
-    }
-  return unrouted;
-}
-
-// Marks the arcs whose flow uses `link`.
-template <class Routes>
-void mark_arcs_over(const Routes& routes, const Csr& g, In<int32_t> endpoint, int64_t link,
-                    Out<uint8_t> marked) {
-  for (int64_t i = 0; i < g.n(); ++i)
-    for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
-      const int32_t from = endpoint[i], to = endpoint[g.target[e]];
-      uint8_t over = 0;
-      if (from != to) routes.walk(from, to, [&](int64_t taken, int64_t, int64_t) { over |= taken == link; });
-      marked[e] = over;
-    }
-}
 
 }  // namespace hopbytes

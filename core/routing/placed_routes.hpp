@@ -1,4 +1,4 @@
-// Routes between places: a form of routes.hpp, the endpoint of every place, and the contribution of a flow to
+// Routes between places: the routes of a network, the endpoint of every place, and the contribution of a flow to
 // a link.
 #pragma once
 #include <algorithm>
@@ -7,15 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "routing/link_loads.hpp"
+#include "routing/any_routes.hpp"
 
 namespace hopbytes {
-
-// One link of a route with the share of the flow it carries.
-struct Step {
-  int32_t link;
-  int64_t part, parts;
-};
 
 // The links from one place to another and those of the opposite direction.
 struct RoundTrip {
@@ -27,8 +21,12 @@ struct RoundTrip {
 // repeatedly. Not thread-safe: routes are written into buffers.
 class PlacedRoutes {
  public:
-  PlacedRoutes(std::span<const int32_t> endpoint, int32_t shift, bool single_path)
-      : shift_(shift), single_path_(single_path), site_(endpoint.size()) {
+  PlacedRoutes(const AnyRoutes& routes, std::span<const int32_t> endpoint, int32_t shift)
+      : routes_(routes),
+        endpoint_(endpoint),
+        shift_(shift),
+        single_path_(routes.single_path()),
+        site_(endpoint.size()) {
     std::vector<int32_t> known(endpoint.begin(), endpoint.end());
     std::sort(known.begin(), known.end());
     known.erase(std::unique(known.begin(), known.end()), known.end());
@@ -38,7 +36,6 @@ class PlacedRoutes {
     sites_ = static_cast<int64_t>(known.size());
     if (single_path_ && sites_ <= kMostSites) start_.assign(sites_ * sites_, -1);
   }
-  virtual ~PlacedRoutes() = default;
 
   bool single_path() const { return single_path_; }
   int64_t sites() const { return sites_; }
@@ -84,10 +81,11 @@ class PlacedRoutes {
     return {{cached + 2, there}, {cached + 2 + there, back}};
   }
 
- protected:
-  virtual void fill(int32_t a, int32_t b, std::vector<Step>& row) const = 0;
-
  private:
+  void fill(int32_t a, int32_t b, std::vector<Step>& row) const {
+    if (endpoint_[a] != endpoint_[b]) routes_.list(endpoint_[a], endpoint_[b], row);
+  }
+
   static constexpr int64_t kMostSites = 2048;
   static constexpr size_t kMostCached = size_t{1} << 24;
 
@@ -101,6 +99,8 @@ class PlacedRoutes {
     return {{plain_.data(), there}, {plain_.data() + there, plain_.size() - there}};
   }
 
+  const AnyRoutes& routes_;
+  std::span<const int32_t> endpoint_;
   int32_t shift_;
   bool single_path_;
   std::vector<int32_t> site_;
@@ -110,24 +110,6 @@ class PlacedRoutes {
   // of every pair of sites, its entry in kept_: two lengths, then links; -1 if not cached
   mutable std::vector<int32_t> start_;
   mutable std::vector<int32_t> cache_;
-};
-
-template <class Form> class RoutesOfForm final : public PlacedRoutes {
- public:
-  RoutesOfForm(Form form, std::span<const int32_t> endpoint, int32_t shift)
-      : PlacedRoutes(endpoint, shift, form.single_path()), form_(std::move(form)), endpoint_(endpoint) {}
-
- protected:
-  void fill(int32_t a, int32_t b, std::vector<Step>& row) const override {
-    if (endpoint_[a] == endpoint_[b]) return;
-    form_.walk(endpoint_[a], endpoint_[b], [&](int64_t link, int64_t part, int64_t parts) {
-      row.push_back({static_cast<int32_t>(link), part, parts});
-    });
-  }
-
- private:
-  Form form_;
-  std::span<const int32_t> endpoint_;
 };
 
 }  // namespace hopbytes

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "routing/flows.hpp"
+#include "routing/link_loads.hpp"
 #include "routing/placed_routes.hpp"
 #include "util/rng.hpp"
 

@@ -1,6 +1,7 @@
 // Flows along stored routes: their contributions to links and the metrics that result. Used by searches whose
 // routes are distributed over several processes; searches that have all routes use RoutedGroups.
 #pragma once
+#include "routing/any_routes.hpp"
 #include "routing/hybrid.hpp"
 
 namespace hopbytes {

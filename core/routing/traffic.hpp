@@ -1,4 +1,4 @@
-// Traffic between units (PEs, nodes) and the number of hops of flows.
+// Traffic between units (PEs, nodes).
 #pragma once
 #include "graph/csr.hpp"
 
@@ -26,27 +26,6 @@ inline TrafficSums unit_traffic(const Csr& g, In<int32_t> unit, Out<int64_t> sen
       received[to] += weight;
     }
   return sums;
-}
-
-// Adds each arc between two endpoints to the entry of its number of hops: 1 in `flows`, its weight in
-// `amounts`. Skips flows without a route and those longer than the arrays; returns their number.
-template <class Routes>
-int64_t hop_histogram(const Routes& routes, const Csr& g, In<int32_t> endpoint, Out<int64_t> flows,
-                      Out<int64_t> amounts) {
-  int64_t left_out = 0;
-  for (int64_t i = 0; i < g.n(); ++i)
-    for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
-      const int32_t from = endpoint[i], to = endpoint[g.target[e]];
-      if (from == to) continue;
-      const int64_t hops = routes.hops(from, to);
-      if (hops < 0 || hops >= static_cast<int64_t>(flows.size())) {
-        ++left_out;
-        continue;
-      }
-      ++flows[hops];
-      amounts[hops] += g.w(e);
-    }
-  return left_out;
 }
 
 }  // namespace hopbytes

@@ -7,9 +7,9 @@ namespace hopbytes {
 
 namespace {
 
-template <class W> class NaturalCuts {
+class NaturalCuts {
  public:
-  NaturalCuts(const Graph<W>& g, const NaturalCutContext& context, const Control& control)
+  NaturalCuts(const AnyGraph& g, const NaturalCutContext& context, const Control& control)
       : g_(g),
         context_(context),
         control_(control),
@@ -183,7 +183,7 @@ template <class W> class NaturalCuts {
     return found;
   }
 
-  const Graph<W>& g_;
+  const AnyGraph& g_;
   NaturalCutContext context_;
   const Control& control_;
   int64_t work_left_;
@@ -202,15 +202,9 @@ template <class W> class NaturalCuts {
 
 }  // namespace
 
-template <class W>
-Clusters fragments_between_natural_cuts(const Graph<W>& g, const NaturalCutContext& context, Rng& rng,
+Clusters fragments_between_natural_cuts(const AnyGraph& g, const NaturalCutContext& context, Rng& rng,
                                         const Control& control) {
-  return NaturalCuts<W>(g, context, control).fragments(rng);
+  return NaturalCuts(g, context, control).fragments(rng);
 }
-
-template Clusters fragments_between_natural_cuts(const Graph<int32_t>&, const NaturalCutContext&, Rng&,
-                                                 const Control&);
-template Clusters fragments_between_natural_cuts(const Graph<int64_t>&, const NaturalCutContext&, Rng&,
-                                                 const Control&);
 
 }  // namespace hopbytes

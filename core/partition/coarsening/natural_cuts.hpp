@@ -1,5 +1,6 @@
 // Fragments of a sparse graph between its natural cuts.
 #pragma once
+#include "graph/any_graph.hpp"
 #include "partition/coarsening/clustering.hpp"
 
 namespace hopbytes {
@@ -17,8 +18,7 @@ struct NaturalCutContext {
 // what is connected without the edges of all cuts is a fragment. A fragment of several vertices is not
 // heavier than a region. Returns as many clusters as vertices if the work is exceeded, as where cuts are
 // large, or if control asks to stop.
-template <class W>
-Clusters fragments_between_natural_cuts(const Graph<W>& g, const NaturalCutContext& context, Rng& rng,
+Clusters fragments_between_natural_cuts(const AnyGraph& g, const NaturalCutContext& context, Rng& rng,
                                         const Control& control);
 
 }  // namespace hopbytes

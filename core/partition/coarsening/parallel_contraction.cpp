@@ -115,8 +115,6 @@ template void contract_in_parallel(const Graph<UnitWeight>&, std::span<const int
                                    const CoarseArrays<int64_t>&);
 template void contract_in_parallel(const Graph<int32_t>&, std::span<const int32_t>, int64_t, int32_t,
                                    const CoarseArrays<int32_t>&);
-template void contract_in_parallel(const Graph<int32_t>&, std::span<const int32_t>, int64_t, int32_t,
-                                   const CoarseArrays<int64_t>&);
 template void contract_in_parallel(const Graph<int64_t>&, std::span<const int32_t>, int64_t, int32_t,
                                    const CoarseArrays<int32_t>&);
 template void contract_in_parallel(const Graph<int64_t>&, std::span<const int32_t>, int64_t, int32_t,

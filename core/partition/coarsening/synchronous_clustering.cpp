@@ -17,9 +17,10 @@ namespace {
 constexpr int64_t visits_per_range = 4096;
 constexpr int64_t ahead = 8, many_arcs = 32;  // visits and arcs for which memory is asked beforehand
 
-template <class W> class SynchronousClustering {
+// Only the methods that read weights are templates.
+class SynchronousClustering {
  public:
-  SynchronousClustering(const Graph<W>& g, const SynchronousContext& context, int32_t threads)
+  SynchronousClustering(const GraphShape& g, const SynchronousContext& context, int32_t threads)
       : g_(g),
         max_cluster_(context.max_cluster),
         fewest_(context.fewest),
@@ -36,8 +37,9 @@ template <class W> class SynchronousClustering {
     std::iota(found_.leader.begin(), found_.leader.end(), 0);
   }
 
-  Clusters run(const Control& control) {
-    cluster_ranges(control);
+  // `g` is the graph of the constructor.
+  template <class W> Clusters run(const Graph<W>& g, const Control& control) {
+    cluster_ranges(g, control);
     int64_t span = most_arcs_of_range(g_, local_range_);
     // Visits of a range, each of a vertex of average degree.
     const auto most_of_visits = [&](int64_t visits) {
@@ -45,12 +47,13 @@ template <class W> class SynchronousClustering {
     };
     const ClassOrder order(alone(), seed_);
     for (int64_t c = 0; c < ClassOrder::classes && found_.count > fewest_ && !control.should_stop(); ++c) {
-      choose(order.of(c));
+      choose(g, order.of(c));
       join(order.of(c));
       span += most_of_visits(std::ssize(order.of(c)));
     }
     span += std::ssize(order.vertex);  // sorted by one thread
     if (found_.count * 4 > g_.n * 3 && !control.should_stop()) {
+      find_preferred(g);
       match_two_hop();
       span += g_.n;
     }
@@ -66,19 +69,20 @@ template <class W> class SynchronousClustering {
   bool may_join(int32_t v, int32_t u) const { return !community_ || community_[v] == community_[u]; }
 
   // Clusters the vertices of every range among themselves.
-  void cluster_ranges(const Control& control) {
+  template <class W> void cluster_ranges(const Graph<W>& g, const Control& control) {
     std::vector<int64_t> joined((g_.n + local_range_ - 1) / local_range_, 0);
     parallel_ranges(g_.n, local_range_, threads_, [&](int32_t, int64_t begin, int64_t end) {
       if (control.should_stop()) return;
       const int64_t most = (end - begin) - ((end - begin) * fewest_ + g_.n - 1) / g_.n;
-      joined[begin / local_range_] = cluster_range(begin, end, most);
+      joined[begin / local_range_] = cluster_range(g, begin, end, most);
     });
     for (const int64_t count : joined) found_.count -= count;
   }
 
   // Visits the vertices of a range in random order. A vertex joins the best cluster of the range, unless an
   // edge that leaves the range has a better rating. At most `most` vertices join clusters; returns how many.
-  int64_t cluster_range(int64_t begin, int64_t end, int64_t most) {
+  template <class W>
+  int64_t cluster_range(const Graph<W>& g, int64_t begin, int64_t end, int64_t most) {
     const int64_t size = end - begin;
     std::vector<int32_t> order(size);
     std::iota(order.begin(), order.end(), static_cast<int32_t>(begin));
@@ -89,32 +93,32 @@ template <class W> class SynchronousClustering {
     int64_t joined = 0;
     for (int64_t i = 0; i < size && joined < most; ++i) {
       const int32_t v = order[i];
-      if (i + 2 * ahead < size) __builtin_prefetch(&g_.start[order[i + 2 * ahead]]);
-      if (i + ahead < size) prefetch_arcs(g_, order[i + ahead]);
+      if (i + 2 * ahead < size) __builtin_prefetch(&g.start[order[i + 2 * ahead]]);
+      if (i + ahead < size) prefetch_arcs(g, order[i + ahead]);
       if (matched_[v]) continue;
-      touched.resize(std::max<size_t>(touched.size(), g_.degree(v) + 1));
+      touched.resize(std::max<size_t>(touched.size(), g.degree(v) + 1));
       int64_t near = 0;
       double outside = 0;  // the best rating of an edge that leaves the range
       int64_t leaving = 0;  // the number of such edges
-      for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
-        const int32_t u = g_.adj[e];
+      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+        const int32_t u = g.adj[e];
         if (u < begin || u >= end) {
           if (!may_join(v, u)) continue;
-          const double r = rating(static_cast<double>(g_.weight[e]), g_.load[u]);
+          const double r = rating(static_cast<double>(g.weight[e]), g.load[u]);
           if (r >= outside) leaving = r > outside ? 1 : leaving + 1, outside = r;
           continue;
         }
         const int64_t c = found_.leader[u] - begin;
         touched[near] = static_cast<int32_t>(c);
-        near += (weight[c] == 0) & (g_.weight[e] != 0);
-        weight[c] += g_.weight[e];
+        near += (weight[c] == 0) & (g.weight[e] != 0);
+        weight[c] += g.weight[e];
       }
       double best = 0;
       int64_t target = -1;
       const int64_t offset = near == 0 ? 0 : static_cast<int64_t>(rng.below(near));
       for (int64_t j = 0; j < near; ++j) {
         const int64_t c = touched[j + offset < near ? j + offset : j + offset - near];
-        if (load_[begin + c] + g_.load[v] > max_cluster_) continue;
+        if (load_[begin + c] + g.load[v] > max_cluster_) continue;
         if (!may_join(v, static_cast<int32_t>(begin + c))) continue;
         const double r = rating(static_cast<double>(weight[c]), load_[begin + c]);
         if (r > best) best = r, target = begin + c;
@@ -123,7 +127,7 @@ template <class W> class SynchronousClustering {
       if (target < 0 || outside > best) continue;
       if (outside == best && static_cast<int64_t>(rng.below(near + leaving)) >= near) continue;
       found_.leader[v] = static_cast<int32_t>(target);
-      load_[target] += g_.load[v];
+      load_[target] += g.load[v];
       matched_[v] = matched_[target] = 1;
       ++joined;
     }
@@ -157,18 +161,18 @@ template <class W> class SynchronousClustering {
 
   // Writes the cluster that each visited vertex wants to join. In the meantime those that are alone have no
   // leader, so that others see that they may move.
-  void choose(std::span<const int32_t> visited) {
+  template <class W> void choose(const Graph<W>& g, std::span<const int32_t> visited) {
     for_each(visited, [&](int32_t, int64_t, int32_t v) {
       if (!matched_[v]) found_.leader[v] = none;
     });
     const auto size = std::ssize(visited);
     parallel_ranges(size, visits_per_range, threads_, [&](int32_t worker, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        if (i + 3 * ahead < size) __builtin_prefetch(&g_.start[visited[i + 3 * ahead]]);
-        if (i + 2 * ahead < size) prefetch_arcs(g_, visited[i + 2 * ahead]);
+        if (i + 3 * ahead < size) __builtin_prefetch(&g.start[visited[i + 3 * ahead]]);
+        if (i + 2 * ahead < size) prefetch_arcs(g, visited[i + 2 * ahead]);
         if (i + ahead < size) prefetch_leaders(visited[i + ahead]);
         const int32_t v = visited[i];
-        target_[v] = found_.leader[v] == none ? best_cluster(v, sums_[worker]) : none;
+        target_[v] = found_.leader[v] == none ? best_cluster(g, v, sums_[worker]) : none;
       }
     });
   }
@@ -178,18 +182,18 @@ template <class W> class SynchronousClustering {
       __builtin_prefetch(&found_.leader[g_.adj[e]]);
   }
 
-  int32_t best_cluster(int32_t v, SparseSums& sums) const {
-    sums.start(g_.degree(v));
-    for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
-      const int32_t c = found_.leader[g_.adj[e]];
-      if (c != none) sums.add(c, g_.weight[e]);
+  template <class W> int32_t best_cluster(const Graph<W>& g, int32_t v, SparseSums& sums) const {
+    sums.start(g.degree(v));
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+      const int32_t c = found_.leader[g.adj[e]];
+      if (c != none) sums.add(c, g.weight[e]);
     }
     const uint64_t draw = mix(seed_ + static_cast<uint64_t>(v));
     double best = 0;
     uint64_t best_draw = 0;
     int32_t target = none;
     for (const auto& [c, weight] : sums.entries()) {
-      if (load_[c] + g_.load[v] > max_cluster_ || !may_join(v, c)) continue;
+      if (load_[c] + g.load[v] > max_cluster_ || !may_join(v, c)) continue;
       const double r = rating(static_cast<double>(weight), load_[c]);
       if (r < best) continue;
       const uint64_t own = (draw ^ static_cast<uint64_t>(c)) * 0x9e3779b97f4a7c15ULL;
@@ -239,12 +243,16 @@ template <class W> class SynchronousClustering {
     --found_.count;
   }
 
+  // Writes the neighbour that each vertex that is alone rates highest.
+  template <class W> void find_preferred(const Graph<W>& g) {
+    parallel_ranges(g_.n, visits_per_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t v = begin; v < end; ++v) target_[v] = matched_[v] ? none : preferred(g, v);
+    });
+  }
+
   // Joins vertices that are alone and rate the same neighbour highest in pairs, and isolated ones with the
   // next ones.
   void match_two_hop() {
-    parallel_ranges(g_.n, visits_per_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
-      for (int64_t v = begin; v < end; ++v) target_[v] = matched_[v] ? none : preferred(v);
-    });
     std::vector<int32_t> waiting(g_.n + 1, none);
     for (int32_t v = 0; v < g_.n; ++v) {
       if (matched_[v]) continue;
@@ -258,17 +266,17 @@ template <class W> class SynchronousClustering {
     }
   }
 
-  int32_t preferred(int64_t v) const {
+  template <class W> int32_t preferred(const Graph<W>& g, int64_t v) const {
     double best = -1;
     int32_t found = none;
-    for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
-      const double r = rating(static_cast<double>(g_.weight[e]), g_.load[g_.adj[e]]);
-      if (r > best) best = r, found = g_.adj[e];
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+      const double r = rating(static_cast<double>(g.weight[e]), g.load[g.adj[e]]);
+      if (r > best) best = r, found = g.adj[e];
     }
     return found;
   }
 
-  const Graph<W>& g_;
+  const GraphShape& g_;
   int64_t max_cluster_, fewest_, local_range_;
   uint64_t seed_;
   const int32_t* community_;
@@ -286,7 +294,7 @@ template <class W> class SynchronousClustering {
 template <class W>
 Clusters cluster_synchronously(const Graph<W>& g, const SynchronousContext& context, int32_t threads,
                                const Control& control) {
-  return SynchronousClustering<W>(g, context, threads).run(control);
+  return SynchronousClustering(g, context, threads).run(g, control);
 }
 
 template Clusters cluster_synchronously(const Graph<UnitWeight>&, const SynchronousContext&, int32_t,

@@ -6,9 +6,9 @@ namespace hopbytes {
 
 namespace {
 
-template <class W> class TreeParts {
+class TreeParts {
  public:
-  TreeParts(const Graph<W>& g, const int32_t* community, int64_t max_cluster)
+  TreeParts(const AnyGraph& g, const int32_t* community, int64_t max_cluster)
       : g_(g),
         community_(community),
         max_cluster_(max_cluster),
@@ -51,7 +51,7 @@ template <class W> class TreeParts {
     for (int32_t v = 0; v < g_.n; ++v) {
       if (in_tree[v] || degree_[v] != 2) continue;
       int32_t best = -1;
-      W heaviest = 0;
+      int64_t heaviest = 0;
       for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
         if (in_tree[g_.adj[e]]) continue;
         const int32_t c = leader(g_.adj[e]);
@@ -77,7 +77,7 @@ template <class W> class TreeParts {
     return v;
   }
 
-  const Graph<W>& g_;
+  const AnyGraph& g_;
   const int32_t* community_;
   int64_t max_cluster_;
   Clusters found_;
@@ -87,12 +87,8 @@ template <class W> class TreeParts {
 
 }  // namespace
 
-template <class W>
-Clusters cluster_tree_parts(const Graph<W>& g, const int32_t* community, int64_t max_cluster) {
-  return TreeParts<W>(g, community, max_cluster).find();
+Clusters cluster_tree_parts(const AnyGraph& g, const int32_t* community, int64_t max_cluster) {
+  return TreeParts(g, community, max_cluster).find();
 }
-
-template Clusters cluster_tree_parts(const Graph<int32_t>&, const int32_t*, int64_t);
-template Clusters cluster_tree_parts(const Graph<int64_t>&, const int32_t*, int64_t);
 
 }  // namespace hopbytes

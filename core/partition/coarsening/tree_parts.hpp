@@ -1,5 +1,6 @@
 // Clusters of the pendant trees and chains of a sparse graph.
 #pragma once
+#include "graph/any_graph.hpp"
 #include "partition/coarsening/clustering.hpp"
 
 namespace hopbytes {
@@ -9,7 +10,6 @@ namespace hopbytes {
 // left joins the one with the heavier edge, or, of equal edges, the lighter one. Only vertices of equal
 // communities are clustered together (null: all may be), and no cluster becomes heavier than `max_cluster`;
 // a subtree that would is left as a neighbour like others. No random numbers. O(n + m).
-template <class W>
-Clusters cluster_tree_parts(const Graph<W>& g, const int32_t* community, int64_t max_cluster);
+Clusters cluster_tree_parts(const AnyGraph& g, const int32_t* community, int64_t max_cluster);
 
 }  // namespace hopbytes

@@ -51,17 +51,15 @@ template <class W> bool near_blocks_matter(const Graph<W>& g, const Partition<W>
   constexpr double least_share = 0.2;
   int64_t nearest = std::numeric_limits<int64_t>::max(), farthest = 0;
   double cost = 0, cut = 0;
-  partition.distance().in_form([&](const auto& distance) {
-    for (int32_t v = 0; v < g.n; ++v)
-      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
-        const int32_t a = partition.block(v), b = partition.block(g.adj[e]);
-        if (a == b) continue;
-        const int64_t between = distance(a, b);
-        nearest = std::min(nearest, between), farthest = std::max(farthest, between);
-        const auto weight = static_cast<double>(g.weight[e]);
-        cut += weight, cost += weight * static_cast<double>(between);
-      }
-  });
+  for (int32_t v = 0; v < g.n; ++v)
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+      const int32_t a = partition.block(v), b = partition.block(g.adj[e]);
+      if (a == b) continue;
+      const int64_t between = partition.distance()(a, b);
+      nearest = std::min(nearest, between), farthest = std::max(farthest, between);
+      const auto weight = static_cast<double>(g.weight[e]);
+      cut += weight, cost += weight * static_cast<double>(between);
+    }
   return nearest > 0 && nearest < farthest && cut * static_cast<double>(nearest) >= least_share * cost;
 }
 

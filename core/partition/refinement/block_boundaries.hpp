@@ -2,9 +2,11 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "partition/partition.hpp"
+#include "graph/any_distance.hpp"
+#include "graph/any_graph.hpp"
 
 namespace hopbytes {
 
@@ -27,34 +29,30 @@ inline void sort_by_blocks(size_t k, std::vector<BoundaryVertex>& found) {
   }
 }
 
-// Lists the boundary vertices of all pairs a < b with an active block, sorted by pair, then by vertex. The
-// boundary of the partition has to be known. Returns the number of scanned edges.
-template <class W>
-int64_t find_boundary_vertices(const Partition<W>& partition, const std::vector<uint8_t>& active,
+// Lists the boundary vertices of all pairs a < b with an active block, sorted by pair, then by vertex.
+// `on_boundary` are all vertices with a neighbour in another block. Returns the number of scanned edges.
+inline int64_t find_boundary_vertices(const AnyGraph& g, const AnyDistance& distance, const std::vector<int32_t>& block,
+                               std::span<const int32_t> on_boundary, const std::vector<uint8_t>& active,
                                std::vector<BoundaryVertex>& boundary) {
-  const Graph<W>& g = partition.graph();
-  const std::vector<int32_t>& block = partition.blocks();
   const size_t k = active.size();
   std::vector<int32_t> last(k, -1);  // the vertex entered last for each block
   std::vector<size_t> place(k, 0);   // the entry of that vertex
   std::vector<BoundaryVertex> found;
   int64_t scanned = 0;
-  partition.distance().in_form([&](const auto& distance) {
-    for (const int32_t v : partition.boundary()) {
-      scanned += g.degree(v);
-      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
-        const int32_t p = block[v], q = block[g.adj[e]];
-        if (p == q || !(active[p] || active[q])) continue;
-        const int64_t cost = g.weight[e] * distance(p, q);
-        if (last[q] == v) {
-          found[place[q]].cost += cost;
-          continue;
-        }
-        last[q] = v, place[q] = found.size();
-        found.push_back({std::min(p, q), std::max(p, q), v, cost});
+  for (const int32_t v : on_boundary) {
+    scanned += g.degree(v);
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+      const int32_t p = block[v], q = block[g.adj[e]];
+      if (p == q || !(active[p] || active[q])) continue;
+      const int64_t cost = g.weight[e] * distance(p, q);
+      if (last[q] == v) {
+        found[place[q]].cost += cost;
+        continue;
       }
+      last[q] = v, place[q] = found.size();
+      found.push_back({std::min(p, q), std::max(p, q), v, cost});
     }
-  });
+  }
   sort_by_blocks(k, found);
   boundary.swap(found);
   return scanned;

@@ -44,7 +44,9 @@ template <class W>
 void FlowRefinement<W>::refine(Partition<W>& partition, Rng&, const Control& control) {
   if (partition.overload() > 0) return;
   partition.find_boundary();
-  RegionCuts<W> cuts(partition, context_, control);
+  const AnyGraph g(partition.graph());
+  RegionCuts cuts(g, partition.distance(), partition.blocks(), partition.loads(),
+                  partition.max_block_weights(), context_, control);
   std::vector<uint8_t> active(partition.k(), 1), next_active(partition.k());
   std::vector<BoundaryVertex> boundary;
   std::vector<int32_t> moved;
@@ -53,11 +55,12 @@ void FlowRefinement<W>::refine(Partition<W>& partition, Rng&, const Control& con
     cuts.improve(cuts.regions(boundary, pairs, boundary_of_region), moved, next_active);
   };
   for (int32_t round = 0; round < context_.rounds; ++round) {
-    control.record_work(find_boundary_vertices(partition, active, boundary));
+    control.record_work(find_boundary_vertices(g, partition.distance(), partition.blocks(),
+                                               partition.boundary(), active, boundary));
     std::fill(next_active.begin(), next_active.end(), 0);
     moved.clear();
     const std::vector<AdjacentBlocks> pairs = most_expensive_first(boundary);
-    if (partition.graph().n >= context_.many_vertices) improve(pairs, context_.boundary_of_region);
+    if (g.n >= context_.many_vertices) improve(pairs, context_.boundary_of_region);
     else if (partition.distance().flat())
       for (const auto& batch : disjoint_batches(pairs, partition.k())) improve(batch, 0);
     else

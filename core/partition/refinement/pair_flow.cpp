@@ -6,14 +6,13 @@
 
 namespace hopbytes {
 
-PairFlow::Result PairFlow::improve(const std::function<void(PairFlow&)>& build, const FlowRegion& region,
-                                   int64_t most_work) {
+PairFlow::Result PairFlow::improve(const FlowRegion& region, int64_t most_work) {
   region_ = &region;
   a_ = region.a, b_ = region.b, work_left_ = most_work;
   moves_.clear();
   int64_t gain = 0;
   if (number_vertices()) {
-    build(*this);
+    build();
     if (!is_minimum_cut() && !stop()) {
       open_cut();
       gain = solve();
@@ -32,6 +31,46 @@ bool PairFlow::number_vertices() {
   }
   work_left_ -= std::ssize(region_->vertices) + arcs;
   return arcs <= std::numeric_limits<int32_t>::max();
+}
+
+template <class Outside> void PairFlow::build_network(int64_t across, Outside outside) {
+  const AnyGraph& g = g_;
+  const int32_t n = static_cast<int32_t>(region_->vertices.size()), in_a = region_->in_a;
+  net_.clear(n);
+  fixed_[0] = load_[a_], fixed_[1] = load_[b_];
+  back_.clear();
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t v = region_->vertices[i];
+    const bool in_b = i >= in_a;
+    fixed_[in_b] -= g.load[v];
+    net_.open(g.load[v]);
+    int64_t terminal_weight = g.linear_cost ? (*g.linear_cost)(v, b_) - (*g.linear_cost)(v, a_) : 0;
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+      const int32_t u = g.adj[e], j = local_[u];
+      const int64_t w = g.weight[e];
+      if (j < 0) {
+        terminal_weight += w * outside(block_[u]);
+      } else if ((j >= in_a) == in_b) {
+        net_.connect(j, w * across);
+      } else {
+        const int32_t arc = net_.connect(j, 0);
+        if (in_b) back_.push_back({arc, 2 * w * across});
+        terminal_weight += in_b ? w * across : -w * across;
+      }
+    }
+    net_.supply(terminal_weight);
+  }
+  net_.close();
+}
+
+void PairFlow::build() {
+  if (distance_.flat())
+    return build_network(1, [this](int32_t other) { return int64_t{other != b_} - int64_t{other != a_}; });
+  const auto from_blocks = [this](int32_t other) { return distance_(b_, other) - distance_(a_, other); };
+  const int64_t of_a = from_blocks(a_), of_b = from_blocks(b_);  // most neighbours outside are in these two
+  build_network(distance_(a_, b_), [&](int32_t other) {
+    return other == a_ ? of_a : other == b_ ? of_b : from_blocks(other);
+  });
 }
 
 bool PairFlow::is_minimum_cut() {

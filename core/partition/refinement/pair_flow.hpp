@@ -9,27 +9,27 @@
 // vertex ("piercing", after FlowCutter: Hamann, Strasser 2018), and the flow is augmented until the
 // maximum weights hold or the flow reaches the present cost.
 #pragma once
-#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "graph/any_distance.hpp"
+#include "graph/any_graph.hpp"
 #include "util/control.hpp"
 #include "partition/refinement/corridor.hpp"
 #include "partition/refinement/max_flow.hpp"
 #include "partition/refinement/minimum_cut_certificate.hpp"
-#include "graph/graph.hpp"
 
 namespace hopbytes {
 
-// Only the construction of the network depends on the types of weights and distances.
 class PairFlow {
  public:
   // All arguments are kept by reference; only their values change between calls.
-  PairFlow(const GraphShape& g, const std::vector<int32_t>& block, const std::vector<int64_t>& load,
-           std::span<const int64_t> max_block_weight, const Control& control)
+  PairFlow(const AnyGraph& g, const AnyDistance& distance, const std::vector<int32_t>& block,
+           const std::vector<int64_t>& load, std::span<const int64_t> max_block_weight,
+           const Control& control)
       : g_(g),
+        distance_(distance),
         block_(block),
         load_(load),
         max_block_weight_(max_block_weight),
@@ -46,49 +46,18 @@ class PairFlow {
     std::vector<Move> moves;
   };
 
-  // Computes moves inside a region that lower the cost; ends when `most_work` is used up. `build` calls the
-  // method of that name with the graph of the constructor. Blocks and loads are left as they are.
-  Result improve(const std::function<void(PairFlow&)>& build, const FlowRegion& region, int64_t most_work);
+  // Computes moves inside a region that lower the cost; ends when `most_work` is used up. Blocks and loads are
+  // left as they are.
+  Result improve(const FlowRegion& region, int64_t most_work);
 
+ private:
   // Builds the network. An arc costs its weight times the distance of the blocks. A vertex has a supply (or
   // demand) equal to what its neighbours outside the region make it cost more in b (or in a). Arcs across the
   // present cut start saturated: their flow becomes a supply at the end in b and a demand at the end in a,
   // and nothing may flow back for now. Also computes the load outside the region.
-  template <class W> void build(const Graph<W>& g, const AnyDistance& distance) {
-    distance.in_form([&](const auto& form) { build_in_form(g, form); });
-  }
-
- private:
-  template <class W, class D> void build_in_form(const Graph<W>& g, const D& distance) {
-    const int32_t n = static_cast<int32_t>(region_->vertices.size()), in_a = region_->in_a;
-    net_.clear(n);
-    fixed_[0] = load_[a_], fixed_[1] = load_[b_];
-    back_.clear();
-    const int64_t across = distance(a_, b_);
-    for (int32_t i = 0; i < n; ++i) {
-      const int32_t v = region_->vertices[i];
-      const bool in_b = i >= in_a;
-      fixed_[in_b] -= g.load[v];
-      net_.open(g.load[v]);
-      int64_t terminal_weight = g.linear_cost ? (*g.linear_cost)(v, b_) - (*g.linear_cost)(v, a_) : 0;
-      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
-        const int32_t u = g.adj[e], j = local_[u];
-        const int64_t w = g.weight[e];
-        if (j < 0) {
-          const int32_t other = block_[u];
-          terminal_weight += w * (distance(b_, other) - distance(a_, other));
-        } else if ((j >= in_a) == in_b) {
-          net_.connect(j, w * across);
-        } else {
-          const int32_t arc = net_.connect(j, 0);
-          if (in_b) back_.push_back({arc, 2 * w * across});
-          terminal_weight += in_b ? w * across : -w * across;
-        }
-      }
-      net_.supply(terminal_weight);
-    }
-    net_.close();
-  }
+  void build();
+  // `outside(block)` is the distance of b from a block minus that of a.
+  template <class Outside> void build_network(int64_t across, Outside outside);
 
   bool stop() const { return work_left_ < 0 || control_.should_stop(); }
 
@@ -112,7 +81,8 @@ class PairFlow {
 
   void list_moves(bool free_to_source);
 
-  const GraphShape& g_;
+  const AnyGraph& g_;
+  const AnyDistance& distance_;
   const std::vector<int32_t>& block_;
   const std::vector<int64_t>& load_;
   std::span<const int64_t> max_block_weight_;

@@ -142,6 +142,8 @@ template <class W> void PairwiseFm<W>::sort_by_counting() {
   boundary_.swap(sorted_);
 }
 
+template class TwoWayFm<int32_t>;
+template class TwoWayFm<int64_t>;
 template class PairwiseFm<int32_t>;
 template class PairwiseFm<int64_t>;
 

@@ -26,19 +26,21 @@ int64_t size_of(const GraphShape& g, const FlowRegion& region) {
 
 }  // namespace
 
-template <class W>
-RegionCuts<W>::RegionCuts(Partition<W>& partition, const FlowContext& context, const Control& control)
-    : partition_(partition),
-      g_(partition.graph()),
+RegionCuts::RegionCuts(const AnyGraph& g, const AnyDistance& distance, std::vector<int32_t>& block,
+                       const std::vector<int64_t>& load, std::span<const int64_t> max_block_weight,
+                       const FlowContext& context, const Control& control)
+    : g_(g),
+      distance_(distance),
+      block_(block),
+      max_block_weight_(max_block_weight),
       context_(context),
       control_(control),
-      load_(partition.loads()),
+      load_(load),
       corridors_(control.threads()),
       flows_(control.threads()),
       work_left_(context.most_work * (g_.arcs() + g_.n)) {}
 
-template <class W>
-std::vector<FlowRegion> RegionCuts<W>::regions(const std::vector<BoundaryVertex>& boundary,
+std::vector<FlowRegion> RegionCuts::regions(const std::vector<BoundaryVertex>& boundary,
                                                const std::vector<AdjacentBlocks>& pairs,
                                                int64_t boundary_of_region) {
   std::vector<std::vector<FlowRegion>> found(pairs.size());
@@ -46,7 +48,7 @@ std::vector<FlowRegion> RegionCuts<W>::regions(const std::vector<BoundaryVertex>
   parallel_ranges(std::ssize(pairs), 1, control_.threads(), [&](int32_t worker, int64_t i, int64_t) {
     auto& corridor = corridors_[worker];
     if (!corridor)
-      corridor = std::make_unique<Corridor>(g_, partition_.blocks(), load_, partition_.max_block_weights(),
+      corridor = std::make_unique<Corridor>(g_, block_, load_, max_block_weight_,
                                             context_);
     found[i] = corridor->regions(vertices_of(boundary, pairs[i]), pairs[i].a, pairs[i].b, boundary_of_region);
     work[i] = corridor->scanned_edges();
@@ -60,8 +62,7 @@ std::vector<FlowRegion> RegionCuts<W>::regions(const std::vector<BoundaryVertex>
 
 // Divides the work that is left in proportion to the sizes of the regions: if many blocks are adjacent to
 // each other (random graphs), every pair frees large parts of both blocks, O(k m) in total.
-template <class W>
-std::vector<int64_t> RegionCuts<W>::shares_of_work(const std::vector<FlowRegion>& regions) const {
+std::vector<int64_t> RegionCuts::shares_of_work(const std::vector<FlowRegion>& regions) const {
   std::vector<int64_t> share;
   share.reserve(regions.size());
   for (const FlowRegion& region : regions) share.push_back(size_of(g_, region));
@@ -71,33 +72,28 @@ std::vector<int64_t> RegionCuts<W>::shares_of_work(const std::vector<FlowRegion>
   return share;
 }
 
-template <class W>
-void RegionCuts<W>::improve(const std::vector<FlowRegion>& regions, std::vector<int32_t>& moved,
+void RegionCuts::improve(const std::vector<FlowRegion>& regions, std::vector<int32_t>& moved,
                             std::vector<uint8_t>& changed) {
   std::vector<PairFlow::Result> results(regions.size());
   std::vector<int64_t> work = shares_of_work(regions);
-  const std::function<void(PairFlow&)> build = [&](PairFlow& flow) { flow.build(g_, partition_.distance()); };
   parallel_ranges(std::ssize(regions), 1, control_.threads(), [&](int32_t worker, int64_t i, int64_t) {
     auto& flow = flows_[worker];
     if (!flow)
-      flow = std::make_unique<PairFlow>(g_, partition_.blocks(), load_, partition_.max_block_weights(),
-                                        control_);
-    results[i] = flow->improve(build, regions[i], work[i]);
+      flow = std::make_unique<PairFlow>(g_, distance_, block_, load_, max_block_weight_, control_);
+    results[i] = flow->improve(regions[i], work[i]);
     work[i] = results[i].work;
   });
   record(work);
   scanned_ = 0;
-  partition_.distance().in_form([&](const auto& distance) {
-    for (size_t i = 0; i < regions.size(); ++i) {
-      if (results[i].gain <= 0 || !apply(regions[i], results[i].moves, distance)) continue;
-      changed[regions[i].a] = changed[regions[i].b] = 1;
-      for (const PairFlow::Move& move : results[i].moves) moved.push_back(move.vertex);
-    }
-  });
+  for (size_t i = 0; i < regions.size(); ++i) {
+    if (results[i].gain <= 0 || !apply(regions[i], results[i].moves)) continue;
+    changed[regions[i].a] = changed[regions[i].b] = 1;
+    for (const PairFlow::Move& move : results[i].moves) moved.push_back(move.vertex);
+  }
   control_.record_work(scanned_);
 }
 
-template <class W> void RegionCuts<W>::record(const std::vector<int64_t>& work) {
+void RegionCuts::record(const std::vector<int64_t>& work) {
   if (work.empty()) return;
   const int64_t total = std::accumulate(work.begin(), work.end(), int64_t{0});
   control_.record_parallel_work(total, *std::max_element(work.begin(), work.end()));
@@ -106,37 +102,31 @@ template <class W> void RegionCuts<W>::record(const std::vector<int64_t>& work) 
 
 // Makes the moves whose vertices have not been moved by others, and undoes them if this does not lower the
 // cost or overloads a block. Returns whether it made them.
-template <class W>
-template <class D>
-bool RegionCuts<W>::apply(const FlowRegion& region, std::vector<PairFlow::Move>& moves, const D& distance) {
-  const std::vector<int32_t>& block = partition_.blocks();
+bool RegionCuts::apply(const FlowRegion& region, std::vector<PairFlow::Move>& moves) {
   const auto origin = [&](const PairFlow::Move& move) { return move.to == region.a ? region.b : region.a; };
-  std::erase_if(moves, [&](const PairFlow::Move& move) { return block[move.vertex] != origin(move); });
+  std::erase_if(moves, [&](const PairFlow::Move& move) { return block_[move.vertex] != origin(move); });
   int64_t gain = 0;
   for (const PairFlow::Move& move : moves) {
     const auto [v, to] = move;
     const int32_t from = origin(move);
     if (g_.linear_cost) gain += (*g_.linear_cost)(v, from) - (*g_.linear_cost)(v, to);
     for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
-      const int32_t other = block[g_.adj[e]];
-      gain += g_.weight[e] * (distance(from, other) - distance(to, other));
+      const int32_t other = block_[g_.adj[e]];
+      gain += g_.weight[e] * (distance_(from, other) - distance_(to, other));
     }
     scanned_ += g_.degree(v);
     change_block(v, from, to);
   }
-  const auto fits = [&](int32_t b) { return load_[b] <= partition_.max_block_weights()[b]; };
+  const auto fits = [&](int32_t b) { return load_[b] <= max_block_weight_[b]; };
   if (gain > 0 && fits(region.a) && fits(region.b)) return true;
   for (const PairFlow::Move& move : moves) change_block(move.vertex, move.to, origin(move));
   return false;
 }
 
-template <class W> void RegionCuts<W>::change_block(int32_t v, int32_t from, int32_t to) {
+void RegionCuts::change_block(int32_t v, int32_t from, int32_t to) {
   load_[from] -= g_.load[v];
   load_[to] += g_.load[v];
-  partition_.blocks()[v] = to;
+  block_[v] = to;
 }
-
-template class RegionCuts<int32_t>;
-template class RegionCuts<int64_t>;
 
 }  // namespace hopbytes

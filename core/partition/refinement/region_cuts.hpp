@@ -1,9 +1,11 @@
 // Minimum cuts in many regions at the same time.
 #pragma once
 #include <memory>
+#include <span>
 #include <vector>
 
-#include "partition/partition.hpp"
+#include "graph/any_distance.hpp"
+#include "graph/any_graph.hpp"
 #include "partition/refinement/block_boundaries.hpp"
 #include "partition/refinement/corridor.hpp"
 #include "partition/refinement/pair_flow.hpp"
@@ -21,11 +23,13 @@ struct AdjacentBlocks {
 // All cuts are computed for the same blocks and loads. The moves are then made region by region, in the order
 // of the regions, where they still lower the cost and overload no block: a region may share vertices, edges
 // and blocks with others. So the result does not depend on the number of threads.
-template <class W> class RegionCuts {
+class RegionCuts {
  public:
-  // All arguments are kept by reference. Only the blocks of the partition are changed, until the caller hands
-  // the moved vertices to it.
-  RegionCuts(Partition<W>& partition, const FlowContext& context, const Control& control);
+  // All arguments are kept by reference, but the loads are copied: only the blocks are changed, until the
+  // caller hands the moved vertices to the partition.
+  RegionCuts(const AnyGraph& g, const AnyDistance& distance, std::vector<int32_t>& block,
+             const std::vector<int64_t>& load, std::span<const int64_t> max_block_weight,
+             const FlowContext& context, const Control& control);
 
   // Whether all the work that the context permits is done.
   bool exhausted() const { return work_left_ < 0; }
@@ -41,12 +45,13 @@ template <class W> class RegionCuts {
  private:
   void record(const std::vector<int64_t>& work);
   std::vector<int64_t> shares_of_work(const std::vector<FlowRegion>& regions) const;
-  template <class D> bool apply(const FlowRegion& region, std::vector<PairFlow::Move>& moves,
-                                const D& distance);
+  bool apply(const FlowRegion& region, std::vector<PairFlow::Move>& moves);
   void change_block(int32_t v, int32_t from, int32_t to);
 
-  Partition<W>& partition_;
-  const Graph<W>& g_;
+  const AnyGraph& g_;
+  const AnyDistance& distance_;
+  std::vector<int32_t>& block_;
+  std::span<const int64_t> max_block_weight_;
   const FlowContext& context_;
   const Control& control_;
   std::vector<int64_t> load_;

@@ -20,11 +20,13 @@ constexpr int64_t little = 200;  // a round is fruitless if it gains less than t
 }  // namespace
 
 template <class W>
-SynchronousMoves<W>::SynchronousMoves(const Graph<W>& g, const AnyDistance& distance,
+SynchronousMoves::SynchronousMoves(const Graph<W>& g, const AnyDistance& distance,
                                       std::span<const int64_t> max_block_weight, std::span<int32_t> block,
                                       std::span<uint8_t> near_boundary, int32_t threads)
     : g_(g),
-      distance_(distance),
+      round_([this, &g, distance] {
+        return distance.in_form_between_pes([&](const auto& form) { return run_round(g, form); });
+      }),
       max_block_weight_(max_block_weight),
       block_(block),
       near_boundary_(near_boundary),
@@ -37,25 +39,29 @@ SynchronousMoves<W>::SynchronousMoves(const Graph<W>& g, const AnyDistance& dist
       rests_(g.n, 0),
       incoming_(max_block_weight.size()),
       sums_(std::max(threads, 1)) {
-  parallel_ranges(g.n, scanned_per_range, threads, [&](int32_t, int64_t begin, int64_t end) {
+  start();
+}
+
+// Adds up the loads.
+void SynchronousMoves::start() {
+  parallel_ranges(g_.n, scanned_per_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
     std::vector<int64_t> own(load_.size(), 0);
-    for (int64_t v = begin; v < end; ++v) own[block[v]] += g.load[v];
+    for (int64_t v = begin; v < end; ++v) own[block_[v]] += g_.load[v];
     for (size_t b = 0; b < own.size(); ++b)
       if (own[b] != 0) shared_add(load_[b], own[b]);
   });
 }
 
 // Calls work(worker, v).
-template <class W>
 template <class Work>
-void SynchronousMoves<W>::for_each(const std::vector<int32_t>& vertices, Work work) {
+void SynchronousMoves::for_each(const std::vector<int32_t>& vertices, Work work) {
   parallel_ranges(static_cast<int64_t>(vertices.size()), moves_per_range, threads_,
                   [&](int32_t worker, int64_t begin, int64_t end) {
                     for (int64_t i = begin; i < end; ++i) work(worker, vertices[i]);
                   });
 }
 
-template <class W> int64_t SynchronousMoves<W>::refine(int32_t rounds, const Control& control) {
+int64_t SynchronousMoves::refine(int32_t rounds, const Control& control) {
   int64_t moves = 0, scanned = g_.n, cost = 0, best = 0;
   int64_t span = std::min(g_.n, scanned_per_range);
   int32_t fruitless = 0;
@@ -68,7 +74,7 @@ template <class W> int64_t SynchronousMoves<W>::refine(int32_t rounds, const Con
     span += active + (scanned - before) / ranges;
     first_round_ = round == 0;
     only_with_room_ = fruitless > 0;
-    cost += distance_.in_form([&](const auto& distance) { return run_round(distance); });
+    cost += round_();
     moves += static_cast<int64_t>(candidates_.size());
     fruitless = best - cost > -best / little ? 0 : fruitless + 1;
     if (cost < best) {
@@ -82,7 +88,7 @@ template <class W> int64_t SynchronousMoves<W>::refine(int32_t rounds, const Con
 }
 
 // Lists the vertices of is_active_, and clears it.
-template <class W> void SynchronousMoves<W>::collect_active() {
+void SynchronousMoves::collect_active() {
   std::vector<int64_t> at((g_.n + scanned_per_range - 1) / scanned_per_range + 1, 0);
   parallel_ranges(g_.n, scanned_per_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
     at[begin / scanned_per_range + 1] = std::count(is_active_.begin() + begin, is_active_.begin() + end, 1);
@@ -100,36 +106,43 @@ template <class W> void SynchronousMoves<W>::collect_active() {
 }
 
 // Returns the change of the cost.
-template <class W> template <class D> int64_t SynchronousMoves<W>::run_round(const D& distance) {
+template <class W, class D> int64_t SynchronousMoves::run_round(const Graph<W>& g, const D& distance) {
   for_each(active_, [&](int32_t worker, int32_t v) {
     if (rests_[v]) rests_[v] = 0;
-    else choose(v, distance, sums_[worker]);
+    else choose(v, g, distance, sums_[worker]);
   });
+  list_candidates();
+  for_each(candidates_, [&](int32_t, int32_t v) { confirm(v, g, distance); });
+  keep_to_capacity();
+  int64_t twice = 0;
+  for_each(candidates_, [&](int32_t, int32_t v) { shared_add(twice, twice_the_change(v, g, distance)); });
+  make_moves();
+  return twice / 2;
+}
+
+void SynchronousMoves::list_candidates() {
   candidates_.clear();
   for (const int32_t v : active_)
     if (target_[v] >= 0) candidates_.push_back(v);
   std::fill(incoming_.begin(), incoming_.end(), 0);
-  for_each(candidates_, [&](int32_t, int32_t v) { confirm(v, distance); });
-  keep_to_capacity();
-  int64_t twice = 0;
-  for_each(candidates_, [&](int32_t, int32_t v) { shared_add(twice, twice_the_change(v, distance)); });
+}
+
+void SynchronousMoves::make_moves() {
   for (const int32_t v : candidates_) undo_.push_back({v, block_[v]});
   for_each(candidates_, [&](int32_t, int32_t v) { apply(v); });
-  return twice / 2;
 }
 
 // Makes v a candidate if a block is worth moving to.
-template <class W>
-template <class D>
-void SynchronousMoves<W>::choose(int32_t v, const D& distance, SparseSums& sums) {
+template <class W, class D>
+void SynchronousMoves::choose(int32_t v, const Graph<W>& g, const D& distance, SparseSums& sums) {
   const int32_t own = block_[v];
-  const int64_t end = g_.start[v + 1];
-  int64_t inside = 0, outside = 0, e = g_.start[v];
+  const int64_t end = g.start[v + 1];
+  int64_t inside = 0, outside = 0, e = g.start[v];
   int32_t other = -1;  // the first block of a neighbour beside the own one
   for (; e < end; ++e) {
-    const int32_t b = block_[g_.adj[e]];
-    if (b == own) inside += g_.weight[e];
-    else if (b == other || other < 0) other = b, outside += g_.weight[e];
+    const int32_t b = block_[g.adj[e]];
+    if (b == own) inside += g.weight[e];
+    else if (b == other || other < 0) other = b, outside += g.weight[e];
     else break;
   }
   if (other < 0) {
@@ -142,8 +155,8 @@ void SynchronousMoves<W>::choose(int32_t v, const D& distance, SparseSums& sums)
     if (has_room(other, v)) propose(v, other, gain, inside * distance(own, other));
     return;
   }
-  sums.start(g_.degree(v));
-  for (e = g_.start[v]; e < end; ++e) sums.add(block_[g_.adj[e]], g_.weight[e]);
+  sums.start(g.degree(v));
+  for (e = g.start[v]; e < end; ++e) sums.add(block_[g.adj[e]], g.weight[e]);
   auto cost = [&](int32_t b) {
     int64_t total = 0;
     for (const auto& [block, weight] : sums.entries()) total += weight * distance(b, block);
@@ -165,28 +178,28 @@ void SynchronousMoves<W>::choose(int32_t v, const D& distance, SparseSums& sums)
 }
 
 // Makes v a candidate unless the loss exceeds what is tolerated of the cost of its edges inside its block.
-template <class W>
-void SynchronousMoves<W>::propose(int32_t v, int32_t target, int64_t gain, int64_t cost_inside) {
+void SynchronousMoves::propose(int32_t v, int32_t target, int64_t gain, int64_t cost_inside) {
   if (gain < -(cost_inside / tolerance)) return;
   target_[v] = target;
   gain_[v] = gain;
 }
 
 // Computes the gain of a candidate again as if all candidates with larger ones had moved.
-template <class W> template <class D> void SynchronousMoves<W>::confirm(int32_t v, const D& distance) {
+template <class W, class D>
+void SynchronousMoves::confirm(int32_t v, const Graph<W>& g, const D& distance) {
   const int32_t from = block_[v], to = target_[v];
   int64_t gain = 0;
-  for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
-    const int32_t u = g_.adj[e];
+  for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+    const int32_t u = g.adj[e];
     const int32_t b = target_[u] >= 0 && before(u, v) ? target_[u] : block_[u];
-    gain += g_.weight[e] * (distance(from, b) - distance(to, b));
+    gain += g.weight[e] * (distance(from, b) - distance(to, b));
   }
   confirmed_[v] = gain >= 0;
-  if (confirmed_[v]) shared_add(incoming_[to], g_.load[v]);
+  if (confirmed_[v]) shared_add(incoming_[to], g.load[v]);
 }
 
 // Keeps the candidates that are confirmed and fit.
-template <class W> void SynchronousMoves<W>::keep_to_capacity() {
+void SynchronousMoves::keep_to_capacity() {
   std::vector<int64_t> load = load_;
   auto move = [&](int32_t v) {
     load[block_[v]] -= g_.load[v];
@@ -215,21 +228,20 @@ template <class W> void SynchronousMoves<W>::keep_to_capacity() {
 
 // Returns twice what the move of v changes if all candidates move; an edge between two of them is counted
 // half at each.
-template <class W>
-template <class D>
-int64_t SynchronousMoves<W>::twice_the_change(int32_t v, const D& distance) const {
+template <class W, class D>
+int64_t SynchronousMoves::twice_the_change(int32_t v, const Graph<W>& g, const D& distance) const {
   const int32_t from = block_[v], to = target_[v];
   int64_t twice = 0;
-  for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
-    const int32_t u = g_.adj[e], b = block_[u];
+  for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+    const int32_t u = g.adj[e], b = block_[u];
     const bool both = target_[u] >= 0;
-    twice += g_.weight[e] * (distance(to, both ? target_[u] : b) - distance(from, b)) * (both ? 1 : 2);
+    twice += g.weight[e] * (distance(to, both ? target_[u] : b) - distance(from, b)) * (both ? 1 : 2);
   }
   return twice;
 }
 
 // Moves a candidate; it and its neighbours become active.
-template <class W> void SynchronousMoves<W>::apply(int32_t v) {
+void SynchronousMoves::apply(int32_t v) {
   shared_add(load_[block_[v]], -g_.load[v]);
   shared_add(load_[target_[v]], g_.load[v]);
   block_[v] = target_[v];
@@ -243,7 +255,7 @@ template <class W> void SynchronousMoves<W>::apply(int32_t v) {
   }
 }
 
-template <class W> void SynchronousMoves<W>::undo_moves() {
+void SynchronousMoves::undo_moves() {
   for (; !undo_.empty(); undo_.pop_back()) {
     const auto [v, from] = undo_.back();
     load_[block_[v]] -= g_.load[v];
@@ -252,8 +264,11 @@ template <class W> void SynchronousMoves<W>::undo_moves() {
   }
 }
 
-template class SynchronousMoves<UnitWeight>;
-template class SynchronousMoves<int32_t>;
-template class SynchronousMoves<int64_t>;
+template SynchronousMoves::SynchronousMoves(const Graph<UnitWeight>&, const AnyDistance&, std::span<const int64_t>,
+                                            std::span<int32_t>, std::span<uint8_t>, int32_t);
+template SynchronousMoves::SynchronousMoves(const Graph<int32_t>&, const AnyDistance&, std::span<const int64_t>,
+                                            std::span<int32_t>, std::span<uint8_t>, int32_t);
+template SynchronousMoves::SynchronousMoves(const Graph<int64_t>&, const AnyDistance&, std::span<const int64_t>,
+                                            std::span<int32_t>, std::span<uint8_t>, int32_t);
 
 }  // namespace hopbytes

@@ -1,5 +1,6 @@
 // Refinement of the cost by rounds of moves that several threads find.
 #pragma once
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -21,10 +22,13 @@ namespace hopbytes {
 // Active are in the first round the vertices near a boundary, later those that moved or were refused, and
 // neighbours of those that moved. The partition of the best round is kept: no block is overloaded that was
 // not, the cost never rises, and the result does not depend on the number of threads.
-template <class W> class SynchronousMoves {
+class SynchronousMoves {
  public:
   // Everything is kept by reference. `near_boundary` is 1 for all vertices with a neighbour in another block,
   // and for others perhaps; it stays so, and the first round unmarks those that have none.
+  // The distance must not be flat. Only what is compiled with run_round() depends on the types of weights and
+  // distances.
+  template <class W>
   SynchronousMoves(const Graph<W>& g, const AnyDistance& distance, std::span<const int64_t> max_block_weight,
                    std::span<int32_t> block, std::span<uint8_t> near_boundary, int32_t threads);
 
@@ -38,12 +42,16 @@ template <class W> class SynchronousMoves {
   };
 
   void collect_active();
-  template <class D> int64_t run_round(const D& distance);
-  template <class D> void choose(int32_t v, const D& distance, SparseSums& sums);
+  void start();
+  template <class W, class D> int64_t run_round(const Graph<W>& g, const D& distance);
+  template <class W, class D> void choose(int32_t v, const Graph<W>& g, const D& distance, SparseSums& sums);
   void propose(int32_t v, int32_t target, int64_t gain, int64_t cost_inside);
-  template <class D> void confirm(int32_t v, const D& distance);
+  void list_candidates();
+  template <class W, class D> void confirm(int32_t v, const Graph<W>& g, const D& distance);
   void keep_to_capacity();
-  template <class D> int64_t twice_the_change(int32_t v, const D& distance) const;
+  template <class W, class D>
+  int64_t twice_the_change(int32_t v, const Graph<W>& g, const D& distance) const;
+  void make_moves();
   void apply(int32_t v);
   void undo_moves();
   template <class Work> void for_each(const std::vector<int32_t>& vertices, Work work);
@@ -53,8 +61,8 @@ template <class W> class SynchronousMoves {
   }
   int64_t room(int32_t b) const { return max_block_weight_[b] - load_[b]; }
 
-  const Graph<W>& g_;
-  AnyDistance distance_;
+  const GraphShape& g_;
+  std::function<int64_t()> round_;  // calls run_round()
   std::span<const int64_t> max_block_weight_;
   std::span<int32_t> block_;
   std::span<uint8_t> near_boundary_;

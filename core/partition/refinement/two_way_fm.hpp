@@ -169,4 +169,8 @@ template <class W> class TwoWayFm {
   int64_t scanned_edges_ = 0;
 };
 
+// Compiled in pairwise_fm.cpp, and used by searches for one task per PE as well.
+extern template class TwoWayFm<int32_t>;
+extern template class TwoWayFm<int64_t>;
+
 }  // namespace hopbytes

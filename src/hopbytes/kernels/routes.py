@@ -14,7 +14,7 @@ from hopbytes.kernels.records import Csr
 
 _kernel = implementation("routes")
 
-#: Forms of routes, in the order of ``RouteForm`` in core/routing/routes_hierarchy.hpp.
+#: Forms of routes, in the order of ``RouteForm`` in core/routing/any_routes.hpp.
 FORMS = ("grid", "forwarding", "listed", "fat_tree", "hyperx", "dragonfly", "spread")
 
 #: The value that means "no route" in a table of hops.
@@ -36,7 +36,7 @@ class RouteForm:
     ----------
     kind : str
         One of :data:`FORMS`; the contents of the arrays are described at the struct of that form in
-        core/routing/routes.hpp and core/routing/routes_hierarchy.hpp.
+        core/routing: grid_routes.hpp, table_routes.hpp and hierarchy_routes.hpp.
     numbers : int64[...]
     table, first, head : int32[...]
         Empty for forms that are computed by arithmetic alone.

@@ -13,7 +13,7 @@ from hopbytes.machines.common.spec_fields import bad, bandwidth_field
 from hopbytes.machines.common.tree import shorten
 from hopbytes.machines.network.network import Geometry
 
-#: Arrangements of the links between groups, in the order of core/routing/routes_hierarchy.hpp.
+#: Arrangements of the links between groups, in the order of core/routing/hierarchy_routes.hpp.
 ARRANGEMENTS = ("absolute", "palmtree")
 
 

@@ -23,7 +23,7 @@ from hopbytes.machines.network.network import MAX_LINKS, Network
 from hopbytes.machines.network.wiring import Wiring, from_nodes, name_link_of_node
 from hopbytes.machines.topology import Level
 
-#: Rules in the order of core/routing/routes_hierarchy.hpp.
+#: Rules in the order of core/routing/hierarchy_routes.hpp.
 RULES = ("minimal", "spread", "valiant")
 KEYS = {
     "global": "1",

@@ -25,7 +25,7 @@ from hopbytes.machines.network.network import Geometry, Network
 from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.machines.topology import Level
 
-#: Rules that choose the links upwards, in the order of core/routing/routes_hierarchy.hpp.
+#: Rules that choose the links upwards, in the order of core/routing/hierarchy_routes.hpp.
 RULES = ("dmodk", "smodk", "spread")
 KEYS = {"up": "1x2x9", "cables": "1x3x2", "nodes": "3090", "route": "dmodk", "bw": "100 or 100x40x40"}
 MAX_CABLES = 2**28

@@ -1,7 +1,7 @@
-// Routes that follow from arithmetic: fat trees, dragonflies, HyperX; and the choice among all forms
-// (with_routes).
+// Routes that follow from arithmetic: fat trees, dragonflies, HyperX.
 #pragma once
 #include <utility>
+#include <vector>
 
 #include "routing/routes.hpp"
 
@@ -253,65 +253,5 @@ struct DragonflyRoutes {
     return reached;
   }
 };
-
-// The numbers of the forms, as in kernels/routes.py.
-enum class RouteForm : int64_t { grid, forwarding, listed, fat_tree, hyperx, dragonfly, spread };
-
-// Calls work(routes) with the form that the arrays describe.
-template <class Work> auto with_routes(int64_t form, const RouteArrays& arrays, Work work) {
-  switch (static_cast<RouteForm>(form)) {
-    case RouteForm::forwarding:
-      return work(ForwardingRoutes(arrays));
-    case RouteForm::listed:
-      return work(ListedRoutes(arrays));
-    case RouteForm::fat_tree:
-      return work(FatTreeRoutes(arrays));
-    case RouteForm::hyperx:
-      return work(HyperXRoutes(arrays));
-    case RouteForm::dragonfly:
-      return work(DragonflyRoutes(arrays));
-    case RouteForm::spread:
-      return work(SpreadRoutes(arrays));
-    default:
-      return work(GridRoutes(arrays));
-  }
-}
-
-// Computes start: start[i + 1] - start[i] is the number of links that route i visits, 0 without a route.
-template <class Routes>
-void count_visits(const Routes& routes, In<int32_t> source, In<int32_t> target, Out<int64_t> start) {
-  start[0] = 0;
-  for (size_t i = 0; i < source.size(); ++i) {
-    int64_t visits = 0;
-    routes.walk(source[i], target[i], [&](int64_t, int64_t, int64_t) { ++visits; });
-    start[i + 1] = start[i] + visits;
-  }
-}
-
-template <class Routes>
-void list_visits(const Routes& routes, In<int32_t> source, In<int32_t> target, In<int64_t> start,
-                 Out<int64_t> link, Out<int64_t> numerator, Out<int64_t> denominator) {
-  for (size_t i = 0; i < source.size(); ++i) {
-    int64_t place = start[i];
-    routes.walk(source[i], target[i], [&](int64_t taken, int64_t above, int64_t below) {
-      link[place] = taken, numerator[place] = above, denominator[place] = below;
-      ++place;
-    });
-  }
-}
-
-// Computes the hops between all pairs of some endpoints; 65535 stands for no route and for anything longer.
-// Returns the number of pairs without a route.
-template <class Routes> int64_t hop_table(const Routes& routes, In<int32_t> endpoint, Out<uint16_t> hops) {
-  int64_t unrouted = 0;
-  size_t place = 0;
-  for (int32_t a : endpoint)
-    for (int32_t b : endpoint) {
-      const int64_t found = routes.hops(a, b);
-      unrouted += found < 0;
-      hops[place++] = found < 0 || found > 65535 ? 65535 : static_cast<uint16_t>(found);
-    }
-  return unrouted;
-}
 
 }  // namespace hopbytes

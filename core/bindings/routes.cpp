@@ -99,7 +99,8 @@ void bind_routes(nb::module_& m) {
          InArray<int32_t> endpoint, OutArray<int64_t> flows, OutArray<int64_t> amounts) {
         nb::gil_scoped_release release;
         return hop_histogram(*any_routes(form, route_arrays(numbers, table, first, head)),
-                             {in(indptr), in(arc_target), in(weight)}, in(endpoint), out(flows), out(amounts));
+                             {in(indptr), in(arc_target), in(weight)}, in(endpoint), out(flows),
+                             out(amounts));
       },
       "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
       "indptr"_a.noconvert(), "arc_targets"_a.noconvert(), "weights"_a.noconvert(), "endpoints"_a.noconvert(),

@@ -108,7 +108,8 @@ void mark_arcs_over(const AnyRoutes& routes, const Csr& g, In<int32_t> endpoint,
       const int32_t from = endpoint[i], to = endpoint[g.target[e]];
       steps.clear();
       if (from != to) routes.list(from, to, steps);
-      marked[e] = std::any_of(steps.begin(), steps.end(), [&](const Step& step) { return step.link == link; });
+      marked[e] =
+          std::any_of(steps.begin(), steps.end(), [&](const Step& step) { return step.link == link; });
     }
 }
 

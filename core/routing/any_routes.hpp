@@ -21,7 +21,8 @@ class AnyRoutes {
   virtual bool list(int64_t source, int64_t target, std::vector<Step>& steps) const = 0;
   // Adds what a flow contributes to the amounts of the links, see share_of. Returns false if there is no
   // route.
-  virtual bool add(int64_t source, int64_t target, int64_t flow, int32_t shift, Out<int64_t> amount) const = 0;
+  virtual bool add(int64_t source, int64_t target, int64_t flow, int32_t shift,
+                   Out<int64_t> amount) const = 0;
 };
 
 // The numbers of the forms, as in kernels/routes.py.

@@ -31,7 +31,7 @@ void find_movers(const AnyGraph& g, const int32_t* part, int32_t k, std::vector<
 
 // Returns the blocks of the cheapest chain of moves to a block with room (Bellman, Ford, by number of moves).
 std::vector<int32_t> cheapest_chain(int32_t from, const std::vector<Mover>& movers,
-                                           const std::vector<int64_t>& load, std::span<const int64_t> size) {
+                                    const std::vector<int64_t>& load, std::span<const int64_t> size) {
   struct Chain {
     int64_t gain = 0;
     std::vector<int32_t> blocks;
@@ -85,7 +85,7 @@ std::vector<int32_t> cheapest_movers(const AnyGraph& g, const int32_t* part, int
 // overloaded by thousands; one move per scan of the graph would take minutes then. Half of them leaves the
 // rest to gains that are up to date.
 int64_t moves_at_once(const std::vector<int32_t>& chain, const std::vector<int64_t>& load,
-                             std::span<const int64_t> size) {
+                      std::span<const int64_t> size) {
   constexpr int64_t few = 16;
   const int32_t from = chain.front(), to = chain.back();
   int64_t most = std::min(load[from] - size[from], size[to] - load[to]);

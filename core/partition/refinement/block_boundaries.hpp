@@ -31,9 +31,10 @@ inline void sort_by_blocks(size_t k, std::vector<BoundaryVertex>& found) {
 
 // Lists the boundary vertices of all pairs a < b with an active block, sorted by pair, then by vertex.
 // `on_boundary` are all vertices with a neighbour in another block. Returns the number of scanned edges.
-inline int64_t find_boundary_vertices(const AnyGraph& g, const AnyDistance& distance, const std::vector<int32_t>& block,
-                               std::span<const int32_t> on_boundary, const std::vector<uint8_t>& active,
-                               std::vector<BoundaryVertex>& boundary) {
+inline int64_t find_boundary_vertices(const AnyGraph& g, const AnyDistance& distance,
+                                      const std::vector<int32_t>& block, std::span<const int32_t> on_boundary,
+                                      const std::vector<uint8_t>& active,
+                                      std::vector<BoundaryVertex>& boundary) {
   const size_t k = active.size();
   std::vector<int32_t> last(k, -1);  // the vertex entered last for each block
   std::vector<size_t> place(k, 0);   // the entry of that vertex

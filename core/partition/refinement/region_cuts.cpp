@@ -41,15 +41,13 @@ RegionCuts::RegionCuts(const AnyGraph& g, const AnyDistance& distance, std::vect
       work_left_(context.most_work * (g_.arcs() + g_.n)) {}
 
 std::vector<FlowRegion> RegionCuts::regions(const std::vector<BoundaryVertex>& boundary,
-                                               const std::vector<AdjacentBlocks>& pairs,
-                                               int64_t boundary_of_region) {
+                                            const std::vector<AdjacentBlocks>& pairs,
+                                            int64_t boundary_of_region) {
   std::vector<std::vector<FlowRegion>> found(pairs.size());
   std::vector<int64_t> work(pairs.size(), 0);
   parallel_ranges(std::ssize(pairs), 1, control_.threads(), [&](int32_t worker, int64_t i, int64_t) {
     auto& corridor = corridors_[worker];
-    if (!corridor)
-      corridor = std::make_unique<Corridor>(g_, block_, load_, max_block_weight_,
-                                            context_);
+    if (!corridor) corridor = std::make_unique<Corridor>(g_, block_, load_, max_block_weight_, context_);
     found[i] = corridor->regions(vertices_of(boundary, pairs[i]), pairs[i].a, pairs[i].b, boundary_of_region);
     work[i] = corridor->scanned_edges();
   });
@@ -73,13 +71,12 @@ std::vector<int64_t> RegionCuts::shares_of_work(const std::vector<FlowRegion>& r
 }
 
 void RegionCuts::improve(const std::vector<FlowRegion>& regions, std::vector<int32_t>& moved,
-                            std::vector<uint8_t>& changed) {
+                         std::vector<uint8_t>& changed) {
   std::vector<PairFlow::Result> results(regions.size());
   std::vector<int64_t> work = shares_of_work(regions);
   parallel_ranges(std::ssize(regions), 1, control_.threads(), [&](int32_t worker, int64_t i, int64_t) {
     auto& flow = flows_[worker];
-    if (!flow)
-      flow = std::make_unique<PairFlow>(g_, distance_, block_, load_, max_block_weight_, control_);
+    if (!flow) flow = std::make_unique<PairFlow>(g_, distance_, block_, load_, max_block_weight_, control_);
     results[i] = flow->improve(regions[i], work[i]);
     work[i] = results[i].work;
   });

@@ -21,8 +21,8 @@ constexpr int64_t little = 200;  // a round is fruitless if it gains less than t
 
 template <class W>
 SynchronousMoves::SynchronousMoves(const Graph<W>& g, const AnyDistance& distance,
-                                      std::span<const int64_t> max_block_weight, std::span<int32_t> block,
-                                      std::span<uint8_t> near_boundary, int32_t threads)
+                                   std::span<const int64_t> max_block_weight, std::span<int32_t> block,
+                                   std::span<uint8_t> near_boundary, int32_t threads)
     : g_(g),
       round_([this, &g, distance] {
         return distance.in_form_between_pes([&](const auto& form) { return run_round(g, form); });
@@ -264,11 +264,14 @@ void SynchronousMoves::undo_moves() {
   }
 }
 
-template SynchronousMoves::SynchronousMoves(const Graph<UnitWeight>&, const AnyDistance&, std::span<const int64_t>,
-                                            std::span<int32_t>, std::span<uint8_t>, int32_t);
-template SynchronousMoves::SynchronousMoves(const Graph<int32_t>&, const AnyDistance&, std::span<const int64_t>,
-                                            std::span<int32_t>, std::span<uint8_t>, int32_t);
-template SynchronousMoves::SynchronousMoves(const Graph<int64_t>&, const AnyDistance&, std::span<const int64_t>,
-                                            std::span<int32_t>, std::span<uint8_t>, int32_t);
+template SynchronousMoves::SynchronousMoves(const Graph<UnitWeight>&, const AnyDistance&,
+                                            std::span<const int64_t>, std::span<int32_t>, std::span<uint8_t>,
+                                            int32_t);
+template SynchronousMoves::SynchronousMoves(const Graph<int32_t>&, const AnyDistance&,
+                                            std::span<const int64_t>, std::span<int32_t>, std::span<uint8_t>,
+                                            int32_t);
+template SynchronousMoves::SynchronousMoves(const Graph<int64_t>&, const AnyDistance&,
+                                            std::span<const int64_t>, std::span<int32_t>, std::span<uint8_t>,
+                                            int32_t);
 
 }  // namespace hopbytes

@@ -1,6 +1,7 @@
-// Binds parse.hpp.
+// Binds parse_metis.hpp and parse_table.hpp.
 #include "arrays.hpp"
-#include "io/parse.hpp"
+#include "io/parse_metis.hpp"
+#include "io/parse_table.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;

@@ -2,8 +2,10 @@
 #pragma once
 #include <algorithm>
 
+#include "routing/arcs_over_links.hpp"
 #include "routing/flows.hpp"
 #include "routing/link_loads.hpp"
+#include "routing/partners.hpp"
 #include "routing/placed_routes.hpp"
 #include "util/rng.hpp"
 
@@ -28,9 +30,9 @@ class RoutedGroups {
         group_at_(places, -1),
         change_(links, 0),
         known_(links, 0),
-        over_(links),
-        version_(flows.m(), 0) {
-    list_partners();
+        over_(links, flows.m()),
+        partners_(flows) {
+    net_.resize(routes_.sites());
     for (int32_t g = 0; g < flows_.n(); ++g)
       if (place_[g] >= 0) group_at_[place_[g]] = g;
     for (int64_t e = 0; e < flows_.m(); ++e) {
@@ -38,7 +40,7 @@ class RoutedGroups {
       if (!flows_.counts(e) || a < 0 || b < 0) continue;
       routes_.walk(flows_.from(e, a), flows_.to(e, b), flows_.volume(e), [&](int32_t link, int64_t amount) {
         add(link, amount);
-        add_entry(link, {e, 0});
+        over_.enter(link, e);
       });
     }
   }
@@ -86,8 +88,8 @@ class RoutedGroups {
     }
   }
 
-  int64_t partners(int32_t group) const { return partner_start_[group + 1] - partner_start_[group]; }
-  int32_t partner(int32_t group, int64_t i) const { return partners_[partner_start_[group] + i].group; }
+  int64_t partners(int32_t group) const { return std::ssize(partners_.of(group)); }
+  int32_t partner(int32_t group, int64_t i) const { return partners_.of(group)[i].group; }
 
   // Returns the links with the highest congestion, ascending.
   std::vector<int32_t> hottest() { return hotter_than(links_.max()); }
@@ -141,7 +143,7 @@ class RoutedGroups {
       if (a < 0 || b < 0) return;
       routes_.walk(flows_.from(e, a), flows_.to(e, b), flows_.volume(e), [&](int32_t link, int64_t amount) {
         add(link, amount);
-        add_entry(link, {e, version_[e]});
+        over_.enter(link, e);
       });
     });
   }
@@ -157,34 +159,12 @@ class RoutedGroups {
     });
   }
 
-  // Visits the arcs routed over a link, in no particular order, and removes outdated entries.
-  template <class Visit> void over(int32_t link, Visit&& visit) {
-    auto& entries = over_[link];
-    sweep(entries);
-    for (const Entry& entry : entries) visit(entry.arc);
-  }
+  // Visits the arcs routed over a link, in no particular order.
+  template <class Visit> void over(int32_t link, Visit&& visit) { over_.visit(link, visit); }
   // Returns a random arc routed over a link, with equal probabilities; -1 if there is none. O(1) on average.
-  int64_t one_over(int32_t link, Rng& rng) {
-    auto& entries = over_[link];
-    while (!entries.empty()) {
-      const size_t i = rng.below(entries.size());
-      if (valid(entries[i])) return entries[i].arc;
-      entries[i] = entries.back();
-      entries.pop_back();
-    }
-    return -1;
-  }
+  int64_t one_over(int32_t link, Rng& rng) { return over_.any(link, rng); }
 
  private:
-  struct Entry {
-    int64_t arc;
-    int32_t version;
-  };
-  // What a group sends to another one and receives from it.
-  struct Partner {
-    int32_t group;
-    int64_t out = 0, in = 0;
-  };
   // What two groups that exchange places send to and receive from one site; the second group counts
   // negatively.
   struct Exchange {
@@ -220,8 +200,7 @@ class RoutedGroups {
     });
   }
   void reroute_partners(int32_t group) {
-    for (int64_t i = partner_start_[group]; i < partner_start_[group + 1]; ++i) {
-      const Partner& partner = partners_[i];
+    for (const Partners::Partner& partner : partners_.of(group)) {
       const int32_t now = place_[partner.group];
       if (now < 0 || (goal_[partner.group] >= 0 && partner.group < group)) continue;
       shift(place_[group], now, -partner.out, -partner.in);
@@ -234,24 +213,11 @@ class RoutedGroups {
     for (const auto& [group, p] : set_) each_of_set(group, [&](int64_t e) { record(e); });
   }
   void record(int64_t e) {
-    const int32_t version = ++version_[e];
+    over_.leave_all(e);
     const int32_t a = flows_.from(e, place_[flows_.source(e)]), b = flows_.to(e, place_[flows_.target(e)]);
     if (routes_.single_path())
-      for (const int32_t link : routes_.path(a, b)) add_entry(link, {e, version});
-    else routes_.links(a, b, [&](const Step& step) { add_entry(step.link, {e, version}); });
-  }
-  bool valid(const Entry& entry) const { return version_[entry.arc] == entry.version; }
-  void sweep(std::vector<Entry>& entries) {
-    std::erase_if(entries, [&](const Entry& entry) { return !valid(entry); });
-  }
-  // Removes outdated entries before a list grows, so that it holds at most twice the number of valid entries.
-  void add_entry(int32_t link, const Entry& entry) {
-    auto& entries = over_[link];
-    if (entries.size() == entries.capacity() && entries.size() >= 16) {
-      sweep(entries);
-      if (2 * entries.size() > entries.capacity()) entries.reserve(2 * entries.capacity());
-    }
-    entries.push_back(entry);
+      for (const int32_t link : routes_.path(a, b)) over_.enter(link, e);
+    else routes_.links(a, b, [&](const Step& step) { over_.enter(step.link, e); });
   }
 
   // Flows on one path add up exactly: the traffic of two groups with all groups of one site is summed, and
@@ -272,8 +238,7 @@ class RoutedGroups {
     visited_sites_.clear();
   }
   void gather(int32_t group, int64_t sign, int64_t& between) {
-    for (int64_t i = partner_start_[group]; i < partner_start_[group + 1]; ++i) {
-      const Partner& partner = partners_[i];
+    for (const Partners::Partner& partner : partners_.of(group)) {
       if (partner.group == other_ || partner.group == group_) {
         if (sign > 0) between = partner.out - partner.in;
         continue;
@@ -296,21 +261,6 @@ class RoutedGroups {
     if (const int64_t amount = routes_.whole(in))
       for (const int32_t link : round_trip.back) note(link, amount);
   }
-  void list_partners() {
-    net_.resize(routes_.sites());
-    partner_start_.assign(flows_.n() + 1, 0);
-    std::vector<int64_t> slot(flows_.n(), -1);
-    for (int32_t g = 0; g < flows_.n(); ++g) {
-      const int64_t first = partner_start_[g];
-      flows_.at(g, [&](int64_t e) {
-        const int32_t other = flows_.other_end(e, g);
-        if (slot[other] < first)
-          slot[other] = static_cast<int64_t>(partners_.size()), partners_.push_back({other});
-        (flows_.source(e) == g ? partners_[slot[other]].out : partners_[slot[other]].in) += flows_.volume(e);
-      });
-      partner_start_[g + 1] = static_cast<int64_t>(partners_.size());
-    }
-  }
 
   void note(int32_t link, int64_t amount) {
     if (!known_[link]) known_[link] = 1, touched_.push_back(link);
@@ -331,10 +281,8 @@ class RoutedGroups {
   std::vector<int64_t> change_;
   std::vector<uint8_t> known_;
   std::vector<int32_t> touched_;
-  std::vector<std::vector<Entry>> over_;
-  std::vector<int32_t> version_;
-  std::vector<int64_t> partner_start_;
-  std::vector<Partner> partners_;
+  ArcsOverLinks over_;
+  Partners partners_;
   std::vector<Exchange> net_;
   std::vector<int32_t> visited_sites_;
   std::vector<Relocation> set_;  // proposed together; empty if one group moves or two exchange

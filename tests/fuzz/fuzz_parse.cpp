@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "io/parse.hpp"
+#include "io/parse_metis.hpp"
+#include "io/parse_table.hpp"
 
 using namespace hopbytes;
 

@@ -34,7 +34,9 @@ bool PairFlow::number_vertices() {
 }
 
 template <class Outside> void PairFlow::build_network(int64_t across, Outside outside) {
-  const AnyGraph& g = g_;
+  const GraphShape& g = g_;
+  const AnyGraph::Weights weight = g_.weight;  // copies, because the network is written in between
+  const int32_t *adj = g.adj, *local = local_.data(), *block = block_.data();
   const int32_t n = static_cast<int32_t>(region_->vertices.size()), in_a = region_->in_a;
   net_.clear(n);
   fixed_[0] = load_[a_], fixed_[1] = load_[b_];
@@ -45,11 +47,11 @@ template <class Outside> void PairFlow::build_network(int64_t across, Outside ou
     fixed_[in_b] -= g.load[v];
     net_.open(g.load[v]);
     int64_t terminal_weight = g.linear_cost ? (*g.linear_cost)(v, b_) - (*g.linear_cost)(v, a_) : 0;
-    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
-      const int32_t u = g.adj[e], j = local_[u];
-      const int64_t w = g.weight[e];
+    for (int64_t e = g.start[v], end = g.start[v + 1]; e < end; ++e) {
+      const int32_t u = adj[e], j = local[u];
+      const int64_t w = weight[e];
       if (j < 0) {
-        terminal_weight += w * outside(block_[u]);
+        terminal_weight += w * outside(block[u]);
       } else if ((j >= in_a) == in_b) {
         net_.connect(j, w * across);
       } else {
@@ -64,12 +66,13 @@ template <class Outside> void PairFlow::build_network(int64_t across, Outside ou
 }
 
 void PairFlow::build() {
+  const int32_t a = a_, b = b_;
   if (distance_.flat())
-    return build_network(1, [this](int32_t other) { return int64_t{other != b_} - int64_t{other != a_}; });
-  const auto from_blocks = [this](int32_t other) { return distance_(b_, other) - distance_(a_, other); };
-  const int64_t of_a = from_blocks(a_), of_b = from_blocks(b_);  // most neighbours outside are in these two
-  build_network(distance_(a_, b_), [&](int32_t other) {
-    return other == a_ ? of_a : other == b_ ? of_b : from_blocks(other);
+    return build_network(1, [a, b](int32_t other) { return int64_t{other != b} - int64_t{other != a}; });
+  const auto from_blocks = [&](int32_t other) { return distance_(b, other) - distance_(a, other); };
+  const int64_t of_a = from_blocks(a), of_b = from_blocks(b);  // most neighbours outside are in these two
+  build_network(distance_(a, b), [&, of_a, of_b](int32_t other) {
+    return other == a ? of_a : other == b ? of_b : from_blocks(other);
   });
 }
 

@@ -20,7 +20,7 @@ MAX_INT64 = 2**63 - 1
 
 
 class Status(IntEnum):
-    """The reason why a parser stopped (core/io/parse.hpp)."""
+    """The reason why a parser stopped (core/io/tokens.hpp)."""
 
     DONE = 0
     ROOM = 1
@@ -40,7 +40,7 @@ class Status(IntEnum):
 
 
 class Slot(IntEnum):
-    """Entries of a parser's state array (core/io/parse.hpp)."""
+    """Entries of a parser's state array (core/io/tokens.hpp)."""
 
     STATUS = 0
     LINE = 1

@@ -20,7 +20,7 @@ def parse_metis(
     weights: Int64,
     loads: Int64,
 ) -> int:
-    """Fill rows from vertex lines of a METIS file; return the number of bytes used (core/io/parse_metis.hpp)."""
+    """Fill rows from vertex lines of a METIS file; return the bytes used (core/io/parse_metis.hpp)."""
     return int(_kernel.parse_metis(text, final, state, indptr, targets, weights, loads))
 
 

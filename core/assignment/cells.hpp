@@ -105,7 +105,7 @@ template <class Distance> class NearCells {
         std::iota(out, out + near_, static_cast<int32_t>(std::clamp<int64_t>(p - near_ / 2, 0, k - near_)));
         continue;
       }
-      // Mostly few PEs are within the reach of the previous PE and the step from there, so that few are sorted.
+      // Mostly few PEs are within the reach of the previous PE and the step from there: few are sorted.
       const auto collect = [&] {
         row.clear();
         for (int32_t q = 0; q < k; ++q)

@@ -56,8 +56,8 @@ struct NetworkDistance {
   }
 
   // A place with all that distances from it need, so that searches which read many of them follow no pointers
-  // on grids of up to four dimensions: the label, and the coordinates in 16 bits each or the row in the table;
-  // on other grids the number of the PE.
+  // on grids of up to four dimensions: the label, and the coordinates in 16 bits each or the row in the
+  // table; on other grids the number of the PE.
   struct Place {
     uint64_t label, at;
     bool operator==(const Place&) const = default;

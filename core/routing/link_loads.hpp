@@ -1,4 +1,5 @@
-// Loads of links: summarised from scratch for evaluation, and as a structure that searches update flow by flow.
+// Loads of links: summarised from scratch for evaluation, and as a structure that searches update flow by
+// flow.
 #pragma once
 #include <algorithm>
 #include <bit>

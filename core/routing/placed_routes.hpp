@@ -1,5 +1,5 @@
-// Routes between places: the routes of a network, the endpoint of every place, and the contribution of a flow to
-// a link.
+// Routes between places: the routes of a network, the endpoint of every place, and the contribution of a flow
+// to a link.
 #pragma once
 #include <algorithm>
 #include <cstdint>

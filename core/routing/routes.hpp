@@ -5,8 +5,8 @@
 //   bool single_path()                 whether every flow takes one path with its full volume.
 // Sources and targets are endpoints (adapters). A flow on a single path uses every link with share 1/1. A
 // flow that is spread over several paths may visit a link several times; the shares of links at equal depth
-// sum to 1. The forms are defined in grid_routes.hpp, table_routes.hpp and hierarchy_routes.hpp; any_routes.hpp
-// chooses among them.
+// sum to 1. The forms are defined in grid_routes.hpp, table_routes.hpp and hierarchy_routes.hpp;
+// any_routes.hpp chooses among them.
 #pragma once
 #include <cstdint>
 

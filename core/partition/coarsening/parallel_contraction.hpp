@@ -18,8 +18,8 @@ template <class Weight> struct CoarseArrays {
 };
 
 // Contracts all vertices of the same coarse vertex: loads are summed, parallel edges are merged, and edges
-// inside vanish. Weights do not become wider, unless edges weigh 1 each. The arcs of a coarse vertex stand in the order in which contract() lists them, too. O(n +
-// m) work.
+// inside vanish. Weights do not become wider, unless edges weigh 1 each. The arcs of a coarse vertex stand in
+// the order in which contract() lists them, too. O(n + m) work.
 template <class W, class Weight>
 void contract_in_parallel(const Graph<W>& g, std::span<const int32_t> map, int64_t count, int32_t threads,
                           const CoarseArrays<Weight>& coarse);

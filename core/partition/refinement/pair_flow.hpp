@@ -46,8 +46,8 @@ class PairFlow {
     std::vector<Move> moves;
   };
 
-  // Computes moves inside a region that lower the cost; ends when `most_work` is used up. Blocks and loads are
-  // left as they are.
+  // Computes moves inside a region that lower the cost; ends when `most_work` is used up. Blocks and loads
+  // are left as they are.
   Result improve(const FlowRegion& region, int64_t most_work);
 
  private:

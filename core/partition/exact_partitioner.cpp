@@ -69,7 +69,7 @@ Score ExactPartitioner<W>::anneal(const Graph<W>& g, std::vector<int32_t>& block
   partition_.assign(g, block);
   Annealing<W>(context_.annealing, FmContext{}, true).anneal(partition_, rng, control_);
   std::vector<int64_t> load = partition_.loads();
-  if (!EvenSizes<W>().refine(g, {}, partition_.blocks(), load, size_, control_)) return before;
+  if (!EvenSizes().refine(g, {}, partition_.blocks(), load, size_, control_)) return before;
   partition_.blocks_were_changed();
   refiners_.start();
   refiners_.refine(partition_, rng, control_);

@@ -19,7 +19,7 @@ bool even_placement(const Graph<W>& g, const AnyDistance& distance, std::span<co
     Annealing<W>(annealing, FmContext{}, true).anneal(partition, rng, control);
   std::vector<int64_t> load = partition.loads();
   std::vector<int32_t> block = partition.take_blocks();
-  const bool even = EvenSizes<W>().refine(g, distance, block, load, size, control);
+  const bool even = EvenSizes().refine(g, distance, block, load, size, control);
   std::copy(block.begin(), block.end(), pe.begin());
   return even;
 }

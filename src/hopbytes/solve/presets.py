@@ -15,7 +15,7 @@ from hopbytes.algorithms.base import Mapper, Refiner, mappers, refiners
 from hopbytes.algorithms.mappers.multisection import FAST, Multisection
 from hopbytes.algorithms.refiners.place_blocks import PlaceBlocks
 from hopbytes.algorithms.refiners.swap import Swap
-from hopbytes.algorithms.refiners.vcycle import VCycle
+from hopbytes.algorithms.refiners.vcycle import PLACED_UP_TO, VCycle
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.engine.settings import FEW_TASKS
 
@@ -167,11 +167,11 @@ def fast() -> Chain:
     """Useful mappings in the shortest time."""
     return chain(
         FAST,
-        PlaceBlocks(starts=1, chains=1, steps=2000, anneal_up_to=8192, perturbations=100),
+        PlaceBlocks(starts=1, chains=1, steps=2000, anneal_up_to=PLACED_UP_TO, perturbations=100),
         VCycle(cycles=0, annealing_sweeps=FAST_SWEEPS),
         Swap(
-            several_nearest=8, starts=1, chains=1, steps=2000, anneal_up_to=0, anneal_networks_up_to=8192,
-            perturbations=100, one_way=5,
+            several_nearest=8, starts=1, chains=1, steps=2000, anneal_up_to=0,
+            anneal_networks_up_to=PLACED_UP_TO, perturbations=100, one_way=5,
         ),
         link_effort=1,
     )
@@ -201,12 +201,12 @@ def eco() -> Chain:
             flow_rounds=4, relaxation_rounds=16, annealing_sweeps=1500
         ),
         PlaceBlocks(
-            chains=2, steps=2000, anneal_up_to=8192, subtrees=1, repartitionings=4, perturbations=360
+            chains=2, steps=2000, anneal_up_to=PLACED_UP_TO, subtrees=1, repartitionings=4, perturbations=360
         ),
         VCycle(cycles=1, annealing_sweeps=300),
         Swap(
-            several_nearest=8, starts=1, chains=2, steps=2000, anneal_up_to=256, anneal_networks_up_to=8192,
-            subtrees=1, repartitionings=4, perturbations=360,
+            several_nearest=8, starts=1, chains=2, steps=2000, anneal_up_to=256,
+            anneal_networks_up_to=PLACED_UP_TO, subtrees=1, repartitionings=4, perturbations=360,
         ),
         weaker="fast",
     )
@@ -228,12 +228,12 @@ def strong() -> Chain:
             relaxation_rounds=24, annealing_sweeps=2500
         ),
         PlaceBlocks(
-            starts=6, chains=4, steps=4000, anneal_up_to=8192, subtrees=1, repartitionings=6,
+            starts=6, chains=4, steps=4000, anneal_up_to=PLACED_UP_TO, subtrees=1, repartitionings=6,
             perturbations=5000,
         ),
         VCycle(cycles=3, chains=2, annealing_sweeps=900),
         Swap(
-            starts=6, chains=4, steps=4000, anneal_up_to=400, anneal_networks_up_to=8192, subtrees=1,
+            starts=6, chains=4, steps=4000, anneal_up_to=400, anneal_networks_up_to=PLACED_UP_TO, subtrees=1,
             repartitionings=6, perturbations=5000, one_way=100,
         ),
         Evolve(

@@ -32,8 +32,8 @@ START_MAPPERS = ("identity", "dual_recursive_bipartitioning", "bottom_up")
 #: A start is discarded if it costs more than the best by more than this fraction (1 / 6), because a descent
 #: from it is not expected to win.
 START_MARGIN = 6
-#: Further mappers on networks of nodes; on up to 1024 nodes, each is followed by
-#: exchanges of whole groups between nodes.
+#: Further mappers on networks of nodes; on up to 1024 nodes, each is followed by exchanges of whole groups
+#: between nodes.
 START_MAPPERS_ON_NODES = ("ug", "curve", "multi_jagged")
 #: On more nodes these groups are not exchanged: it takes longer than the descent that follows and gains
 #: no more.

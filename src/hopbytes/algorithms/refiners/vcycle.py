@@ -31,9 +31,11 @@ EXACT_HOT = 60
 #: Where exchanges are annealed: proposed exchanges per task and sweep, and the largest number of proposals of
 #: all tasks together.
 STEPS_PER_SWEEP, MOST_STEPS = 10, 4_000_000
-#: Percentage of the losses that annealed exchanges accept at the start: where blocks were placed stays. With
-#: more PEs the presets do not anneal the places of blocks, and exchanges start hot.
-EXCHANGES_HOT, PLACED_UP_TO = 10, 8192
+#: The largest number of PEs of a network on which presets anneal the places of blocks and of single tasks.
+PLACED_UP_TO = 8192
+#: Percentage of the losses that annealed exchanges accept at the start where places were annealed before, so
+#: that these stay; elsewhere exchanges start hot.
+EXCHANGES_HOT = 10
 #: A task is exchanged with tasks of this many PEs around the PEs of its neighbours.
 NEAR_PES = 8
 
@@ -66,8 +68,8 @@ class VCycle(Refiner):
     exchanges can improve such mappings (see the refiner ``swap``); with several tasks per PE of a network
     their boundaries are annealed, chains of moves restore the counts, and exchanges follow. With fewer than 8
     tasks per PE, where moves would empty PEs, exchanges are annealed instead, ten per task and sweep, up to
-    four millions, from a temperature that accepts a tenth of the losses. V-cycles follow Walshaw (2004), but
-    gains are those of the communication cost instead of the edge cut.
+    four millions; on up to 8192 PEs from a temperature that accepts a tenth of the losses. V-cycles follow
+    Walshaw (2004), but gains are those of the communication cost instead of the edge cut.
     """
 
     option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {

@@ -63,11 +63,11 @@ void EvenSizes::make_moves(const AnyGraph& g, int32_t from, int32_t to, std::vec
   }
 }
 
-// Moves the vertices of a block that lose least to the next one, each after those before it. If too few are
+// Moves the members of a block that lose least to the next one, each after those before it. If too few are
 // connected with that block, some others follow, so that a few scans of the graph suffice.
 template <class D>
-void EvenSizes::move_along(const AnyGraph& g, const D& distance, int64_t count, Link& link,
-                           std::vector<int32_t>& block) {
+void EvenSizes::move_along(const AnyGraph& g, const D& distance, std::span<const int32_t> members,
+                           int64_t count, Link& link, std::vector<int32_t>& block) {
   constexpr int64_t least_share = 4;
   const auto [from, to] = std::pair(link.from, link.to);
   const auto gain = [&](int32_t v) {
@@ -80,7 +80,7 @@ void EvenSizes::move_along(const AnyGraph& g, const D& distance, int64_t count, 
     return std::any_of(g.adj + g.start[v], g.adj + g.start[v + 1], [&](int32_t u) { return block[u] == to; });
   };
   heap_.resize(g.n);
-  for (const int32_t v : members_->of(from))
+  for (const int32_t v : members)
     if (touches(v)) heap_.push(v, gain(v));
   const int64_t each = distance(from, to) - distance(from, from) + distance(to, from) - distance(to, to);
   while (!heap_.empty() && std::ssize(link.moved) < count) {
@@ -96,7 +96,7 @@ void EvenSizes::move_along(const AnyGraph& g, const D& distance, int64_t count, 
     }
   }
   heap_.clear();
-  for (const int32_t v : members_->of(from)) {
+  for (const int32_t v : members) {
     if (std::ssize(link.moved) >= std::max<int64_t>(1, count / least_share)) break;
     if (block[v] == from) block[v] = to, link.moved.push_back(v);
   }
@@ -107,7 +107,7 @@ void EvenSizes::move_along(const AnyGraph& g, const D& distance, int64_t count, 
 // scan of the graph would take hours. Returns the number of vertices.
 int64_t EvenSizes::make_many_moves(const AnyGraph& g, const AnyDistance& distance, int32_t from, int32_t to,
                                    int64_t most, std::vector<int32_t>& block) {
-  if (!members_) members_.emplace(block, std::ssize(used_));
+  const GroupMembers& members = members_ ? *members_ : members_.emplace(block, std::ssize(used_));
   std::vector<Link> links;
   used_[from] = 1;
   for (int32_t b = to; b != from; b = links.back().from) {
@@ -117,7 +117,8 @@ int64_t EvenSizes::make_many_moves(const AnyGraph& g, const AnyDistance& distanc
   int64_t count = most / kFew;  // The others move when all losses are known again.
   // From the first link on, so that vertices next to the block to come have not left.
   for (size_t i = links.size(); i-- > 0;) {
-    distance.in_form([&](const auto& form) { move_along(g, form, count, links[i], block); });
+    distance.in_form(
+        [&](const auto& form) { move_along(g, form, members.of(links[i].from), count, links[i], block); });
     count = std::min(count, std::ssize(links[i].moved));
   }
   for (const Link& link : links) {

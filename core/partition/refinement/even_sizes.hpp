@@ -48,8 +48,8 @@ class EvenSizes {
   int64_t make_many_moves(const AnyGraph& g, const AnyDistance& distance, int32_t from, int32_t to,
                           int64_t most, std::vector<int32_t>& block);
   template <class D>
-  void move_along(const AnyGraph& g, const D& distance, int64_t count, Link& link,
-                  std::vector<int32_t>& block);
+  void move_along(const AnyGraph& g, const D& distance, std::span<const int32_t> members, int64_t count,
+                  Link& link, std::vector<int32_t>& block);
   void mark_stale(const AnyGraph& g, int32_t v, const std::vector<int32_t>& block);
 
   std::optional<GroupMembers> members_;  // of the blocks of many moves

@@ -1,6 +1,7 @@
 """What every stage of the presets is worth: J and CPU time without it.
 
     python -m bench.studies.ablation --out bench/results/ablation.jsonl [--presets fast,eco] [--seeds 3]
+    python -m bench.studies.ablation --out many_blocks.jsonl --hierarchy 256 --distance 1 --presets fast,eco
 
 A stage is a refiner of the preset's chain, which is left out, or an option of a step, which is put to the
 value that turns it off (OFF); options of a refiner that does nothing for an input are not tried. Inputs: the
@@ -39,14 +40,15 @@ from hopbytes.solve.presets import Chain, presets
 OFF: dict[str, int] = {
     "repetitions": 1, "initial_partitions": 1, "recombinations": 0, "coarse_recombinations": 0,
     "rounds": 0, "flow_rounds": 0, "overload_percent": 0, "cycles": 0, "chains": 1,
-    "bisection_repetitions": 1, "shared_hierarchies": 0,
-    "label_rounds": 0, "quotient_rounds": 0, "sibling_flows": 0, "trees": 0, "starts": 0, "perturbations": 0,
+    "bisection_repetitions": 1, "region_growings": 1, "shared_hierarchies": 0, "relaxation_rounds": 0,
+    "annealing_sweeps": 0, "starts": 0, "perturbations": 0, "repartitionings": 0,
 }  # fmt: skip
-HIERARCHY, DISTANCE, IMBALANCE = (4, 8, 6), (1, 10, 100), 0.03
-KEY = ("instance", "preset", "stage", "seed", "code")
+IMBALANCE = 0.03
+KEY = ("instance", "preset", "stage", "seed", "code", "hierarchy", "distance")
 WHOLE = "whole"
 Row = dict[str, Any]
 Runs = dict[tuple[str, int], Row]  # by instance and seed
+Levels = tuple[int, ...]  # numbers of PEs or distances of a hierarchy, innermost first
 
 
 def stages(whole: Chain) -> Iterator[tuple[str, Chain]]:
@@ -76,16 +78,19 @@ def even_half(most: int) -> list[graphs.Prepared]:
     return sorted((each for each in made if each.n <= most), key=lambda each: each.n)
 
 
-def run(prepared: graphs.Prepared, graph: hb.CommGraph, steps: Chain, seed: int) -> Row:
-    """Map once; return J by the judge, CPU seconds and counters."""
-    where = hb.machine(hierarchy=":".join(map(str, HIERARCHY)), distance=":".join(map(str, DISTANCE)))
+def run(
+    prepared: graphs.Prepared, graph: hb.CommGraph, steps: Chain, seed: int, levels: tuple[Levels, Levels]
+) -> Row:
+    """Map once to PEs of these hierarchy and distances; return J by the judge, CPU seconds and counters."""
+    hierarchy, distance = levels
+    where = hb.machine(hierarchy=joined(hierarchy), distance=joined(distance))
     began = time.process_time()
     mapping = hb.map_tasks(
         graph, where, mapper=steps.mapper, refine=steps.refiners, imbalance=IMBALANCE, seed=seed, threads=1,
         partition=True,
     )  # fmt: skip
     seconds = time.process_time() - began
-    judged = evaluate(prepared.arrays(), mapping.pe, HIERARCHY, DISTANCE, IMBALANCE)
+    judged = evaluate(prepared.arrays(), mapping.pe, hierarchy, distance, IMBALANCE)
     return {
         "family": prepared.family, "n": prepared.n, "comm_cost": judged["comm_cost"],
         "over_bound": judged["over_bound"], "cpu_seconds": seconds,
@@ -93,10 +98,16 @@ def run(prepared: graphs.Prepared, graph: hb.CommGraph, steps: Chain, seed: int)
     }  # fmt: skip
 
 
+def joined(levels: Levels) -> str:
+    """Numbers of the levels as the command line takes them."""
+    return ":".join(map(str, levels))
+
+
 def measure(options: argparse.Namespace) -> None:
     """Run what has no row yet: seed by seed, so that an early end has seen every stage."""
     code = code_digest("hopbytes")
-    done = {tuple(row[name] for name in KEY): row for row in read_rows(options.out)}
+    levels = (options.hierarchy, options.distance)
+    done = {tuple(row.get(name) for name in KEY): row for row in read_rows(options.out)}
     with open(options.out, "a") as file:
         for seed in SEEDS[: options.seeds]:
             for prepared in even_half(options.most):
@@ -108,10 +119,10 @@ def measure(options: argparse.Namespace) -> None:
                         refiner, _, field = stage.partition(".")
                         if field and refiner in rows and same(rows[refiner], rows[WHOLE]):
                             continue
-                        key = (prepared.name, preset, stage, seed, code)
+                        key = (prepared.name, preset, stage, seed, code, *map(joined, levels))
                         row = done.get(key)
                         if row is None:
-                            row = dict(zip(KEY, key, strict=True)) | run(prepared, graph, steps, seed)
+                            row = dict(zip(KEY, key, strict=True)) | run(prepared, graph, steps, seed, levels)
                             file.write(json.dumps(row) + "\n")
                             file.flush()
                         rows[stage] = row
@@ -128,9 +139,10 @@ def report(rows: list[Row]) -> None:
     if not rows:
         return
     code = rows[-1]["code"]  # what was measured last
+    levels = [rows[-1].get(name) for name in KEY[-2:]]
     runs: dict[tuple[str, str], Runs] = defaultdict(dict)
     for row in rows:
-        if row["code"] == code:
+        if row["code"] == code and [row.get(name) for name in KEY[-2:]] == levels:
             runs[row["preset"], row["stage"]][row["instance"], row["seed"]] = row
     families = sorted({row["family"] for row in rows})
     for preset in dict.fromkeys(row["preset"] for row in rows):
@@ -180,12 +192,19 @@ def mean(values: Any) -> float:
     return math.fsum(listed) / len(listed)
 
 
+def numbers(text: str) -> Levels:
+    """Numbers of the levels as the command line gives them."""
+    return tuple(int(each) for each in text.split(":"))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--presets", type=lambda text: text.split(","), default=["fast", "eco", "strong"])
+    parser.add_argument("--hierarchy", type=numbers, default=(4, 8, 6), help="innermost first")
+    parser.add_argument("--distance", type=numbers, default=(1, 10, 100), help="innermost first")
     parser.add_argument("--seeds", type=int, default=1, help="how many")
     parser.add_argument("--most", type=int, default=50_000, help="vertices of the largest input")
     parser.add_argument("--report", action="store_true", help="only print the tables of what is there")

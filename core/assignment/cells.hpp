@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "graph/distance.hpp"
+#include "util/control.hpp"
 #include "util/rng.hpp"
 
 namespace hopbytes {
@@ -92,14 +94,15 @@ class TreeCells {
 constexpr int64_t most_sorted = 4096;
 
 // PEs under any distance; each PE is a cell of its own. The cells around a PE are the nearest ones, or on
-// large machines those with the closest numbers.
+// large machines those with the closest numbers. If the control stops the construction, the cells around the
+// remaining PEs are arbitrary.
 template <class Distance> class NearCells {
  public:
-  NearCells(const Distance& distance, int64_t k, int64_t reach)
+  NearCells(const Distance& distance, int64_t k, int64_t reach, const Control& control)
       : k_(k), near_(std::min(k, reach)), nearest_(k * near_) {
     std::vector<std::pair<int64_t, int32_t>> row;
     int64_t limit = INT64_MAX;
-    for (int32_t p = 0; p < k && near_ > 0; ++p) {
+    for (int32_t p = 0; p < k && near_ > 0 && !control.should_stop(); ++p) {
       int32_t* out = nearest_.data() + p * near_;
       if (k > most_sorted) {
         std::iota(out, out + near_, static_cast<int32_t>(std::clamp<int64_t>(p - near_ / 2, 0, k - near_)));
@@ -143,12 +146,16 @@ template <class Distance> class NearCells {
   std::vector<int32_t> nearest_;
 };
 
-inline TreeCells cells_of(const TreeDistance& d, int64_t k, int64_t indifferent, int64_t reach) {
+inline TreeCells cells_of(const TreeDistance& d, int64_t k, int64_t indifferent, int64_t reach,
+                          const Control&) {
   return {d, k, indifferent, reach};
 }
-template <class Distance> NearCells<Distance> cells_of(const Distance& d, int64_t k, int64_t, int64_t reach) {
-  return {d, k, reach};
+template <class Distance>
+NearCells<Distance> cells_of(const Distance& d, int64_t k, int64_t, int64_t reach, const Control& control) {
+  return {d, k, reach, control};
 }
+template <class Distance>
+using CellsOf = decltype(cells_of(std::declval<const Distance&>(), 0, 0, 0, std::declval<const Control&>()));
 
 // The tasks of every PE. The slots of a PE are adjacent in memory.
 class Slots {
@@ -178,9 +185,9 @@ class Slots {
 };
 
 // Returns lower bounds: the i-th entry is at most the distance from any task to its i-th nearest other task,
-// for i = 0, 1, ... and at most `count` entries.
+// for i = 0, 1, ... and at most `count` entries. They are 0 if the control stops the computation.
 inline std::vector<int64_t> nearest_costs(const TreeDistance& tree, const TreeCells&, int64_t k,
-                                          const Slots& slots, int64_t count) {
+                                          const Slots& slots, int64_t count, const Control&) {
   std::vector<int64_t> costs;
   for (int64_t width = 0; width <= 64 && static_cast<int64_t>(costs.size()) < count; ++width) {
     int64_t largest = 0, held = 0;
@@ -195,13 +202,17 @@ inline std::vector<int64_t> nearest_costs(const TreeDistance& tree, const TreeCe
 }
 template <class Distance>
 std::vector<int64_t> nearest_costs(const Distance& distance, const NearCells<Distance>& cells, int64_t k,
-                                   const Slots& slots, int64_t count) {
+                                   const Slots& slots, int64_t count, const Control& control) {
   count = std::min(count, slots.size({0, static_cast<int32_t>(k)}) - 1);
   std::vector<int64_t> costs(std::max<int64_t>(0, count), k > most_sorted ? 0 : INT64_MAX), row;
   std::vector<int32_t> all(k);
   std::iota(all.begin(), all.end(), 0);
   for (int32_t p = 0; p < k && k <= most_sorted && count > 0; ++p) {
     if (!slots.size({p, p + 1})) continue;
+    if (control.should_stop()) {
+      std::fill(costs.begin(), costs.end(), 0);
+      break;
+    }
     // The nearest PEs are enough if they hold as many tasks; those of the PE itself need not be nearest.
     std::span<const int32_t> near = cells.nearest(p);
     int64_t held = 0;

@@ -27,7 +27,7 @@ template <class W, class D> class ChainSearch {
         control_(control),
         counts_(counts),
         slots_(pe, k),
-        cells_(cells_of(exchange.distance(), k, exchange.indifferent(), 1)),
+        cells_(cells_of(exchange.distance(), k, exchange.indifferent(), 1, control)),
         locked_(g_.n, 0),
         offer_(g_.n),
         seen_cell_(cells_.count(), 0) {}
@@ -138,7 +138,7 @@ template <class W, class D> class ChainSearch {
   const Control& control_;
   PairCounts& counts_;
   Slots slots_;
-  decltype(cells_of(std::declval<const D&>(), 0, 0, 0)) cells_;
+  CellsOf<D> cells_;
   std::vector<int64_t> locked_;  // number of the chain in which a task moved
   std::vector<Offer> offer_;
   std::vector<int64_t> seen_cell_;

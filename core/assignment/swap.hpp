@@ -39,7 +39,7 @@ template <class W, class D> class SwapSearch {
         exchange_(graph, distance, capacity, pe),
         slots_(pe, static_cast<int64_t>(capacity.size())),
         cells_(cells_of(distance, static_cast<int64_t>(capacity.size()), exchange_.indifferent(),
-                        options.reach)),
+                        options.reach, control)),
         lower_bound_(graph.n, 0),
         queued_(graph.n, 0),
         seen_cell_(cells_.count(), -1),
@@ -151,9 +151,10 @@ template <class W, class D> class SwapSearch {
   void bound_costs(const D& distance, int64_t k) {
     int64_t most = 0;
     for (int64_t v = 0; v < g_.n; ++v) most = std::max(most, g_.degree(v));
-    const std::vector<int64_t> near = nearest_costs(distance, cells_, k, slots_, most);
+    const std::vector<int64_t> near = nearest_costs(distance, cells_, k, slots_, most, control_);
     std::vector<W> weights;
     for (int64_t v = 0; v < g_.n; ++v) {
+      if ((v & 4095) == 0 && control_.should_stop()) return;
       weights.assign(g_.weight + g_.start[v], g_.weight + g_.start[v + 1]);
       std::sort(weights.begin(), weights.end(), std::greater<W>());
       for (size_t i = 0; i < weights.size(); ++i) lower_bound_[v] += weights[i] * near[i];
@@ -329,7 +330,7 @@ template <class W, class D> class SwapSearch {
   const Control& control_;
   Exchange<W, D> exchange_;
   Slots slots_;
-  decltype(cells_of(std::declval<const D&>(), 0, 0, 0)) cells_;
+  CellsOf<D> cells_;
   std::vector<int64_t> lower_bound_;
   std::deque<int32_t> queue_;
   std::vector<uint8_t> queued_;

@@ -216,20 +216,12 @@ Score Partitioner<W>::in_bundles(const Graph<W>& g, std::vector<int32_t>& block,
   const Bundles bundles(max_block_weight_, count, g.total_load);
   std::vector<int32_t> bundle;
   Partitioner<W>(bundles.max_block_weight, context_, control_).partition(g, bundle, derive(seed, 1), direct);
-  const GroupMembers members(bundle, count);
-  block.assign(g.n, 0);
-  const Control share = control_.shared_by(count);
-  SideBySide spans(control_, count);
-  parallel_for(count, control_.threads(), [&](int64_t j) {
-    const int64_t first = bundles.first[j], blocks = bundles.first[j + 1] - first;
-    const Graph<W> sub = induced(g, members, bundle, static_cast<int32_t>(j));
-    std::vector<int32_t> inner(sub.n, 0);
-    if (sub.n > 0 && blocks > 1)
-      Partitioner<W>(max_block_weight_.subspan(first, blocks), context_, spans.of(j, share))
-          .partition(sub, inner, derive(seed, 2 + j), direct);
-    const auto vertices = members.of(j);
-    for (int64_t i = 0; i < sub.n; ++i) block[vertices[i]] = static_cast<int32_t>(first) + inner[i];
-  });
+  const auto partition_bundle = [&](int64_t j, const Graph<W>& sub, const Control& control,
+                                    std::vector<int32_t>& inner) {
+    const auto weights = max_block_weight_.subspan(bundles.first[j], bundles.first[j + 1] - bundles.first[j]);
+    Partitioner<W>(weights, context_, control).partition(sub, inner, derive(seed, 2 + j), direct);
+  };
+  block = partition_apart(g, bundle, bundles.first, control_, partition_bundle);
   return recombine(g, block, nullptr, derive(seed, 10));
 }
 

@@ -24,6 +24,12 @@ inline CoarseningContext coarsening_limits(const GraphShape& g, int64_t target, 
   return {target, std::max({int64_t{1}, std::min(fair, block_weight / 4), average_pair(g)}), false};
 }
 
+// Small graphs are contracted faster than threads are started.
+inline bool contracted_by_ranges(const GraphShape& g) { return g.n >= 1 << 13; }
+inline int32_t threads_for(const GraphShape& g, const Control& control) {
+  return contracted_by_ranges(g) ? control.threads() : 1;
+}
+
 // Coarsens until at most context.target vertices are left, a round shrinks the graph too little, or control
 // asks to stop. Only vertices of equal communities are contracted (null: all may be). The graph has to
 // outlive the hierarchy. O(n + m) per level; the levels shrink geometrically.

@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <type_traits>
-#include <vector>
 
 #include "graph/linear_cost.hpp"
 #include "util/parallel.hpp"

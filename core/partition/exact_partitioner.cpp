@@ -5,6 +5,7 @@
 
 #include "partition/group_members.hpp"
 #include "partition/initial/in_order.hpp"
+#include "partition/multilevel.hpp"
 #include "partition/refinement/annealing.hpp"
 #include "partition/refinement/balance_exactly.hpp"
 #include "partition/refinement/even_sizes.hpp"

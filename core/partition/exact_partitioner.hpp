@@ -5,9 +5,10 @@
 // refines by two-way FM between pairs of blocks, which exchanges equal numbers of vertices. More than two
 // blocks are computed by recursive bisection.
 #pragma once
+#include "partition/context.hpp"
 #include "partition/initial/graph_growing.hpp"
-#include "partition/multilevel.hpp"
 #include "partition/refinement/pairwise_fm.hpp"
+#include "partition/refinement/refiner.hpp"
 #include "partition/score.hpp"
 
 namespace hopbytes {

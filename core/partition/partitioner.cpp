@@ -5,11 +5,12 @@
 #include <numeric>
 
 #include "partition/bundles.hpp"
+#include "partition/coarsening/fragments.hpp"
 #include "partition/exact_partitioner.hpp"
 #include "partition/group_members.hpp"
 #include "partition/initial/in_order.hpp"
-#include "partition/initial/linear_assignment.hpp"
-#include "partition/initial/recursive_bisection.hpp"
+#include "partition/initial/initial_blocks.hpp"
+#include "partition/multilevel.hpp"
 #include "partition/refinement/annealing.hpp"
 #include "partition/relaxation/relax.hpp"
 
@@ -259,15 +260,11 @@ std::vector<int32_t> Partitioner<W>::best_initial_partition(const Graph<W>& g, R
 
 template <class W> Candidate Partitioner<W>::initial_partition(const Graph<W>& g, uint64_t seed) {
   Rng rng(seed);
-  const StartAt<W> bisected = [&](const Hierarchy<W>& hierarchy, Rng& numbers) {
-    const Graph<W>& coarsest = hierarchy.coarsest();
-    // Another kind of initial partition would be called here.
-    Start start{recursive_bisection(coarsest, max_block_weight_, context_.initial.growing_repetitions,
-                                    numbers, control_)};
-    if (coarsest.linear_cost) assign_linear_costs(coarsest, max_block_weight_, start.block.data());
-    return start;
+  const StartAt<W> from_scratch = [&](const Hierarchy<W>& hierarchy, Rng& numbers) {
+    return Start{
+        initial_blocks(hierarchy.coarsest(), max_block_weight_, context_.initial, numbers, control_)};
   };
-  multilevel(g, coarsening(g), nullptr, bisected, initial_refiners_, partition_, rng, control_);
+  multilevel(g, coarsening(g), nullptr, from_scratch, initial_refiners_, partition_, rng, control_);
   Candidate found{{}, partition_.take_blocks()};
   found.score = score(g, found.part.data(), max_block_weight_);
   return found;

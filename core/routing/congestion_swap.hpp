@@ -1,9 +1,6 @@
 // Exchanges that lower the highest congestion of a link (the MC and MMC refinement of UMPA).
 #pragma once
 #include "util/control.hpp"
-#include "util/rng.hpp"
-#include "util/vertex_heap.hpp"
-#include "graph/graph.hpp"
 #include "routing/place_fit.hpp"
 #include "routing/place_search.hpp"
 #include "routing/routed_groups.hpp"

@@ -4,12 +4,9 @@
 
 #include "graph/any_distance.hpp"
 #include "graph/csr.hpp"
-#include "graph/graph.hpp"
 #include "routing/place_fit.hpp"
 #include "routing/place_search.hpp"
 #include "util/control.hpp"
-#include "util/rng.hpp"
-#include "util/vertex_heap.hpp"
 
 namespace hopbytes {
 

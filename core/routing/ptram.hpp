@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "util/control.hpp"
-#include "graph/graph.hpp"
 #include "routing/place_fit.hpp"
 #include "routing/place_search.hpp"
 #include "routing/hybrid.hpp"

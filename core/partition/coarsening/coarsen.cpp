@@ -1,5 +1,6 @@
 #include "partition/coarsening/coarsen.hpp"
 
+#include "partition/coarsening/contraction.hpp"
 #include "partition/coarsening/synchronous_clustering.hpp"
 
 namespace hopbytes {
@@ -15,13 +16,13 @@ Level<W> contract_and_count(const Graph<W>& g, const Clusters& clusters, const C
   return contract(g, clusters, threads_for(g, control));
 }
 
+// Which clustering a round of coarsening uses. A new one is a function in a file of its own and a line here.
 // Large graphs are clustered by all threads, whatever their number is, so that it does not change the result.
 // Where few heavy edges matter, the ends of the heaviest ones of the whole graph have to come first.
 template <class W>
 Clusters clusters_of(const Graph<W>& g, const int32_t* community, const CoarseningContext& context,
                      int64_t fewest, Rng& rng, const Control& control) {
   constexpr int64_t many_vertices = 1 << 15, local_range = 1 << 13;
-  // Another method of clustering would be called here.
   if (g.n < many_vertices || context.heaviest_edges_first) {
     control.record_work(g.arcs());
     return cluster_heavy_edges(g, community, context, fewest, rng, control);

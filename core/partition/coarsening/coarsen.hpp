@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <span>
 
-#include "partition/coarsening/contraction.hpp"
+#include "partition/context.hpp"
+#include "partition/hierarchy.hpp"
+#include "util/control.hpp"
+#include "util/rng.hpp"
 
 namespace hopbytes {
 

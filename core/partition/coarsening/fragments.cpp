@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "partition/coarsening/coarsen.hpp"
+#include "partition/coarsening/contraction.hpp"
 #include "partition/coarsening/natural_cuts.hpp"
 #include "partition/coarsening/tree_parts.hpp"
 

@@ -15,7 +15,9 @@ from hopbytes.model.comm_graph import CommGraph
 MANY_ARCS = 2**18
 
 _NO_DISTANCES: tuple[UInt64, Int64, Int64] = (
-    np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64)
+    np.empty(0, np.uint64),
+    np.empty(0, np.int64),
+    np.empty(0, np.int64),
 )
 
 

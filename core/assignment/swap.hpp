@@ -4,6 +4,8 @@
 // swap_refine.hpp combines them.
 #pragma once
 #include <deque>
+#include <memory>
+#include <utility>
 
 #include "assignment/cells.hpp"
 #include "assignment/exchange.hpp"
@@ -29,23 +31,30 @@ struct SwapOptions {
   int64_t work_per_arc = 4096;  // and per arc and task of the graph
 };
 
+// What searches share that start from mappings with the same number of tasks on every PE.
+template <class D> struct SwapBasis {
+  CellsOf<D> cells;
+  std::vector<int64_t> lower_bound;  // of every task's share of the cost on any PE
+};
+
 template <class W, class D> class SwapSearch {
  public:
+  // `basis` is that of another search whose graph, distances, options and numbers of tasks per PE are equal.
   SwapSearch(const Graph<W>& graph, const D& distance, std::span<const int64_t> capacity,
-             std::span<int32_t> pe, const SwapOptions& options, const Control& control)
+             std::span<int32_t> pe, const SwapOptions& options, const Control& control,
+             std::shared_ptr<const SwapBasis<D>> basis = nullptr)
       : g_(graph),
         options_(options),
         control_(control),
         exchange_(graph, distance, capacity, pe),
         slots_(pe, static_cast<int64_t>(capacity.size())),
-        cells_(cells_of(distance, static_cast<int64_t>(capacity.size()), exchange_.indifferent(),
-                        options.reach, control)),
-        lower_bound_(graph.n, 0),
+        basis_(basis ? std::move(basis) : new_basis(distance, static_cast<int64_t>(capacity.size()))),
+        cells_(basis_->cells),
         queued_(graph.n, 0),
         seen_cell_(cells_.count(), -1),
-        work_left_(std::max(options.least_work, options.work_per_arc * (graph.arcs() + graph.n))) {
-    bound_costs(distance, static_cast<int64_t>(capacity.size()));
-  }
+        work_left_(std::max(options.least_work, options.work_per_arc * (graph.arcs() + graph.n))) {}
+
+  std::shared_ptr<const SwapBasis<D>> basis() const { return basis_; }
 
   int64_t evaluations() const { return evaluations_; }
   int64_t swaps() const { return swaps_; }
@@ -97,7 +106,7 @@ template <class W, class D> class SwapSearch {
   // to the one that accepts `end_acceptance`. Returns the change of the cost, which may be positive.
   int64_t anneal(int64_t steps, double start_acceptance, Rng& rng) {
     std::vector<int64_t> losses;
-    for (int i = 0; i < 4000; ++i) {
+    for (int i = 0; i < 4000 && !control_.should_stop(); ++i) {
       const auto [u, v] = propose(rng);
       if (v < 0) continue;
       if (const int64_t change = exchange_.delta(u, v); change > 0) losses.push_back(change);
@@ -110,10 +119,8 @@ template <class W, class D> class SwapSearch {
     const double cooling = portable_exp(portable_log(fall) / coolings);
     int64_t total = 0;
     for (int64_t i = 1; i <= steps && work_left_ > 0; ++i) {
-      if (i % every == 0) {
-        temperature *= cooling;
-        if (control_.should_stop()) break;
-      }
+      if (i % every == 0) temperature *= cooling;
+      if (control_.should_stop()) break;
       const auto [u, v] = propose(rng);
       if (v < 0) continue;
       const int64_t change = exchange_.delta(u, v);
@@ -146,20 +153,24 @@ template <class W, class D> class SwapSearch {
   }
 
  private:
-  // Computes a lower bound of every task's share of the cost on any PE: its heaviest neighbours at the
-  // nearest PEs.
-  void bound_costs(const D& distance, int64_t k) {
+  // The lower bound of a task is the cost with its heaviest neighbours at the nearest PEs.
+  std::shared_ptr<const SwapBasis<D>> new_basis(const D& distance, int64_t k) const {
+    auto basis = std::make_shared<SwapBasis<D>>(
+        SwapBasis<D>{cells_of(distance, k, exchange_.indifferent(), options_.reach, control_),
+                     std::vector<int64_t>(g_.n, 0)});
     int64_t most = 0;
     for (int64_t v = 0; v < g_.n; ++v) most = std::max(most, g_.degree(v));
-    const std::vector<int64_t> near = nearest_costs(distance, cells_, k, slots_, most, control_);
+    const std::vector<int64_t> near = nearest_costs(distance, basis->cells, k, slots_, most, control_);
     std::vector<W> weights;
     for (int64_t v = 0; v < g_.n; ++v) {
-      if ((v & 4095) == 0 && control_.should_stop()) return;
+      if ((v & 4095) == 0 && control_.should_stop()) break;
       weights.assign(g_.weight + g_.start[v], g_.weight + g_.start[v + 1]);
       std::sort(weights.begin(), weights.end(), std::greater<W>());
-      for (size_t i = 0; i < weights.size(); ++i) lower_bound_[v] += weights[i] * near[i];
-      lower_bound_[v] += least_assignment_cost(v);
+      int64_t& bound = basis->lower_bound[v];
+      for (size_t i = 0; i < weights.size(); ++i) bound += weights[i] * near[i];
+      bound += least_assignment_cost(v);
     }
+    return basis;
   }
 
   int64_t least_assignment_cost(int64_t v) const {
@@ -192,7 +203,7 @@ template <class W, class D> class SwapSearch {
   void count_work(int64_t arcs) { work_ += arcs, work_left_ -= arcs; }
 
   // Returns an upper bound of the gain of a task by any exchange.
-  int64_t largest_gain(int32_t v) const { return exchange_.share(v) - lower_bound_[v]; }
+  int64_t largest_gain(int32_t v) const { return exchange_.share(v) - basis_->lower_bound[v]; }
   bool hub(int32_t v) const { return g_.degree(v) > options_.hub_degree; }
 
   void enqueue(int32_t v) {
@@ -271,7 +282,7 @@ template <class W, class D> class SwapSearch {
     const int32_t here = exchange_.pe(u);
     auto visit = [&](int32_t pe) {
       int64_t& seen = seen_cell_[cells_.cell_of(pe)];
-      if (seen == turn_) return;
+      if (seen == turn_ || control_.should_stop()) return;
       seen = turn_;
       try_cell(u, pe, all_pairs, best);
     };
@@ -292,7 +303,7 @@ template <class W, class D> class SwapSearch {
       const int32_t u = queue_.front();
       queue_.pop_front();
       queued_[u] = 0;
-      if (work_left_ <= 0 || ((++polls_ & 63) == 0 && control_.should_stop())) {
+      if (work_left_ <= 0 || control_.should_stop()) {
         for (const int32_t v : queue_) queued_[v] = 0;
         queue_.clear();
         break;
@@ -330,14 +341,14 @@ template <class W, class D> class SwapSearch {
   const Control& control_;
   Exchange<W, D> exchange_;
   Slots slots_;
-  CellsOf<D> cells_;
-  std::vector<int64_t> lower_bound_;
+  const std::shared_ptr<const SwapBasis<D>> basis_;
+  const CellsOf<D>& cells_;
   std::deque<int32_t> queue_;
   std::vector<uint8_t> queued_;
   std::vector<int64_t> seen_cell_;
   std::vector<std::pair<int32_t, int32_t>> log_;
   bool logging_ = false;
-  int64_t turn_ = 0, evaluations_ = 0, swaps_ = 0, work_ = 0, polls_ = 0;
+  int64_t turn_ = 0, evaluations_ = 0, swaps_ = 0, work_ = 0;
   // Sufficient to finish on sparse patterns. It bounds the time to seconds where a thousand tasks all
   // communicate in different amounts, which offers small gains for many minutes.
   int64_t work_left_;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "assignment/nearest_pes.hpp"
 #include "graph/distance.hpp"
 #include "util/control.hpp"
 #include "util/rng.hpp"
@@ -90,41 +91,14 @@ class TreeCells {
   int64_t count_ = 0;
 };
 
-// With more PEs than this, comparing the distances of all pairs of PEs would take too long.
-constexpr int64_t most_sorted = 4096;
-
-// PEs under any distance; each PE is a cell of its own. The cells around a PE are the nearest ones, or on
-// large machines those with the closest numbers. If the control stops the construction, the cells around the
-// remaining PEs are arbitrary.
+// PEs under any distance; each PE is a cell of its own. The cells around a PE are the nearest ones. If the
+// control stops the construction, the cells around the remaining PEs are arbitrary.
 template <class Distance> class NearCells {
  public:
   NearCells(const Distance& distance, int64_t k, int64_t reach, const Control& control)
-      : k_(k), near_(std::min(k, reach)), nearest_(k * near_) {
-    std::vector<std::pair<int64_t, int32_t>> row;
-    int64_t limit = INT64_MAX;
-    for (int32_t p = 0; p < k && near_ > 0 && !control.should_stop(); ++p) {
-      int32_t* out = nearest_.data() + p * near_;
-      if (k > most_sorted) {
-        std::iota(out, out + near_, static_cast<int32_t>(std::clamp<int64_t>(p - near_ / 2, 0, k - near_)));
-        continue;
-      }
-      // Mostly few PEs are within the reach of the previous PE and the step from there: few are sorted.
-      const auto collect = [&] {
-        row.clear();
-        for (int32_t q = 0; q < k; ++q)
-          if (const int64_t apart = p == q ? -1 : distance(p, q); apart <= limit) row.emplace_back(apart, q);
-      };
-      collect();
-      if (static_cast<int64_t>(row.size()) < near_) limit = INT64_MAX, collect();
-      std::partial_sort(row.begin(), row.begin() + near_, row.end());
-      for (int64_t i = 0; i < near_; ++i) out[i] = row[i].second;
-      const int64_t step = p + 1 < k ? distance(p, p + 1) : 0,
-                    farthest = std::max<int64_t>(0, row[near_ - 1].first);
-      limit = step < INT64_MAX - farthest ? farthest + step : INT64_MAX;
-    }
-  }
+      : k_(k), near_(std::min(k, reach)), nearest_(nearest_pes(distance, k, near_, control)) {}
 
-  // The nearest PEs, beginning with the PE itself; the ones with the closest numbers on large machines.
+  // The nearest PEs, beginning with the PE itself.
   std::span<const int32_t> nearest(int32_t pe) const {
     return {nearest_.data() + pe * near_, static_cast<size_t>(near_)};
   }
@@ -204,10 +178,11 @@ template <class Distance>
 std::vector<int64_t> nearest_costs(const Distance& distance, const NearCells<Distance>& cells, int64_t k,
                                    const Slots& slots, int64_t count, const Control& control) {
   count = std::min(count, slots.size({0, static_cast<int32_t>(k)}) - 1);
-  std::vector<int64_t> costs(std::max<int64_t>(0, count), k > most_sorted ? 0 : INT64_MAX), row;
-  std::vector<int32_t> all(k);
+  std::vector<int64_t> costs(std::max<int64_t>(0, count), INT64_MAX), row;
+  std::vector<int32_t> all(k <= most_scanned ? k : 0);
   std::iota(all.begin(), all.end(), 0);
-  for (int32_t p = 0; p < k && k <= most_sorted && count > 0; ++p) {
+  int64_t compared = 0;
+  for (int32_t p = 0; p < k && count > 0; ++p) {
     if (!slots.size({p, p + 1})) continue;
     if (control.should_stop()) {
       std::fill(costs.begin(), costs.end(), 0);
@@ -215,15 +190,21 @@ std::vector<int64_t> nearest_costs(const Distance& distance, const NearCells<Dis
     }
     // The nearest PEs are enough if they hold as many tasks; those of the PE itself need not be nearest.
     std::span<const int32_t> near = cells.nearest(p);
-    int64_t held = 0;
+    int64_t held = 0, farthest = INT64_MAX;
     for (const int32_t q : near) held += q == p ? 0 : slots.size({q, q + 1});
-    if (held < count) near = all;
+    if (held < count && !all.empty()) near = all;
+    // On large machines all further tasks are taken to be no farther than the last of the nearest PEs.
+    if (held < count && all.empty()) farthest = near.size() > 1 ? distance(p, near.back()) : 0;
+    compared += static_cast<int64_t>(near.size());
     row.clear();
     for (const int32_t q : near)
       row.insert(row.end(), std::min(count + 1, slots.size({q, q + 1}) - (p == q)), distance(p, q));
-    std::partial_sort(row.begin(), row.begin() + count, row.end());
-    for (int64_t i = 0; i < count; ++i) costs[i] = std::min(costs[i], row[i]);
+    const int64_t known = std::min(count, static_cast<int64_t>(row.size()));
+    std::partial_sort(row.begin(), row.begin() + known, row.end());
+    row.resize(std::max<int64_t>(row.size(), count), farthest);
+    for (int64_t i = 0; i < count; ++i) costs[i] = std::min({costs[i], row[i], farthest});
   }
+  control.record_work(compared);
   return costs;
 }
 

@@ -14,9 +14,11 @@ namespace hopbytes {
 
 template <class W, class D> class SwapSearch {
  public:
+  // `basis` is that of another search whose graph, distances, options and numbers of tasks per PE are equal.
   SwapSearch(const Graph<W>& graph, const D& distance, std::span<const int64_t> capacity,
-             std::span<int32_t> pe, const SwapOptions& options, const Control& control)
-      : state_(graph, distance, capacity, pe, options, control),
+             std::span<int32_t> pe, const SwapOptions& options, const Control& control,
+             std::shared_ptr<const SwapBasis<D>> basis = nullptr)
+      : state_(graph, distance, capacity, pe, options, control, std::move(basis)),
         g_(graph),
         costs_(state_.costs()),
         all_pairs_up_to_(options.all_pairs_up_to),
@@ -25,6 +27,7 @@ template <class W, class D> class SwapSearch {
         queued_(graph.n, 0) {}
   SwapSearch(const SwapSearch&) = delete;
 
+  std::shared_ptr<const SwapBasis<D>> basis() const { return state_.basis(); }
   int64_t evaluations() const { return state_.evaluations(); }
   int64_t swaps() const { return swaps_; }
   int64_t work() const { return state_.work(); }
@@ -115,7 +118,7 @@ template <class W, class D> class SwapSearch {
       const int32_t u = queue_.front();
       queue_.pop_front();
       queued_[u] = 0;
-      if (!state_.work_is_left() || ((++polls_ & 63) == 0 && control_.should_stop())) {
+      if (!state_.work_is_left() || control_.should_stop()) {
         for (const int32_t v : queue_) queued_[v] = 0;
         queue_.clear();
         break;
@@ -157,7 +160,7 @@ template <class W, class D> class SwapSearch {
   PartnerSearch<W, D> partners_;
   std::deque<int32_t> queue_;
   std::vector<uint8_t> queued_;
-  int64_t swaps_ = 0, polls_ = 0;
+  int64_t swaps_ = 0;
 };
 
 }  // namespace hopbytes

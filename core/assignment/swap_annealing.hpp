@@ -21,7 +21,7 @@ template <class W, class D> class SwapAnnealing {
   // `end_acceptance`. Returns the change of the cost, which may be positive.
   int64_t run(int64_t steps, double start_acceptance, Rng& rng) {
     std::vector<int64_t> losses;
-    for (int i = 0; i < 4000; ++i) {
+    for (int i = 0; i < 4000 && !control_.should_stop(); ++i) {
       const auto [u, v] = propose(rng);
       if (v < 0) continue;
       if (const int64_t change = costs_.delta(u, v); change > 0) losses.push_back(change);
@@ -34,10 +34,8 @@ template <class W, class D> class SwapAnnealing {
     const double cooling = portable_exp(portable_log(fall) / coolings);
     int64_t total = 0;
     for (int64_t i = 1; i <= steps && state_.work_is_left(); ++i) {
-      if (i % every == 0) {
-        temperature *= cooling;
-        if (control_.should_stop()) break;
-      }
+      if (i % every == 0) temperature *= cooling;
+      if (control_.should_stop()) break;
       const auto [u, v] = propose(rng);
       if (v < 0) continue;
       const int64_t change = costs_.delta(u, v);

@@ -25,8 +25,10 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
     control.record_work(search.work());
   };
   int64_t total = 0;
+  std::shared_ptr<const SwapBasis<D>> basis;  // Its preparation takes longer than a descent on many PEs.
   {
     SwapSearch<W, D> search(g, distance, capacity, pe, options, control);
+    basis = search.basis();
     Rng rng(seed);
     total += search.descend_everywhere(rng);
     if (options.chains < 1)
@@ -44,7 +46,7 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
   parallel_for(options.chains, options.threads, [&](int64_t c) {
     if (c > 0 && control.should_stop()) return;
     chains[c].pe.assign(pe.begin(), pe.end());
-    SwapSearch<W, D> search(g, distance, capacity, chains[c].pe, options, control);
+    SwapSearch<W, D> search(g, distance, capacity, chains[c].pe, options, control, basis);
     Rng rng(derive(seed, c));
     const double hot = options.hot_percent > 0 ? static_cast<double>(options.hot_percent) / 100
                                                : start_acceptances[c % std::size(start_acceptances)];
@@ -60,8 +62,8 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
     if (chain.change < (best ? best->change : 0)) best = &chain;
   }
   if (best) std::copy(best->pe.begin(), best->pe.end(), pe.begin()), total += best->change;
-  if (control.should_stop()) return total;  // The next search alone would take seconds with thousands of PEs.
-  SwapSearch<W, D> search(g, distance, capacity, pe, options, control);
+  if (control.should_stop()) return total;
+  SwapSearch<W, D> search(g, distance, capacity, pe, options, control, basis);
   Rng rng(derive(seed, options.chains));
   total += search.iterated_local_search(options.perturbation_work * (g.arcs() + g.n), rng);
   record(search);

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -27,31 +28,38 @@ struct SwapOptions {
   int64_t work_per_arc = 4096;  // and per arc and task of the graph
 };
 
+// What searches share that start from mappings with the same number of tasks on every PE.
+template <class D> struct SwapBasis {
+  CellsOf<D> cells;
+  std::vector<int64_t> lower_bound;  // of every task's share of the cost on any PE
+};
+
 template <class W, class D> class SwapState {
  public:
   using Cells = CellsOf<D>;
 
+  // `basis` is that of another search whose graph, distances, options and numbers of tasks per PE are equal.
   SwapState(const Graph<W>& graph, const D& distance, std::span<const int64_t> capacity,
-            std::span<int32_t> pe, const SwapOptions& options, const Control& control)
+            std::span<int32_t> pe, const SwapOptions& options, const Control& control,
+            std::shared_ptr<const SwapBasis<D>> basis)
       : g_(graph),
         hub_degree_(options.hub_degree),
         exchange_(graph, distance, capacity, pe),
         slots_(pe, static_cast<int64_t>(capacity.size())),
-        cells_(cells_of(distance, static_cast<int64_t>(capacity.size()), exchange_.indifferent(),
-                        options.reach, control)),
-        lower_bound_(graph.n, 0),
-        work_left_(std::max(options.least_work, options.work_per_arc * (graph.arcs() + graph.n))) {
-    bound_costs(distance, static_cast<int64_t>(capacity.size()), control);
-  }
+        basis_(basis ? std::move(basis)
+                     : new_basis(distance, static_cast<int64_t>(capacity.size()), options.reach, control)),
+        work_left_(std::max(options.least_work, options.work_per_arc * (graph.arcs() + graph.n))) {}
+
+  std::shared_ptr<const SwapBasis<D>> basis() const { return basis_; }
 
   const Graph<W>& graph() const { return g_; }
   const Exchange<W, D>& costs() const { return exchange_; }
   const Slots& slots() const { return slots_; }
-  const Cells& cells() const { return cells_; }
+  const Cells& cells() const { return basis_->cells; }
   bool hub(int32_t v) const { return g_.degree(v) > hub_degree_; }
 
   // Returns an upper bound of the gain of a task by any exchange.
-  int64_t largest_gain(int32_t v) const { return exchange_.share(v) - lower_bound_[v]; }
+  int64_t largest_gain(int32_t v) const { return exchange_.share(v) - basis_->lower_bound[v]; }
 
   int64_t least_assignment_cost(int64_t v) const {
     if (!g_.linear_cost) return 0;
@@ -85,28 +93,32 @@ template <class W, class D> class SwapState {
   }
 
  private:
-  // Computes a lower bound of every task's share of the cost on any PE: its heaviest neighbours at the
-  // nearest PEs. It is lower than that for the remaining tasks if the control stops the computation.
-  void bound_costs(const D& distance, int64_t k, const Control& control) {
+  // The lower bound of a task is the cost with its heaviest neighbours at the nearest PEs. It is lower for
+  // the remaining tasks if the control stops the computation.
+  std::shared_ptr<const SwapBasis<D>> new_basis(const D& distance, int64_t k, int64_t reach,
+                                                const Control& control) const {
+    auto basis = std::make_shared<SwapBasis<D>>(SwapBasis<D>{
+        cells_of(distance, k, exchange_.indifferent(), reach, control), std::vector<int64_t>(g_.n, 0)});
     int64_t most = 0;
     for (int64_t v = 0; v < g_.n; ++v) most = std::max(most, g_.degree(v));
-    const std::vector<int64_t> near = nearest_costs(distance, cells_, k, slots_, most, control);
+    const std::vector<int64_t> near = nearest_costs(distance, basis->cells, k, slots_, most, control);
     std::vector<W> weights;
     for (int64_t v = 0; v < g_.n; ++v) {
-      if ((v & 4095) == 0 && control.should_stop()) return;
+      if ((v & 4095) == 0 && control.should_stop()) break;
       weights.assign(g_.weight + g_.start[v], g_.weight + g_.start[v + 1]);
       std::sort(weights.begin(), weights.end(), std::greater<W>());
-      for (size_t i = 0; i < weights.size(); ++i) lower_bound_[v] += weights[i] * near[i];
-      lower_bound_[v] += least_assignment_cost(v);
+      int64_t& bound = basis->lower_bound[v];
+      for (size_t i = 0; i < weights.size(); ++i) bound += weights[i] * near[i];
+      bound += least_assignment_cost(v);
     }
+    return basis;
   }
 
   const Graph<W>& g_;
   const int64_t hub_degree_;
   Exchange<W, D> exchange_;
   Slots slots_;
-  Cells cells_;
-  std::vector<int64_t> lower_bound_;  // of every task's share of the cost
+  const std::shared_ptr<const SwapBasis<D>> basis_;
   std::vector<std::pair<int32_t, int32_t>> log_;
   bool logging_ = false;
   int64_t evaluations_ = 0, work_ = 0;

@@ -89,6 +89,11 @@ def _count_work(effort: Effort, steps: list[Rebalanced]) -> None:
             effort.work[name] = effort.work.get(name, 0) + amount
 
 
+def feasible(problem: Problem, pe: Int32) -> bool:
+    """Return whether a mapping keeps all bounds of the problem without being repaired."""
+    return overload(problem, pe) == 0 and _fault(problem, pe) is None
+
+
 def verify(problem: Problem, pe: Int32) -> None:
     """Check a result against the problem by recounting the tasks of every PE.
 
@@ -97,25 +102,30 @@ def verify(problem: Problem, pe: Int32) -> None:
     HopbytesError
         If a count is wrong or a PE is empty, which is an internal error and never the caller's.
     """
+    if (what := _fault(problem, pe)) is not None:
+        raise HopbytesError(f"internal error: {what}; please report this")
+
+
+def _fault(problem: Problem, pe: Int32) -> str | None:
+    """Return what a mapping violates besides bounds on loads; None if there is nothing."""
     k, n = problem.where.k, problem.graph.n
     if pe.shape != (n,) or (n and not 0 <= int(pe.min()) <= int(pe.max()) < k):
-        raise _our_fault(f"not every one of {n} tasks has one of {k} PEs")
+        return f"not every one of {n} tasks has one of {k} PEs"
     counts = np.bincount(pe, minlength=k)
     wanted, linear_cost = problem.bounds.count, problem.bounds.linear_cost
     if linear_cost is not None and len(linear_cost.violated(pe)):
         task = int(linear_cost.violated(pe)[0])
-        raise _our_fault(f"task {task} is on PE {problem.pes[pe[task]]}, which it must not use")
+        return f"task {task} is on PE {problem.pes[pe[task]]}, which it must not use"
     if problem.bounds.exact and wanted is not None and not np.array_equal(counts, wanted):
         worst = int(np.flatnonzero(counts != wanted)[0])
-        raise _our_fault(f"PE {worst} holds {counts[worst]} tasks, not {wanted[worst]}")
+        return f"PE {worst} holds {counts[worst]} tasks, not {wanted[worst]}"
     if problem.zero_load_bounds is not None and problem.graph.loads is not None:
         zero_load = np.bincount(pe[problem.graph.loads == 0], minlength=k)
         if np.any(zero_load > problem.zero_load_bounds) and linear_cost is None:
-            raise _our_fault(
-                f"PE {int(np.argmax(zero_load))} holds {int(zero_load.max())} tasks without load"
-            )
+            return f"PE {int(np.argmax(zero_load))} holds {int(zero_load.max())} tasks without load"
     if problem.none_empty and int(counts.min()) == 0 and linear_cost is None:
-        raise _our_fault(f"PE {int(counts.argmin())} is empty")
+        return f"PE {int(counts.argmin())} is empty"
+    return None
 
 
 def migration_report(constraints: Constraints, placed: Int32) -> dict[str, Any]:
@@ -124,10 +134,6 @@ def migration_report(constraints: Constraints, placed: Int32) -> dict[str, Any]:
         return {}
     migrations = int(np.count_nonzero(placed != constraints.initial))
     return {"migrations": migrations, "migration_cost": migrations * constraints.price}
-
-
-def _our_fault(what: str) -> HopbytesError:
-    return HopbytesError(f"internal error: {what}; please report this")
 
 
 def balance_report(problem: Problem, pe: Int32) -> dict[str, Any]:

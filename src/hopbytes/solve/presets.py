@@ -167,7 +167,7 @@ def fast() -> Chain:
     """Useful mappings in the shortest time."""
     return chain(
         FAST,
-        PlaceBlocks(starts=1, chains=1, steps=2000, anneal_up_to=PLACED_UP_TO, perturbations=100),
+        PlaceBlocks(starts=1, chains=1, steps=2000, anneal_networks_up_to=PLACED_UP_TO, perturbations=100),
         VCycle(cycles=0, annealing_sweeps=FAST_SWEEPS),
         Swap(
             several_nearest=8, starts=1, chains=1, steps=2000, anneal_up_to=0,
@@ -201,7 +201,8 @@ def eco() -> Chain:
             flow_rounds=4, relaxation_rounds=16, annealing_sweeps=1500
         ),
         PlaceBlocks(
-            chains=2, steps=2000, anneal_up_to=PLACED_UP_TO, subtrees=1, repartitionings=4, perturbations=360
+            chains=2, steps=2000, anneal_networks_up_to=PLACED_UP_TO, subtrees=1, repartitionings=4,
+            perturbations=360,
         ),
         VCycle(cycles=0, annealing_sweeps=300),
         Swap(
@@ -228,7 +229,7 @@ def strong() -> Chain:
             relaxation_rounds=24, annealing_sweeps=2500
         ),
         PlaceBlocks(
-            starts=6, chains=4, steps=4000, anneal_up_to=PLACED_UP_TO, subtrees=1, repartitionings=6,
+            starts=6, chains=4, steps=4000, anneal_networks_up_to=PLACED_UP_TO, subtrees=1, repartitionings=6,
             perturbations=5000,
         ),
         VCycle(cycles=0, annealing_sweeps=900),

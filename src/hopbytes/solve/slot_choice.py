@@ -11,8 +11,10 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Effort
+from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
 from hopbytes.cost.objectives.scale import check_scale
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.solve.feasibility import feasible
 from hopbytes.solve.presets import Chain
 from hopbytes.solve.problem import Problem, formulate
 from hopbytes.solve.run_chain import solve
@@ -90,7 +92,8 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
     """
     tried = list(policies(task, silent=not steps.mapper.knows_tasks))
     if len(tried) == 1:
-        only = _best([*_in_order(task, tried), _run(task, tried[0], steps, effort)])
+        found = [*_in_order(task, tried), _run(task, tried[0], steps, effort)]
+        only = _best([*found, *_blocks_in_order(task, found[-1])])
         by_job = only.slots == "job" and not limited
         return _beside_filled(task, only, quick or steps, effort) if by_job else only
     found = _in_order(task, tried)
@@ -199,6 +202,22 @@ def _in_order(task: Task, tried: list[Policy]) -> list[Placed]:
         pe = np.repeat(np.arange(problem.where.k, dtype=np.int32), problem.bounds.count)
         found.append(Placed(problem, pe, [], policy.name, task.value(problem, pe)))
     return found
+
+
+def _blocks_in_order(task: Task, found: Placed) -> list[Placed]:
+    """Return blocks of consecutive tasks if a partition was found that costs more than these.
+
+    On a path or a ring with hardly more tasks than PEs, where nearly all edges are cut, they may be optimal.
+    O(m).
+    """
+    problem = found.problem
+    if not task.in_order_counts or task.constraints or problem.name != "partition":
+        return []
+    pe = fill_in_order(problem.graph, problem.bounds, np.arange(problem.graph.n, dtype=np.int64))
+    value = task.value(problem, pe)
+    if value >= found.value or not feasible(problem, pe):
+        return []
+    return [Placed(problem, pe, [], found.slots, value)]
 
 
 def _best(found: list[Placed]) -> Placed:

@@ -15,7 +15,7 @@ from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.algorithms.shared.quotient_graph import quotient_graph
-from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
+from hopbytes.algorithms.shared.search_distances import cheaper, search_problem, unlike_a_tree
 from hopbytes.engine import SwapSettings, even_placement, swap_refine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
@@ -33,16 +33,17 @@ class PlaceBlocks(Refiner):
 
     Parameters
     ----------
-    starts, chains, steps, anneal_up_to, subtrees, repartitionings, perturbations : int
+    starts, chains, steps, anneal_up_to, anneal_networks_up_to, subtrees, repartitionings, perturbations : int
         Options of the refiner ``swap``, which maps the quotient graph: its tasks are the blocks, the sets of
-        tasks that share a PE. With more than 1024 PEs `starts` counts only where there is no annealing.
+        tasks that share a PE. With more than 1024 PEs `starts` counts only where there is no annealing. On
+        networks with more than `anneal_up_to` PEs the options count if distances are unlike those of a tree.
 
     Notes
     -----
     A partition into blocks of short boundaries says little about which blocks should be close together. On
-    trees the cuts of the mapper ``multisection`` decide that, too, so there a descent suffices. On a torus or
-    a mesh they see an approximation of the distances only, and whole blocks placed anew lower the cost by a
-    quarter.
+    trees the cuts of the mapper ``multisection`` decide that, too, so there a descent suffices, also on fat
+    trees, dragonflies and HyperX. On a torus or a mesh they see an approximation of the distances only, and
+    whole blocks placed anew lower the cost by a quarter.
 
     If a block does not fit where the search places it, because PEs have different capacities or have to hold
     different numbers of tasks, single tasks move on to PEs with room if the machine is a network. A search
@@ -54,7 +55,7 @@ class PlaceBlocks(Refiner):
 
     option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "descents": ("starts",),
-        "annealing": ("chains", "steps", "anneal_up_to"),
+        "annealing": ("chains", "steps", "anneal_up_to", "anneal_networks_up_to"),
         "exchanges of units": ("subtrees", "repartitionings"),
         "perturbations": ("perturbations",),
     }
@@ -62,6 +63,7 @@ class PlaceBlocks(Refiner):
     chains: int = 0
     steps: int = 2000
     anneal_up_to: int = 256
+    anneal_networks_up_to: int = 0
     subtrees: int = 0
     repartitionings: int = 0
     perturbations: int = 100
@@ -70,10 +72,10 @@ class PlaceBlocks(Refiner):
         """Return a mapping that costs no more."""
         if bounds.linear_cost is not None or where.k < 3 or graph.n <= where.k:
             return pe
-        search = Swap()
-        if where.machine.network() is not None:
+        search, on_network = Swap(), where.machine.network() is not None
+        if unlike_a_tree(where) or (on_network and where.k <= self.anneal_up_to):
             search = Swap(**{option.name: getattr(self, option.name) for option in fields(self)})
-            if search.chains and MOST_PES_STARTED < where.k <= search.anneal_up_to:
+            if search.chains and MOST_PES_STARTED < where.k <= search.most_annealed(where):
                 search = dataclasses.replace(search, starts=0)
         blocks = quotient_graph(graph, pe, where.k)
         one_each = np.ones(where.k, np.int64)
@@ -83,7 +85,7 @@ class PlaceBlocks(Refiner):
         held = group_sums(pe, loads, where.k)
         if np.all(held <= bounds.load[place]):
             return cheaper(graph, where, pe, place[pe], None)
-        if where.machine.network() is None or effort.used_up:
+        if not on_network or effort.used_up:
             return pe
         found = [pe, self._repaired(graph, where, place[pe], bounds, effort)]
         found.append(self._fitting(search, blocks, where, held, bounds, effort)[pe])
@@ -106,7 +108,7 @@ class PlaceBlocks(Refiner):
         """Return the PE of every block after exchanges of blocks that fit where they go."""
         order = np.arange(where.k, dtype=np.int32)
         problem = dataclasses.replace(search_problem(blocks, where, Bounds(bounds.load)), loads=held)
-        chains = search.chains if where.k <= search.anneal_up_to else 0
+        chains = search.chains if where.k <= search.most_annealed(where) else 0
         settings = SwapSettings(
             search.all_pairs_up_to, search.neighbourhood, chains, search.steps, search.perturbations
         )

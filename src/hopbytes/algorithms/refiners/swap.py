@@ -17,6 +17,7 @@ from hopbytes.algorithms.shared.search_distances import (
     cheaper,
     is_dense,
     search_problem,
+    unlike_a_tree,
 )
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine import SwapSettings, swap_refine
@@ -70,8 +71,8 @@ class Swap(Refiner):
     anneal_up_to : int
         With more tasks there is no annealing.
     anneal_networks_up_to : int
-        The same on networks of nodes, where annealing gains far more than on trees; with 0 `anneal_up_to`
-        counts.
+        The same on networks whose distances are unlike those of a tree, as on a torus or a mesh, where
+        annealing gains far more than on trees; with 0 `anneal_up_to` counts.
     subtrees : int
         Number of passes of the refiner ``subtrees`` over the best start, before annealing and perturbation.
     repartitionings : int
@@ -130,6 +131,11 @@ class Swap(Refiner):
 
         return Tabu(work=self.one_way).refine(graph, where, found, bounds, effort)
 
+    def most_annealed(self, where: Allocation) -> int:
+        """Return the largest number of tasks that are annealed on this machine."""
+        apart = self.anneal_networks_up_to > 0 and unlike_a_tree(where)
+        return self.anneal_networks_up_to if apart else self.anneal_up_to
+
     def _refined(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
     ) -> Int32:
@@ -142,9 +148,7 @@ class Swap(Refiner):
 
             work = 2 * graph.n**3 // 8 // MILLION + 1
             return Tabu(work=work).refine(graph, where, pe, bounds, effort)
-        on_network = self.anneal_networks_up_to and where.machine.network() is not None
-        most = self.anneal_networks_up_to if on_network else self.anneal_up_to
-        chains = self.chains if graph.n <= most else 0
+        chains = self.chains if graph.n <= self.most_annealed(where) else 0
         if not self.starts + self.subtrees + self.repartitionings:
             return self._exchange(graph, where, pe, bounds, effort, chains, self.perturbations)
         best = self._best_start(graph, where, pe, bounds, effort)

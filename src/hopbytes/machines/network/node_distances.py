@@ -9,6 +9,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt16, UInt64
 from hopbytes._frozen import frozen
+from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import NO_ROUTE, hop_table
 from hopbytes.machines.network.network import Network
@@ -17,6 +18,8 @@ from hopbytes.machines.network.network import Network
 MAX_NODES_IN_TABLE = 2**13
 #: Nodes of which all pairs are examined for the largest distance, and rows of pairs examined in one call.
 NODES_COMPARED, ROWS = 2**11, 64
+#: Number of triples of places whose distances are compared.
+TRIPLES = 2**12
 
 
 @frozen(eq=False)
@@ -96,10 +99,30 @@ class NetworkDistance:
 
     def matrix(self) -> Int64:
         """int64[k, k] of all distances; for small k and tests, O(k^2) memory."""
-        hops = self._hops(self.endpoint[:, None], self.endpoint[None, :])
+        places = np.arange(len(self.labels))
+        return self._apart(places[:, None], places[None, :])
+
+    def tree_deviation(self) -> float:
+        """Return how far the distances are from those of a tree: 0 on trees, at least 0.2 on large grids.
+
+        Of the distances among three places of a tree the two largest are equal. This is their mean difference
+        over random triples of places in units of the mean distance. It is between 0 and 0.04 on fat trees,
+        dragonflies and HyperX, whose groups are about equally far from each other.
+        """
+        if "tree_deviation" not in self._cache:
+            drawn = RandomNumbers(0).words(3 * TRIPLES) >> np.uint64(32)
+            places = (drawn * np.uint64(len(self.labels)) >> np.uint64(32)).astype(np.int64).reshape(3, TRIPLES)
+            apart = np.sort(self._apart(places, np.roll(places, 1, axis=0)), axis=0)
+            mean = float(apart.mean())
+            self._cache["tree_deviation"] = float((apart[2] - apart[1]).mean()) / mean if mean else 0.0
+        return float(self._cache["tree_deviation"])
+
+    def _apart(self, a: Int64, b: Int64) -> Int64:
+        """Return the distances of pairs of places."""
+        hops = self._hops(self.endpoint[a], self.endpoint[b])
         apart = np.maximum(hops * self.per_hop, self.least)
         widths = np.zeros(hops.shape, np.int64)
-        differing = self.labels[:, None] ^ self.labels[None, :]
+        differing = self.labels[a] ^ self.labels[b]
         for bit in range(int(differing.max()).bit_length()):
             widths[differing >> np.uint64(bit) != 0] = bit + 1
         return np.where(widths <= self.inside_bits, self.inside_costs[widths], apart)

@@ -110,8 +110,9 @@ class NetworkDistance:
         dragonflies and HyperX, whose groups are about equally far from each other.
         """
         if "tree_deviation" not in self._cache:
-            drawn = RandomNumbers(0).words(3 * TRIPLES) >> np.uint64(32)
-            places = (drawn * np.uint64(len(self.labels)) >> np.uint64(32)).astype(np.int64).reshape(3, TRIPLES)
+            half = np.uint64(32)
+            drawn = (RandomNumbers(0).words(3 * TRIPLES) >> half) * np.uint64(len(self.labels)) >> half
+            places = drawn.astype(np.int64).reshape(3, TRIPLES)
             apart = np.sort(self._apart(places, np.roll(places, 1, axis=0)), axis=0)
             mean = float(apart.mean())
             self._cache["tree_deviation"] = float((apart[2] - apart[1]).mean()) / mean if mean else 0.0

@@ -17,7 +17,8 @@
 
 namespace hopbytes {
 
-class MinimumCutCertificate {
+// Two of them may be in use by two threads, so that no cache line holds parts of both.
+class alignas(64) MinimumCutCertificate {
  public:
   MinimumCutCertificate(FlowNetwork& net, int64_t& work_left, const Control& control)
       : net_(net), work_left_(work_left), control_(control) {}

@@ -89,12 +89,12 @@ void PairFlow::build() {
 bool PairFlow::is_minimum_cut(int32_t threads) {
   const bool large = net_.n() >= many_vertices;
   bool fits[2];
-  work_of_side_[0] = work_of_side_[1] = work_left_;
+  for (Budget& budget : work_of_side_) budget.left = work_left_;
   parallel_for(2, large ? threads : 1, [&](int64_t side) {
     fits[side] = side == 0 ? certificate_[0].route_excess(0, region_->in_a, true)
                            : certificate_[1].route_excess(region_->in_a, net_.n(), false);
   });
-  const int64_t of_a = work_left_ - work_of_side_[0], of_b = work_left_ - work_of_side_[1];
+  const int64_t of_a = work_left_ - work_of_side_[0].left, of_b = work_left_ - work_of_side_[1].left;
   work_left_ -= of_a + of_b;
   if (large) overlapped_ = std::min(of_a, of_b);
   return fits[0] && fits[1];

@@ -34,7 +34,7 @@ class PairFlow {
         load_(load),
         max_block_weight_(max_block_weight),
         control_(control),
-        certificate_{{net_, work_of_side_[0], control}, {net_, work_of_side_[1], control}},
+        certificate_{{net_, work_of_side_[0].left, control}, {net_, work_of_side_[1].left, control}},
         flow_(net_, work_left_, control),
         local_(g.n, -1) {}
 
@@ -82,6 +82,11 @@ class PairFlow {
 
   void list_moves(bool free_to_source);
 
+  // Two threads write to theirs all the time, so each has its own cache line.
+  struct alignas(64) Budget {
+    int64_t left = 0;
+  };
+
   const AnyGraph& g_;
   const AnyDistance& distance_;
   const std::vector<int32_t>& block_;
@@ -89,7 +94,7 @@ class PairFlow {
   std::span<const int64_t> max_block_weight_;
   const Control& control_;
   int64_t work_left_ = 0, overlapped_ = 0;
-  int64_t work_of_side_[2] = {0, 0};  // left to the search on each side
+  Budget work_of_side_[2];  // left to the search on each side
   FlowNetwork net_;
   MinimumCutCertificate certificate_[2];
   MaxFlow flow_;

@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "partition/candidate_rows.hpp"
+#include "partition/context.hpp"
 #include "partition/exact_partitioner.hpp"
 #include "partition/group_members.hpp"
-#include "partition/groups.hpp"
 #include "partition/initial/linear_assignment.hpp"
 #include "partition/partitioner.hpp"
 #include "partition/relaxation/relax.hpp"
+#include "util/control.hpp"
 
 namespace hopbytes {
 

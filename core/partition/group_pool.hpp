@@ -110,8 +110,8 @@ template <class W> class GroupPool {
     members_.resize(std::min<size_t>(members_.size(), 1 + std::max<int64_t>(0, recombinations())));
   }
 
-  // Appends the recombinations of the next round: each member of the better half with one of the other half. A
-  // member that is left alone is recombined with itself, which is a V-cycle.
+  // Appends the recombinations of the next round: each member of the better half with one of the other half.
+  // A member that is left alone is recombined with itself, which is a V-cycle.
   void append_matches(std::vector<Match>& round) {
     if (trivial()) return;
     const auto append = [&](size_t better, size_t other) {

@@ -21,7 +21,7 @@ from hopbytes.cli.app import VERBS
 from hopbytes.report.catalogue import KINDS, catalogue
 
 #: Files are meant to stay under 300 lines; beyond this they have to be cut (tests are lists, which may grow).
-LONGEST_FILE = {"src": 350, "core": 400, "bench": 400, "tests": 450}
+LONGEST_FILE = {"src": 350, "core": 320, "bench": 400, "tests": 450}
 LONGEST_VERB = 30
 LONGEST_LINE = 110
 SOURCES = [

@@ -93,55 +93,94 @@ def test_recipes_run_as_they_are_printed(recipe, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def cpp_blocks() -> list[str]:
+def cpp_blocks():
     """Return the C++ of ARCHITECTURE.md: by turns a header and the line that uses it."""
     return re.findall(r"```cpp\n(.*?)```", (ROOT / "ARCHITECTURE.md").read_text(), re.DOTALL)
 
 
-@pytest.mark.slow
-def test_the_recipe_for_a_refiner_compiles_and_lowers_the_cut(tmp_path):
-    """The header and the line in chain.cpp are those of the text."""
+def exit_code(folder, core, needed, main):
+    """Compile some sources of the partitioner with a main function and return what that returns."""
     compiler = shutil.which("c++")
     if compiler is None:
         pytest.skip("a C++ compiler is needed")
-    header, line = cpp_blocks()[:2]
-    core = tmp_path / "core"
-    shutil.copytree(ROOT / "core", core)
-    (core / "partition/refinement/greedy_moves.hpp").write_text(header)
-    chain = core / "partition/refinement/chain.cpp"
-    kept = "#include \"partition/refinement/greedy_moves.hpp\"\n" + chain.read_text()
-    # Without the other refiners, so that only the new one can lower the cut.
-    kept = re.sub(
-        r"(RefinerChain\(const RefinementContext&) context\) {.*?\n}\n", rf"\1) {{\n  {line}}}\n", kept,
-        flags=re.DOTALL,
+    program = folder / "program.cpp"
+    program.write_text("".join(f'#include "{core}/partition/{part}"\n' for part in needed) + main)
+    built = subprocess.run(
+        [compiler, "-std=c++20", f"-I{core}", program, "-o", folder / "program", "-pthread",
+         "-Wl,--unresolved-symbols=ignore-all"],  # nothing that is left out is called
+        capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
-    chain.write_text(kept)
-    program = tmp_path / "program.cpp"
-    needed = ("partition.cpp", "refinement/chain.cpp")
-    parts = "".join(f'#include "{core}/partition/{part}"\n' for part in needed)
-    program.write_text(
-        parts
-        + """
-        int main() {  // A path of four vertices whose second one is in the wrong block.
+    assert built.returncode == 0, built.stderr
+    return subprocess.run([folder / "program"], check=False).returncode
+
+
+def with_recipe(source, header, at, line):
+    """Add a line of a recipe behind the text `at` of a source, and the include above it."""
+    text = source.read_text()
+    assert text.count(at) == 1
+    source.write_text(f'#include "{header}"\n' + text.replace(at, at + line))
+
+
+PATH = """
           const int64_t start[] = {0, 1, 3, 5, 6}, load[] = {1, 1, 1, 1}, limit[] = {3, 3};
           const int32_t adj[] = {1, 0, 2, 1, 3, 2}, weight[] = {1, 1, 1, 1, 1, 1};
           hopbytes::Graph<int32_t> g;
           g.n = 4, g.start = start, g.adj = adj, g.load = load, g.weight = weight;
           g.sum_loads();
-          hopbytes::Partition<int32_t> partition({}, limit);
-          partition.assign(g, {0, 1, 0, 1});
-          hopbytes::RefinerChain<int32_t> chain(hopbytes::RefinementContext{});
           hopbytes::Rng rng(1);
           int32_t flag = 0;
-          chain.refine(partition, rng, hopbytes::Control(&flag));
+          const hopbytes::Control control(&flag);
+"""
+
+
+@pytest.mark.slow
+def test_the_recipe_for_a_refiner_compiles_and_lowers_the_cut(tmp_path):
+    """The header and the line in chain.cpp are those of the text."""
+    header, line = cpp_blocks()[:2]
+    core = tmp_path / "core"
+    shutil.copytree(ROOT / "core", core)
+    (core / "partition/refinement/greedy_moves.hpp").write_text(header)
+    chain = core / "partition/refinement/chain.cpp"
+    # Before the other refiners, which the program leaves out, so that only the new one can lower the cut.
+    signature = "RefinerChain<W>::RefinerChain(const RefinementContext& context) {\n"
+    with_recipe(chain, "partition/refinement/greedy_moves.hpp", signature, f"{line}  return;\n")
+    main = f"""
+        int main() {{  // A path of four vertices whose second one is in the wrong block.
+          {PATH}
+          hopbytes::Partition<int32_t> partition({{}}, limit);
+          partition.assign(g, {{0, 1, 0, 1}});
+          hopbytes::RefinerChain<int32_t> chain(hopbytes::RefinementContext{{}});
+          chain.refine(partition, rng, control);
           return static_cast<int>(hopbytes::edge_cut(g, partition.blocks().data()));
-        }
+        }}
         """
-    )
-    built = subprocess.run(
-        [compiler, "-std=c++20", f"-I{core}", program, "-o", tmp_path / "program", "-pthread",
-         "-Wl,--unresolved-symbols=ignore-all"],  # nothing that is left out is called
-        capture_output=True, text=True, check=False, timeout=300,
+    needed = ("partition.cpp", "refinement/chain.cpp")
+    assert exit_code(tmp_path, core, needed, main) == 1  # three edges were cut before
+
+
+@pytest.mark.slow
+def test_the_recipes_for_a_clustering_and_an_initial_partition_compile_and_run(tmp_path):
+    clustering, line, blocks, other = cpp_blocks()[2:]
+    core = tmp_path / "core"
+    shutil.copytree(ROOT / "core", core)
+    (core / "partition/coarsening/pairs_in_order.hpp").write_text(clustering)
+    (core / "partition/initial/random_blocks.hpp").write_text(blocks)
+    with_recipe(
+        core / "partition/coarsening/coarsen.cpp", "partition/coarsening/pairs_in_order.hpp",
+        "int64_t fewest, Rng& rng, const Control& control) {\n", line,
     )  # fmt: skip
-    assert built.returncode == 0, built.stderr
-    assert subprocess.run([tmp_path / "program"], check=False).returncode == 1  # three edges were cut before
+    with_recipe(
+        core / "partition/initial/initial_blocks.cpp", "partition/initial/random_blocks.hpp",
+        "const InitialContext& context, Rng& rng, const Control& control) {\n", other,
+    )  # fmt: skip
+    main = f"""
+        int main() {{  // A path of four vertices becomes two, each in one of two blocks.
+          {PATH}
+          const auto hierarchy = hopbytes::coarsen(g, nullptr, {{2, 2, false}}, rng, control);
+          const auto block = hopbytes::initial_blocks(hierarchy.coarsest(), limit, {{}}, rng, control);
+          return block.size() == 2 && block[0] / 2 == 0 && block[1] / 2 == 0 ? 7 : 0;
+        }}
+        """
+    coarsening = ("coarsen.cpp", "contraction.cpp", "parallel_contraction.cpp")
+    needed = (*(f"coarsening/{source}" for source in coarsening), "initial/initial_blocks.cpp")
+    assert exit_code(tmp_path, core, needed, main) == 7

@@ -12,6 +12,15 @@ struct CoarseningContext {
   bool heaviest_edges_first = false;  // the order of clustering, for uneven weights
 };
 
+// Clustering by several threads, see coarsening/synchronous_clustering.hpp.
+struct SynchronousContext {
+  int64_t max_cluster = 1;  // largest load of a cluster of several vertices
+  int64_t fewest = 1;  // the search ends when about so many clusters are left
+  int64_t local_range = 1 << 14;  // consecutive vertices that are clustered among themselves first
+  uint64_t seed = 0;
+  const int32_t* community = nullptr;  // only equal ones are clustered together; null: all may be
+};
+
 // Coarsening of road-like graphs, see coarsening/fragments.hpp.
 struct FragmentContext {
   int64_t fewest_vertices = 2000;  // of a graph that is coarsened so
@@ -86,6 +95,18 @@ struct Context {
   // Coarsening hierarchies of a large graph that repetitions share, at least; 0: every repetition has its
   // own.
   int32_t hierarchies = 0;
+};
+
+// Partitions of many groups in one call, see groups.hpp.
+struct GroupSettings {
+  Context context;
+  // independent repetitions per group, of which the best is kept; 0: one, and only for groups without a
+  // candidate
+  int32_t repetitions = 1;
+  int32_t recombinations = 0;  // recombinations of the best partitions, then V-cycles
+  int32_t bisection_repetitions = 1;  // repetitions of every bisection where sizes are exact
+  int32_t threads = 1;
+  int32_t* finished = nullptr;  // counts finished groups, for progress reports
 };
 
 // Partitions into blocks of exact sizes, see exact_partitioner.hpp.

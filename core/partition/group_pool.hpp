@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "partition/candidate_rows.hpp"
+#include "partition/context.hpp"
 #include "partition/exact_partitioner.hpp"
 #include "partition/group_members.hpp"
-#include "partition/groups.hpp"
 #include "partition/initial/linear_assignment.hpp"
 #include "partition/partitioner.hpp"
 #include "partition/relaxation/relax.hpp"
+#include "util/control.hpp"
 
 namespace hopbytes {
 
@@ -109,8 +110,8 @@ template <class W> class GroupPool {
     members_.resize(std::min<size_t>(members_.size(), 1 + std::max<int64_t>(0, recombinations())));
   }
 
-  // Appends the recombinations of the next round: each member of the better half with one of the other half. A
-  // member that is left alone is recombined with itself, which is a V-cycle.
+  // Appends the recombinations of the next round: each member of the better half with one of the other half.
+  // A member that is left alone is recombined with itself, which is a V-cycle.
   void append_matches(std::vector<Match>& round) {
     if (trivial()) return;
     const auto append = [&](size_t better, size_t other) {

@@ -9,17 +9,6 @@
 
 namespace hopbytes {
 
-struct GroupSettings {
-  Context context;
-  // independent repetitions per group, of which the best is kept; 0: one, and only for groups without a
-  // candidate
-  int32_t repetitions = 1;
-  int32_t recombinations = 0;  // recombinations of the best partitions, then V-cycles
-  int32_t bisection_repetitions = 1;  // repetitions of every bisection where sizes are exact
-  int32_t threads = 1;
-  int32_t* finished = nullptr;  // counts finished groups, for progress reports
-};
-
 // Writes child[v], the block of v inside its group, and cut[group], the weight cut there. The maximum block
 // weights of group g are max_block_weight[block_start[g] .. block_start[g+1]). `candidates` (may be empty) is
 // a row-major (candidates x n) array of partitions from other sources that compete as further repetitions; a

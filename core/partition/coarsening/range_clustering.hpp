@@ -4,7 +4,8 @@
 #include <numeric>
 #include <vector>
 
-#include "partition/coarsening/synchronous_clustering.hpp"
+#include "partition/coarsening/clustering.hpp"
+#include "partition/context.hpp"
 #include "util/control.hpp"
 #include "util/parallel.hpp"
 #include "util/rng.hpp"

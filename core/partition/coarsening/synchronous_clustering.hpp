@@ -4,14 +4,6 @@
 
 namespace hopbytes {
 
-struct SynchronousContext {
-  int64_t max_cluster = 1;       // largest load of a cluster of several vertices
-  int64_t fewest = 1;            // the search ends when about so many clusters are left
-  int64_t local_range = 1 << 14;  // vertices of consecutive numbers that are clustered among themselves first
-  uint64_t seed = 0;
-  const int32_t* community = nullptr;  // only vertices of equal ones are clustered together; null: all may be
-};
-
 // Like cluster_heavy_edges for several threads, in two steps. First the vertices of every range of
 // consecutive numbers are clustered among themselves, as one thread would; a vertex waits if an edge that
 // leaves its range has a better rating, or by chance if it has an equal one. Neighbours usually have close

@@ -158,7 +158,7 @@ def interruptible(
     with the counter ``flag[1]``. At the end ``control.spend`` is called with the scanned edges in `spent` and
     with True if the work ended by itself.
     """
-    deadline, watch = control.deadline, control.watch
+    deadline = control.deadline
 
     def late() -> bool:
         passed = deadline is not None and time.monotonic() >= deadline
@@ -170,8 +170,17 @@ def interruptible(
         whole = not flag[0]
         with followed(spent):
             result = work()
-        _tell(control, spent, whole=whole)
-        return result
+    else:
+        with followed(spent):
+            result, whole = _in_a_thread(work, flag, control, late)
+    _tell(control, spent, whole=whole)
+    return result
+
+
+def _in_a_thread(
+    work: Callable[[], Result], flag: Int32, control: RunControl, late: Callable[[], bool]
+) -> tuple[Result, bool]:
+    """Return the result of `work` and whether it ended by itself; `late` says when to stop it."""
     outcome: list[Result] = []
     failure: list[BaseException] = []
     # An event instead of Thread.join(): an interrupted join() regards a running thread as finished.
@@ -191,15 +200,14 @@ def interruptible(
     except RuntimeError:
         raise no_thread() from None
     try:
-        with followed(spent):
-            while not finished.is_set():
-                left = 0.2 if deadline is None or flag[0] else deadline - time.monotonic()
-                finished.wait(min(max(left, 0.0), 0.2))
-                if watch is not None:
-                    watch(int(flag[1]))
-                if late():
-                    compiled.request_stop(flag)
-            whole = not flag[0]
+        while not finished.is_set():
+            left = 0.2 if control.deadline is None or flag[0] else control.deadline - time.monotonic()
+            finished.wait(min(max(left, 0.0), 0.2))
+            if control.watch is not None:
+                control.watch(int(flag[1]))
+            if late():
+                compiled.request_stop(flag)
+        whole = not flag[0]
     except BaseException:
         compiled.request_stop(flag)
         # On large graphs seconds may pass between two checks of the flag. The result is no longer needed, and
@@ -209,8 +217,7 @@ def interruptible(
     thread.join()
     if failure:
         raise failure[0]
-    _tell(control, spent, whole=whole)
-    return outcome[0]
+    return outcome[0], whole
 
 
 def _tell(control: RunControl, spent: Int64 | None, *, whole: bool) -> None:

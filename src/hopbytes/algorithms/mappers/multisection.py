@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,6 +14,7 @@ from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.effort_per_level import unexpected_shares
 from hopbytes.algorithms.multisection.executor import run_schedule
+from hopbytes.algorithms.multisection.external_choice import ExternalChoice
 from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, group_seeds, levels_of
 from hopbytes.algorithms.multisection.locality import renumbered
 from hopbytes.algorithms.multisection.scheduling import SCHEDULES
@@ -167,25 +167,17 @@ class Multisection(Mapper):
             raise UnsupportedError(f"a trace needs a schedule: {', '.join(SCHEDULES)}")
         if self.parallel_partitioner and (self.schedule == "level" or not self.partitioner):
             raise UnsupportedError("parallel_partitioner needs a partitioner for one thread and a schedule")
-        if self._external_partitions() is not None:
-            from hopbytes.partitioners.backends import check_backend
-
-            for backend in self._backends():
-                check_backend(*backend, required=bool(self.partitioner))
+        self._external.check()
 
     @property
     def deterministic(self) -> bool:
         """Whether the same seed gives the same mapping, which some external partitioners do not ensure."""
-        if self._external_partitions() is None:
-            return True
-        from hopbytes.partitioners.backends import repeats_itself
-
-        return not self.parallel_partitioner and repeats_itself(*self._backends()[0])
+        return self._external.deterministic
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
         levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=self.slack == "even")
-        with self._outside(bounds, effort) as outside:
+        with self._external.started(bounds, effort) as outside:
             leaf = self._cut(graph, levels, bounds, effort, outside)
         pe: Int32 = pe_of_leaf[leaf]
         # Without further runs, a repetition would only return the known cuts.
@@ -312,36 +304,12 @@ class Multisection(Mapper):
             search=search,
         )
 
-    def _outside(self, bounds: Bounds, effort: Effort) -> AbstractContextManager[ExternalPartitions | None]:
-        """Return the external partitioners, None if there are none; they need a bound on loads."""
-        partitions = self._external_partitions()
-        if partitions is None:
-            return nullcontext()
-        for name, _ in self._backends():
-            effort.count(**{f"{name}_used": 0, f"{name}_failed": 0})
-        if bounds.exact:
-            return nullcontext()
-        # The import is here because worker processes need modules that take time to load.
-        from hopbytes.algorithms.multisection.external_partitions import ExternalPartitions
-
-        return ExternalPartitions(self._backends(), *partitions, self._smallest())
-
-    def _external_partitions(self) -> tuple[int, int] | None:
-        """Return the number of external partitions of the outermost and of every other cut; None for none."""
-        partitions = self.kaminpar_partitions, self.kaminpar_inner_partitions
-        if self.partitioner:
-            return max(1, partitions[0]), max(1, partitions[1])
-        return partitions if max(partitions) > 0 else None
-
-    def _backends(self) -> list[tuple[str, str]]:
-        """Return name and preset of the partitioner for one thread, then of that for several, if any."""
-        if not self.partitioner:
-            return [("kaminpar", self.kaminpar_preset)]
-        named = [each.partition(":") for each in (self.partitioner, self.parallel_partitioner) if each]
-        return [(name, setting) for name, _, setting in named]
-
-    def _smallest(self) -> int:
-        return 0 if self.partitioner else self.kaminpar_from
+    @property
+    def _external(self) -> ExternalChoice:
+        return ExternalChoice(
+            self.partitioner, self.parallel_partitioner, self.kaminpar_preset,
+            self.kaminpar_partitions, self.kaminpar_inner_partitions, self.kaminpar_from,
+        )
 
 
 #: The effort of the preset ``fast``.

@@ -56,6 +56,13 @@ template <class W, class D> class SwapSearch {
 
   std::shared_ptr<const SwapBasis<D>> basis() const { return basis_; }
 
+  // Returns whether every task has all neighbours as near as any mapping permits.
+  bool cannot_gain() const {
+    for (int32_t v = 0; v < g_.n; ++v)
+      if (largest_gain(v) > 0) return false;
+    return true;
+  }
+
   int64_t evaluations() const { return evaluations_; }
   int64_t swaps() const { return swaps_; }
   int64_t work() const { return work_; }

@@ -44,6 +44,9 @@ def section(name: str) -> tuple[str, dict[str, str]]:
     for piece in SECTIONS[name](rows):
         if isinstance(piece, str):
             parts.append(piece)
+        elif isinstance(piece, curves.SpeedUps):
+            pictures[f"{piece.file}.svg"] = curves.speed_ups(piece)
+            parts.append(f"![{piece.title}](results/{piece.file}.svg)")
         else:
             file, title, values, most = piece
             pictures[f"{file}.svg"] = curves.profile(values, title, most)

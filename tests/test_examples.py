@@ -93,13 +93,18 @@ def test_recipes_run_as_they_are_printed(recipe, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+def cpp_blocks() -> list[str]:
+    """Return the C++ of ARCHITECTURE.md: by turns a header and the line that uses it."""
+    return re.findall(r"```cpp\n(.*?)```", (ROOT / "ARCHITECTURE.md").read_text(), re.DOTALL)
+
+
 @pytest.mark.slow
 def test_the_recipe_for_a_refiner_compiles_and_lowers_the_cut(tmp_path):
     """The header and the line in chain.cpp are those of the text."""
     compiler = shutil.which("c++")
     if compiler is None:
         pytest.skip("a C++ compiler is needed")
-    header, line = re.findall(r"```cpp\n(.*?)```", (ROOT / "ARCHITECTURE.md").read_text(), re.DOTALL)
+    header, line = cpp_blocks()[:2]
     core = tmp_path / "core"
     shutil.copytree(ROOT / "core", core)
     (core / "partition/refinement/greedy_moves.hpp").write_text(header)

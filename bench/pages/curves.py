@@ -1,4 +1,4 @@
-"""Performance profiles as SVG, written without other packages, the same bytes everywhere."""
+"""Performance profiles and speed-ups as SVG, written without other packages, the same bytes everywhere."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from xml.sax.saxutils import escape
 
 from bench.pages.profiles import Values, ratios
+from hopbytes._frozen import frozen
 
 WIDTH, HEIGHT = 760, 400
 LEFT, TOP, RIGHT, BOTTOM = 56, 34, 210, 46
@@ -19,24 +20,71 @@ FEWEST_PIXELS = 30  # between the labels of two ticks
 
 def profile(values: Values, title: str, most: float) -> str:
     """Return the profiles of all contenders up to the factor `most`, on a logarithmic axis."""
+    paths = {name: _steps(own, most) for name, own in ratios(values).items()}
+    return _picture(title, _axes(most), paths)
+
+
+@frozen
+class SpeedUps:
+    """Speed-ups by number of threads, for a picture.
+
+    Parameters
+    ----------
+    file : str
+        Name of the picture without its ending.
+    title : str
+    lines : dict of str to list of (int, float)
+        Numbers of threads and speed-ups of every line, by its name.
+    """
+
+    file: str
+    title: str
+    lines: dict[str, list[tuple[int, float]]]
+
+
+def speed_ups(shown: SpeedUps) -> str:
+    """Return the lines on two logarithmic axes, both up to the largest number of threads."""
+    most = float(max(threads for line in shown.lines.values() for threads, _ in line))
+    paths = {}
+    for name, line in shown.lines.items():
+        points = [f"{_across(threads, most)} {_height(_part(speed, most))}" for threads, speed in line]
+        paths[name] = "M" + "L".join(points)
+    axes = []
+    for power in range(round(math.log2(most)) + 1):
+        height, across = _height(_part(2**power, most)), float(_across(2**power, most))
+        axes.append(f'<path d="M{LEFT} {height}H{WIDTH - RIGHT}" stroke="#dddddd"/>')
+        axes.append(_text(LEFT - 6, float(height) + 4, str(2**power), "end"))
+        axes.append(f'<path d="M{across:.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="#dddddd"/>')
+        axes.append(_text(across, HEIGHT - BOTTOM + 16, str(2**power), "middle"))
+    axes.append(_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10, "threads", "middle"))
+    return _picture(shown.title, axes, paths)
+
+
+def _picture(title: str, axes: list[str], paths: dict[str, str]) -> str:
+    """Return the picture of axes and named paths, with a legend."""
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
         f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="{FONT}" font-size="11">',
         f"<title>{escape(title)}</title>",
         '<rect width="100%" height="100%" fill="#ffffff"/>',
         _text(LEFT, 20, title, "start"),
-        *_axes(most),
+        *axes,
     ]
-    for place, (name, own) in enumerate(ratios(values).items()):
+    for place, (name, path) in enumerate(paths.items()):
         colour = COLOURS[place % len(COLOURS)]
         dash = DASHES[place // len(COLOURS) % len(DASHES)]
         style = f'fill="none" stroke="{colour}" stroke-width="1.8" stroke-dasharray="{dash}"'
-        lines.append(f'<path d="{_steps(own, most)}" {style}/>')
+        lines.append(f'<path d="{path}" {style}/>')
         height = TOP + 12 + 17 * place
         start = WIDTH - RIGHT + 12
         lines.append(f'<path d="M{start} {height}h24" {style}/>')
         lines.append(_text(start + 30, height + 4, name, "start"))
     return "\n".join([*lines, "</svg>", ""])
+
+
+def _part(speed: float, most: float) -> float:
+    """Return the height of a speed-up as a part of the height of the largest one."""
+    return math.log(max(1.0, speed)) / math.log(most)
 
 
 def _axes(most: float) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from bench.matrix import HEAD, line
 from bench.pages import profiles
+from bench.pages.curves import SpeedUps
 from bench.pages.kept import Row
 from bench.pages.numbers import BASELINE
 from bench.papers import qaplib
@@ -23,15 +24,17 @@ from bench.studies import (
     growth,
     mpi_patterns,
     network_cases,
+    parallel_threads,
     startup,
     training_grids,
 )
 from bench.studies.best_known import Store
 from hopbytes.report.benchmark_comparison import compare
 
-#: A table in Markdown, or the name of a picture, its title, the values in it and the factor it ends at.
+#: A table in Markdown, speed-ups, or the name of a picture, its title, the values in it and the factor it
+#: ends at.
 Picture = tuple[str, str, profiles.Values, float]
-Piece = str | Picture
+Piece = str | SpeedUps | Picture
 
 
 def foundation(rows: list[Row]) -> Iterator[Piece]:
@@ -69,6 +72,17 @@ def beside_rivals(rows: list[Row], name: str) -> Iterator[Piece]:
         yield f"Share of the {len(values)} inputs on which {title} is within a factor of the least:"
         yield profiles.table(values, (1.01, 1.05, 1.1, 1.5, 2.0) if most < 10 else (1.5, 2.0, 5.0, 20.0))
         yield f"{name}_{measure}", f"{title}: share of {len(values)} inputs", values, most
+
+
+def threads(rows: list[Row]) -> Iterator[Piece]:
+    """Presets on one and on two threads, and what their work and span allow with more."""
+    yield parallel_threads.table(rows)
+    yield (
+        "With P threads a run takes at most (work - span) / P + span (Brent's bound), counted in scanned "
+        "edges and without what threads cost; the picture shows the speed-up that follows:"
+    )
+    title = "Speed-up that work and span allow, by threads"
+    yield SpeedUps("threads_speed_up", title, parallel_threads.speed_ups(rows))
 
 
 def known(rows: list[Row]) -> Iterator[Piece]:
@@ -179,7 +193,8 @@ def trained(rows: list[Row]) -> Iterator[Piece]:
 
 
 SECTIONS: dict[str, Callable[[list[Row]], Iterator[Piece]]] = {
-    "foundation": foundation, "one_thread": one_thread, "known": known, "growth": growing,
+    "foundation": foundation, "one_thread": one_thread, "threads": threads,
+    "known": known, "growth": growing,
     "deep": deepened, "balance": balanced, "families": generated, "mpi_patterns": recordings,
     "qaplib": quadratic, "startup": starting, "network_cases": networked, "training_grids": trained,
     "distributed": over_ranks,

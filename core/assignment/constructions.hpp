@@ -8,9 +8,6 @@
 #include "graph/csr.hpp"
 #include "graph/distance.hpp"
 #include "util/control.hpp"
-#include "util/rng.hpp"
-#include "util/vertex_heap.hpp"
-#include "graph/graph.hpp"
 #include "graph/graph.hpp"
 
 namespace hopbytes {

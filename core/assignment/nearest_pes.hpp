@@ -25,9 +25,10 @@ inline bool same_node(const NetworkDistance& network, int32_t p, int32_t q) {
          network.place_of(p).at == network.place_of(q).at;
 }
 
-// Finds the nearest PEs; every distance that it reads counts as a scanned edge. The nodes are divided into regions around landmarks, and a region is read if it may
-// contain a PE that is near enough by the triangle inequality. Up to `most_scanned` nodes, and under
-// distances that need not be a metric, there is one region, which holds all nodes.
+// Finds the nearest PEs; every distance that it reads counts as a scanned edge. The nodes are divided into
+// regions around landmarks, and a region is read if it may contain a PE that is near enough by the triangle
+// inequality. Up to `most_scanned` nodes, and under distances that need not be a metric, there is one region,
+// which holds all nodes.
 template <class Distance> class NearestPes {
  public:
   NearestPes(const Distance& distance, int64_t k, const Control& control)

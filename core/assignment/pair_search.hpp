@@ -4,8 +4,6 @@
 #include "graph/csr.hpp"
 #include "assignment/exchange.hpp"
 #include "util/control.hpp"
-#include "util/rng.hpp"
-#include "util/vertex_heap.hpp"
 #include "graph/graph.hpp"
 
 namespace hopbytes {

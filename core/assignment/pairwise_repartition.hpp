@@ -7,8 +7,9 @@
 // makes passes of two-way FM. A cheaper bisection is carried out by exchanges, a local search in its
 // neighbourhood follows, and everything is undone unless the true cost falls.
 #pragma once
-#include "partition/exact_partitioner.hpp"
 #include "assignment/swap.hpp"
+#include "graph/csr.hpp"
+#include "partition/exact_partitioner.hpp"
 
 namespace hopbytes {
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "assignment/deferred_costs.hpp"
 #include "assignment/tabu_passes.hpp"
 #include "assignment/tabu_problem.hpp"
 
@@ -35,17 +36,16 @@ template <class T> class Changes {
         place_(place.begin(), place.end()),
         flow_(read(problem.flow)),
         near_(read(problem.distance)),
-        cost_((n_ + kRows) * stride_, 0),
+        costs_(n_),
         change_((n_ + kRows) * stride_, 0),
         tabu_until_(n_ * n_),
         tabu_tasks_(n_),
-        numbers_((15 + 2 * kDeferred) * stride_, 0) {
+        numbers_(15 * stride_, 0) {
     T* next = numbers_.data();
     for (T** array :
          {&y_, &y2_, &own_, &costs_first_, &costs_second_, &on_first_, &on_second_, &least_, &number_,
           &near_first_, &near_second_, &near_first2_, &near_second2_, &none_, &elsewhere_})
       *array = next, next += stride_;
-    deferred_x_ = next, deferred_y_ = next + kDeferred * stride_;
     for (int64_t j = 0; j < stride_; ++j) number_[j] = static_cast<T>(j);
     if (both_) flow_in_ = transposed(flow_), near_in_ = transposed(near_);
     initialize(problem.linear_cost);
@@ -147,22 +147,22 @@ template <class T> class Changes {
         // Places that a task never had count as left long ago, at different times, so that aspiration selects
         // them one by one.
         tabu_until_[i * n_ + p] = -(n_ * i + p);
-        cost_[i * stride_ + p] = linear_cost.empty() ? T(0) : static_cast<T>(linear_cost[i * n_ + p]);
+        if (!linear_cost.empty()) costs_.row(i)[p] = static_cast<T>(linear_cost[i * n_ + p]);
       }
     set_up();
   }
 
   void set_up() {
     for (int64_t k = 0; k < n_; ++k) {
-      defer(in(k), to(place_[k]));
-      if (both_) defer(out(k), from(place_[k]));
+      costs_.defer(in(k), to(place_[k]));
+      if (both_) costs_.defer(out(k), from(place_[k]));
     }
-    apply_deferred();
-    for (int64_t i = 0; i < n_; ++i) own_[i] = cost_[i * stride_ + place_[i]];
+    costs_.apply_deferred();
+    for (int64_t i = 0; i < n_; ++i) own_[i] = costs_.row(i)[place_[i]];
     for (int64_t i = 0; i < n_; ++i)
       for (int64_t j = i + 1; j < n_; ++j)
-        change_[i * stride_ + j] = cost_[i * stride_ + place_[j]] + cost_[j * stride_ + place_[i]] - own_[i] -
-                                   own_[j] + correction(i, j);
+        change_[i * stride_ + j] =
+            costs_.row(i)[place_[j]] + costs_.row(j)[place_[i]] - own_[i] - own_[j] + correction(i, j);
     pass_pairs(none_, none_);
   }
 
@@ -172,29 +172,12 @@ template <class T> class Changes {
                  : between<false>(flow, flow, near, near);
   }
 
-  // Defers an update of the costs by a product of two vectors. Returns its factor per task.
-  T* defer(const T* by_task, const T* by_place) {
-    if (deferred_ == kDeferred) apply_deferred();
-    T *x = deferred_x_ + deferred_ * stride_, *y = deferred_y_ + deferred_ * stride_;
-    std::copy_n(by_task, stride_, x), std::copy_n(by_place, stride_, y);
-    ++deferred_;
-    return x;
-  }
-
-  void apply_deferred() {
-    std::fill(deferred_x_ + deferred_ * stride_, deferred_x_ + kDeferred * stride_, T(0));
-    add_products(n_, cost_.data(), deferred_x_, deferred_y_);
-    deferred_ = 0;
-  }
-
   // Defers the update of the costs after an exchange: the difference of the flows of the two tasks, per task
   // (returned), times the difference of the distances of their places, per place. The distances are also read
   // per task, for both places.
   const T* differ(const T* flow_r, const T* flow_s, const T* near_r, const T* near_s, T* first, T* second,
                   T* y) {
-    if (deferred_ == kDeferred) apply_deferred();
-    T *x = deferred_x_ + deferred_ * stride_, *by_place = deferred_y_ + deferred_ * stride_;
-    ++deferred_;
+    const auto [x, by_place] = costs_.next_deferred();
     find_difference<T>(n_, place_.data(),
                        {flow_r, flow_s, near_r, near_s, x, by_place, first, second, y, own_});
     return x;
@@ -204,33 +187,17 @@ template <class T> class Changes {
   void update(int64_t r, int64_t s, int64_t now) {
     const int64_t here = place_[r], there = place_[s];
     // so that both factors remain valid until they are used
-    if (both_ && deferred_ + 2 > kDeferred) apply_deferred();
+    if (both_) costs_.make_room(2);
     const T* x = differ(in(r), in(s), to(here), to(there), near_first_, near_second_, y_);
     const T* x2 = none_;
     if (both_) x2 = differ(out(r), out(s), from(here), from(there), near_first2_, near_second2_, y2_);
-    cost_row(r, costs_first_), cost_row(s, costs_second_);
+    costs_.of_task(r, costs_first_), costs_.of_task(s, costs_second_);
     own_[r] = costs_first_[here], own_[s] = costs_second_[there];
-    cost_columns(here, there);
+    costs_.of_places(here, there, on_first_, on_second_);
     const Factors<T> by{x, y_, x2, y2_};
     reevaluate(r, -1, now, by, costs_first_, near_first_, near_first2_, on_first_);
     reevaluate(s, r, now, by, costs_second_, near_second_, near_second2_, on_second_);
     pass_pairs(x, x2);
-  }
-
-  // Computes the cost of a task on all places, including deferred updates.
-  void cost_row(int64_t task, T* costs) const {
-    std::copy_n(cost_.data() + task * stride_, stride_, costs);
-    add_rows<T>(stride_, costs, deferred_x_ + task, deferred_y_, deferred_);
-  }
-
-  // Computes the costs of all tasks on two places, including deferred updates.
-  void cost_columns(int64_t first, int64_t second) {
-    for (int64_t i = 0; i < n_; ++i) {
-      const T* row = cost_.data() + i * stride_;
-      on_first_[i] = row[first], on_second_[i] = row[second];
-    }
-    add_rows<T>(stride_, on_first_, deferred_y_ + first, deferred_x_, deferred_);
-    add_rows<T>(stride_, on_second_, deferred_y_ + second, deferred_x_, deferred_);
   }
 
   void pass_pairs(const T* x, const T* x2) {
@@ -288,16 +255,13 @@ template <class T> class Changes {
   std::vector<int32_t> place_;
   Numbers<T> flow_, flow_in_;  // from task to task; flow_in_ is flow_ transposed
   Numbers<T> near_, near_in_;  // from place to place
-  Numbers<T> cost_;  // of a task on a place if all others stay
+  DeferredCosts<T> costs_;  // of a task on a place if all others stay
   Numbers<T> change_;  // of exchanging i < j, increased for tabu pairs
   std::vector<int64_t> tabu_until_;  // time until which a task must not return to a place (tabu tenure)
   std::vector<std::vector<int32_t>>
       tabu_tasks_;  // tasks that must not return to a place, and some that may again
   std::vector<Tabu> tabu_;
   Numbers<T> numbers_;  // storage of the rows below
-  T *deferred_x_,
-      *deferred_y_;  // products not yet added to cost_: factors by task and by place, kDeferred rows
-  int64_t deferred_ = 0;
   T *y_, *y2_;  // differences of the distances of the two moved tasks, by task
   T *near_first_, *near_second_, *near_first2_, *near_second2_;  // those distances
   T* own_;  // cost of every task on its place

@@ -1,5 +1,4 @@
 // Binds the parts of a multilevel mapping in which all threads work on one level of a large graph.
-#include <algorithm>
 
 #include "graph/unit_weight.hpp"
 #include "partition/coarsening/parallel_contraction.hpp"

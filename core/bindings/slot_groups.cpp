@@ -1,5 +1,4 @@
 // Binds swap_refine.hpp and pairwise_repartition.hpp: one task per slot, by SwapSearch.
-#include "graph/csr.hpp"
 #include "named_settings.hpp"
 #include "assignment/pairwise_repartition.hpp"
 #include "search_arguments.hpp"

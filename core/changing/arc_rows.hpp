@@ -1,7 +1,5 @@
 // A symmetric graph under change: the weight of a pair is set in time proportional to the smaller degree.
 #pragma once
-#include <algorithm>
-#include <utility>
 
 #include "graph/csr.hpp"
 

@@ -1,7 +1,6 @@
 // Ends the overload of PEs of a changing mapping by the cheapest chains of moves to PEs with room.
 #pragma once
 #include <queue>
-#include <tuple>
 
 #include "changing/placement.hpp"
 

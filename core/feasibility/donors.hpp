@@ -1,6 +1,5 @@
 // PEs with tasks to spare for empty ones.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 

@@ -9,7 +9,9 @@
 #include "graph/csr.hpp"
 #include "graph/any_distance.hpp"
 #include "feasibility/donors.hpp"
+#include "feasibility/near_pes.hpp"
 #include "feasibility/nearest.hpp"
+#include "feasibility/task_lists.hpp"
 #include "graph/linear_cost.hpp"
 
 namespace hopbytes {
@@ -35,14 +37,9 @@ template <class Nearest> class Repair {
         control_(control),
         k_(static_cast<int64_t>(capacity.size())),
         room_(room_per_pe(capacity)),
-        first_(k_, -1),
-        next_(g_.n(), -1),
-        previous_(g_.n(), -1),
+        tasks_(load, pe, k_),
         evaluated_at_(g_.n(), -1),
-        seen_(k_, 0) {
-    for (int64_t u = g_.n() - 1; u >= 0; --u)
-      if (weight(u) > 0) link(u, pe_[u]);
-  }
+        near_(graph, pe, k_) {}
 
   // Every overloaded PE passes tasks on until it respects its maximum load or no PE has room. Then it
   // exchanges tasks for lighter ones.
@@ -58,17 +55,17 @@ template <class Nearest> class Repair {
   RepairResult fill_empty() {
     Donors donors(pe_, k_, linear_cost_);
     for (int64_t p = 0; p < k_ && !cancelled(); ++p) {
-      if (first_[p] >= 0) continue;
+      if (tasks_.first(p) >= 0) continue;
       int64_t q = nearest_(donors.surplus(), p, 1);
       if (q < 0) break;
       int64_t best = -1, best_change = 0;
       const auto evaluate = [&](int64_t donor) {
         ++result_.pes_compared;
         int64_t scanned_edges = 0;
-        for (int64_t u = first_[donor]; u >= 0 && scanned_edges < kMembersTried;
-             u = next_[u], ++scanned_edges) {
+        for (int64_t u = tasks_.first(donor); u >= 0 && scanned_edges < kMembersTried;
+             u = tasks_.next(u), ++scanned_edges) {
           if (!permitted(u, p)) continue;
-          collect(u);
+          near_.collect(u);
           const int64_t change = change_to(u, donor, p);
           if (best < 0 || change < best_change || (change == best_change && u < best))
             best = u, best_change = change;
@@ -90,7 +87,6 @@ template <class Nearest> class Repair {
 
  private:
   static constexpr int64_t kMembersTried = 1024;  // bounds the search on very full PEs
-  static constexpr size_t kNeighboursTried = 16;
   static constexpr int64_t kPartnersTried = 64;
   // neighbours of a moved task that are evaluated again; bounds the work of hubs
   static constexpr int64_t kEvaluatedAgain = 256;
@@ -117,21 +113,9 @@ template <class Nearest> class Repair {
     return RoomTree(room);
   }
 
-  void link(int64_t u, int64_t p) {
-    previous_[u] = -1;
-    next_[u] = first_[p];
-    if (first_[p] >= 0) previous_[first_[p]] = u;
-    first_[p] = u;
-  }
-  void unlink(int64_t u, int64_t p) {
-    if (previous_[u] >= 0) next_[previous_[u]] = next_[u];
-    else first_[p] = next_[u];
-    if (next_[u] >= 0) previous_[next_[u]] = previous_[u];
-  }
   void move(int64_t u, int64_t to, int64_t change) {
     const int64_t from = pe_[u];
-    unlink(u, from);
-    link(u, to);
+    tasks_.move(u, from, to);
     room_.change(from, weight(u));
     room_.change(to, -weight(u));
     pe_[u] = static_cast<int32_t>(to);
@@ -139,39 +123,20 @@ template <class Nearest> class Repair {
     ++result_.moves;
   }
 
-  // Collects the weight from u to every PE that holds a neighbour, the heaviest first (then by number).
-  void collect(int64_t u) {
-    near_.clear();
-    for (int64_t e = g_.indptr[u]; e < g_.indptr[u + 1]; ++e) {
-      const int32_t q = pe_[g_.target[e]];
-      if (seen_[q] == 0) {
-        near_.push_back({q, 0});
-        seen_[q] = static_cast<int32_t>(near_.size());
-      }
-      near_[seen_[q] - 1].second += g_.w(e);
-    }
-    for (const auto& [q, w] : near_) seen_[q] = 0;
-    const size_t kept = std::min(near_.size(), kNeighboursTried + 1);
-    std::partial_sort(near_.begin(), near_.begin() + kept, near_.end(), [](const auto& a, const auto& b) {
-      return a.second != b.second ? a.second > b.second : a.first < b.first;
-    });
-  }
   bool permitted(int64_t u, int64_t q) const {
     return !linear_cost_ || linear_cost_->allows(u, static_cast<int32_t>(q));
   }
   int64_t change_to(int64_t u, int64_t from, int64_t to) const {
     const auto here = static_cast<int32_t>(from), there = static_cast<int32_t>(to);
-    int64_t change = 0;
-    if (linear_cost_) change = (*linear_cost_)(u, there) - (*linear_cost_)(u, here);
-    for (const auto& [q, w] : near_) change += w * (distance_(q, there) - distance_(q, here));
-    return change;
+    const int64_t linear = linear_cost_ ? (*linear_cost_)(u, there) - (*linear_cost_)(u, here) : 0;
+    return linear + near_.change(distance_, here, there);
   }
 
   // Finds the cheapest PE for u other than p: a PE of its neighbours, or the nearest PE with room.
   bool offer(int64_t u, int64_t p, Offer& out) {
     const int64_t w = weight(u);
     if (room_.largest() < w) return false;
-    collect(u);
+    near_.collect(u);
     int64_t best = -1, best_change = 0;
     const auto consider = [&](int64_t q) {
       ++result_.pes_compared;
@@ -180,10 +145,9 @@ template <class Nearest> class Repair {
       if (best < 0 || change < best_change || (change == best_change && q < best))
         best = q, best_change = change;
     };
-    const size_t tried = std::min(near_.size(), kNeighboursTried);
-    for (size_t i = 0; i < tried; ++i) consider(near_[i].first);
+    for (size_t i = 0; i < near_.tried(); ++i) consider(near_.pe(i));
     consider(nearest_(room_, p, w));
-    for (size_t i = 0; i < std::min<size_t>(tried, 2); ++i) consider(nearest_(room_, near_[i].first, w));
+    for (size_t i = 0; i < std::min<size_t>(near_.tried(), 2); ++i) consider(nearest_(room_, near_.pe(i), w));
     // If the nearest PEs with room are forbidden, all others with room are tried: those that the task lists
     // if it may only be there.
     if (best < 0 && linear_cost_ && linear_cost_->kind[u] != 0) {
@@ -209,7 +173,7 @@ template <class Nearest> class Repair {
       heap.push_back(fresh);
       std::push_heap(heap.begin(), heap.end());
     };
-    for (int64_t u = first_[p]; u >= 0 && !cancelled(); u = next_[u]) evaluate(u);
+    for (int64_t u = tasks_.first(p); u >= 0 && !cancelled(); u = tasks_.next(u)) evaluate(u);
     while (room_[p] < 0 && !heap.empty() && !cancelled()) {
       std::pop_heap(heap.begin(), heap.end());
       const Offer best = heap.back();
@@ -229,7 +193,7 @@ template <class Nearest> class Repair {
 
   std::vector<int64_t> members(int64_t p) const {
     std::vector<int64_t> tasks;
-    for (int64_t u = first_[p]; u >= 0; u = next_[u]) tasks.push_back(u);
+    for (int64_t u = tasks_.first(p); u >= 0; u = tasks_.next(u)) tasks.push_back(u);
     std::sort(tasks.begin(), tasks.end(),
               [&](int64_t a, int64_t b) { return weight(a) != weight(b) ? weight(a) > weight(b) : a < b; });
     return tasks;
@@ -270,9 +234,9 @@ template <class Nearest> class Repair {
       work_left_ -= k_;
       if (give < 0) return;
       const int64_t q = pe_[take];
-      collect(give);
+      near_.collect(give);
       move(give, q, change_to(give, p, q));
-      collect(take);
+      near_.collect(take);
       move(take, p, change_to(take, q, p));
       ++result_.swaps;
     }
@@ -301,10 +265,9 @@ template <class Nearest> class Repair {
   const Control control_;
   int64_t k_;
   RoomTree room_;
-  std::vector<int64_t> first_, next_, previous_;  // tasks with load, per PE, as linked lists
+  TaskLists tasks_;  // those with load
   std::vector<int64_t> evaluated_at_;  // number of moves made when a task was last evaluated
-  std::vector<int32_t> seen_;
-  std::vector<std::pair<int32_t, int64_t>> near_;
+  NearPes near_;
   int64_t work_left_ = 20'000'000;  // steps spent on exchanges before giving up
   RepairResult result_;
 };

@@ -3,7 +3,6 @@
 #include <bit>
 
 #include "graph/csr.hpp"
-#include "graph/distance.hpp"
 
 namespace hopbytes {
 

@@ -1,12 +1,10 @@
-// The graph that the engine works on: symmetric, without diagonal, both directions stored; and induced
-// subgraphs. Weights have 32 or 64 bits (template), sums always 64.
+// The graph that the engine works on: symmetric, without diagonal, both directions stored. Weights have 32 or
+// 64 bits (template), sums always 64.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <type_traits>
-#include <vector>
 
 #include "graph/linear_cost.hpp"
 #include "util/parallel.hpp"
@@ -102,33 +100,6 @@ template <class W> bool weights_uneven(const Graph<W>& g) {
     sum += w, squares += w * w;
   }
   return squares * static_cast<double>(g.arcs()) > 2 * sum * sum;
-}
-
-// Returns the subgraph induced by `members` (vertex numbers of g). local[v] must be the position of v among
-// the members for every member, and group[v] == id must hold exactly for the members.
-template <class W>
-Graph<W> induced(const Graph<W>& g, std::span<const int32_t> members, const int32_t* group, int32_t id,
-                 const int32_t* local) {
-  int64_t bound = 0;
-  for (int32_t v : members) bound += g.degree(v);
-  Graph<W> sub;
-  sub.allocate(static_cast<int64_t>(members.size()), bound);
-  int64_t filled = 0;
-  for (int64_t i = 0; i < sub.n; ++i) {
-    const int32_t v = members[i];
-    sub.own_start[i] = filled;
-    sub.own_load[i] = g.load[v];
-    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
-      const int32_t u = g.adj[e];
-      if (group[u] != id) continue;
-      sub.own_adj[filled] = local[u];
-      sub.own_weight[filled++] = g.weight[e];
-    }
-  }
-  sub.own_start[sub.n] = filled;
-  sub.sum_loads();
-  sub.uneven = g.uneven;
-  return sub;
 }
 
 // Returns the load of two average vertices.

@@ -3,7 +3,6 @@
 // sets in their conflict graph; the smallest cases are also solved exactly. Large cases grow groups along
 // heavy edges. Deterministic: ties go to the smaller number.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 

@@ -5,6 +5,7 @@
 
 #include "partition/group_members.hpp"
 #include "partition/initial/in_order.hpp"
+#include "partition/multilevel.hpp"
 #include "partition/refinement/annealing.hpp"
 #include "partition/refinement/balance_exactly.hpp"
 #include "partition/refinement/even_sizes.hpp"
@@ -105,19 +106,12 @@ Score ExactPartitioner<W>::recursive_bisection(const Graph<W>& g, std::vector<in
     for (int64_t s : sizes[side]) sums[side] += s;
   std::vector<int32_t> half;
   ExactPartitioner(sums, context_, control_).partition(g, half, derive(seed, 0));
-  const GroupMembers members(half, 2);
-  block.assign(g.n, 0);
-  const Control share = control_.shared_by(2);
-  SideBySide spans(control_, 2);
-  parallel_for(2, control_.threads(), [&](int64_t side) {
-    const auto vertices = members.of(side);
-    std::vector<int32_t> inner(vertices.size(), 0);
-    if (sizes[side].size() > 1 && !vertices.empty())
-      ExactPartitioner(sizes[side], context_, spans.of(side, share))
-          .partition(induced(g, members, half, static_cast<int32_t>(side)), inner, derive(seed, 1 + side));
-    for (size_t m = 0; m < vertices.size(); ++m)
-      block[vertices[m]] = inner[m] + (side == 0 ? 0 : static_cast<int32_t>(left));
-  });
+  const std::vector<int64_t> first{0, static_cast<int64_t>(left), k_};
+  const auto partition_side = [&](int64_t side, const Graph<W>& sub, const Control& control,
+                                  std::vector<int32_t>& inner) {
+    ExactPartitioner(sizes[side], context_, control).partition(sub, inner, derive(seed, 1 + side));
+  };
+  block = partition_apart(g, half, first, control_, partition_side);
   Rng rng(seed);
   partition_.assign(g, std::move(block));
   refiners_.refine(partition_, rng, control_);
@@ -202,11 +196,18 @@ std::vector<int32_t> ExactPartitioner<W>::best_initial_bisection(const Graph<W>&
   pairs_.start();
   partition_.assign(g, std::vector<int32_t>(g.n, 0));
   pairs_.attach(partition_);
+  growing_.attach(g);
+  pool_.resize(g.n);
   for (int32_t t = 0; t < context_.initial_partitions && (t == 0 || !control_.should_stop()); ++t) {
     std::fill(partition_.blocks().begin(), partition_.blocks().end(), 0);
-    grow(g, partition_.blocks(), size_[1], rng);
+    std::iota(pool_.begin(), pool_.end(), 0);
+    rng.shuffle(pool_);
+    const std::vector<int32_t>& block = partition_.blocks();
+    growing_.grow(partition_.blocks(), 1, size_[1], [&, next = size_t{0}]() mutable {
+      while (block[pool_[next]] != 0) ++next;
+      return pool_[next++];
+    });
     partition_.blocks_were_changed();
-    pool_.resize(g.n);
     std::iota(pool_.begin(), pool_.end(), 0);
     for (int32_t round = 0; round < 2; ++round)
       if (!pairs_.improve_bisection(partition_, pool_)) break;
@@ -215,46 +216,6 @@ std::vector<int32_t> ExactPartitioner<W>::best_initial_bisection(const Graph<W>&
     if (found < best_score) best_score = found, best = partition_.blocks();
   }
   return best;
-}
-
-// Greedy graph growing: grows block 1 out of block 0, starting at a random vertex. The next vertex is the one
-// with the largest difference of its weight to block 1 and its weight to block 0.
-template <class W>
-void ExactPartitioner<W>::grow(const Graph<W>& g, std::vector<int32_t>& block, int64_t target, Rng& rng) {
-  heap_.resize(g.n);
-  pool_.resize(g.n);
-  std::iota(pool_.begin(), pool_.end(), 0);
-  rng.shuffle(pool_);
-  int64_t grown = 0;
-  size_t next = 0;
-  while (grown < target) {
-    if (heap_.empty()) {
-      while (next < pool_.size() && block[pool_[next]] != 0) ++next;
-      if (next == pool_.size()) break;
-      heap_.push(pool_[next++], 0);
-    }
-    const int32_t v = heap_.top();
-    heap_.pop();
-    if (grown + g.load[v] - target > target - grown && grown > 0) {
-      if (heap_.empty()) break;
-      continue;
-    }
-    block[v] = 1;
-    grown += g.load[v];
-    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
-      const int32_t u = g.adj[e];
-      if (block[u] != 0) continue;
-      if (heap_.contains(u)) {
-        heap_.change(u, heap_.key(u) + 2 * int64_t{g.weight[e]});
-        continue;
-      }
-      int64_t key = 0;
-      for (int64_t f = g.start[u]; f < g.start[u + 1]; ++f)
-        key += block[g.adj[f]] == 0 ? -int64_t{g.weight[f]} : int64_t{g.weight[f]};
-      heap_.push(u, key);
-    }
-  }
-  heap_.clear();
 }
 
 template class ExactPartitioner<int32_t>;

@@ -5,10 +5,11 @@
 // refines by two-way FM between pairs of blocks, which exchanges equal numbers of vertices. More than two
 // blocks are computed by recursive bisection.
 #pragma once
-#include "partition/multilevel.hpp"
+#include "partition/context.hpp"
+#include "partition/initial/graph_growing.hpp"
 #include "partition/refinement/pairwise_fm.hpp"
+#include "partition/refinement/refiner.hpp"
 #include "partition/score.hpp"
-#include "util/vertex_heap.hpp"
 
 namespace hopbytes {
 
@@ -47,7 +48,6 @@ template <class W> class ExactPartitioner {
   Score best_bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
   Score bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
   std::vector<int32_t> best_initial_bisection(const Graph<W>& g, Rng& rng);
-  void grow(const Graph<W>& g, std::vector<int32_t>& block, int64_t target, Rng& rng);
   void balance();
   CoarseningContext coarsening(const Graph<W>& g) const;
 
@@ -59,7 +59,7 @@ template <class W> class ExactPartitioner {
   PairwiseFm<W>& pairs_;    // the only refiner of the chain
   Partition<W> partition_;  // keeps its buffers from call to call
   std::vector<int32_t> pool_;
-  VertexHeap heap_;
+  GraphGrowing<W> growing_;
 };
 
 }  // namespace hopbytes

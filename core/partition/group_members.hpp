@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "graph/graph.hpp"
+#include "util/control.hpp"
+#include "util/parallel.hpp"
 
 namespace hopbytes {
 
@@ -25,8 +27,13 @@ class GroupMembers {
   std::span<const int32_t> of(int64_t g) const {
     return {members_.data() + start_[g], static_cast<size_t>(start_[g + 1] - start_[g])};
   }
-  // The position of every vertex among the members of its group.
-  const int32_t* local() const { return local_.data(); }
+  // Gives the members of a group the blocks `inner`, numbered from `first` on.
+  void number(int64_t g, int32_t first, std::span<const int32_t> inner, std::span<int32_t> block) const {
+    const auto vertices = of(g);
+    for (size_t i = 0; i < vertices.size(); ++i) block[vertices[i]] = first + inner[i];
+  }
+  // The position of a vertex among the members of its group.
+  int32_t local(int32_t v) const { return local_[v]; }
 
  private:
   std::vector<int64_t> start_;
@@ -36,7 +43,27 @@ class GroupMembers {
 // Returns the subgraph induced by a group; group[v] is the group of v. O(arcs of the members).
 template <class W>
 Graph<W> induced(const Graph<W>& g, const GroupMembers& members, std::span<const int32_t> group, int32_t id) {
-  return induced(g, members.of(id), group.data(), id, members.local());
+  const std::span<const int32_t> inside = members.of(id);
+  int64_t bound = 0;
+  for (const int32_t v : inside) bound += g.degree(v);
+  Graph<W> sub;
+  sub.allocate(std::ssize(inside), bound);
+  int64_t filled = 0;
+  for (int64_t i = 0; i < sub.n; ++i) {
+    const int32_t v = inside[i];
+    sub.own_start[i] = filled;
+    sub.own_load[i] = g.load[v];
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+      const int32_t u = g.adj[e];
+      if (group[u] != id) continue;
+      sub.own_adj[filled] = members.local(u);
+      sub.own_weight[filled++] = g.weight[e];
+    }
+  }
+  sub.own_start[sub.n] = filled;
+  sub.sum_loads();
+  sub.uneven = g.uneven;
+  return sub;
 }
 
 // Returns the same as if the subgraph had been given on its own, with its costs of single vertices.
@@ -47,6 +74,26 @@ Graph<W> subproblem(const Graph<W>& g, const GroupMembers& members, std::span<co
   sub.uneven = weights_uneven(sub);
   if (g.linear_cost) sub.linear_cost = std::make_shared<const LinearCost>(g.linear_cost->of(members.of(id)));
   return sub;
+}
+
+// Returns the blocks of all vertices where every group is partitioned on its own, into the blocks first[j] to
+// first[j + 1] - 1. partition(j, subgraph, control, block) writes the blocks of a group, numbered from 0. The
+// groups are partitioned side by side.
+template <class W, class Work>
+std::vector<int32_t> partition_apart(const Graph<W>& g, std::span<const int32_t> group,
+                                     std::span<const int64_t> first, const Control& control, Work partition) {
+  const int64_t count = std::ssize(first) - 1;
+  const GroupMembers members(group, count);
+  std::vector<int32_t> block(g.n, 0);
+  const Control share = control.shared_by(count);
+  SideBySide spans(control, count);
+  parallel_for(count, control.threads(), [&](int64_t j) {
+    std::vector<int32_t> inner(members.of(j).size(), 0);
+    if (first[j + 1] - first[j] > 1 && !inner.empty())
+      partition(j, induced(g, members, group, static_cast<int32_t>(j)), spans.of(j, share), inner);
+    members.number(j, static_cast<int32_t>(first[j]), inner, block);
+  });
+  return block;
 }
 
 }  // namespace hopbytes

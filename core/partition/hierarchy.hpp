@@ -1,5 +1,6 @@
 // A graph and its contractions, from fine to coarse.
 #pragma once
+#include <span>
 #include <vector>
 
 #include "graph/graph.hpp"
@@ -9,6 +10,15 @@ namespace hopbytes {
 template <class W> struct Level {
   Graph<W> graph;            // the coarse graph
   std::vector<int32_t> map;  // coarse vertex of every vertex of the next finer graph
+
+  // Returns the values of the coarse vertices; vertices that were contracted to one have the same value.
+  std::vector<int32_t> coarse_values(std::span<const int32_t> fine, int32_t threads) const {
+    std::vector<int32_t> coarse(graph.n, 0);
+    parallel_ranges(std::ssize(map), kVerticesPerRange, threads, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t v = begin; v < end; ++v) shared_store(coarse[map[v]], fine[v]);
+    });
+    return coarse;
+  }
 };
 
 template <class W> class Hierarchy {
@@ -28,14 +38,7 @@ template <class W> class Hierarchy {
   // Returns the partition of the coarsest graph that equals a partition of the finest one. No contracted edge
   // may be cut.
   std::vector<int32_t> project_to_coarsest(std::vector<int32_t> block, int32_t threads) const {
-    for (const Level<W>& level : levels_) {
-      std::vector<int32_t> coarse(level.graph.n, 0);
-      const auto project = [&](int32_t, int64_t begin, int64_t end) {
-        for (int64_t v = begin; v < end; ++v) shared_store(coarse[level.map[v]], block[v]);
-      };
-      parallel_ranges(std::ssize(block), kVerticesPerRange, threads, project);
-      block.swap(coarse);
-    }
+    for (const Level<W>& level : levels_) block = level.coarse_values(block, threads);
     return block;
   }
 

@@ -2,7 +2,6 @@
 // partitions, V-cycles and recombinations are calls of multilevel() with different arguments.
 #pragma once
 #include <functional>
-#include <span>
 #include <unordered_map>
 
 #include "partition/coarsening/coarsen.hpp"

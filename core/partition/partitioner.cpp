@@ -5,11 +5,12 @@
 #include <numeric>
 
 #include "partition/bundles.hpp"
+#include "partition/coarsening/fragments.hpp"
 #include "partition/exact_partitioner.hpp"
 #include "partition/group_members.hpp"
 #include "partition/initial/in_order.hpp"
-#include "partition/initial/linear_assignment.hpp"
-#include "partition/initial/recursive_bisection.hpp"
+#include "partition/initial/initial_blocks.hpp"
+#include "partition/multilevel.hpp"
 #include "partition/refinement/annealing.hpp"
 #include "partition/relaxation/relax.hpp"
 
@@ -216,20 +217,12 @@ Score Partitioner<W>::in_bundles(const Graph<W>& g, std::vector<int32_t>& block,
   const Bundles bundles(max_block_weight_, count, g.total_load);
   std::vector<int32_t> bundle;
   Partitioner<W>(bundles.max_block_weight, context_, control_).partition(g, bundle, derive(seed, 1), direct);
-  const GroupMembers members(bundle, count);
-  block.assign(g.n, 0);
-  const Control share = control_.shared_by(count);
-  SideBySide spans(control_, count);
-  parallel_for(count, control_.threads(), [&](int64_t j) {
-    const int64_t first = bundles.first[j], blocks = bundles.first[j + 1] - first;
-    const Graph<W> sub = induced(g, members, bundle, static_cast<int32_t>(j));
-    std::vector<int32_t> inner(sub.n, 0);
-    if (sub.n > 0 && blocks > 1)
-      Partitioner<W>(max_block_weight_.subspan(first, blocks), context_, spans.of(j, share))
-          .partition(sub, inner, derive(seed, 2 + j), direct);
-    const auto vertices = members.of(j);
-    for (int64_t i = 0; i < sub.n; ++i) block[vertices[i]] = static_cast<int32_t>(first) + inner[i];
-  });
+  const auto partition_bundle = [&](int64_t j, const Graph<W>& sub, const Control& control,
+                                    std::vector<int32_t>& inner) {
+    const auto weights = max_block_weight_.subspan(bundles.first[j], bundles.first[j + 1] - bundles.first[j]);
+    Partitioner<W>(weights, context_, control).partition(sub, inner, derive(seed, 2 + j), direct);
+  };
+  block = partition_apart(g, bundle, bundles.first, control_, partition_bundle);
   return recombine(g, block, nullptr, derive(seed, 10));
 }
 
@@ -267,15 +260,11 @@ std::vector<int32_t> Partitioner<W>::best_initial_partition(const Graph<W>& g, R
 
 template <class W> Candidate Partitioner<W>::initial_partition(const Graph<W>& g, uint64_t seed) {
   Rng rng(seed);
-  const StartAt<W> bisected = [&](const Hierarchy<W>& hierarchy, Rng& numbers) {
-    const Graph<W>& coarsest = hierarchy.coarsest();
-    // Another kind of initial partition would be called here.
-    Start start{recursive_bisection(coarsest, max_block_weight_, context_.initial.growing_repetitions,
-                                    numbers, control_)};
-    if (coarsest.linear_cost) assign_linear_costs(coarsest, max_block_weight_, start.block.data());
-    return start;
+  const StartAt<W> from_scratch = [&](const Hierarchy<W>& hierarchy, Rng& numbers) {
+    return Start{
+        initial_blocks(hierarchy.coarsest(), max_block_weight_, context_.initial, numbers, control_)};
   };
-  multilevel(g, coarsening(g), nullptr, bisected, initial_refiners_, partition_, rng, control_);
+  multilevel(g, coarsening(g), nullptr, from_scratch, initial_refiners_, partition_, rng, control_);
   Candidate found{{}, partition_.take_blocks()};
   found.score = score(g, found.part.data(), max_block_weight_);
   return found;

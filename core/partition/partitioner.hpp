@@ -4,11 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "util/control.hpp"
-#include "partition/coarsening/fragments.hpp"
 #include "partition/context.hpp"
-#include "partition/multilevel.hpp"
+#include "partition/refinement/refiner.hpp"
 #include "partition/score.hpp"
+#include "util/control.hpp"
 
 namespace hopbytes {
 

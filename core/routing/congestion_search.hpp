@@ -121,34 +121,27 @@ class CongestionSearch {
     int32_t around = home;
     if (rng_.below(4) != 0)
       around = state_.place(state_.partner(group, static_cast<int64_t>(rng_.below(state_.partners(group)))));
-    const int32_t site =
-        neighbourhood_.near[neighbourhood_.site[around] * neighbourhood_.reach() + rng_.below(reach_)];
-    const int64_t first = neighbourhood_.place_start[site];
-    const int32_t p = neighbourhood_.place[first + rng_.below(neighbourhood_.place_start[site + 1] - first)];
-    const int32_t other = state_.group_at(p);
-    if (state_.alike(p, home) || !fit_.fits(group, p) || (other >= 0 && !fit_.fits(other, home))) return -1;
-    return p;
+    const int32_t p = neighbourhood_.draw(around, reach_, rng_);
+    return !state_.alike(p, home) && fit_.both_fit(group, p, state_.group_at(p), home) ? p : -1;
   }
 
   // Returns the change of the objective that the proposal causes; an infinite one if hop-bytes would exceed
   // the limit.
   double cost() {
-    LinkLoads& links = state_.links();
     double change = 0;
     int64_t hop_bytes = 0;
     rise_ = level_rise_ = 0;
     for (const int32_t link : state_.touched()) {
-      if (state_.change(link) == 0) continue;
-      const int64_t before = links.value(link);
-      const int64_t after = before + state_.change(link) * links.price(link);
+      const auto [amount, before, after] = state_.change(link);
+      if (amount == 0) continue;
       change += steep(after) - steep(before);
-      hop_bytes += state_.change(link);
+      hop_bytes += amount;
       rise_ += (after > best_.top) - (before > best_.top);
       level_rise_ += (after == best_.top) - (before == best_.top);
     }
     if (hop_bytes > 0 && state_.hop_bytes() + hop_bytes > limit_) return 1e300;
     if (options_.hybrid)
-      return options_.hybrid->after(state_, state_.top_if()) - options_.hybrid->now(state_);
+      return options_.hybrid->after(state_, state_.hottest_if().first) - options_.hybrid->now(state_);
     return change;
   }
 

@@ -1,9 +1,6 @@
 // Exchanges that lower the highest congestion of a link (the MC and MMC refinement of UMPA).
 #pragma once
 #include "util/control.hpp"
-#include "util/rng.hpp"
-#include "util/vertex_heap.hpp"
-#include "graph/graph.hpp"
 #include "routing/place_fit.hpp"
 #include "routing/place_search.hpp"
 #include "routing/routed_groups.hpp"
@@ -18,25 +15,22 @@ enum class CongestionRule { lexicographic, paper };
 inline bool less_congested(RoutedGroups& state, CongestionRule rule) {
   LinkLoads& links = state.links();
   const int64_t top = links.max();
-  int64_t at_top = links.at_max(), hop_bytes = 0, used = 0;
-  Wide squares = 0, sum = 0;
+  int64_t at_top = links.at_max();
+  const LinkSums now = state.sums();
+  LinkSums then = now;
   for (const int32_t link : state.touched()) {
-    const int64_t before = links.value(link);
-    const int64_t after = before + state.change(link) * links.price(link);
-    if (after > top) return false;
-    at_top += (after == top) - (before == top);
-    squares += static_cast<Wide>(after) * after - static_cast<Wide>(before) * before;
-    sum += after - before;
-    hop_bytes += state.change(link);
-    used += (after > 0) - (before > 0);
+    const LinkChange change = state.change(link);
+    if (change.after > top) return false;
+    at_top += (change.after == top) - (change.before == top);
+    then.add(change);
   }
   if (at_top == 0) return true;
   if (rule == CongestionRule::paper) {
-    if (links.used() + used == 0) return sum < 0;
-    return (links.sum() + sum) * links.used() < links.sum() * (links.used() + used);
+    if (then.used == 0) return then.sum < now.sum;
+    return then.sum * now.used < now.sum * then.used;
   }
   if (at_top != links.at_max()) return at_top < links.at_max();
-  return squares != 0 ? squares < 0 : hop_bytes < 0;
+  return then.squares != now.squares ? then.squares < now.squares : then.hop_bytes < now.hop_bytes;
 }
 
 // Relieves the most congested link: the groups whose traffic crosses it try other places near their
@@ -92,24 +86,14 @@ class CongestionSwap {
     const Flows& flows = state_.flows();
     flows.at(group, [&](int64_t e) { sources_.push_back(state_.place(flows.other_end(e, group))); });
     const int32_t home = state_.place(group);
-    int32_t tried = 0;
-    bool found = false;
-    search_.run(sources_, [&](std::span<const int32_t> level) {
-      for (const int32_t p : level) {
-        if (p == home) continue;
-        if (tried++ >= delta_) return false;
-        const int32_t other = state_.group_at(p);
-        if (!fit_.fits(group, p) || (other >= 0 && !fit_.fits(other, home))) continue;
-        ++evaluations;
-        state_.propose(group, p);
-        if (!less_congested(state_, rule_)) continue;
-        state_.commit();
-        found = true;
-        return false;
-      }
-      return tried < delta_;
+    return search_.attempt_around(sources_, home, delta_, [&](int32_t p) {
+      if (!fit_.both_fit(group, p, state_.group_at(p), home)) return false;
+      ++evaluations;
+      state_.propose(group, p);
+      if (!less_congested(state_, rule_)) return false;
+      state_.commit();
+      return true;
     });
-    return found;
   }
 
   RoutedGroups& state_;

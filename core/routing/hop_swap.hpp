@@ -4,12 +4,9 @@
 
 #include "graph/any_distance.hpp"
 #include "graph/csr.hpp"
-#include "graph/graph.hpp"
 #include "routing/place_fit.hpp"
 #include "routing/place_search.hpp"
 #include "util/control.hpp"
-#include "util/rng.hpp"
-#include "util/vertex_heap.hpp"
 
 namespace hopbytes {
 
@@ -73,22 +70,16 @@ class HopSwap {
     for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e)
       sources_.push_back(place_[g_.target[e]]);
     const int32_t home = place_[group];
-    int32_t tried = 0;
     int64_t won = 0;
-    search_.run(sources_, [&](std::span<const int32_t> level) {
-      for (const int32_t p : level) {
-        if (p == home) continue;
-        if (tried++ >= delta) return false;
-        const int32_t other = group_at_[p];
-        if (!fit_.fits(group, p) || (other >= 0 && !fit_.fits(other, home))) continue;
-        ++evaluations;
-        const int64_t change = change_if(group, p, other) + (other < 0 ? 0 : change_if(other, home, group));
-        if (change >= 0) continue;
-        apply(group, p, other);
-        won = change;
-        return false;
-      }
-      return tried < delta;
+    search_.attempt_around(sources_, home, delta, [&](int32_t p) {
+      const int32_t other = group_at_[p];
+      if (!fit_.both_fit(group, p, other, home)) return false;
+      ++evaluations;
+      const int64_t change = change_if(group, p, other) + (other < 0 ? 0 : change_if(other, home, group));
+      if (change >= 0) return false;
+      apply(group, p, other);
+      won = change;
+      return true;
     });
     return won;
   }

@@ -10,39 +10,27 @@ struct Hybrid {
   double unit;  // integers per unit of congestion
   double scale;  // integers per byte of load
 
-  double value(int64_t hop_bytes, int64_t top, Wide sum, Wide squares, int64_t used) const {
-    if (used == 0) return 0.0;
-    const double mean = static_cast<double>(sum) / static_cast<double>(used);
-    const double variance = static_cast<double>(squares) / static_cast<double>(used) - mean * mean;
-    return weight[0] * (static_cast<double>(hop_bytes) / scale) +
+  double value(const LinkSums& sums, int64_t top) const {
+    if (sums.used == 0) return 0.0;
+    const auto used = static_cast<double>(sums.used);
+    const double mean = static_cast<double>(sums.sum) / used;
+    const double variance = static_cast<double>(sums.squares) / used - mean * mean;
+    return weight[0] * (static_cast<double>(sums.hop_bytes) / scale) +
            weight[1] * (static_cast<double>(top) / unit) + weight[2] * (mean / unit) +
            weight[3] * (variance / unit / unit);
   }
-  double now(RoutedGroups& state) const {
-    LinkLoads& links = state.links();
-    return value(state.hop_bytes(), links.max(), links.sum(), links.squares(), links.used());
-  }
+  double now(RoutedGroups& state) const { return value(state.sums(), state.links().max()); }
   // The value after proposed additions: loads only grow, so the maximum is the old one or on a touched link.
   double after_growth(RoutedGroups& state) const {
     int64_t top = state.links().max();
-    for (const int32_t link : state.touched())
-      top = std::max(top, state.links().value(link) + state.change(link) * state.links().price(link));
+    for (const int32_t link : state.touched()) top = std::max(top, state.change(link).after);
     return after(state, top);
   }
   // The value after any proposal, given the highest congestion that it leads to.
-  double after(RoutedGroups& state, int64_t top) const {
-    LinkLoads& links = state.links();
-    int64_t hop_bytes = state.hop_bytes(), used = links.used();
-    Wide sum = links.sum(), squares = links.squares();
-    for (const int32_t link : state.touched()) {
-      const int64_t before = links.value(link);
-      const int64_t after = before + state.change(link) * links.price(link);
-      hop_bytes += state.change(link);
-      sum += after - before;
-      squares += static_cast<Wide>(after) * after - static_cast<Wide>(before) * before;
-      used += (after > 0) - (before > 0);
-    }
-    return value(hop_bytes, top, sum, squares, used);
+  double after(const RoutedGroups& state, int64_t top) const {
+    LinkSums sums = state.sums();
+    for (const int32_t link : state.touched()) sums.add(state.change(link));
+    return value(sums, top);
   }
 };
 

@@ -10,14 +10,35 @@
 
 namespace hopbytes {
 
+using Wide = __int128;
+
 // The sums over links that metrics are computed from. The value of a link is its amount times its price.
 struct LoadSummary {
   int64_t used = 0;  // links with a nonzero amount
   int64_t most = 0;  // the largest value
   int64_t hottest = -1;  // the smallest link with the largest value, -1 if no link is used
   int64_t at_most = 0;  // number of links with the largest value
-  __int128 sum = 0;
-  __int128 squares = 0;
+  Wide sum = 0;
+  Wide squares = 0;
+};
+
+// How the load of a link changes, and its value before and after.
+struct LinkChange {
+  int64_t amount, before, after;
+};
+
+// Sums over all links: amounts, links in use, their values and the squares of these.
+struct LinkSums {
+  int64_t hop_bytes, used;
+  Wide sum, squares;
+
+  void add(const LinkChange& change) {
+    const auto [amount, before, after] = change;
+    hop_bytes += amount;
+    used += (after > 0) - (before > 0);
+    sum += after - before;
+    squares += static_cast<Wide>(after) * after - static_cast<Wide>(before) * before;
+  }
 };
 
 inline LoadSummary summarize(In<int64_t> amount, In<int64_t> price) {
@@ -27,7 +48,7 @@ inline LoadSummary summarize(In<int64_t> amount, In<int64_t> price) {
     const int64_t value = amount[link] * (price.empty() ? 1 : price[link]);
     ++s.used;
     s.sum += value;
-    s.squares += static_cast<__int128>(value) * value;
+    s.squares += static_cast<Wide>(value) * value;
     if (value > s.most) s.most = value, s.hottest = static_cast<int64_t>(link), s.at_most = 0;
     s.at_most += value == s.most;
   }
@@ -57,7 +78,7 @@ class LinkLoads {
     used_ += amount_[link] != 0;
     const int64_t after = value(link);
     sum_ += after - before;
-    squares_ += static_cast<__int128>(after - before) * (static_cast<__int128>(after) + before);
+    squares_ += static_cast<Wide>(after - before) * (static_cast<Wide>(after) + before);
     if (!outdated_[link / 2]) outdated_[link / 2] = 1, touched_.push_back(link / 2);
   }
 
@@ -66,8 +87,8 @@ class LinkLoads {
   int64_t price(int64_t link) const { return price_.empty() ? 1 : price_[link]; }
   int64_t value(int64_t link) const { return amount_[link] * price(link); }
   int64_t used() const { return used_; }
-  __int128 sum() const { return sum_; }
-  __int128 squares() const { return squares_; }
+  Wide sum() const { return sum_; }
+  Wide squares() const { return squares_; }
 
   // Returns the largest value; 0 if no link is used.
   int64_t max() {
@@ -149,7 +170,7 @@ class LinkLoads {
   std::vector<uint8_t> outdated_;
   std::vector<int64_t> touched_;
   int64_t used_ = 0;
-  __int128 sum_ = 0, squares_ = 0;
+  Wide sum_ = 0, squares_ = 0;
 };
 
 }  // namespace hopbytes

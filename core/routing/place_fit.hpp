@@ -54,8 +54,11 @@ class PlaceFit {
       if (have_[c] <= need_[c]) return false;
     return true;
   }
-  // Returns whether a group fits a place. Two groups may exchange their places if both fit.
   bool fits(int32_t group, int32_t place) const { return place_class_[place] >= group_class_[group]; }
+  // Returns whether a group may go to a place while the group there, if any (-1), goes home in its stead.
+  bool both_fit(int32_t group, int32_t place, int32_t other, int32_t home) const {
+    return fits(group, place) && (other < 0 || fits(other, home));
+  }
 
   void take(int32_t group, int32_t place) {
     for (int32_t c = 0; c <= group_class_[group]; ++c) --need_[c];

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "util/rng.hpp"
+
 namespace hopbytes {
 
 // Sites (nodes) with the nearest sites of each, and the places at each site. A row of `near` has `reach`
@@ -19,6 +21,13 @@ struct Neighbourhood {
   int64_t sites() const { return static_cast<int64_t>(place_start.size()) - 1; }
   int64_t places() const { return static_cast<int64_t>(site.size()); }
   int64_t reach() const { return static_cast<int64_t>(near.size()) / std::max<int64_t>(1, sites()); }
+
+  // Draws a place at one of the `most` sites nearest to a place.
+  int32_t draw(int32_t around, uint64_t most, Rng& rng) const {
+    const int32_t drawn = near[site[around] * reach() + static_cast<int64_t>(rng.below(most))];
+    const int64_t first = place_start[drawn];
+    return place[first + static_cast<int64_t>(rng.below(place_start[drawn + 1] - first))];
+  }
 };
 
 // Visits the places around some places level by level (level = hops to the nearest of them), ascending within
@@ -49,6 +58,23 @@ class PlaceSearch {
       std::sort(found_.begin(), found_.end());
       if (!visit(std::span<const int32_t>(found_))) return;
     }
+  }
+
+  // Calls attempt(place) for up to `most` places around some places, but not for `home`, until it returns
+  // true. Returns whether it did.
+  template <class Sources, class Attempt>
+  bool attempt_around(const Sources& sources, int32_t home, int32_t most, Attempt attempt) {
+    int32_t tried = 0;
+    bool done = false;
+    run(sources, [&](std::span<const int32_t> level) {
+      for (const int32_t p : level) {
+        if (p == home) continue;
+        if (done || tried++ >= most) return false;
+        done = attempt(p);
+      }
+      return !done && tried < most;
+    });
+    return done;
   }
 
  private:

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "util/control.hpp"
-#include "graph/graph.hpp"
 #include "routing/place_fit.hpp"
 #include "routing/place_search.hpp"
 #include "routing/hybrid.hpp"
@@ -233,7 +232,7 @@ inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size,
       for (const int32_t p : near) {
         if (control.should_stop()) return round;
         const int32_t group = state.group_at(home), other = state.group_at(p);
-        if (!fit.fits(group, p) || (other >= 0 && !fit.fits(other, home))) continue;
+        if (!fit.both_fit(group, p, other, home)) continue;
         ++evaluations;
         state.propose(group, p);
         Peak peak = state.hottest_if();

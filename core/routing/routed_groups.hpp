@@ -11,8 +11,6 @@
 
 namespace hopbytes {
 
-using Wide = __int128;
-
 // The new place of a group.
 struct Relocation {
   int32_t group, place;
@@ -35,14 +33,8 @@ class RoutedGroups {
     net_.resize(routes_.sites());
     for (int32_t g = 0; g < flows_.n(); ++g)
       if (place_[g] >= 0) group_at_[place_[g]] = g;
-    for (int64_t e = 0; e < flows_.m(); ++e) {
-      const int32_t a = place_[flows_.source(e)], b = place_[flows_.target(e)];
-      if (!flows_.counts(e) || a < 0 || b < 0) continue;
-      routes_.walk(flows_.from(e, a), flows_.to(e, b), flows_.volume(e), [&](int32_t link, int64_t amount) {
-        add(link, amount);
-        over_.enter(link, e);
-      });
-    }
+    for (int64_t e = 0; e < flows_.m(); ++e)
+      if (flows_.counts(e)) enter(e);
   }
 
   LinkLoads& links() { return links_; }
@@ -65,15 +57,8 @@ class RoutedGroups {
   void propose(int32_t group, int32_t p) {
     discard_proposal();
     group_ = group, other_ = group_at_[p], target_ = p, home_ = place_[group];
-    if (merges()) {
-      reroute_merged();
-      return;
-    }
-    flows_.at(group_, [&](int64_t e) { reroute(e); });
-    if (other_ < 0) return;
-    flows_.at(other_, [&](int64_t e) {
-      if (flows_.source(e) != group_ && flows_.target(e) != group_) reroute(e);
-    });
+    if (merges()) reroute_merged();
+    else each_of_both([&](int64_t e) { reroute(e); });
   }
 
   // Proposes that several groups move. Every new place must be free or left by another of these groups.
@@ -100,18 +85,16 @@ class RoutedGroups {
     return found;
   }
 
+  // The links whose loads the proposal changes, and what it makes of each.
   std::span<const int32_t> touched() const { return touched_; }
-  int64_t change(int32_t link) const { return change_[link]; }
-
-  // Returns the highest congestion that the proposal leads to; exact, by applying and undoing it.
-  int64_t top_if() {
-    for (const int32_t link : touched_) links_.add(link, change_[link]);
-    const int64_t top = links_.max();
-    for (const int32_t link : touched_) links_.add(link, -change_[link]);
-    return top;
+  LinkChange change(int32_t link) const {
+    const int64_t before = links_.value(link);
+    return {change_[link], before, before + change_[link] * links_.price(link)};
   }
+  LinkSums sums() const { return {hop_bytes_, links_.used(), links_.sum(), links_.squares()}; }
 
-  // Returns the same with the number of links that then have it.
+  // Returns the highest congestion that the proposal leads to, and the number of links that then have it;
+  // exact, by applying and undoing it.
   std::pair<int64_t, int64_t> hottest_if() {
     for (const int32_t link : touched_) links_.add(link, change_[link]);
     const std::pair<int64_t, int64_t> found{links_.max(), links_.at_max()};
@@ -122,30 +105,18 @@ class RoutedGroups {
   void commit() {
     for (const int32_t link : touched_) add(link, change_[link]);
     if (!set_.empty()) return commit_set();
-    const int32_t group = group_, other = other_;
-    place_[group] = target_;
-    if (other >= 0) place_[other] = home_;
-    group_at_[target_] = group;
-    group_at_[home_] = other;
-    flows_.at(group, [&](int64_t e) { record(e); });
-    if (other < 0) return;
-    flows_.at(other, [&](int64_t e) {
-      if (flows_.source(e) != group && flows_.target(e) != group) record(e);
-    });
+    place_[group_] = target_;
+    if (other_ >= 0) place_[other_] = home_;
+    group_at_[target_] = group_;
+    group_at_[home_] = other_;
+    each_of_both([&](int64_t e) { record(e); });
   }
 
   // Puts an unplaced group on a free place.
   void place_first(int32_t group, int32_t p) {
     place_[group] = p;
     group_at_[p] = group;
-    flows_.at(group, [&](int64_t e) {
-      const int32_t a = place_[flows_.source(e)], b = place_[flows_.target(e)];
-      if (a < 0 || b < 0) return;
-      routes_.walk(flows_.from(e, a), flows_.to(e, b), flows_.volume(e), [&](int32_t link, int64_t amount) {
-        add(link, amount);
-        over_.enter(link, e);
-      });
-    });
+    flows_.at(group, [&](int64_t e) { enter(e); });
   }
   // Proposes that an unplaced group goes to p, a free place.
   void propose_first(int32_t group, int32_t p) {
@@ -175,6 +146,23 @@ class RoutedGroups {
   void add(int32_t link, int64_t amount) {
     links_.add(link, amount);
     hop_bytes_ += amount;
+  }
+  // Adds the traffic of an arc between placed groups.
+  void enter(int64_t e) {
+    const int32_t a = place_[flows_.source(e)], b = place_[flows_.target(e)];
+    if (a < 0 || b < 0) return;
+    routes_.walk(flows_.from(e, a), flows_.to(e, b), flows_.volume(e), [&](int32_t link, int64_t amount) {
+      add(link, amount);
+      over_.enter(link, e);
+    });
+  }
+  // Visits the arcs of the group that moves and of the one that moves the other way, each arc once.
+  template <class Visit> void each_of_both(Visit visit) const {
+    flows_.at(group_, visit);
+    if (other_ < 0) return;
+    flows_.at(other_, [&](int64_t e) {
+      if (flows_.source(e) != group_ && flows_.target(e) != group_) visit(e);
+    });
   }
   // Returns whether all traffic of two groups takes one path, so that it can be rerouted at once.
   bool merges() const { return routes_.single_path() && flows_.ports() == 1; }

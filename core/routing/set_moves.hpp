@@ -133,12 +133,8 @@ class SetMoves {
   int32_t target(int32_t group, Rng& rng) {
     if (state_.partners(group) == 0 || rng.below(8) == 0)
       return static_cast<int32_t>(rng.below(state_.places()));
-    const int32_t at =
-        state_.place(state_.partner(group, static_cast<int64_t>(rng.below(state_.partners(group)))));
-    const int32_t site =
-        neighbourhood_.near[neighbourhood_.site[at] * neighbourhood_.reach() + rng.below(reach_)];
-    const int64_t first = neighbourhood_.place_start[site];
-    return neighbourhood_.place[first + rng.below(neighbourhood_.place_start[site + 1] - first)];
+    const int32_t partner = state_.partner(group, static_cast<int64_t>(rng.below(state_.partners(group))));
+    return neighbourhood_.draw(state_.place(partner), reach_, rng);
   }
 
   void pair(int64_t a, int64_t b) {

@@ -54,18 +54,15 @@ inline void hybrid_after_each(const LinkChanges& added, In<int64_t> load, In<int
   int64_t now_bytes = 0;
   for (const int64_t amount : load) now_bytes += amount;
   for (int64_t batch = 0; batch < added.batches(); ++batch) {
-    int64_t bytes = now_bytes, top = now.most, used = now.used;
-    Wide sum = now.sum, squares = now.squares;
+    int64_t top = now.most;
+    LinkSums sums{now_bytes, now.used, now.sum, now.squares};
     for (int64_t e = added.start[batch]; e < added.start[batch + 1]; ++e) {
       const int64_t worth = price.empty() ? 1 : price[added.link[e]];
       const int64_t before = load[added.link[e]] * worth, after = before + added.amount[e] * worth;
-      bytes += added.amount[e];
-      sum += after - before;
-      squares += static_cast<Wide>(after) * after - static_cast<Wide>(before) * before;
-      used += (after > 0) - (before > 0);
+      sums.add({added.amount[e], before, after});
       top = std::max(top, after);
     }
-    value[batch] = hybrid.value(bytes, top, sum, squares, used);
+    value[batch] = hybrid.value(sums, top);
   }
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "graph/csr.hpp"

@@ -1,6 +1,7 @@
 // Sums of few of many numbered items.
 #pragma once
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -175,10 +175,13 @@ def wavy(length, width, k, rng):
     return np.clip((np.arange(width) + offset[:, None]) * k // width, 0, k - 1).astype(np.int32).ravel()
 
 
-@pytest.mark.parametrize(("length", "width", "k", "least_parallel"), [(2000, 16, 2, 3), (800, 40, 4, 3)])
+@pytest.mark.parametrize(("length", "width", "k", "least_parallel"), [(2000, 16, 2, 3), (800, 40, 4, 3), (300, 32, 2, 1)])
 @pytest.mark.parametrize("kind", ["tree", "table"])
 def test_long_boundaries_are_cut_in_regions(kind, length, width, k, least_parallel):
-    """The regions straighten the boundaries, within the caps, and alike for any number of threads."""
+    """The regions straighten the boundaries, within the caps, and alike for any number of threads.
+
+    The last boundary is a single region, whose two sides several threads look at.
+    """
     rng = np.random.default_rng(k)
     csr, pe = strip(length, width), wavy(length, width, k, rng)
     matrix, near = distances(kind, k, rng)

@@ -47,7 +47,7 @@ def test_both_bounds_hold_and_searches_know_them(name):
 
 def test_a_half_without_load_costs_far_less_than_when_it_is_moved_afterwards():
     graph = grid(WIDTH, loads=LOADS["half"])
-    assert hb.map_tasks(graph, WHERE).info["comm_cost"] < 0.8 * moved_afterwards(graph)
+    assert hb.map_tasks(graph, WHERE).info["comm_cost"] < 0.85 * moved_afterwards(graph)
 
 
 def test_the_same_placement_for_any_number_of_threads():

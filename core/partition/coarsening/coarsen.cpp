@@ -1,5 +1,6 @@
 #include "partition/coarsening/coarsen.hpp"
 
+#include "partition/coarsening/contraction.hpp"
 #include "partition/coarsening/synchronous_clustering.hpp"
 
 namespace hopbytes {
@@ -8,26 +9,20 @@ namespace {
 
 constexpr double largest_shrink = 3.0;  // the largest factor between the sizes of two levels
 
-// Small graphs are contracted faster than threads are started.
-bool contracted_by_ranges(const GraphShape& g) {
-  constexpr int64_t few_vertices = 1 << 13;
-  return g.n >= few_vertices;
-}
-
 template <class W>
 Level<W> contract_and_count(const Graph<W>& g, const Clusters& clusters, const Control& control) {
-  const bool by_ranges = contracted_by_ranges(g);
-  control.record_parallel_work(g.arcs(), by_ranges ? most_arcs_of_range(g, kVerticesPerRange) : g.arcs());
-  return contract(g, clusters, by_ranges ? control.threads() : 1);
+  control.record_parallel_work(g.arcs(),
+                               contracted_by_ranges(g) ? most_arcs_of_range(g, kVerticesPerRange) : g.arcs());
+  return contract(g, clusters, threads_for(g, control));
 }
 
+// Which clustering a round of coarsening uses. A new one is a function in a file of its own and a line here.
 // Large graphs are clustered by all threads, whatever their number is, so that it does not change the result.
 // Where few heavy edges matter, the ends of the heaviest ones of the whole graph have to come first.
 template <class W>
 Clusters clusters_of(const Graph<W>& g, const int32_t* community, const CoarseningContext& context,
                      int64_t fewest, Rng& rng, const Control& control) {
   constexpr int64_t many_vertices = 1 << 15, local_range = 1 << 13;
-  // Another method of clustering would be called here.
   if (g.n < many_vertices || context.heaviest_edges_first) {
     control.record_work(g.arcs());
     return cluster_heavy_edges(g, community, context, fewest, rng, control);
@@ -55,12 +50,8 @@ Hierarchy<W> coarsen(const Graph<W>& g, const int32_t* community, const Coarseni
     if (clusters.count > fine.n * 19 / 20 || control.should_stop()) break;
     Level<W> level = contract_and_count(fine, clusters, control);
     if (community) {
-      std::vector<int32_t> next(level.graph.n);
-      const int32_t threads = contracted_by_ranges(fine) ? control.threads() : 1;
-      parallel_ranges(fine.n, kVerticesPerRange, threads, [&](int32_t, int64_t begin, int64_t end) {
-        for (int64_t v = begin; v < end; ++v) shared_store(next[level.map[v]], community[v]);
-      });
-      coarse_community = std::move(next);
+      const std::span<const int32_t> fine_community(community, fine.n);
+      coarse_community = level.coarse_values(fine_community, threads_for(fine, control));
       community = coarse_community.data();
     }
     hierarchy.push(std::move(level));

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <span>
 
-#include "partition/coarsening/contraction.hpp"
+#include "partition/context.hpp"
+#include "partition/hierarchy.hpp"
+#include "util/control.hpp"
+#include "util/rng.hpp"
 
 namespace hopbytes {
 
@@ -22,6 +25,12 @@ inline CoarseningContext coarsening_limits(const GraphShape& g, int64_t target, 
   target = std::max<int64_t>(2, target);
   const int64_t fair = g.total_load / std::max<int64_t>(1, target / 3);
   return {target, std::max({int64_t{1}, std::min(fair, block_weight / 4), average_pair(g)}), false};
+}
+
+// Small graphs are contracted faster than threads are started.
+inline bool contracted_by_ranges(const GraphShape& g) { return g.n >= 1 << 13; }
+inline int32_t threads_for(const GraphShape& g, const Control& control) {
+  return contracted_by_ranges(g) ? control.threads() : 1;
 }
 
 // Coarsens until at most context.target vertices are left, a round shrinks the graph too little, or control

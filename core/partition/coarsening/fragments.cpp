@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "partition/coarsening/coarsen.hpp"
+#include "partition/coarsening/contraction.hpp"
 #include "partition/coarsening/natural_cuts.hpp"
 #include "partition/coarsening/tree_parts.hpp"
 
@@ -12,11 +14,10 @@ namespace {
 // Adds a level, unless the clusters would shrink the graph too little.
 template <class W>
 void contract_coarsest(Hierarchy<W>& hierarchy, const Clusters& clusters, const Control& control) {
-  constexpr int64_t few_vertices = 1 << 13;  // are contracted faster than threads are started
   const Graph<W>& fine = hierarchy.coarsest();
   control.record_work(2 * fine.arcs());
   if (clusters.count > fine.n * 19 / 20 || control.should_stop()) return;
-  hierarchy.push(contract(fine, clusters, fine.n < few_vertices ? 1 : control.threads()));
+  hierarchy.push(contract(fine, clusters, threads_for(fine, control)));
 }
 
 }  // namespace

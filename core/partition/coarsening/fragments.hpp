@@ -1,6 +1,9 @@
 // Coarsening of sparse graphs such as road and power networks to the fragments between natural cuts.
 #pragma once
-#include "partition/coarsening/contraction.hpp"
+#include "partition/context.hpp"
+#include "partition/hierarchy.hpp"
+#include "util/control.hpp"
+#include "util/rng.hpp"
 
 namespace hopbytes {
 

@@ -1,12 +1,12 @@
 #include "partition/coarsening/synchronous_clustering.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 #include <utility>
 
 #include "graph/unit_weight.hpp"
 #include "partition/coarsening/class_order.hpp"
+#include "partition/coarsening/range_clustering.hpp"
 #include "util/parallel.hpp"
 #include "util/sparse_sums.hpp"
 
@@ -15,50 +15,44 @@ namespace hopbytes {
 namespace {
 
 constexpr int64_t visits_per_range = 4096;
-constexpr int64_t ahead = 8, many_arcs = 32;  // visits and arcs for which memory is asked beforehand
+// visits and arcs for which memory is asked beforehand
+constexpr int64_t ahead = ClustersInRounds::ahead, many_arcs = 32;
 
 // Only the methods that read weights are templates.
 class SynchronousClustering {
  public:
   SynchronousClustering(const GraphShape& g, const SynchronousContext& context, int32_t threads)
       : g_(g),
-        max_cluster_(context.max_cluster),
-        fewest_(context.fewest),
-        local_range_(context.local_range),
-        seed_(context.seed),
-        community_(context.community),
+        context_(context),
         threads_(threads),
-        found_{std::vector<int32_t>(g.n), g.n},
+        clusters_(g, context),
         target_(g.n),
-        load_(g.load, g.load + g.n),
         joining_(g.n, 0),
-        matched_(g.n, 0),
-        sums_(std::max(threads, 1)) {
-    std::iota(found_.leader.begin(), found_.leader.end(), 0);
-  }
+        sums_(std::max(threads, 1)) {}
 
   // `g` is the graph of the constructor.
   template <class W> Clusters run(const Graph<W>& g, const Control& control) {
-    cluster_ranges(g, control);
-    int64_t span = most_arcs_of_range(g_, local_range_);
+    cluster_ranges(g, context_, threads_, control, clusters_);
+    int64_t span = most_arcs_of_range(g_, context_.local_range);
     // Visits of a range, each of a vertex of average degree.
     const auto most_of_visits = [&](int64_t visits) {
       return std::min(visits, visits_per_range) * (1 + g_.arcs() / std::max<int64_t>(1, g_.n));
     };
-    const ClassOrder order(alone(), seed_);
-    for (int64_t c = 0; c < ClassOrder::classes && found_.count > fewest_ && !control.should_stop(); ++c) {
+    const ClassOrder order(alone(), context_.seed);
+    for (int64_t c = 0;
+         c < ClassOrder::classes && clusters_.found.count > context_.fewest && !control.should_stop(); ++c) {
       choose(g, order.of(c));
       join(order.of(c));
       span += most_of_visits(std::ssize(order.of(c)));
     }
     span += std::ssize(order.vertex);  // sorted by one thread
-    if (found_.count * 4 > g_.n * 3 && !control.should_stop()) {
+    if (clusters_.found.count * 4 > g_.n * 3 && !control.should_stop()) {
       find_preferred(g);
       match_two_hop();
       span += g_.n;
     }
     control.record_parallel_work(g_.arcs(), std::min(span, g_.arcs()));
-    return std::move(found_);
+    return std::move(clusters_.found);
   }
 
  private:
@@ -66,86 +60,19 @@ class SynchronousClustering {
   // Marks a vertex that cluster c refused, among the numbers of clusters and `none`.
   static int32_t refused_by(int32_t c) { return -2 - c; }
 
-  bool may_join(int32_t v, int32_t u) const { return !community_ || community_[v] == community_[u]; }
-
-  // Clusters the vertices of every range among themselves.
-  template <class W> void cluster_ranges(const Graph<W>& g, const Control& control) {
-    std::vector<int64_t> joined((g_.n + local_range_ - 1) / local_range_, 0);
-    parallel_ranges(g_.n, local_range_, threads_, [&](int32_t, int64_t begin, int64_t end) {
-      if (control.should_stop()) return;
-      const int64_t most = (end - begin) - ((end - begin) * fewest_ + g_.n - 1) / g_.n;
-      joined[begin / local_range_] = cluster_range(g, begin, end, most);
-    });
-    for (const int64_t count : joined) found_.count -= count;
-  }
-
-  // Visits the vertices of a range in random order. A vertex joins the best cluster of the range, unless an
-  // edge that leaves the range has a better rating. At most `most` vertices join clusters; returns how many.
-  template <class W>
-  int64_t cluster_range(const Graph<W>& g, int64_t begin, int64_t end, int64_t most) {
-    const int64_t size = end - begin;
-    std::vector<int32_t> order(size);
-    std::iota(order.begin(), order.end(), static_cast<int32_t>(begin));
-    Rng rng(derive(seed_, begin));
-    rng.shuffle(order);
-    std::vector<int64_t> weight(size, 0);
-    std::vector<int32_t> touched;
-    int64_t joined = 0;
-    for (int64_t i = 0; i < size && joined < most; ++i) {
-      const int32_t v = order[i];
-      if (i + 2 * ahead < size) __builtin_prefetch(&g.start[order[i + 2 * ahead]]);
-      if (i + ahead < size) prefetch_arcs(g, order[i + ahead]);
-      if (matched_[v]) continue;
-      touched.resize(std::max<size_t>(touched.size(), g.degree(v) + 1));
-      int64_t near = 0;
-      double outside = 0;  // the best rating of an edge that leaves the range
-      int64_t leaving = 0;  // the number of such edges
-      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
-        const int32_t u = g.adj[e];
-        if (u < begin || u >= end) {
-          if (!may_join(v, u)) continue;
-          const double r = rating(static_cast<double>(g.weight[e]), g.load[u]);
-          if (r >= outside) leaving = r > outside ? 1 : leaving + 1, outside = r;
-          continue;
-        }
-        const int64_t c = found_.leader[u] - begin;
-        touched[near] = static_cast<int32_t>(c);
-        near += (weight[c] == 0) & (g.weight[e] != 0);
-        weight[c] += g.weight[e];
-      }
-      double best = 0;
-      int64_t target = -1;
-      const int64_t offset = near == 0 ? 0 : static_cast<int64_t>(rng.below(near));
-      for (int64_t j = 0; j < near; ++j) {
-        const int64_t c = touched[j + offset < near ? j + offset : j + offset - near];
-        if (load_[begin + c] + g.load[v] > max_cluster_) continue;
-        if (!may_join(v, static_cast<int32_t>(begin + c))) continue;
-        const double r = rating(static_cast<double>(weight[c]), load_[begin + c]);
-        if (r > best) best = r, target = begin + c;
-      }
-      for (int64_t j = 0; j < near; ++j) weight[touched[j]] = 0;
-      if (target < 0 || outside > best) continue;
-      if (outside == best && static_cast<int64_t>(rng.below(near + leaving)) >= near) continue;
-      found_.leader[v] = static_cast<int32_t>(target);
-      load_[target] += g.load[v];
-      matched_[v] = matched_[target] = 1;
-      ++joined;
-    }
-    return joined;
-  }
-
   // Returns the vertices that are in no cluster with others.
   std::vector<int32_t> alone() const {
-    std::vector<int64_t> at((g_.n + local_range_ - 1) / local_range_ + 1, 0);
-    parallel_ranges(g_.n, local_range_, threads_, [&](int32_t, int64_t begin, int64_t end) {
-      at[begin / local_range_ + 1] = std::count(matched_.begin() + begin, matched_.begin() + end, 0);
+    std::vector<int64_t> at((g_.n + context_.local_range - 1) / context_.local_range + 1, 0);
+    parallel_ranges(g_.n, context_.local_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
+      at[begin / context_.local_range + 1] =
+          std::count(clusters_.matched.begin() + begin, clusters_.matched.begin() + end, 0);
     });
     for (size_t i = 1; i < at.size(); ++i) at[i] += at[i - 1];
     std::vector<int32_t> vertices(at.back());
-    parallel_ranges(g_.n, local_range_, threads_, [&](int32_t, int64_t begin, int64_t end) {
-      int64_t filled = at[begin / local_range_];
+    parallel_ranges(g_.n, context_.local_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
+      int64_t filled = at[begin / context_.local_range];
       for (int64_t v = begin; v < end; ++v)
-        if (!matched_[v]) vertices[filled++] = static_cast<int32_t>(v);
+        if (!clusters_.matched[v]) vertices[filled++] = static_cast<int32_t>(v);
     });
     return vertices;
   }
@@ -163,7 +90,7 @@ class SynchronousClustering {
   // leader, so that others see that they may move.
   template <class W> void choose(const Graph<W>& g, std::span<const int32_t> visited) {
     for_each(visited, [&](int32_t, int64_t, int32_t v) {
-      if (!matched_[v]) found_.leader[v] = none;
+      if (!clusters_.matched[v]) clusters_.found.leader[v] = none;
     });
     const auto size = std::ssize(visited);
     parallel_ranges(size, visits_per_range, threads_, [&](int32_t worker, int64_t begin, int64_t end) {
@@ -172,29 +99,29 @@ class SynchronousClustering {
         if (i + 2 * ahead < size) prefetch_arcs(g, visited[i + 2 * ahead]);
         if (i + ahead < size) prefetch_leaders(visited[i + ahead]);
         const int32_t v = visited[i];
-        target_[v] = found_.leader[v] == none ? best_cluster(g, v, sums_[worker]) : none;
+        target_[v] = clusters_.found.leader[v] == none ? best_cluster(g, v, sums_[worker]) : none;
       }
     });
   }
 
   void prefetch_leaders(int32_t v) const {
     for (int64_t e = g_.start[v]; e < std::min(g_.start[v + 1], g_.start[v] + many_arcs); ++e)
-      __builtin_prefetch(&found_.leader[g_.adj[e]]);
+      __builtin_prefetch(&clusters_.found.leader[g_.adj[e]]);
   }
 
   template <class W> int32_t best_cluster(const Graph<W>& g, int32_t v, SparseSums& sums) const {
     sums.start(g.degree(v));
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
-      const int32_t c = found_.leader[g.adj[e]];
+      const int32_t c = clusters_.found.leader[g.adj[e]];
       if (c != none) sums.add(c, g.weight[e]);
     }
-    const uint64_t draw = mix(seed_ + static_cast<uint64_t>(v));
+    const uint64_t draw = mix(context_.seed + static_cast<uint64_t>(v));
     double best = 0;
     uint64_t best_draw = 0;
     int32_t target = none;
     for (const auto& [c, weight] : sums.entries()) {
-      if (load_[c] + g.load[v] > max_cluster_ || !may_join(v, c)) continue;
-      const double r = rating(static_cast<double>(weight), load_[c]);
+      if (clusters_.load[c] + g.load[v] > clusters_.max_cluster || !clusters_.may_join(v, c)) continue;
+      const double r = rating(static_cast<double>(weight), clusters_.load[c]);
       if (r < best) continue;
       const uint64_t own = (draw ^ static_cast<uint64_t>(c)) * 0x9e3779b97f4a7c15ULL;
       if (r > best || own > best_draw) best = r, best_draw = own, target = c;
@@ -205,7 +132,7 @@ class SynchronousClustering {
   // Moves the visited vertices to the clusters that they want to join, as far as there is room.
   void join(std::span<const int32_t> visited) {
     for_each(visited, [&](int32_t, int64_t, int32_t v) {
-      if (found_.leader[v] == none) found_.leader[v] = v;
+      if (clusters_.found.leader[v] == none) clusters_.found.leader[v] = v;
       if (target_[v] != none) shared_add(joining_[target_[v]], g_.load[v]);
     });
     std::vector<std::vector<int32_t>> refused((visited.size() + visits_per_range - 1) / visits_per_range);
@@ -213,11 +140,11 @@ class SynchronousClustering {
     for_each(visited, [&](int32_t, int64_t range, int32_t v) {
       const int32_t c = target_[v];
       if (c == none) return;
-      if (load_[c] + joining_[c] > max_cluster_) {
+      if (clusters_.load[c] + joining_[c] > clusters_.max_cluster) {
         refused[range].push_back(v);
         target_[v] = refused_by(c);
       } else {
-        found_.leader[v] = c;
+        clusters_.found.leader[v] = c;
         ++joined[range];
       }
     });
@@ -226,27 +153,27 @@ class SynchronousClustering {
       if (c < none) shared_store(joining_[refused_by(c)], int64_t{0});
       if (c < 0) return;
       shared_store(joining_[c], int64_t{0});
-      shared_add(load_[c], g_.load[v]);
-      matched_[v] = 1;
-      shared_store(matched_[c], uint8_t{1});
+      shared_add(clusters_.load[c], g_.load[v]);
+      clusters_.matched[v] = 1;
+      shared_store(clusters_.matched[c], uint8_t{1});
     });
-    for (const int64_t count : joined) found_.count -= count;
+    for (const int64_t count : joined) clusters_.found.count -= count;
     for (const std::vector<int32_t>& several : refused)
       for (const int32_t v : several) join_with_room(v, refused_by(target_[v]));
   }
 
   void join_with_room(int32_t v, int32_t c) {
-    if (load_[c] + g_.load[v] > max_cluster_) return;
-    found_.leader[v] = c;
-    load_[c] += g_.load[v];
-    matched_[v] = matched_[c] = 1;
-    --found_.count;
+    if (clusters_.load[c] + g_.load[v] > clusters_.max_cluster) return;
+    clusters_.found.leader[v] = c;
+    clusters_.load[c] += g_.load[v];
+    clusters_.matched[v] = clusters_.matched[c] = 1;
+    --clusters_.found.count;
   }
 
   // Writes the neighbour that each vertex that is alone rates highest.
   template <class W> void find_preferred(const Graph<W>& g) {
     parallel_ranges(g_.n, visits_per_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
-      for (int64_t v = begin; v < end; ++v) target_[v] = matched_[v] ? none : preferred(g, v);
+      for (int64_t v = begin; v < end; ++v) target_[v] = clusters_.matched[v] ? none : preferred(g, v);
     });
   }
 
@@ -255,9 +182,10 @@ class SynchronousClustering {
   void match_two_hop() {
     std::vector<int32_t> waiting(g_.n + 1, none);
     for (int32_t v = 0; v < g_.n; ++v) {
-      if (matched_[v]) continue;
+      if (clusters_.matched[v]) continue;
       int32_t& other = waiting[target_[v] == none ? g_.n : target_[v]];
-      if (other != none && g_.load[other] + g_.load[v] <= max_cluster_ && may_join(v, other)) {
+      if (other != none && g_.load[other] + g_.load[v] <= clusters_.max_cluster &&
+          clusters_.may_join(v, other)) {
         join_with_room(v, other);
         other = none;
       } else {
@@ -277,16 +205,12 @@ class SynchronousClustering {
   }
 
   const GraphShape& g_;
-  int64_t max_cluster_, fewest_, local_range_;
-  uint64_t seed_;
-  const int32_t* community_;
+  const SynchronousContext context_;
   int32_t threads_;
-  Clusters found_;
+  ClustersInRounds clusters_;
   std::vector<int32_t> target_;
-  std::vector<int64_t> load_;     // of the cluster that a leader names
   std::vector<int64_t> joining_;  // load of the vertices that want to join
-  std::vector<uint8_t> matched_;  // whether a vertex is in a cluster of several
-  std::vector<SparseSums> sums_;   // of each worker
+  std::vector<SparseSums> sums_;  // of each worker
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 // Blocks of consecutive vertices.
 #pragma once
-#include <algorithm>
 #include <span>
 #include <vector>
 

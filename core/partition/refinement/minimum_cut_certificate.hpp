@@ -5,7 +5,8 @@
 // deficits to supplies. Each of these two flow problems is about half as deep as the whole one, and where the
 // cut is narrow nearly all flow leaves it directly. Push-relabel solves them, highest label first, with exact
 // initial distances (Goldberg, Tarjan 1988; Cherkassky, Goldberg 1997). A side that cannot route everything
-// keeps the flow pushed so far, which is a valid pseudoflow (Hochbaum 2008) to continue from.
+// routes as much as it can: a pseudoflow (Hochbaum 2008) from which a maximum flow across the cut is near.
+// Vertices above a gap, a distance at which no vertex is left, cannot reach a demand and are set aside.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -21,15 +22,18 @@ class MinimumCutCertificate {
   MinimumCutCertificate(FlowNetwork& net, int64_t& work_left, const Control& control)
       : net_(net), work_left_(work_left), control_(control) {}
 
-  // Routes the supplies of the vertices first .. last-1 to the demands among them (or, backward, demands to
-  // supplies) and updates the terminals. No arc out of this range may have residual capacity. Returns whether
-  // everything was routed; false as well if the work is used up or the time is over.
+  // Routes as much as possible of the supplies of the vertices first .. last-1 to the demands among them (or,
+  // backward, of demands to supplies) and updates the terminals. No arc out of this range may have residual
+  // capacity. Returns whether everything was routed; false as well if the work is used up or the time is over.
+  // Nothing outside the range is changed, so that two ranges can be looked at by two threads.
   bool route_excess(int32_t first, int32_t last, bool backward) {
     return backward ? route_excess<-1>(first, last) : route_excess<1>(first, last);
   }
 
  private:
   static constexpr int32_t kNone = -1;
+  // Not one less than any distance, so that nothing is pushed there.
+  static constexpr int32_t kUnreachable = -2;
 
   template <int sign> int64_t excess(int32_t v) { return sign * net_.terminal(v); }
   template <int sign> int64_t residual(int32_t e) const { return sign > 0 ? net_[e].residual : net_.back(e); }
@@ -37,20 +41,27 @@ class MinimumCutCertificate {
   template <int sign> bool route_excess(int32_t first, int32_t last) {
     find_distances<sign>(first, last);
     first_.assign(count_.size(), kNone);
+    layer_.clear();
     highest_ = 0;
+    bool all = true;
     for (int32_t v = first; v < last; ++v)
       if (excess<sign>(v) > 0) {
-        if (vertex_[v].distance == kNone) return false;
-        activate(v);
+        if (vertex_[v].distance == kUnreachable) all = false;
+        else activate(v);
       }
     for (; highest_ >= 0; --highest_)
       while (first_[highest_] != kNone) {
         const int32_t v = first_[highest_];
         first_[highest_] = vertex_[v].next;
-        while (!discharge<sign>(v))
-          if (work_left_ < 0 || control_.should_stop() || !relabel<sign>(v)) return false;
+        while (!discharge<sign>(v)) {
+          if (work_left_ < 0 || control_.should_stop()) return false;
+          if (relabel<sign>(v)) continue;
+          all = false;
+          set_aside(v, first, last);
+          break;
+        }
       }
-    return true;
+    return all;
   }
 
   // Computes exact distances to the nearest demand.
@@ -60,7 +71,7 @@ class MinimumCutCertificate {
     int32_t queued = 0;
     for (int32_t v = first; v < last; ++v) {
       const bool target = excess<sign>(v) < 0;
-      vertex_[v] = {target ? 0 : kNone, net_.begin(v), kNone};
+      vertex_[v] = {target ? 0 : kUnreachable, net_.begin(v), kNone};
       if (target) queue_[queued++] = v;
     }
     count_.assign(1, 0);
@@ -69,7 +80,7 @@ class MinimumCutCertificate {
       count_.resize(distance + 1);
       ++count_[distance];
       for (int32_t e = net_.begin(v); e < net_.end(v); ++e)
-        if (Vertex& other = vertex_[net_[e].head]; other.distance == kNone && residual<-sign>(e) > 0) {
+        if (Vertex& other = vertex_[net_[e].head]; other.distance == kUnreachable && residual<-sign>(e) > 0) {
           other.distance = distance + 1;
           queue_[queued++] = net_[e].head;
         }
@@ -107,30 +118,78 @@ class MinimumCutCertificate {
   }
 
   // Relabels v to one above its nearest neighbour. Returns false if no demand is reachable: v has no residual
-  // arc, or there is a gap, a distance at which no vertex is left.
+  // arc, or there is a gap.
   template <int sign> bool relabel(int32_t v) {
     Vertex& vertex = vertex_[v];
     int32_t nearest = net_.n();
     for (int32_t e = net_.begin(v); e < net_.end(v); ++e) {
       const int32_t at = vertex_[net_[e].head].distance;
-      if (at != kNone && at < nearest && residual<sign>(e) > 0) nearest = at, vertex.current = e;
+      if (at >= 0 && at < nearest && residual<sign>(e) > 0) nearest = at, vertex.current = e;
     }
     work_left_ -= net_.work(v);
-    if (nearest == net_.n() || --count_[vertex.distance] == 0) return false;
-    vertex.distance = nearest + 1;
-    if (vertex.distance >= static_cast<int32_t>(count_.size())) {
-      count_.resize(vertex.distance + 1);
-      first_.resize(vertex.distance + 1, kNone);
-    }
-    ++count_[vertex.distance];
+    if (nearest == net_.n() || count_[vertex.distance] == 1) return false;
+    move(v, nearest + 1);
     highest_ = std::max(highest_, vertex.distance);
     return true;
   }
 
+  void move(int32_t v, int32_t distance) {
+    --count_[vertex_[v].distance];
+    if (!layer_.empty()) unlink(v);
+    vertex_[v].distance = distance;
+    if (distance == kUnreachable) return;
+    if (distance >= static_cast<int32_t>(count_.size())) {
+      count_.resize(distance + 1);
+      first_.resize(distance + 1, kNone);
+    }
+    ++count_[distance];
+    if (!layer_.empty()) link(v);
+  }
+
+  // Leaves v with its excess, as it reaches no demand. If it was the last one at its distance, all those
+  // farther away reach none either; none of them has excess, because v was the farthest one that had.
+  void set_aside(int32_t v, int32_t first, int32_t last) {
+    if (layer_.empty()) link_layers(first, last);
+    const int32_t at = vertex_[v].distance;
+    move(v, kUnreachable);
+    if (count_[at] > 0) return;
+    for (int32_t distance = at + 1; distance < std::ssize(layer_); ++distance) {
+      work_left_ -= count_[distance];
+      while (layer_[distance] != kNone) move(layer_[distance], kUnreachable);
+    }
+  }
+
+  // Lists the vertices of each distance. Where everything can be routed, nobody asks for them.
+  void link_layers(int32_t first, int32_t last) {
+    layer_.assign(count_.size(), kNone);
+    links_.resize(net_.n());
+    for (int32_t v = first; v < last; ++v)
+      if (vertex_[v].distance >= 0) link(v);
+    work_left_ -= last - first;
+  }
+
+  void link(int32_t v) {
+    const int32_t at = vertex_[v].distance;
+    if (at >= std::ssize(layer_)) layer_.resize(at + 1, kNone);
+    links_[v] = {kNone, layer_[at]};
+    if (layer_[at] != kNone) links_[layer_[at]].before = v;
+    layer_[at] = v;
+  }
+
+  void unlink(int32_t v) {
+    const auto [before, after] = links_[v];
+    if (before != kNone) links_[before].after = after;
+    else layer_[vertex_[v].distance] = after;
+    if (after != kNone) links_[after].before = before;
+  }
+
   struct Vertex {
-    int32_t distance;  // lower bound of the number of arcs to the nearest demand; kNone if there is no path
+    int32_t distance;  // lower bound of the number of arcs to the nearest demand, or kUnreachable
     int32_t current;  // no arc before this one leads nearer
     int32_t next;  // next entry in the list of vertices with excess
+  };
+  struct Links {
+    int32_t before, after;  // in the list of the vertices at the same distance
   };
 
   FlowNetwork& net_;
@@ -140,6 +199,8 @@ class MinimumCutCertificate {
   std::vector<Vertex> vertex_;
   std::vector<int32_t> first_;  // by distance, the first vertex with excess
   std::vector<int32_t> count_;  // by distance, the number of vertices
+  std::vector<int32_t> layer_;  // by distance, the first vertex; empty until something was set aside
+  std::vector<Links> links_;
   std::vector<int32_t> queue_;
 };
 

@@ -4,22 +4,32 @@
 #include <limits>
 #include <tuple>
 
+#include "util/parallel.hpp"
+
 namespace hopbytes {
 
-PairFlow::Result PairFlow::improve(const FlowRegion& region, int64_t most_work) {
+namespace {
+
+// Regions of fewer vertices are cut faster than a thread is started.
+constexpr int32_t many_vertices = 1 << 11;
+
+}  // namespace
+
+PairFlow::Result PairFlow::improve(const FlowRegion& region, int64_t most_work, int32_t threads) {
   region_ = &region;
-  a_ = region.a, b_ = region.b, work_left_ = most_work;
+  a_ = region.a, b_ = region.b, work_left_ = most_work, overlapped_ = 0;
   moves_.clear();
   int64_t gain = 0;
   if (number_vertices()) {
     build();
-    if (!is_minimum_cut() && !stop()) {
+    if (!is_minimum_cut(threads) && !stop()) {
       open_cut();
       gain = solve();
     }
   }
   for (const int32_t v : region.vertices) local_[v] = -1;
-  return {gain, most_work - work_left_, std::move(moves_)};
+  const int64_t work = most_work - work_left_;
+  return {gain, work, work - overlapped_, std::move(moves_)};
 }
 
 bool PairFlow::number_vertices() {
@@ -76,10 +86,18 @@ void PairFlow::build() {
   });
 }
 
-bool PairFlow::is_minimum_cut() {
-  const bool fits_b = certificate_.route_excess(region_->in_a, net_.n(), false);
-  const bool fits_a = certificate_.route_excess(0, region_->in_a, true);
-  return fits_a && fits_b;
+bool PairFlow::is_minimum_cut(int32_t threads) {
+  const bool large = net_.n() >= many_vertices;
+  bool fits[2];
+  work_of_side_[0] = work_of_side_[1] = work_left_;
+  parallel_for(2, large ? threads : 1, [&](int64_t side) {
+    fits[side] = side == 0 ? certificate_[0].route_excess(0, region_->in_a, true)
+                           : certificate_[1].route_excess(region_->in_a, net_.n(), false);
+  });
+  const int64_t of_a = work_left_ - work_of_side_[0], of_b = work_left_ - work_of_side_[1];
+  work_left_ -= of_a + of_b;
+  if (large) overlapped_ = std::min(of_a, of_b);
+  return fits[0] && fits[1];
 }
 
 void PairFlow::open_cut() {

@@ -34,7 +34,7 @@ class PairFlow {
         load_(load),
         max_block_weight_(max_block_weight),
         control_(control),
-        certificate_(net_, work_left_, control),
+        certificate_{{net_, work_of_side_[0], control}, {net_, work_of_side_[1], control}},
         flow_(net_, work_left_, control),
         local_(g.n, -1) {}
 
@@ -43,12 +43,13 @@ class PairFlow {
   };
   struct Result {
     int64_t gain = 0, work = 0;  // in scanned edges
+    int64_t span = 0;            // of the work: the two sides of a large region are looked at side by side
     std::vector<Move> moves;
   };
 
   // Computes moves inside a region that lower the cost; ends when `most_work` is used up. Blocks and loads
-  // are left as they are.
-  Result improve(const FlowRegion& region, int64_t most_work);
+  // are left as they are. The result does not depend on the number of threads.
+  Result improve(const FlowRegion& region, int64_t most_work, int32_t threads = 1);
 
  private:
   // Builds the network. An arc costs its weight times the distance of the blocks. A vertex has a supply (or
@@ -66,7 +67,7 @@ class PairFlow {
 
   // Returns whether the present assignment is a minimum cut. If only one side fails, the flow on the other
   // side remains usable.
-  bool is_minimum_cut();
+  bool is_minimum_cut(int32_t threads);
 
   // Allows flow back across the cut. The unrouted excess is the cost of the present assignment.
   void open_cut();
@@ -87,9 +88,10 @@ class PairFlow {
   const std::vector<int64_t>& load_;
   std::span<const int64_t> max_block_weight_;
   const Control& control_;
-  int64_t work_left_ = 0;
+  int64_t work_left_ = 0, overlapped_ = 0;
+  int64_t work_of_side_[2] = {0, 0};  // left to the search on each side
   FlowNetwork net_;
-  MinimumCutCertificate certificate_;
+  MinimumCutCertificate certificate_[2];
   MaxFlow flow_;
   int32_t a_ = 0, b_ = 0;
   int64_t present_ = 0;

@@ -51,7 +51,7 @@ std::vector<FlowRegion> RegionCuts::regions(const std::vector<BoundaryVertex>& b
     found[i] = corridor->regions(vertices_of(boundary, pairs[i]), pairs[i].a, pairs[i].b, boundary_of_region);
     work[i] = corridor->scanned_edges();
   });
-  record(work);
+  record(work, work);
   std::vector<FlowRegion> all;
   for (std::vector<FlowRegion>& of_pair : found)
     for (FlowRegion& region : of_pair) all.push_back(std::move(region));
@@ -73,14 +73,15 @@ std::vector<int64_t> RegionCuts::shares_of_work(const std::vector<FlowRegion>& r
 void RegionCuts::improve(const std::vector<FlowRegion>& regions, std::vector<int32_t>& moved,
                          std::vector<uint8_t>& changed) {
   std::vector<PairFlow::Result> results(regions.size());
-  std::vector<int64_t> work = shares_of_work(regions);
+  std::vector<int64_t> work = shares_of_work(regions), span(regions.size());
+  const int32_t threads = control_.shared_by(std::ssize(regions)).threads();
   parallel_ranges(std::ssize(regions), 1, control_.threads(), [&](int32_t worker, int64_t i, int64_t) {
     auto& flow = flows_[worker];
     if (!flow) flow = std::make_unique<PairFlow>(g_, distance_, block_, load_, max_block_weight_, control_);
-    results[i] = flow->improve(regions[i], work[i]);
-    work[i] = results[i].work;
+    results[i] = flow->improve(regions[i], work[i], threads);
+    work[i] = results[i].work, span[i] = results[i].span;
   });
-  record(work);
+  record(work, span);
   scanned_ = 0;
   for (size_t i = 0; i < regions.size(); ++i) {
     if (results[i].gain <= 0 || !apply(regions[i], results[i].moves)) continue;
@@ -90,10 +91,10 @@ void RegionCuts::improve(const std::vector<FlowRegion>& regions, std::vector<int
   control_.record_work(scanned_);
 }
 
-void RegionCuts::record(const std::vector<int64_t>& work) {
+void RegionCuts::record(const std::vector<int64_t>& work, const std::vector<int64_t>& span) {
   if (work.empty()) return;
   const int64_t total = std::accumulate(work.begin(), work.end(), int64_t{0});
-  control_.record_parallel_work(total, *std::max_element(work.begin(), work.end()));
+  control_.record_parallel_work(total, *std::max_element(span.begin(), span.end()));
   work_left_ -= total;
 }
 

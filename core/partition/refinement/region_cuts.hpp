@@ -43,7 +43,7 @@ class RegionCuts {
                std::vector<uint8_t>& changed);
 
  private:
-  void record(const std::vector<int64_t>& work);
+  void record(const std::vector<int64_t>& work, const std::vector<int64_t>& span);
   std::vector<int64_t> shares_of_work(const std::vector<FlowRegion>& regions) const;
   bool apply(const FlowRegion& region, std::vector<PairFlow::Move>& moves);
   void change_block(int32_t v, int32_t from, int32_t to);

@@ -204,7 +204,7 @@ def eco() -> Chain:
             chains=2, steps=2000, anneal_networks_up_to=PLACED_UP_TO, subtrees=1, repartitionings=4,
             perturbations=360,
         ),
-        VCycle(cycles=1, annealing_sweeps=300),
+        VCycle(cycles=0, annealing_sweeps=300),
         Swap(
             several_nearest=8, starts=1, chains=2, steps=2000, anneal_up_to=256,
             anneal_networks_up_to=PLACED_UP_TO, subtrees=1, repartitionings=4, perturbations=360,
@@ -232,7 +232,7 @@ def strong() -> Chain:
             starts=6, chains=4, steps=4000, anneal_networks_up_to=PLACED_UP_TO, subtrees=1, repartitionings=6,
             perturbations=5000,
         ),
-        VCycle(cycles=3, chains=2, annealing_sweeps=900),
+        VCycle(cycles=0, annealing_sweeps=900),
         Swap(
             starts=6, chains=4, steps=4000, anneal_up_to=400, anneal_networks_up_to=PLACED_UP_TO, subtrees=1,
             repartitionings=6, perturbations=5000, one_way=100,
@@ -260,7 +260,7 @@ def best() -> Chain:
     return chain(
         eco().mapper,
         PlaceBlocks(chains=2, subtrees=1, repartitionings=4, perturbations=360),
-        VCycle(cycles=3, chains=2, annealing_sweeps=300),
+        VCycle(cycles=0, annealing_sweeps=300),
         Swap(subtrees=1, repartitionings=4),
         Evolve(subtrees=1, repartitionings=4),
         Tabu(work=0),

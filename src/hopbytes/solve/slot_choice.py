@@ -207,7 +207,8 @@ def _in_order(task: Task, tried: list[Policy]) -> list[Placed]:
 def _blocks_in_order(task: Task, found: Placed) -> list[Placed]:
     """Return blocks of consecutive tasks if a partition was found that costs more than these.
 
-    On a path or a ring with hardly more tasks than PEs, where nearly all edges are cut, they may be optimal. O(m).
+    On a path or a ring with hardly more tasks than PEs, where nearly all edges are cut, they may be optimal.
+    O(m).
     """
     problem = found.problem
     if not task.in_order_counts or task.constraints or problem.name != "partition":

@@ -1,9 +1,12 @@
 """Graphs between the blocks of a partition."""
 
 import numpy as np
+import pytest
 
 import hopbytes as hb
-from hopbytes.algorithms.shared.quotient_graph import quotient_graph
+from hopbytes.algorithms.shared import quotient_graph as module
+from hopbytes.algorithms.shared.quotient_graph import quotient_csr, quotient_graph
+from hopbytes.kernels.records import Csr
 
 
 def test_quotient_keeps_what_crosses_blocks():
@@ -11,3 +14,21 @@ def test_quotient_keeps_what_crosses_blocks():
     model = quotient_graph(graph, np.array([0, 0, 1, 1], np.int32), 2)
     assert (model.indptr.tolist(), model.targets.tolist()) == ([0, 1, 2], [1, 0])
     assert model.volumes.tolist() == [7, 11]
+
+
+@pytest.mark.parametrize("largest", [None, 0, 9, 2**40])
+def test_quotient_of_many_arcs_is_that_of_few(monkeypatch: pytest.MonkeyPatch, largest: int | None):
+    """Directed arcs, some of a task to itself, some without volume, and an empty block."""
+    rng = np.random.default_rng(1)
+    n, m, blocks = 500, 6000, 40
+    key = np.unique(rng.integers(0, n * n, m))
+    indptr = np.searchsorted(key // n, np.arange(n + 1)).astype(np.int64)
+    weights = None if largest is None else rng.integers(0, largest + 1, len(key))
+    csr = Csr(indptr, (key % n).astype(np.int32), weights)
+    block = rng.integers(0, blocks - 1, n).astype(np.int32)
+    few = quotient_csr(csr, block, blocks)
+    monkeypatch.setattr(module, "MANY_ARCS", 0)
+    many = quotient_csr(csr, block, blocks)
+    for one, other in zip(few, many, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.algorithms.shared.search_distances import unlike_a_tree
 from hopbytes.machines.network.node_distances import NetworkDistance
 
@@ -40,6 +41,8 @@ def test_the_deviation_of_a_ring_is_its_definition():
     # All distances of a ring of three are equal; triples with a repeated place have 0, 1, 1.
     assert distance.tree_deviation() == 0.0
     line = hb.machine("mesh:3").distance
-    triples = np.random.default_rng(0).integers(0, 3, (3, 4096))
+    half = np.uint64(32)
+    drawn = (RandomNumbers(0).words(3 * 4096) >> half) * np.uint64(3) >> half
+    triples = drawn.astype(np.int64).reshape(3, 4096)
     apart = np.sort(np.abs(triples - np.roll(triples, 1, axis=0)), axis=0)
     assert line.tree_deviation() == pytest.approx((apart[2] - apart[1]).mean() / np.log2(3))

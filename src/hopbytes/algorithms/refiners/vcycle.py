@@ -31,8 +31,8 @@ EXACT_HOT = 60
 #: Where exchanges are annealed: proposed exchanges per task and sweep, and the largest number of proposals of
 #: all tasks together.
 STEPS_PER_SWEEP, MOST_STEPS = 10, 4_000_000
-#: The largest number of PEs on which presets anneal the places of blocks and of single tasks, if distances are
-#: unlike those of a tree.
+#: The largest number of PEs on which presets anneal the places of blocks and of single tasks, if distances
+#: are unlike those of a tree.
 PLACED_UP_TO = 8192
 #: Percentage of the losses that annealed exchanges accept at the start where places were annealed before, so
 #: that these stay; elsewhere exchanges start hot.

@@ -4,20 +4,42 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes._arrays import Int32
+from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes.engine.parallel import LevelGraph, contract_in_parallel
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
 
+#: From this number of arcs on the arcs between blocks are merged row by row, without arrays of the size of
+#: all arcs, which would take several times the memory of the graph.
+MANY_ARCS = 2**18
+
+_NO_DISTANCES: tuple[UInt64, Int64, Int64] = (
+    np.empty(0, np.uint64),
+    np.empty(0, np.int64),
+    np.empty(0, np.int64),
+)
+
 
 def quotient_csr(csr: Csr, block: Int32, blocks: int) -> Csr:
     """Return the graph of the weights between blocks, without the weights inside blocks. O(n + m)."""
+    if len(csr.targets) >= MANY_ARCS:
+        return _contracted(csr, block, blocks)
     sources, targets = np.repeat(block, np.diff(csr.indptr)), block[csr.targets]
     between = sources != targets
     weights = np.ones(len(targets), np.int64) if csr.weights is None else csr.weights
     indptr, columns, volumes, _ = csr_from_arcs(
         blocks, sources[between], targets[between], weights[between], None
     )
+    return Csr(indptr, columns, volumes)
+
+
+def _contracted(csr: Csr, block: Int32, blocks: int) -> Csr:
+    """Return the same graph for many arcs: parallel arcs are merged first, then rows are sorted."""
+    graph = LevelGraph(csr.indptr, csr.targets, csr.weights, np.ones(csr.n, np.int64), _NO_DISTANCES)
+    merged = contract_in_parallel(graph, np.ascontiguousarray(block, np.int32), blocks).csr
+    sources = np.repeat(np.arange(blocks, dtype=np.int32), np.diff(merged.indptr))
+    indptr, columns, volumes, _ = csr_from_arcs(blocks, sources, merged.targets, merged.weights, None)
     return Csr(indptr, columns, volumes)
 
 

@@ -17,7 +17,8 @@ from hopbytes.model.comm_graph import CommGraph
 
 __all__ = ["both_ways_differ", "cheaper", "is_dense", "kernel_distances", "search_problem", "unlike_a_tree"]
 
-#: Networks whose distances deviate more from those of a tree (``NetworkDistance.tree_deviation``) are unlike one.
+#: Networks whose distances deviate more from those of a tree (``NetworkDistance.tree_deviation``) are unlike
+#: one.
 LEAST_DEVIATION = 0.15
 
 

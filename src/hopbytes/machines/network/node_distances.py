@@ -10,6 +10,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt16, UInt64
 from hopbytes._frozen import frozen
+from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import NO_ROUTE, hop_table
 from hopbytes.machines.network.network import Network
@@ -116,7 +117,9 @@ class NetworkDistance:
         """
         if "tree_deviation" not in self._cache:
             nodes, _ = self._nodes()
-            some = nodes[np.random.default_rng(0).integers(0, len(nodes), (3, TRIPLES))]
+            half = np.uint64(32)
+            drawn = (RandomNumbers(0).words(3 * TRIPLES) >> half) * np.uint64(len(nodes)) >> half
+            some = nodes[drawn.astype(np.int64).reshape(3, TRIPLES)]
             apart = np.sort(self._hops(some, np.roll(some, 1, axis=0)), axis=0)
             near = np.append(apart[0], self._hops(nodes[1:], nodes[:-1]))
             least = int(near[near > 0].min(initial=NO_ROUTE))

@@ -1,0 +1,130 @@
+// A mapping that is searched by exchanges: what an exchange changes, which tasks are worth one, and the work
+// that is left.
+#pragma once
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "assignment/cells.hpp"
+#include "assignment/exchange.hpp"
+#include "graph/graph.hpp"
+
+namespace hopbytes {
+
+struct SwapOptions {
+  int64_t all_pairs_up_to = 1024;  // with at most so many tasks every pair is a candidate of the descent
+  int64_t hub_degree = 512;  // tasks with more neighbours are partners only of each other
+  // otherwise the candidates are the tasks in units of at most so many PEs around a neighbour
+  int64_t reach = 64;
+  int64_t chains = 0;  // independent annealing chains, of which the cheapest result is kept
+  int64_t steps = 0;  // exchanges proposed per task in each chain
+  int64_t hot_percent = 0;  // share of the losses that chains accept at the start, 0: one of their own each
+  int64_t perturbation_work = 0;  // edges scanned by iterated local search, per arc and task of the graph
+  int32_t threads = 1;
+  int64_t least_work = int64_t{1} << 32;  // scanned edges before giving up, at least,
+  int64_t work_per_arc = 4096;  // and per arc and task of the graph
+};
+
+// What searches share that start from mappings with the same number of tasks on every PE.
+template <class D> struct SwapBasis {
+  CellsOf<D> cells;
+  std::vector<int64_t> lower_bound;  // of every task's share of the cost on any PE
+};
+
+template <class W, class D> class SwapState {
+ public:
+  using Cells = CellsOf<D>;
+
+  // `basis` is that of another search whose graph, distances, options and numbers of tasks per PE are equal.
+  SwapState(const Graph<W>& graph, const D& distance, std::span<const int64_t> capacity,
+            std::span<int32_t> pe, const SwapOptions& options, const Control& control,
+            std::shared_ptr<const SwapBasis<D>> basis)
+      : g_(graph),
+        hub_degree_(options.hub_degree),
+        exchange_(graph, distance, capacity, pe),
+        slots_(pe, static_cast<int64_t>(capacity.size())),
+        basis_(basis ? std::move(basis)
+                     : new_basis(distance, static_cast<int64_t>(capacity.size()), options.reach, control)),
+        work_left_(std::max(options.least_work, options.work_per_arc * (graph.arcs() + graph.n))) {}
+
+  std::shared_ptr<const SwapBasis<D>> basis() const { return basis_; }
+
+  const Graph<W>& graph() const { return g_; }
+  const Exchange<W, D>& costs() const { return exchange_; }
+  const Slots& slots() const { return slots_; }
+  const Cells& cells() const { return basis_->cells; }
+  bool hub(int32_t v) const { return g_.degree(v) > hub_degree_; }
+
+  // Returns an upper bound of the gain of a task by any exchange.
+  int64_t largest_gain(int32_t v) const { return exchange_.share(v) - basis_->lower_bound[v]; }
+
+  int64_t least_assignment_cost(int64_t v) const {
+    if (!g_.linear_cost) return 0;
+    const LinearCost& linear_cost = *g_.linear_cost;
+    const auto listed = linear_cost.cost.begin();
+    return std::accumulate(listed + linear_cost.start[v], listed + linear_cost.start[v + 1],
+                           linear_cost.rest[v], [](int64_t a, int64_t b) { return std::min(a, b); });
+  }
+
+  int64_t evaluations() const { return evaluations_; }
+  int64_t work() const { return work_; }
+  bool work_is_left() const { return work_left_ > 0; }
+  void count_work(int64_t arcs) { work_ += arcs, work_left_ -= arcs; }
+  void count_evaluation(int64_t arcs) { ++evaluations_, count_work(arcs); }
+
+  void exchange(int32_t u, int32_t v) {
+    exchange_.apply(u, v);
+    slots_.swap(u, v);
+    if (logging_) log_.emplace_back(u, v);
+    count_work(g_.degree(u) + g_.degree(v));
+  }
+
+  // Notes exchanges from now on.
+  void start_log() { log_.clear(), logging_ = true; }
+  // Undoes the exchanges since then if they changed the cost by `most` or more. Returns the remaining change.
+  int64_t keep_or_undo(int64_t change, int64_t most) {
+    logging_ = false;
+    if (change < most) return change;
+    for (size_t j = log_.size(); j-- > 0;) exchange(log_[j].first, log_[j].second);
+    return 0;
+  }
+
+ private:
+  // The lower bound of a task is the cost with its heaviest neighbours at the nearest PEs. It is lower for
+  // the remaining tasks if the control stops the computation.
+  std::shared_ptr<const SwapBasis<D>> new_basis(const D& distance, int64_t k, int64_t reach,
+                                                const Control& control) const {
+    auto basis = std::make_shared<SwapBasis<D>>(SwapBasis<D>{
+        cells_of(distance, k, exchange_.indifferent(), reach, control), std::vector<int64_t>(g_.n, 0)});
+    int64_t most = 0;
+    for (int64_t v = 0; v < g_.n; ++v) most = std::max(most, g_.degree(v));
+    const std::vector<int64_t> near = nearest_costs(distance, basis->cells, k, slots_, most, control);
+    std::vector<W> weights;
+    for (int64_t v = 0; v < g_.n; ++v) {
+      if ((v & 4095) == 0 && control.should_stop()) break;
+      weights.assign(g_.weight + g_.start[v], g_.weight + g_.start[v + 1]);
+      std::sort(weights.begin(), weights.end(), std::greater<W>());
+      int64_t& bound = basis->lower_bound[v];
+      for (size_t i = 0; i < weights.size(); ++i) bound += weights[i] * near[i];
+      bound += least_assignment_cost(v);
+    }
+    return basis;
+  }
+
+  const Graph<W>& g_;
+  const int64_t hub_degree_;
+  Exchange<W, D> exchange_;
+  Slots slots_;
+  const std::shared_ptr<const SwapBasis<D>> basis_;
+  std::vector<std::pair<int32_t, int32_t>> log_;
+  bool logging_ = false;
+  int64_t evaluations_ = 0, work_ = 0;
+  // Sufficient to finish on sparse patterns. It bounds the time to seconds where a thousand tasks all
+  // communicate in different amounts, which offers small gains for many minutes.
+  int64_t work_left_;
+};
+
+}  // namespace hopbytes

@@ -1,0 +1,211 @@
+// The partitions of one group of vertices: made by repetitions or given, recombined until one is left.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "partition/candidate_rows.hpp"
+#include "partition/exact_partitioner.hpp"
+#include "partition/group_members.hpp"
+#include "partition/groups.hpp"
+#include "partition/initial/linear_assignment.hpp"
+#include "partition/partitioner.hpp"
+#include "partition/relaxation/relax.hpp"
+
+namespace hopbytes {
+
+// What partition_many() was given, for all groups.
+template <class W> struct GroupProblem {
+  const Graph<W>& g;
+  In<int32_t> group;
+  In<int64_t> block_start, max_block_weight;
+  In<uint64_t> seed;
+  CandidateRows candidates;
+  GroupSettings settings;
+  Control control;
+  GroupMembers members;
+
+  int64_t groups() const { return std::ssize(block_start) - 1; }
+  int64_t repetitions() const { return std::max(1, settings.repetitions); }
+};
+
+template <class W> class GroupPool {
+ public:
+  // Two members of the pool that are recombined; the second may be one that does not exist.
+  struct Match {
+    int64_t group;
+    size_t better, other;
+    uint64_t seed;
+  };
+
+  GroupPool(const GroupProblem<W>& problem, int64_t number)
+      : problem_(problem),
+        settings_(problem.settings),
+        number_(number),
+        vertices_(problem.members.of(number)),
+        max_block_weights_(problem.max_block_weight.subspan(
+            problem.block_start[number], problem.block_start[number + 1] - problem.block_start[number])),
+        seed_(problem.seed[number]) {}
+
+  void extract() {
+    if (problem_.groups() > 1)
+      sub_ = subproblem(problem_.g, problem_.members, problem_.group, static_cast<int32_t>(number_));
+    plan_repetitions(problem_.repetitions());
+    members_.resize(hierarchies_.count());
+  }
+
+  // The number of hierarchies that the repetitions use.
+  int64_t hierarchies() const { return hierarchies_.count(); }
+
+  // Whether the shapes of the blocks are relaxed in the first repetition. If that helps, they are in the
+  // others too, and a third of the repetitions suffices; else the others do without.
+  bool relaxes() const {
+    return !trivial() && !exact() &&
+           suits_relaxation(graph(), std::ssize(max_block_weights_), settings_.context.relaxation);
+  }
+
+  // Makes the repetitions that use one hierarchy.
+  void repeat(int64_t hierarchy, const Control& control) {
+    if (trivial() || (hierarchy > 0 && (problem_.control.should_stop() || too_many_to_recombine())) ||
+        (settings_.repetitions < 1 && problem_.candidates.any(vertices_[0])))
+      return;
+    if (hierarchy >= hierarchies_.count()) return;
+    Candidate& member = members_[hierarchy];
+    const uint64_t seed = derive(seed_, hierarchy);
+    const int64_t first = hierarchies_.first(hierarchy), count = hierarchies_.first(hierarchy + 1) - first;
+    bool helped = false;
+    const bool relaxing = hierarchy == 0 || relaxation_helps_;
+    member.score = with_partitioner(relaxing, control, [&](auto&& partitioner) {
+      if constexpr (requires { partitioner.relaxation_helped(); }) {
+        const Score found = partitioner.repeat(graph(), member.part, seed, first, count);
+        helped = partitioner.relaxation_helped();
+        return found;
+      } else {
+        return partitioner.partition(graph(), member.part, seed);
+      }
+    });
+    if (hierarchy > 0 || !helped) return;
+    relaxation_helps_ = true;
+    plan_repetitions((problem_.repetitions() + 2) / 3);
+  }
+
+  // Collects the results of the repetitions and the candidates, the best first.
+  void collect() {
+    if (trivial()) return;
+    std::erase_if(members_, [](const Candidate& member) { return member.part.empty(); });
+    for (size_t c = 0; c < problem_.candidates.count(); ++c) {
+      const int32_t* row = problem_.candidates.row(c, vertices_[0]);
+      if (!row) continue;
+      std::vector<int32_t> given(vertices_.size());
+      for (size_t v = 0; v < vertices_.size(); ++v) given[v] = row[vertices_[v]];
+      if (graph().linear_cost) assign_linear_costs(graph(), max_block_weights_, given.data());
+      const Score own = score(graph(), given.data(), max_block_weights_);
+      members_.push_back({own, std::move(given)});
+    }
+    best_first(members_);
+    members_.resize(std::min<size_t>(members_.size(), 1 + std::max<int64_t>(0, recombinations())));
+  }
+
+  // Appends the recombinations of the next round: each member of the better half with one of the other half. A
+  // member that is left alone is recombined with itself, which is a V-cycle.
+  void append_matches(std::vector<Match>& round) {
+    if (trivial()) return;
+    const auto append = [&](size_t better, size_t other) {
+      round.push_back({number_, better, other, derive(seed_, 1000 + recombined_++)});
+    };
+    const size_t half = (members_.size() + 1) / 2;
+    for (size_t m = half; m < members_.size(); ++m) append(m - half, m);
+    if (members_.size() == 1 && recombined_ < recombinations()) append(0, 1);
+  }
+
+  void recombine(const Match& match, const Control& control) {
+    Candidate& better = members_[match.better];
+    const int32_t* other = match.other < members_.size() ? members_[match.other].part.data() : nullptr;
+    better.score = with_partitioner(false, control, [&](auto&& partitioner) {
+      return partitioner.recombine(graph(), better.part, other, match.seed);
+    });
+  }
+
+  void keep_better_half() {
+    members_.resize((members_.size() + 1) / 2);
+    best_first(members_);
+  }
+
+  // Writes the best partition and returns the weight that it cuts; nothing else is kept.
+  int64_t finish(const Control& control, Out<int32_t> child) {
+    Candidate best{{0, 0}, std::vector<int32_t>(trivial() ? vertices_.size() : 0, 0)};
+    if (!trivial()) {
+      best = std::move(members_[0]);
+      best.score = with_partitioner(false, control, [&](auto&& partitioner) {
+        return partitioner.anneal(graph(), best.part, best.score, derive(seed_, 999));
+      });
+    }
+    problem_.members.number(number_, 0, best.part, child);
+    sub_ = {};
+    members_ = {};
+    if (settings_.finished)
+      std::atomic_ref<int32_t>(*settings_.finished).fetch_add(1, std::memory_order_relaxed);
+    return best.score.cut;
+  }
+
+ private:
+  const Graph<W>& graph() const { return problem_.groups() == 1 ? problem_.g : sub_; }
+  bool trivial() const { return max_block_weights_.size() < 2 || vertices_.empty(); }
+  // Exact sizes need another partitioner; only this function decides about that.
+  bool exact() const {
+    return !graph().linear_cost && ExactPartitioner<W>::suits(graph(), max_block_weights_);
+  }
+
+  // Returns whether the blocks are exact and too many to be recombined. Of several repetitions one would be
+  // kept and the others discarded, so the repetitions are spent on every bisection instead.
+  bool too_many_to_recombine() const {
+    return settings_.repetitions > 1 &&
+           static_cast<int64_t>(max_block_weights_.size()) > ExactPartitioner<W>::kMostBlocks && exact();
+  }
+
+  // Calls `work` with the partitioner for the group, which relaxes shapes or does not.
+  template <class Work> Score with_partitioner(bool relaxing, const Control& control, Work work) const {
+    Context context = settings_.context;
+    if (!relaxing) context.relaxation.rounds = 0;
+    if (!exact()) return work(Partitioner<W>(max_block_weights_, context, control));
+    int32_t per_bisection = settings_.bisection_repetitions;
+    if (too_many_to_recombine()) {
+      const int32_t one_more = std::min(per_bisection, std::numeric_limits<int32_t>::max() - 1) + 1;
+      per_bisection = std::max(one_more, settings_.repetitions);
+    }
+    ExactContext how{std::max(1, settings_.context.initial.partitions), per_bisection, per_bisection - 1};
+    how.annealing = settings_.context.annealing;
+    return work(ExactPartitioner<W>(max_block_weights_, how, control));
+  }
+
+  // Returns the number of recombinations of whole partitions; others are made where repetitions share a
+  // hierarchy.
+  int64_t recombinations() const {
+    return settings_.recombinations * hierarchies_.repetitions / problem_.repetitions() -
+           (hierarchies_.repetitions - hierarchies_.count());
+  }
+
+  void plan_repetitions(int64_t repetitions) {
+    hierarchies_ = {repetitions};
+    if (settings_.recombinations > 0 && !trivial() && !exact())
+      hierarchies_ = Partitioner<W>(max_block_weights_, settings_.context, problem_.control)
+                         .hierarchies(graph(), repetitions);
+  }
+
+  const GroupProblem<W>& problem_;
+  const GroupSettings& settings_;
+  int64_t number_;
+  std::span<const int32_t> vertices_;
+  std::span<const int64_t> max_block_weights_;
+  uint64_t seed_;
+  Graph<W> sub_;
+  std::vector<Candidate> members_;
+  HierarchySharing hierarchies_;  // of the repetitions
+  int64_t recombined_ = 0;        // recombinations made so far
+  bool relaxation_helps_ = false;
+};
+
+}  // namespace hopbytes

@@ -1,0 +1,18 @@
+// The initial partition: blocks of the coarsest graph.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "graph/graph.hpp"
+#include "partition/context.hpp"
+#include "util/control.hpp"
+#include "util/rng.hpp"
+
+namespace hopbytes {
+
+// Returns the block of every vertex. Blocks may be overloaded: the refiners of the coarsest graph mend it.
+template <class W>
+std::vector<int32_t> initial_blocks(const Graph<W>& g, std::span<const int64_t> max_block_weight,
+                                    const InitialContext& context, Rng& rng, const Control& control);
+
+}  // namespace hopbytes

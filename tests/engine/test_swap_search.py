@@ -229,3 +229,14 @@ def test_searches_of_one_call_share_their_preparation():
         )
         work.append(int(call.control_arrays[1][0]))
     assert work[0] == work[1] >= 512 * 511
+
+
+def test_nothing_is_annealed_where_all_neighbours_are_as_near_as_possible():
+    where = hb.machine("torus:6x6x6")
+    csr = hb.read("stencil:6x6x6").symmetric_positive()
+    found = swap_refine(
+        SearchProblem(csr, distances=kernel_distances(where)), np.arange(216, dtype=np.int32),
+        np.full(216, 216), SwapSettings(0, 8, 2, 1000, 100),
+    )
+    assert found.evaluations == 0
+    assert np.array_equal(found.pe, np.arange(216))

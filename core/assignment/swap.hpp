@@ -28,6 +28,12 @@ template <class W, class D> class SwapSearch {
   SwapSearch(const SwapSearch&) = delete;
 
   std::shared_ptr<const SwapBasis<D>> basis() const { return state_.basis(); }
+  // Returns whether every task has all neighbours as near as any mapping permits.
+  bool cannot_gain() const {
+    for (int32_t v = 0; v < g_.n; ++v)
+      if (state_.largest_gain(v) > 0) return false;
+    return true;
+  }
   int64_t evaluations() const { return state_.evaluations(); }
   int64_t swaps() const { return swaps_; }
   int64_t work() const { return state_.work(); }

@@ -31,9 +31,11 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
     basis = search.basis();
     Rng rng(seed);
     total += search.descend_everywhere(rng);
-    if (options.chains < 1)
+    if (options.chains < 1 && (std::is_same_v<D, TreeDistance> || !search.cannot_gain()))
       total += search.iterated_local_search(options.perturbation_work * (g.arcs() + g.n), rng);
     record(search);
+    // On trees the search goes on, since it may find another mapping of the same cost.
+    if (!std::is_same_v<D, TreeDistance> && search.cannot_gain()) return total;
   }
   if (options.chains < 1 || control.should_stop()) return total;
   struct Chain {

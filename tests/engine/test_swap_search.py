@@ -161,3 +161,82 @@ def test_restricted_partners_never_lose_and_a_hub_stays_cheap():
 
     assert total(better) < total(pe)
     assert evaluations < 3000 * n
+
+
+def renumbered(spec, seed):
+    """Return distances of a torus whose PEs are numbered at random, and a function that gives rows of them."""
+    where = hb.machine(spec)
+    near, k = kernel_distances(where), where.k
+    dimensions = int(near.table[0])
+    first = 6 + 65 + dimensions
+    table = near.table.copy()
+    places = table[first:].view(np.int32)[: k * dimensions].reshape(k, dimensions)
+    places[:] = places[np.random.default_rng(seed).permutation(k)]
+
+    def row(pe):
+        step = np.abs(places - places[pe])
+        return np.minimum(step, table[first - dimensions : first] - step).sum(axis=1)
+
+    return Distances(near.labels, near.bit_costs, table), row
+
+
+@pytest.mark.parametrize("spec", ["torus:10x8x7", "torus:20x16x15", "mesh:70x70"])
+def test_no_exchange_with_the_nearest_pes_around_a_partner_gains(spec):
+    # On more than 4096 nodes regions around landmarks exclude most nodes; no nearest one may be missed.
+    k, reach = hb.machine(spec).k, 6
+    near, row = renumbered(spec, 1)
+    csr = edges(k, [(v, v + 1) for v in range(0, k - 1, 2)])
+    start = np.arange(k, dtype=np.int32)
+    pe = swap_refine(SearchProblem(csr, distances=near), start, np.full(k, k), SwapSettings(0, reach)).pe
+    task = np.argsort(pe)
+    for u in range(0, k - k % 2, 7):
+        partner = pe[u ^ 1]
+        from_partner, from_here = row(partner), row(pe[u])
+        for there in np.argsort(from_partner, kind="stable")[:reach]:
+            v = task[there]
+            if v in (u, u ^ 1) or v ^ 1 >= k:
+                continue
+            now = from_partner[pe[u]] + row(pe[v])[pe[v ^ 1]]
+            assert from_partner[pe[v]] + from_here[pe[v ^ 1]] >= now
+
+
+@pytest.mark.parametrize("spec", ["torus:16x16x9", "torus:20x20x15", "dragonfly:9x8x8", "mesh:3x3"])
+def test_a_stop_ends_the_preparation(spec):
+    # Every distance that the preparation compares counts as a scanned edge.
+    where = hb.machine(spec)
+    csr = edges(where.k, [(0, v) for v in range(1, where.k)])
+    for stopped, fewest, most in ((1, 0, where.k), (0, where.k, 2**62)):
+        call = Call.prepare(SearchProblem(csr, distances=kernel_distances(where)), RunControl())
+        call.control_arrays[0][0] = stopped
+        after = np.arange(where.k, dtype=np.int32)
+        change = _core.swap_refine(
+            call.graph, call.distances, call.linear_cost, call.control_arrays, np.full(where.k, 1), 0,
+            by_name(0, 8, 2, 10, 10), after, np.zeros(2, np.int64),
+        )
+        assert fewest <= call.control_arrays[1][0] <= most
+        assert not stopped or (change == 0 and np.array_equal(after, np.arange(where.k)))
+
+
+def test_searches_of_one_call_share_their_preparation():
+    # A pattern without edges leaves nothing to search, so that all work is that of the preparation.
+    where = hb.machine("torus:8x8x8")
+    work = []
+    for chains in (0, 4):
+        call = Call.prepare(SearchProblem(edges(512, []), distances=kernel_distances(where)), RunControl())
+        _core.swap_refine(
+            call.graph, call.distances, call.linear_cost, call.control_arrays, np.ones(512, np.int64), 0,
+            by_name(0, 8, chains, 10), np.arange(512, dtype=np.int32), np.zeros(2, np.int64),
+        )
+        work.append(int(call.control_arrays[1][0]))
+    assert work[0] == work[1] >= 512 * 511
+
+
+def test_nothing_is_annealed_where_all_neighbours_are_as_near_as_possible():
+    where = hb.machine("torus:6x6x6")
+    csr = hb.read("stencil:6x6x6").symmetric_positive()
+    found = swap_refine(
+        SearchProblem(csr, distances=kernel_distances(where)), np.arange(216, dtype=np.int32),
+        np.full(216, 216), SwapSettings(0, 8, 2, 1000, 100),
+    )
+    assert found.evaluations == 0
+    assert np.array_equal(found.pe, np.arange(216))

@@ -151,3 +151,22 @@ def test_a_present_placement_may_move_to_free_slots(spec):
     assert free.info["migrations"] == np.count_nonzero(free.pe != now)
     refined = hb.map_tasks(ring, where, mapper="identity", refine="swap", initial=now)
     assert refined.info["comm_cost"] <= hb.evaluate(ring, hb.Mapping(now, where)).mapping.comm_cost
+
+
+@pytest.mark.parametrize("preset", ["fast", "eco"])
+@pytest.mark.parametrize(("closed", "cut"), [(False, 999), (True, 1000)])
+def test_partitions_cost_no_more_than_blocks_of_consecutive_tasks(preset, closed, cut):
+    # 1000 blocks of a path have 999 borders, but searches leave some tasks apart from their blocks.
+    ends = np.arange(1600 if closed else 1599)
+    graph = hb.CommGraph.from_edges(ends, (ends + 1) % 1600, n=1600)
+    for seed in (1, 2):
+        assert hb.map_tasks(graph, "core:1000", preset=preset, partition=True, seed=seed).comm_cost == cut
+
+
+def test_blocks_of_consecutive_tasks_that_exceed_a_bound_do_not_count():
+    loads = np.ones(12, np.int64)
+    loads[:3] = 8
+    ends = np.arange(11)
+    graph = hb.CommGraph.from_edges(ends, ends + 1, n=12, loads=loads)
+    found = hb.map_tasks(graph, "core:3", partition=True, imbalance=0.1)
+    assert found.info["balance"] == "met"

@@ -7,7 +7,8 @@ import hopbytes as hb
 from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.algorithms.mappers.ug import HopGreedy, weighed
 from hopbytes.algorithms.two_level import neighbourhood_of, partition_to_nodes, place_distances
-from hopbytes.algorithms.two_level.level import balance_fix
+from hopbytes.algorithms.two_level.level import balance_fix, nodes_of
+from hopbytes.algorithms.two_level.neighbourhood import levels_between
 from hopbytes.algorithms.two_level.node_level import cut, settings_of
 from hopbytes.engine import PartitionSettings, RunControl
 from hopbytes.engine.places import hop_greedy
@@ -54,7 +55,19 @@ def test_ug_keeps_the_better_of_its_starts():
         around, distances = neighbourhood_of(grouped.nodes), place_distances(grouped.nodes)
         runs = [hop_greedy(weighed(grouped, "volume"), around, distances, seeds) for seeds in (0, 1)]
         costs = [cost for _, cost in runs]
-        found = HopGreedy(seeds=1).place(grouped)
+        found = HopGreedy(seeds=1).place(grouped, Effort())
         assert found.tobytes() == runs[int(np.argmin(costs))][0].tobytes()
         better.add(costs[0] > costs[1])
     assert better == {True, False}, "each of the two wins somewhere"
+
+
+@pytest.mark.parametrize("spec", ["torus:8x6x6", "fattree:4x4x4", "node:5@10 core:2@1"])
+def test_neighbourhoods_after_a_deadline_are_permutations_and_not_kept(spec):
+    nodes = nodes_of(hb.machine(spec))
+    early = neighbourhood_of(nodes, Effort(deadline=0.0)).near.reshape(nodes.count, -1)
+    near = neighbourhood_of(nodes, Effort()).near.reshape(nodes.count, -1)
+    for rows in (early, near):
+        assert np.array_equal(rows[:, 0], np.arange(nodes.count))
+        assert np.array_equal(np.sort(rows, axis=1), np.tile(np.arange(nodes.count), (nodes.count, 1)))
+    levels = levels_between(nodes)
+    assert np.array_equal(np.take_along_axis(levels, near.astype(np.int64), axis=1), np.sort(levels, axis=1))

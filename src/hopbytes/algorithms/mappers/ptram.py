@@ -118,7 +118,7 @@ class HybridGreedy(Mapper):
         if problem.routing.ports == 1:
             classes = route_classes(problem.routing, grouped.capacities, effort.run_control())
         place, evaluations = hybrid_greedy(
-            problem.traffic, problem.routing, neighbourhood_of(grouped.nodes), terms, classes,
+            problem.traffic, problem.routing, neighbourhood_of(grouped.nodes, effort), terms, classes,
             by_share=not self.raw, control=effort.run_control(),
         )
         effort.count(places_evaluated=evaluations)

@@ -61,12 +61,12 @@ class HopGreedy(Mapper):
         """Return int32[n], the PE of every task."""
         settings = settings_of(self.repetitions, self.initial_partitions, self.region_growings)
         grouped = cut(graph, where, bounds, effort, settings)
-        return finish(graph, grouped, self.place(grouped), bounds, effort)
+        return finish(graph, grouped, self.place(grouped, effort), bounds, effort)
 
-    def place(self, grouped: Grouped) -> Int32:
+    def place(self, grouped: Grouped, effort: Effort) -> Int32:
         """Return int32[G], the node of every group."""
         groups = weighed(grouped, self.weight)
-        around, distances = neighbourhood_of(grouped.nodes), place_distances(grouped.nodes)
+        around, distances = neighbourhood_of(grouped.nodes, effort), place_distances(grouped.nodes)
         found = [hop_greedy(groups, around, distances, seeds) for seeds in range(self.seeds + 1)]
         return min(found, key=lambda one: one[1])[0]
 

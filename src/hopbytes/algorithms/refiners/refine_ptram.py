@@ -92,7 +92,7 @@ class HottestLink(Refiner):
     def search(self, grouped: Grouped, problem: Routed, effort: Effort) -> tuple[Int32, int, int]:
         """Return int32[G], the node of every group, the number of successful rounds, and of evaluations."""
         return hottest_link_refine(
-            problem.traffic, problem.routing, neighbourhood_of(grouped.nodes), grouped.start,
+            problem.traffic, problem.routing, neighbourhood_of(grouped.nodes, effort), grouped.start,
             nearest=self.nearest, rounds=self.rounds, paper_rule=self.rule == "paper",
             nearby=self.ties == "nearby", control=effort.run_control(),
         )

@@ -39,6 +39,8 @@ START_MAPPERS_ON_NODES = ("ug", "curve", "multi_jagged")
 #: On more nodes these groups are not exchanged: it takes longer than the descent that follows and gains
 #: no more.
 MOST_NODES_EXCHANGED = 1024
+#: On networks of at most so many PEs annealing takes little time, whatever it gains.
+SMALL_NETWORK = 256
 
 
 @refiners.register("swap")
@@ -71,8 +73,8 @@ class Swap(Refiner):
     anneal_up_to : int
         With more tasks there is no annealing.
     anneal_networks_up_to : int
-        The same on networks whose distances are unlike those of a tree, as on a torus or a mesh, where
-        annealing gains far more than on trees; with 0 `anneal_up_to` counts.
+        The same on networks of up to 256 PEs, and on larger ones whose distances are unlike those of a tree,
+        as on a torus or a mesh, where annealing gains far more than on trees; with 0 `anneal_up_to` counts.
     subtrees : int
         Number of passes of the refiner ``subtrees`` over the best start, before annealing and perturbation.
     repartitionings : int
@@ -133,8 +135,10 @@ class Swap(Refiner):
 
     def most_annealed(self, where: Allocation) -> int:
         """Return the largest number of tasks that are annealed on this machine."""
-        apart = self.anneal_networks_up_to > 0 and unlike_a_tree(where)
-        return self.anneal_networks_up_to if apart else self.anneal_up_to
+        if not self.anneal_networks_up_to or where.machine.network() is None:
+            return self.anneal_up_to
+        worth_it = where.k <= SMALL_NETWORK or unlike_a_tree(where)
+        return self.anneal_networks_up_to if worth_it else self.anneal_up_to
 
     def _refined(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort

@@ -47,7 +47,7 @@ def swap_for_hops(
     if grouped is None or grouped.nodes.count < 2:
         return pe
     place, evaluations = hop_swap(
-        weighed(grouped, weight), neighbourhood_of(grouped.nodes), place_distances(grouped.nodes),
+        weighed(grouped, weight), neighbourhood_of(grouped.nodes, effort), place_distances(grouped.nodes),
         grouped.start, delta, control=effort.run_control(),
     )
     record_work(effort, grouped.graph, evaluations)
@@ -84,7 +84,7 @@ def swap_for_congestion(
         return pe
     problem = routed_groups(graph, grouped, pe, who, messages=messages)
     place, made, evaluations = congestion_swap(
-        problem.traffic, problem.routing, neighbourhood_of(grouped.nodes), grouped.start, delta=delta,
+        problem.traffic, problem.routing, neighbourhood_of(grouped.nodes, effort), grouped.start, delta=delta,
         paper_rule=rule == "paper", limit=MOST_EXCHANGES * len(grouped.sizes), control=effort.run_control(),
     )
     record_work(effort, grouped.graph, evaluations, swaps=made)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt16, UInt64
+from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.two_level.level import Nodes
 from hopbytes.cost.objectives.hop_distances import hop_distances_only
 from hopbytes.cost.objectives.link_sums import endpoints_of
@@ -19,18 +22,24 @@ from hopbytes.machines.place_distances import TreeDistance
 MOST_SITES = 4096
 #: The number of sites before and after a site in this case.
 WINDOW = 256
+#: The number of rows that are sorted between two questions whether to stop.
+ROWS = 256
 
 
-def neighbourhood_of(nodes: Nodes, *, of_pes: bool = False) -> Neighbourhood:
+def neighbourhood_of(nodes: Nodes, effort: Effort | None = None, *, of_pes: bool = False) -> Neighbourhood:
     """Return the neighbourhood of every node; its places are the node itself or, with `of_pes`, its PEs.
 
     O(P^2 log P) for P nodes, computed once. For P > 4096 the neighbourhood of a node consists only of the 256
-    nodes before and after it in machine order.
+    nodes before and after it in machine order. Where a deadline of the effort passes, the other nodes follow in
+    machine order in the remaining rows.
     """
     cache = nodes._cache
-    if "neighbourhood" not in cache:
-        cache["neighbourhood"] = _rows(nodes)
-    near, hops = cache["neighbourhood"]
+    rows = cache.get("neighbourhood")
+    if rows is None:
+        rows, whole = _rows(nodes, Effort() if effort is None else effort)
+        if whole:
+            cache["neighbourhood"] = rows
+    near, hops = rows
     places = np.arange(nodes.count)
     if of_pes:
         return Neighbourhood(near, hops, nodes.of_pe, nodes.start, nodes.pes.astype(np.int32))
@@ -39,17 +48,36 @@ def neighbourhood_of(nodes: Nodes, *, of_pes: bool = False) -> Neighbourhood:
     )
 
 
-def _rows(nodes: Nodes) -> tuple[Int32, UInt16]:
+def _rows(nodes: Nodes, effort: Effort) -> tuple[tuple[Int32, UInt16], bool]:
+    """Return for every site the others by increasing distance, their distances, and whether all are sorted."""
     count = nodes.count
-    if count <= MOST_SITES:
-        hops = levels_between(nodes)
-        near = np.argsort(hops, axis=1, kind="stable").astype(np.int32)
-        # The site itself must come first, even if other sites are at distance 0.
-        own = np.argmax(near == np.arange(count)[:, None], axis=1)
-        for site in np.flatnonzero(own):
-            near[site, 1 : own[site] + 1] = near[site, : own[site]].copy()
-            near[site, 0] = site
-        return near.reshape(-1), np.take_along_axis(hops, near.astype(np.int64), axis=1).reshape(-1)
+    if count > MOST_SITES:
+        return _rows_in_window(nodes), True
+    near, hops = np.empty((count, count), np.int32), np.zeros((count, count), np.uint16)
+    rows = _rows_of_levels(nodes)
+    for first in range(0, count, ROWS):
+        sites = np.arange(first, min(first + ROWS, count))
+        if effort.out_of_time:
+            near[first:] = np.arange(count)
+            _begin_with_itself(near[first:], np.arange(first, count))
+            return (near.reshape(-1), hops.reshape(-1)), False
+        levels = rows(sites)
+        order = np.argsort(levels, axis=1, kind="stable").astype(np.int32)
+        _begin_with_itself(order, sites)
+        near[sites], hops[sites] = order, np.take_along_axis(levels, order.astype(np.int64), axis=1)
+    return (near.reshape(-1), hops.reshape(-1)), True
+
+
+def _begin_with_itself(near: Int32, sites: Int64) -> None:
+    """Move every site to the beginning of its row, even if other sites are at distance 0."""
+    own = np.argmax(near == sites[:, None], axis=1)
+    for row in np.flatnonzero(own):
+        near[row, 1 : own[row] + 1] = near[row, : own[row]].copy()
+        near[row, 0] = sites[row]
+
+
+def _rows_in_window(nodes: Nodes) -> tuple[Int32, UInt16]:
+    count = nodes.count
     reach = min(count, 2 * WINDOW + 1)
     first = np.clip(np.arange(count) - WINDOW, 0, count - reach)
     window = first[:, None] + np.arange(reach)
@@ -57,6 +85,27 @@ def _rows(nodes: Nodes) -> tuple[Int32, UInt16]:
     order = np.argsort(hops, axis=1, kind="stable")
     near = np.take_along_axis(window, order, axis=1).astype(np.int32)
     return near.reshape(-1), np.take_along_axis(hops, order, axis=1).reshape(-1)
+
+
+def _rows_of_levels(nodes: Nodes) -> Callable[[Int64], UInt16]:
+    """Return a function that gives the rows of :func:`levels_between` for some sites."""
+    network = nodes.where.machine.network()
+    if network is None or nodes.count <= ROWS:
+        levels = levels_between(nodes)
+        return lambda sites: levels[sites]
+    endpoints = endpoints_of(nodes.where)[nodes.first]
+
+    def rows(sites: Int64) -> UInt16:
+        there, back = (
+            network.hops(*ends)
+            for ends in ((endpoints[sites, None], endpoints), (endpoints, endpoints[sites, None]))
+        )
+        if min(there.min(), back.min()) < 0 or max(there.max(), back.max()) >= NO_ROUTE:
+            return node_hops(nodes)[sites]  # says which nodes have no route
+        longer: UInt16 = np.maximum(there, back).astype(np.uint16)
+        return longer
+
+    return rows
 
 
 def levels_between(nodes: Nodes) -> UInt16:

@@ -32,7 +32,7 @@ class AnyDistance {
   }
 
   // Returns the sum of weight[b] * distance(p, b) over `blocks`.
-  int64_t weighted_sum(int32_t p, std::span<const int32_t> blocks, const int64_t* weight) const {
+  template <class W> int64_t weighted_sum(int32_t p, std::span<const int32_t> blocks, const W* weight) const {
     return in_form([&](const auto& distance) {
       int64_t total = 0;
       for (int32_t b : blocks) total += weight[b] * distance(p, b);

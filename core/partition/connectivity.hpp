@@ -35,7 +35,7 @@ template <class W> class Connectivity {
 
   // Returns the row of v, which exists if cached(), and adds the number of scanned edges to `work`; a known
   // row has an entry per block, which is counted like an edge.
-  const int64_t* row(int32_t v, int64_t& work) {
+  const W* row(int32_t v, int64_t& work) {
     if (row_of_[v] >= 0) {
       work += std::min<int64_t>(k_, g_->degree(v));
     } else {
@@ -68,16 +68,21 @@ template <class W> class Connectivity {
     return g_->degree(v);
   }
 
-  // Updates the cached rows of the neighbours after v has moved from one block to another.
-  void moved(int32_t v, int32_t from, int32_t to) {
-    if (!cached_) return;
-    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
+  // Updates the cached rows of the neighbours after v has moved from one block to another, and calls visit(u)
+  // for each neighbour u as soon as its row is up to date.
+  template <class Visit> void moved(int32_t v, int32_t from, int32_t to, Visit visit) {
+    for (int64_t e = g_->start[v], end = g_->start[v + 1]; e < end; ++e) {
       const int32_t u = g_->adj[e];
-      if (row_of_[u] < 0) continue;
-      int64_t* row = row_at(u);
-      row[from] -= g_->weight[e];
-      row[to] += g_->weight[e];
+      if (cached_ && row_of_[u] >= 0) {
+        W* row = row_at(u);
+        row[from] -= g_->weight[e];
+        row[to] += g_->weight[e];
+      }
+      visit(u);
     }
+  }
+  void moved(int32_t v, int32_t from, int32_t to) {
+    if (cached_) moved(v, from, to, [](int32_t) {});
   }
 
   // Returns the candidate blocks of the selected vertex. With very many adjacent blocks only those with the
@@ -109,12 +114,12 @@ template <class W> class Connectivity {
     for (int32_t b : blocks()) total_ += weight_[b];
   }
 
-  int64_t* row_at(int32_t v) { return rows_.data() + row_of_[v] * k_; }
+  W* row_at(int32_t v) { return rows_.data() + row_of_[v] * k_; }
 
   void add_row(int32_t v) {
     row_of_[v] = static_cast<int32_t>(static_cast<int64_t>(rows_.size()) / k_);
     rows_.resize(rows_.size() + k_, 0);
-    int64_t* row = row_at(v);
+    W* row = row_at(v);
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) row[part_[g_->adj[e]]] += g_->weight[e];
   }
 
@@ -122,8 +127,8 @@ template <class W> class Connectivity {
   bool cached_;
   const Graph<W>* g_ = nullptr;
   const int32_t* part_ = nullptr;
-  const int64_t* weight_ = nullptr;
-  std::vector<int64_t> scratch_, rows_;
+  const W* weight_ = nullptr;
+  std::vector<W> scratch_, rows_;
   int64_t total_ = 0;  // weight from the selected vertex to all blocks
   std::vector<int32_t> row_of_;  // the number of the row of each vertex, -1 without one
   int64_t count_ = 0;

@@ -95,6 +95,8 @@ template <class W> void Partition<W>::find_boundary() {
 
 template <class W>
 void Partition<W>::update_boundary(std::span<const int32_t> moved, std::vector<int32_t>& near_moves) {
+  near_moves.clear();
+  if (moved.empty()) return;
   mark_.resize(std::max<size_t>(mark_.size(), g_->n), 0);
   suspects_.clear();
   auto suspect = [&](int32_t v) {
@@ -104,18 +106,14 @@ void Partition<W>::update_boundary(std::span<const int32_t> moved, std::vector<i
     suspect(v);
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) suspect(g_->adj[e]);
   }
-  const size_t near = suspects_.size();
-  for (int32_t v : boundary_) suspect(v);
-  boundary_.clear();
-  near_moves.clear();
-  for (size_t i = 0; i < suspects_.size(); ++i) {
-    mark_[suspects_[i]] = 0;
-    if (!on_boundary(suspects_[i])) continue;
-    boundary_.push_back(suspects_[i]);
-    if (i < near) near_moves.push_back(suspects_[i]);
-  }
-  std::sort(boundary_.begin(), boundary_.end());
+  for (const int32_t v : suspects_)
+    if (on_boundary(v)) near_moves.push_back(v);
   std::sort(near_moves.begin(), near_moves.end());
+  std::erase_if(boundary_, [&](int32_t v) { return mark_[v] != 0; });
+  for (const int32_t v : suspects_) mark_[v] = 0;
+  suspects_.resize(boundary_.size() + near_moves.size());
+  std::merge(boundary_.begin(), boundary_.end(), near_moves.begin(), near_moves.end(), suspects_.begin());
+  boundary_.swap(suspects_);
 }
 
 template <class W> void Partition<W>::restore(Snapshot snapshot) {

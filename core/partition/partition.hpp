@@ -111,13 +111,10 @@ template <class W> class Partition {
   }
 
   // Moves v; the boundary is not updated. O(degree).
-  void move(int32_t v, int32_t to) {
-    load_[block_[v]] -= g_->load[v];
-    load_[to] += g_->load[v];
-    connectivity_.moved(v, block_[v], to);
-    block_[v] = to;
-    scanned_edges_ += g_->degree(v);
-    ++moves_;
+  void move(int32_t v, int32_t to) { connectivity_.moved(v, assign_block(v, to), to); }
+  // The same, and calls visit(u) for each neighbour u as soon as choose(u) speaks of the time after the move.
+  template <class Visit> void move(int32_t v, int32_t to, Visit visit) {
+    connectivity_.moved(v, assign_block(v, to), to, visit);
   }
 
   // The state between two refiners, to return to it on the same graph. The boundary has to be known.
@@ -148,17 +145,32 @@ template <class W> class Partition {
   // choose() where the cost is the edge cut alone and all weights of v are in its row: most of the time of
   // cuts into few blocks is spent here.
   Choice choose_by_row(int32_t v, int64_t slack) {
-    const int64_t* weight = connectivity_.row(v, scanned_edges_);
-    const int32_t own = block_[v];
+    const W* weight = connectivity_.row(v, scanned_edges_);
+    const int32_t own = block_[v], k = k_;
     const int64_t load = g_->load[v] - (overloaded(own) ? 0 : slack);
+    const int64_t *loads = load_.data(), *limit = max_block_weight_.data();
     int32_t best = -1;
-    int64_t most = 1;  // a block that is not adjacent is no candidate
-    for (int32_t b = 0; b < k_; ++b) {
-      if (weight[b] < most || b == own || load_[b] + load > max_block_weight_[b]) continue;
-      if (weight[b] == most && best >= 0 && load_[b] >= load_[best]) continue;
-      best = b, most = weight[b];
+    W most = 0;
+    int64_t least = std::numeric_limits<int64_t>::min();  // A block that is not adjacent is no candidate.
+    for (int32_t b = 0; b < k; ++b) {  // Branch-free, because comparisons are unpredictable.
+      const bool fits = (b != own) & (loads[b] + load <= limit[b]);
+      const bool better = fits & ((weight[b] > most) | ((weight[b] == most) & (loads[b] < least)));
+      best = better ? b : best;
+      most = better ? weight[b] : most;
+      least = better ? loads[b] : least;
     }
-    return best < 0 ? Choice{} : Choice{best, most - weight[own]};
+    return best < 0 ? Choice{} : Choice{best, int64_t{most} - weight[own]};
+  }
+
+  // Returns the block that v was in.
+  int32_t assign_block(int32_t v, int32_t to) {
+    const int32_t from = block_[v];
+    load_[from] -= g_->load[v];
+    load_[to] += g_->load[v];
+    block_[v] = to;
+    scanned_edges_ += g_->degree(v);
+    ++moves_;
+    return from;
   }
 
   // Returns the cost of the selected vertex v on block b. The penalty of a forbidden block is left out: sums

@@ -75,8 +75,9 @@ Score Partitioner<W>::repeat(const Graph<W>& g, std::vector<int32_t>& block, uin
   };
   if (shared.size() == 0) shared = coarsen(g, nullptr, limits, rng, control_);
   uncoarsen(shared, best_of_repetitions, refiners_, partition_, rng, control_);
+  const Score found = quality();
   block = partition_.take_blocks();
-  return relaxed(g, block, score(g, block.data(), max_block_weight_, control_.threads()), derive(seed, 3));
+  return relaxed(g, block, found, derive(seed, 3));
 }
 
 template <class W>
@@ -112,8 +113,9 @@ Score Partitioner<W>::anneal(const Graph<W>& g, std::vector<int32_t>& block, con
   Annealing<W>(context_.annealing, context_.refinement.fm).refine(partition_, rng, control_);
   refiners_.start();
   refiners_.refine(partition_, rng, control_);
+  const Score found = quality();
   block = partition_.take_blocks();
-  return score(g, block.data(), max_block_weight_, control_.threads());
+  return found;
 }
 
 template <class W>
@@ -137,8 +139,9 @@ Score Partitioner<W>::partition(const Graph<W>& g, std::vector<int32_t>& block, 
     return Start{best_initial_partition(hierarchy.coarsest(), seeds)};
   };
   multilevel(g, limits, nullptr, best_initial, refiners_, partition_, rng, control_);
+  const Score found = quality();
   block = partition_.take_blocks();
-  return score(g, block.data(), max_block_weight_, control_.threads());
+  return found;
 }
 
 template <class W>
@@ -150,11 +153,19 @@ Score Partitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& block, 
   const std::vector<int32_t> community = other ? common_refinement(block, other, k()) : block;
   multilevel(g, coarsening(g), community.data(), start_from<W>(block, control_.threads()), refiners_,
              partition_, rng, control_);
+  const Score after = quality();
   std::vector<int32_t> result = partition_.take_blocks();
-  const Score after = score(g, result.data(), max_block_weight_, control_.threads());
   if (before < after) return before;
   block.swap(result);
   return after;
+}
+
+// Returns the quality of partition_. Its refiners leave the boundary known, which contains every cut edge.
+template <class W> Score Partitioner<W>::quality() {
+  const Graph<W>& g = partition_.graph();
+  if (g.linear_cost) return score(g, partition_.blocks().data(), max_block_weight_, control_.threads());
+  partition_.find_boundary();
+  return {partition_.overload(), partition_.cost_at_boundary()};
 }
 
 // Returns whether a block has less room than one of its sides needs to move by about one vertex. Many blocks
@@ -265,9 +276,8 @@ template <class W> Candidate Partitioner<W>::initial_partition(const Graph<W>& g
         initial_blocks(hierarchy.coarsest(), max_block_weight_, context_.initial, numbers, control_)};
   };
   multilevel(g, coarsening(g), nullptr, from_scratch, initial_refiners_, partition_, rng, control_);
-  Candidate found{{}, partition_.take_blocks()};
-  found.score = score(g, found.part.data(), max_block_weight_);
-  return found;
+  const Score reached = quality();
+  return {reached, partition_.take_blocks()};
 }
 
 template class Partitioner<int32_t>;

@@ -69,6 +69,7 @@ template <class W> class Partitioner {
   // Computes one initial partition: coarsens anew to the size at which bisections are grown.
   Candidate initial_partition(const Graph<W>& g, uint64_t seed);
 
+  Score quality();
   bool tight(const Graph<W>& g) const;
   bool divisible(const Graph<W>& g) const;
   double total_slack(const Graph<W>& g) const;

@@ -28,6 +28,11 @@ class VertexHeap {
     if (key > old) up(i);
     else if (key < old) down(i);
   }
+  // Queues v, or changes its key.
+  void set(int32_t v, int64_t key) {
+    if (contains(v)) change(v, key);
+    else push(v, key);
+  }
   void remove(int32_t v) {
     const int32_t i = place_[v];
     place_[v] = -1;

@@ -164,7 +164,7 @@ def test_restricted_partners_never_lose_and_a_hub_stays_cheap():
 
 
 def renumbered(spec, seed):
-    """Return distances of a torus whose PEs are numbered at random, and a function that gives rows of them."""
+    """Return distances of a torus with PEs numbered at random, and a function that gives rows of them."""
     where = hb.machine(spec)
     near, k = kernel_distances(where), where.k
     dimensions = int(near.table[0])

@@ -53,10 +53,11 @@ std::vector<int32_t> random_order(int64_t n, Rng& rng) {
 template <class W>
 Clusters cluster_heavy_edges(const Graph<W>& g, const int32_t* community, const CoarseningContext& context,
                              int64_t fewest, Rng& rng, const Control& control) {
-  constexpr int64_t poll_every = 1 << 14;
+  constexpr int64_t poll_every = 1 << 14, ahead = 4;
   Clusters found{std::vector<int32_t>(g.n), g.n};
   std::vector<int32_t>& leader = found.leader;
-  std::vector<int64_t> load(g.load, g.load + g.n), weight(g.n, 0);
+  std::vector<int64_t> load(g.load, g.load + g.n);
+  std::vector<W> weight(g.n, 0);
   std::vector<uint8_t> matched(g.n, 0);
   std::vector<int32_t> touched(g.n);  // the clusters adjacent to a vertex
   std::iota(leader.begin(), leader.end(), 0);
@@ -65,9 +66,10 @@ Clusters cluster_heavy_edges(const Graph<W>& g, const int32_t* community, const 
   for (int64_t i = 0; i < g.n && found.count > fewest; ++i) {
     if (i % poll_every == 0 && control.should_stop()) return found;
     const int32_t v = order[i];
+    if (i + ahead < g.n) prefetch_arcs(g, order[i + ahead]);
     if (matched[v]) continue;
     int64_t near = 0;
-    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+    for (int64_t e = g.start[v], end = g.start[v + 1]; e < end; ++e) {
       const int32_t c = leader[g.adj[e]];
       touched[near] = c;  // Lists every cluster once. Branch-free, because the branch would be unpredictable.
       near += (weight[c] == 0) & (g.weight[e] != 0);

@@ -25,11 +25,11 @@ template <class W> void contract_in_turn(const Graph<W>& g, const Clusters& clus
     for (int32_t v = 0; v < g.n; ++v) members[fill[level.map[v]]++] = v;
   }
   Graph<W>& coarse = level.graph;
-  std::vector<int64_t> place(count, -1);  // position of the arc to a coarse vertex in the present row
+  std::vector<W> sum(count, -1);  // weight of the arcs from the present row to a coarse vertex
   const auto members_of = [&](int64_t c) {
     return std::span<const int32_t>(members.data() + first[c], members.data() + first[c + 1]);
   };
-  coarse.own_start[count] = contract_rows(g, level.map, 0, count, members_of, place.data(),
+  coarse.own_start[count] = contract_rows(g, level.map, 0, count, members_of, sum.data(),
                                           ContractedRows<W>{coarse.own_start.data(), coarse.own_load.data(),
                                                             coarse.own_adj.data(), coarse.own_weight.data()});
 }

@@ -76,24 +76,23 @@ template <class W, class Weight>
 void contract_in_parallel(const Graph<W>& g, std::span<const int32_t> map, int64_t count, int32_t threads,
                           const CoarseArrays<Weight>& coarse) {
   const CoarseMembers members(map, count, threads);
-  std::vector<std::vector<int64_t>> places(std::max(threads, 1));
+  std::vector<std::vector<Weight>> sums(std::max(threads, 1));
   std::vector<CoarseRows<Weight>> rows(ranges_per_batch);
   coarse.start[0] = 0;
   int64_t filled = 0;
   for (int64_t first = 0; first < count; first += ranges_per_batch * rows_per_range) {
     const int64_t size = std::min(count - first, ranges_per_batch * rows_per_range);
     parallel_ranges(size, rows_per_range, threads, [&](int32_t worker, int64_t begin, int64_t end) {
-      std::vector<int64_t>& place = places[worker];  // of the arc to a coarse vertex in the present row
-      place.resize(count, -1);
+      std::vector<Weight>& sum = sums[worker];  // of the arcs from the present row to a coarse vertex
+      sum.resize(count, -1);
       int64_t most = 0;
       for (int64_t i = members.first[first + begin]; i < members.first[first + end]; ++i)
         most += g.degree(members.vertex[i]);
       CoarseRows<Weight>& own = rows[begin / rows_per_range];
       if (own.adj.size() <= most) own = {Buffer<int32_t>(most + 1), Buffer<Weight>(most + 1)};
       own.filled = contract_rows(
-          g, map, first + begin, first + end, [&](int64_t c) { return members.of(c); }, place.data(),
+          g, map, first + begin, first + end, [&](int64_t c) { return members.of(c); }, sum.data(),
           ContractedRows<Weight>{coarse.start.data(), coarse.load.data(), own.adj.data(), own.weight.data()});
-      for (int64_t i = 0; i < own.filled; ++i) place[own.adj[i]] = -1;
     });
     std::array<int64_t, ranges_per_batch + 1> before{filled};
     for (int64_t i = 0; i < ranges_of(size); ++i) before[i + 1] = before[i] + rows[i].filled;

@@ -67,9 +67,9 @@ template <class W> int64_t LocalFm<W>::search(Partition<W>& partition) {
     heap_.pop();
     const int32_t from = partition.block(v);
     over -= partition.excess(from) + partition.excess(choice.block);
-    partition.move(v, choice.block);
-    over += partition.excess(from) + partition.excess(choice.block);
     moved_in_round_[v] = 1;
+    partition.move(v, choice.block, [&](int32_t u) { update(partition, u); });
+    over += partition.excess(from) + partition.excess(choice.block);
     log_.push_back({v, from});
     gain += choice.gain;
     if (over <= 0 && (gain > best_gain || over < 0)) {
@@ -78,7 +78,6 @@ template <class W> int64_t LocalFm<W>::search(Partition<W>& partition) {
     } else {
       ++fruitless;
     }
-    update_neighbours(partition, v);
   }
   heap_.clear();
   while (log_.size() > best_length) {
@@ -90,20 +89,12 @@ template <class W> int64_t LocalFm<W>::search(Partition<W>& partition) {
   return best_gain;
 }
 
-template <class W> void LocalFm<W>::update_neighbours(Partition<W>& partition, int32_t v) {
-  const Graph<W>& g = partition.graph();
-  for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
-    const int32_t u = g.adj[e];
-    if (moved_in_round_[u] || g.degree(u) > kHubDegree) continue;
-    const Choice choice = partition.choose(u, slack_);
-    if (choice.block < 0) {
-      if (heap_.contains(u)) heap_.remove(u);
-    } else if (heap_.contains(u)) {
-      heap_.change(u, choice.gain);
-    } else {
-      heap_.push(u, choice.gain);
-    }
-  }
+// Queues v under its present gain, if it may move.
+template <class W> void LocalFm<W>::update(Partition<W>& partition, int32_t v) {
+  if (moved_in_round_[v] || partition.graph().degree(v) > kHubDegree) return;
+  const Choice choice = partition.choose(v, slack_);
+  if (choice.block >= 0) heap_.set(v, choice.gain);
+  else if (heap_.contains(v)) heap_.remove(v);
 }
 
 template class LocalFm<int32_t>;

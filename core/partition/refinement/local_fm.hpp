@@ -28,7 +28,7 @@ template <class W> class LocalFm : public Refiner<W> {
 
   int64_t run_round(Partition<W>& partition, Rng& rng, const Control& control);
   int64_t search(Partition<W>& partition);
-  void update_neighbours(Partition<W>& partition, int32_t v);
+  void update(Partition<W>& partition, int32_t v);
   bool within_limit(const Partition<W>& partition) const { return partition.scanned_edges() < work_limit_; }
 
   FmContext context_;

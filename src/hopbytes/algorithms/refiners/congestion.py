@@ -99,7 +99,8 @@ class Congestion(Refiner):
             grouped = groups_of_placement(graph, where, pe, share)
             problem = routed_groups(graph, grouped, pe, "refiner congestion", messages=not self._priced)
             place = self._search(
-                problem, grouped.start, self.group_work, neighbourhood_of(nodes, effort), graph, where, effort, 0
+                problem, grouped.start, self.group_work, neighbourhood_of(nodes, effort), graph, where,
+                effort, 0,
             )
             pe = self._kept(graph, where, pe, relocated(graph, grouped, pe, place, bounds, effort))
         if self.task_work and graph.n == where.k and bounds.exact and len(np.unique(pe)) == where.k:

@@ -30,8 +30,8 @@ def neighbourhood_of(nodes: Nodes, effort: Effort | None = None, *, of_pes: bool
     """Return the neighbourhood of every node; its places are the node itself or, with `of_pes`, its PEs.
 
     O(P^2 log P) for P nodes, computed once. For P > 4096 the neighbourhood of a node consists only of the 256
-    nodes before and after it in machine order. Where a deadline of the effort passes, the other nodes follow in
-    machine order in the remaining rows.
+    nodes before and after it in machine order. Where a deadline of the effort passes, the other nodes follow
+    in machine order in the remaining rows.
     """
     cache = nodes._cache
     rows = cache.get("neighbourhood")
@@ -49,7 +49,7 @@ def neighbourhood_of(nodes: Nodes, effort: Effort | None = None, *, of_pes: bool
 
 
 def _rows(nodes: Nodes, effort: Effort) -> tuple[tuple[Int32, UInt16], bool]:
-    """Return for every site the others by increasing distance, their distances, and whether all are sorted."""
+    """Return for every site the others by distance, their distances, and whether all are sorted."""
     count = nodes.count
     if count > MOST_SITES:
         return _rows_in_window(nodes), True

@@ -64,9 +64,11 @@ class HopGreedy(Mapper):
         return finish(graph, grouped, self.place(grouped, effort), bounds, effort)
 
     def place(self, grouped: Grouped, effort: Effort) -> Int32:
-        """Return int32[G], the node of every group."""
+        """Return int32[G], the node of every group; in order after a deadline."""
         groups = weighed(grouped, self.weight)
         around, distances = neighbourhood_of(grouped.nodes, effort), place_distances(grouped.nodes)
+        if effort.out_of_time:
+            return grouped.start
         found = [hop_greedy(groups, around, distances, seeds) for seeds in range(self.seeds + 1)]
         return min(found, key=lambda one: one[1])[0]
 

@@ -15,7 +15,12 @@ from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.algorithms.shared.quotient_graph import quotient_graph
-from hopbytes.algorithms.shared.search_distances import cheaper, search_problem, unlike_a_tree
+from hopbytes.algorithms.shared.search_distances import (
+    SMALL_DEVIATION,
+    cheaper,
+    search_problem,
+    unlike_a_tree,
+)
 from hopbytes.engine import SwapSettings, even_placement, swap_refine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
@@ -73,7 +78,7 @@ class PlaceBlocks(Refiner):
         if bounds.linear_cost is not None or where.k < 3 or graph.n <= where.k:
             return pe
         search, on_network = Swap(), where.machine.network() is not None
-        if unlike_a_tree(where) or (on_network and where.k <= self.anneal_up_to):
+        if unlike_a_tree(where, SMALL_DEVIATION) or (on_network and where.k <= self.anneal_up_to):
             search = Swap(**{option.name: getattr(self, option.name) for option in fields(self)})
             if search.chains and MOST_PES_STARTED < where.k <= search.most_annealed(where):
                 search = dataclasses.replace(search, starts=0)

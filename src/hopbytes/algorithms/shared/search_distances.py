@@ -15,11 +15,21 @@ from hopbytes.machines.place_distances import TableDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
-__all__ = ["both_ways_differ", "cheaper", "is_dense", "kernel_distances", "search_problem", "unlike_a_tree"]
+__all__ = [
+    "SMALL_DEVIATION",
+    "both_ways_differ",
+    "cheaper",
+    "is_dense",
+    "kernel_distances",
+    "search_problem",
+    "unlike_a_tree",
+]
 
 #: Networks whose distances deviate more from those of a tree (``NetworkDistance.tree_deviation``) are unlike
 #: one.
 LEAST_DEVIATION = 0.15
+#: From this deviation on, as on hypercubes, other starts and perturbations place blocks better than cuts.
+SMALL_DEVIATION = 0.05
 
 
 def search_problem(graph: CommGraph, where: Allocation, bounds: Bounds) -> SearchProblem:
@@ -72,14 +82,14 @@ def both_ways_differ(graph: CommGraph, where: Allocation) -> bool:
     return not (same and np.array_equal(volumes[turned], volumes))
 
 
-def unlike_a_tree(where: Allocation) -> bool:
+def unlike_a_tree(where: Allocation, least: float = LEAST_DEVIATION) -> bool:
     """Whether the machine is a network whose distances differ much from those of every tree, as on a grid.
 
     Mappings by cuts, which see a tree, are then far from the best, and annealing gains most. On fat trees,
     dragonflies, HyperX and hypercubes it gains less than one per cent. O(number of nodes).
     """
     distance = where.distance
-    return isinstance(distance, NetworkDistance) and distance.tree_deviation() > LEAST_DEVIATION
+    return isinstance(distance, NetworkDistance) and distance.tree_deviation() > least
 
 
 def is_dense(graph: CommGraph) -> bool:

@@ -25,8 +25,8 @@ class alignas(64) MinimumCutCertificate {
 
   // Routes as much as possible of the supplies of the vertices first .. last-1 to the demands among them (or,
   // backward, of demands to supplies) and updates the terminals. No arc out of this range may have residual
-  // capacity. Returns whether everything was routed; false as well if the work is used up or the time is over.
-  // Nothing outside the range is changed, so that two ranges can be looked at by two threads.
+  // capacity. Returns whether everything was routed; false as well if the work is used up or the time is
+  // over. Nothing outside the range is changed, so that two ranges can be looked at by two threads.
   bool route_excess(int32_t first, int32_t last, bool backward) {
     return backward ? route_excess<-1>(first, last) : route_excess<1>(first, last);
   }

@@ -21,8 +21,8 @@ constexpr int64_t most_scanned = 4096;
 // far from all PEs of other nodes.
 template <class Distance> bool same_node(const Distance&, int32_t, int32_t) { return false; }
 inline bool same_node(const NetworkDistance& network, int32_t p, int32_t q) {
-  return std::bit_width(network.label[p] ^ network.label[q]) <= network.within_node_bits &&
-         network.place_of(p).at == network.place_of(q).at;
+  const int64_t differing = std::bit_width(network.label[p] ^ network.label[q]);
+  return differing <= network.within_node_bits && network.place_of(p).at == network.place_of(q).at;
 }
 
 // Finds the nearest PEs; every distance that it reads counts as a scanned edge. The nodes are divided into

@@ -75,15 +75,12 @@ Clusters cluster_heavy_edges(const Graph<W>& g, const int32_t* community, const 
       near += (weight[c] == 0) & (g.weight[e] != 0);
       weight[c] += g.weight[e];
     }
-    double best = 0;
-    int32_t target = -1;
-    const int64_t offset = near == 0 ? 0 : static_cast<int64_t>(rng.below(near));
-    for (int64_t j = 0; j < near; ++j) {
-      const int32_t c = touched[j + offset < near ? j + offset : j + offset - near];
-      if (load[c] + g.load[v] > context.max_cluster || (community && community[c] != community[v])) continue;
-      const double r = rating(static_cast<double>(weight[c]), load[c]);
-      if (r > best) best = r, target = c;
-    }
+    const auto rate = [&](int32_t c) {
+      const bool permitted =
+          load[c] + g.load[v] <= context.max_cluster && (!community || community[c] == community[v]);
+      return permitted ? rating(static_cast<double>(weight[c]), load[c]) : 0;
+    };
+    const int32_t target = best_rated(touched.data(), near, rng, rate).cluster;
     for (int64_t j = 0; j < near; ++j) weight[touched[j]] = 0;
     if (target < 0) continue;
     leader[v] = target;

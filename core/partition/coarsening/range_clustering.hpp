@@ -72,19 +72,16 @@ int64_t cluster_range(const Graph<W>& g, int64_t begin, int64_t end, int64_t mos
       near += (weight[c] == 0) & (g.weight[e] != 0);
       weight[c] += g.weight[e];
     }
-    double best = 0;
-    int64_t target = -1;
-    const int64_t offset = near == 0 ? 0 : static_cast<int64_t>(rng.below(near));
-    for (int64_t j = 0; j < near; ++j) {
-      const int64_t c = touched[j + offset < near ? j + offset : j + offset - near];
-      if (load[begin + c] + g.load[v] > max_cluster) continue;
-      if (!clusters.may_join(v, static_cast<int32_t>(begin + c))) continue;
-      const double r = rating(static_cast<double>(weight[c]), load[begin + c]);
-      if (r > best) best = r, target = begin + c;
-    }
+    const auto rate = [&](int32_t c) {
+      const bool permitted =
+          load[begin + c] + g.load[v] <= max_cluster && clusters.may_join(v, static_cast<int32_t>(begin + c));
+      return permitted ? rating(static_cast<double>(weight[c]), load[begin + c]) : 0;
+    };
+    const RatedCluster best = best_rated(touched.data(), near, rng, rate);
     for (int64_t j = 0; j < near; ++j) weight[touched[j]] = 0;
-    if (target < 0 || outside > best) continue;
-    if (outside == best && static_cast<int64_t>(rng.below(near + leaving)) >= near) continue;
+    if (best.cluster < 0 || outside > best.rating) continue;
+    if (outside == best.rating && static_cast<int64_t>(rng.below(near + leaving)) >= near) continue;
+    const int64_t target = begin + best.cluster;
     leader[v] = static_cast<int32_t>(target);
     load[target] += g.load[v];
     matched[v] = matched[target] = 1;

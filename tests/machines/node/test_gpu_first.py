@@ -35,7 +35,7 @@ def test_units_of_nvlink_do_not_matter_where_a_host_is_a_domain():
 
 
 def test_hosts_without_gpus_and_too_few_cores():
-    with pytest.raises(FormatError, match=mentions("v3_hybrid.xml", "no GPU")):
+    with pytest.raises(FormatError, match=mentions("hwloc", "no GPU")):
         hb.machine(f"rails:2x2 / hwloc:{hwloc_sample('v3_hybrid.xml')}")
     with pytest.raises(FormatError, match=mentions("gpu:3", "gpu:4")):
         hb.machine(f"rails:2x4 / hwloc:{HWLOC}")

@@ -2,11 +2,14 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
 #include "graph/any_distance.hpp"
 #include "graph/any_graph.hpp"
+#include "util/control.hpp"
+#include "util/parallel.hpp"
 
 namespace hopbytes {
 
@@ -29,18 +32,16 @@ inline void sort_by_blocks(size_t k, std::vector<BoundaryVertex>& found) {
   }
 }
 
-// Lists the boundary vertices of all pairs a < b with an active block, sorted by pair, then by vertex.
-// `on_boundary` are all vertices with a neighbour in another block. Returns the number of scanned edges.
-inline int64_t find_boundary_vertices(const AnyGraph& g, const AnyDistance& distance,
-                                      const std::vector<int32_t>& block, std::span<const int32_t> on_boundary,
-                                      const std::vector<uint8_t>& active,
-                                      std::vector<BoundaryVertex>& boundary) {
-  const size_t k = active.size();
-  std::vector<int32_t> last(k, -1);  // the vertex entered last for each block
-  std::vector<size_t> place(k, 0);   // the entry of that vertex
-  std::vector<BoundaryVertex> found;
+// Appends the boundary vertices among `some` of all pairs a < b with an active block, in the order of `some`.
+// Returns the number of scanned edges.
+inline int64_t append_boundary_vertices(const AnyGraph& g, const AnyDistance& distance,
+                                        const std::vector<int32_t>& block, std::span<const int32_t> some,
+                                        const std::vector<uint8_t>& active,
+                                        std::vector<BoundaryVertex>& found) {
+  std::vector<int32_t> last(active.size(), -1);  // the vertex entered last for each block
+  std::vector<size_t> place(active.size(), 0);   // the entry of that vertex
   int64_t scanned = 0;
-  for (const int32_t v : on_boundary) {
+  for (const int32_t v : some) {
     scanned += g.degree(v);
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
       const int32_t p = block[v], q = block[g.adj[e]];
@@ -54,9 +55,36 @@ inline int64_t find_boundary_vertices(const AnyGraph& g, const AnyDistance& dist
       found.push_back({std::min(p, q), std::max(p, q), v, cost});
     }
   }
-  sort_by_blocks(k, found);
-  boundary.swap(found);
   return scanned;
+}
+
+// Lists the boundary vertices of all pairs a < b with an active block, sorted by pair, then by vertex.
+// `on_boundary` are all vertices with a neighbour in another block. Ranges of them are looked at side by side
+// if there are several, and not so many blocks that the arrays of each range would cost more than it does.
+inline void find_boundary_vertices(const AnyGraph& g, const AnyDistance& distance,
+                                   const std::vector<int32_t>& block, std::span<const int32_t> on_boundary,
+                                   const std::vector<uint8_t>& active, const Control& control,
+                                   std::vector<BoundaryVertex>& boundary) {
+  constexpr int64_t range = 1 << 11;
+  const int64_t count = std::ssize(on_boundary), ranges = (count + range - 1) / range;
+  const bool by_ranges = ranges > 1 && std::ssize(active) <= range / 4;
+  boundary.clear();
+  if (!by_ranges) {
+    control.record_work(append_boundary_vertices(g, distance, block, on_boundary, active, boundary));
+  } else {
+    std::vector<std::vector<BoundaryVertex>> found(ranges);
+    std::vector<int64_t> scanned(ranges);
+    parallel_ranges(count, range, control.threads(), [&](int32_t, int64_t begin, int64_t end) {
+      const int64_t i = begin / range;
+      scanned[i] = append_boundary_vertices(g, distance, block, on_boundary.subspan(begin, end - begin),
+                                            active, found[i]);
+    });
+    for (const std::vector<BoundaryVertex>& some : found)
+      boundary.insert(boundary.end(), some.begin(), some.end());
+    control.record_parallel_work(std::accumulate(scanned.begin(), scanned.end(), int64_t{0}),
+                                 *std::max_element(scanned.begin(), scanned.end()));
+  }
+  sort_by_blocks(active.size(), boundary);
 }
 
 }  // namespace hopbytes

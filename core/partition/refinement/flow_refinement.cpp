@@ -55,8 +55,8 @@ void FlowRefinement<W>::refine(Partition<W>& partition, Rng&, const Control& con
     cuts.improve(cuts.regions(boundary, pairs, boundary_of_region), moved, next_active);
   };
   for (int32_t round = 0; round < context_.rounds; ++round) {
-    control.record_work(find_boundary_vertices(g, partition.distance(), partition.blocks(),
-                                               partition.boundary(), active, boundary));
+    find_boundary_vertices(g, partition.distance(), partition.blocks(), partition.boundary(), active, control,
+                           boundary);
     std::fill(next_active.begin(), next_active.end(), 0);
     moved.clear();
     const std::vector<AdjacentBlocks> pairs = most_expensive_first(boundary);

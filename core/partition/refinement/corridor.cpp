@@ -2,16 +2,31 @@
 
 #include <algorithm>
 
+#include "util/parallel.hpp"
+
 namespace hopbytes {
 
 std::vector<FlowRegion> Corridor::regions(const std::vector<int32_t>& boundary, int32_t a, int32_t b,
-                                          int64_t boundary_of_region) {
+                                          double width_a, double width_b, int64_t boundary_of_region,
+                                          int32_t threads) {
   scanned_edges_ = std::ssize(boundary);
   std::vector<FlowRegion> found(divide(boundary, a, b, boundary_of_region));
+  freed_[0].own = freed_[1].other = a, freed_[1].own = freed_[0].other = b;
+  freed_[0].limit = side_limit(a, b, width_a), freed_[1].limit = side_limit(b, a, width_b);
+  const bool large = std::ssize(boundary) >= kManyVertices;
+  parallel_for(2, large ? threads : 1, [&](int64_t side) { free_side(boundary, threads, freed_[side]); });
+  const int64_t spans[2] = {freed_[0].span, freed_[1].span};
+  span_ = scanned_edges_ + (large ? std::max(spans[0], spans[1]) : spans[0] + spans[1]);
   for (FlowRegion& region : found) region.a = a, region.b = b;
-  free_side(boundary, a, b, found);
-  for (FlowRegion& region : found) region.in_a = static_cast<int32_t>(region.vertices.size());
-  free_side(boundary, b, a, found);
+  for (const Freed& freed : freed_) {
+    scanned_edges_ += freed.scanned;
+    for (size_t i = 0; i < freed.vertex.size(); ++i) {
+      FlowRegion& region = found[label_[freed.vertex[i]]];
+      region.vertices.push_back(freed.vertex[i]);
+      region.depth.push_back(freed.depth[i]);
+      region.in_a += freed.own == a;
+    }
+  }
   for (const int32_t v : band_) label_[v] = kNone;
   for (const FlowRegion& region : found)
     for (const int32_t v : region.vertices) label_[v] = kNone;
@@ -121,41 +136,75 @@ int32_t Corridor::part_beside(int32_t part) {
   return kNone;
 }
 
-int64_t Corridor::side_limit(int32_t own, int32_t other) const {
+int64_t Corridor::side_limit(int32_t own, int32_t other, double width) const {
   const int64_t room = max_block_weight_[other] - load_[other];
   const int64_t slack = std::max<int64_t>(0, (room + max_block_weight_[own] - load_[own]) / 2);
   const int64_t most = load_[own] - 1 - load_[own] / 4;
-  const double more = (context_.width - 1) * static_cast<double>(slack);
+  const double more = (width - 1) * static_cast<double>(slack);
   return room >= most || more >= static_cast<double>(most - room) ? most : room + static_cast<int64_t>(more);
 }
 
 // Breadth-first search from the boundary into a block, up to the limits of load and depth.
-void Corridor::free_side(const std::vector<int32_t>& boundary, int32_t own, int32_t other,
-                         std::vector<FlowRegion>& found) {
-  const int64_t limit = side_limit(own, other);
-  int64_t load = 0;
-  queue_.clear();
-  depth_.clear();
-  const auto add = [&](int32_t v, int32_t depth, int32_t region) {
-    if (g_.linear_cost && !g_.linear_cost->allows(v, other)) return;
-    if (label_[v] >= 0 || block_[v] != own || load + g_.load[v] > limit ||
-        std::ssize(queue_) >= context_.max_region)
-      return;
-    if (label_[v] < kWaiting) region = promised(label_[v]);
-    label_[v] = region;
-    queue_.push_back(v);
-    depth_.push_back(depth);
-    found[region].vertices.push_back(v);
-    found[region].depth.push_back(depth);
-    load += g_.load[v];
-  };
-  for (const int32_t v : boundary) add(v, 0, 0);
-  for (size_t i = 0; i < queue_.size(); ++i) {
-    scanned_edges_ += 1 + g_.degree(queue_[i]);
-    if (depth_[i] == kDeepest) continue;
-    for (int64_t e = g_.start[queue_[i]]; e < g_.start[queue_[i] + 1]; ++e)
-      add(g_.adj[e], depth_[i] + 1, label_[queue_[i]]);
+void Corridor::free_side(const std::vector<int32_t>& boundary, int32_t threads, Freed& freed) {
+  freed.load = freed.scanned = freed.span = 0;
+  freed.vertex.clear();
+  freed.depth.clear();
+  for (const int32_t v : boundary) free_vertex(v, 0, 0, freed);
+  for (size_t begin = 0, end; (end = freed.vertex.size()) > begin; begin = end) {
+    if (std::ssize(freed.vertex) - static_cast<int64_t>(begin) >= 2 * kVerticesPerRange)
+      free_layer_by_ranges(begin, end, threads, freed);
+    else free_layer(begin, end, freed);
   }
+}
+
+// Frees the neighbours of the vertices begin .. end - 1, which are at the same depth.
+void Corridor::free_layer(size_t begin, size_t end, Freed& freed) {
+  const int64_t before = freed.scanned;
+  for (size_t i = begin; i < end; ++i) {
+    const int32_t v = freed.vertex[i], depth = freed.depth[i];
+    freed.scanned += 1 + g_.degree(v);
+    if (depth == kDeepest) continue;
+    for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e)
+      free_vertex(g_.adj[e], depth + 1, label_[v], freed);
+  }
+  freed.span += freed.scanned - before;
+}
+
+// The same, in the same order: ranges of vertices are scanned side by side, and what they find is freed in
+// turn.
+void Corridor::free_layer_by_ranges(size_t begin, size_t end, int32_t threads, Freed& freed) {
+  const auto count = static_cast<int64_t>(end - begin);
+  const int64_t ranges = (count + kVerticesPerRange - 1) / kVerticesPerRange;
+  const int32_t depth = freed.depth[begin];
+  std::vector<std::vector<Candidate>> candidates(ranges);
+  std::vector<int64_t> scanned(ranges);
+  parallel_ranges(count, kVerticesPerRange, threads, [&](int32_t, int64_t first, int64_t last) {
+    const int64_t range = first / kVerticesPerRange;
+    for (int64_t i = first; i < last; ++i) {
+      const int32_t v = freed.vertex[begin + i];
+      scanned[range] += 1 + g_.degree(v);
+      if (depth == kDeepest) continue;
+      for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e)
+        if (may_be_freed(g_.adj[e], freed)) candidates[range].push_back({g_.adj[e], label_[v]});
+    }
+  });
+  freed.span += *std::max_element(scanned.begin(), scanned.end());
+  for (int64_t range = 0; range < ranges; ++range) {
+    freed.scanned += scanned[range];
+    freed.span += std::ssize(candidates[range]);
+    for (const auto& [v, region] : candidates[range]) free_vertex(v, depth + 1, region, freed);
+  }
+}
+
+// Frees v for the region, or for the one that it was promised to, unless a limit is reached.
+void Corridor::free_vertex(int32_t v, int32_t depth, int32_t region, Freed& freed) {
+  if (!may_be_freed(v, freed)) return;
+  if (g_.linear_cost && !g_.linear_cost->allows(v, freed.other)) return;
+  if (freed.load + g_.load[v] > freed.limit || std::ssize(freed.vertex) >= context_.max_region) return;
+  label_[v] = label_[v] < kWaiting ? promised(label_[v]) : region;
+  freed.vertex.push_back(v);
+  freed.depth.push_back(depth);
+  freed.load += g_.load[v];
 }
 
 }  // namespace hopbytes

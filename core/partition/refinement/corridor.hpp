@@ -33,12 +33,14 @@ class Corridor {
         label_(g.n, kNone) {}
 
   // Returns the regions around the boundary of a and b, given its vertices: so many of them a region, about;
-  // 0 for a single region.
-  std::vector<FlowRegion> regions(const std::vector<int32_t>& boundary, int32_t a, int32_t b,
-                                  int64_t boundary_of_region);
+  // 0 for a single region. The widths are those of the parts of a and b, see RegionWidths. The result does not
+  // depend on the number of threads.
+  std::vector<FlowRegion> regions(const std::vector<int32_t>& boundary, int32_t a, int32_t b, double width_a,
+                                  double width_b, int64_t boundary_of_region, int32_t threads = 1);
 
-  // Edges scanned by the last call.
+  // Edges scanned by the last call, and how many of them in turn with any number of threads.
   int64_t scanned_edges() const { return scanned_edges_; }
+  int64_t span() const { return span_; }
 
  private:
   static constexpr int32_t kNone = -1, kWaiting = -2, kInseparable = -1;
@@ -48,6 +50,8 @@ class Corridor {
   static constexpr int32_t kDeepest = 8;
   // At most one vertex of the band in so many may connect parts.
   static constexpr int64_t kVerticesPerConnecting = 8;
+  // From so many boundary vertices on, both blocks are searched side by side, and layers by ranges.
+  static constexpr int64_t kManyVertices = 1 << 9, kVerticesPerRange = 1 << 8;
   // The label of a vertex of the band that no region has freed yet, and back.
   static constexpr int32_t promised(int32_t region) { return -3 - region; }
 
@@ -56,9 +60,26 @@ class Corridor {
   int32_t cut_into_parts(int64_t count);
   int64_t grow_part(int32_t seed, int32_t part, int64_t most);
   int32_t part_beside(int32_t part);
-  int64_t side_limit(int32_t own, int32_t other) const;
-  void free_side(const std::vector<int32_t>& boundary, int32_t own, int32_t other,
-                 std::vector<FlowRegion>& found);
+  int64_t side_limit(int32_t own, int32_t other, double width) const;
+
+  // A search from the boundary into a block: the vertices in the order in which they were found.
+  struct Freed {
+    int32_t own = 0, other = 0;
+    int64_t limit = 0, load = 0;  // of the vertices
+    std::vector<int32_t> vertex, depth;
+    int64_t scanned = 0, span = 0;  // edges
+  };
+  // A vertex that may be freed next, and the region of the neighbour that found it.
+  struct Candidate {
+    int32_t vertex, region;
+  };
+  void free_side(const std::vector<int32_t>& boundary, int32_t threads, Freed& freed);
+  void free_layer(size_t begin, size_t end, Freed& freed);
+  void free_layer_by_ranges(size_t begin, size_t end, int32_t threads, Freed& freed);
+  bool may_be_freed(int32_t v, const Freed& freed) const {
+    return block_[v] == freed.own && label_[v] < 0;  // The other thread writes labels of the other block.
+  }
+  void free_vertex(int32_t v, int32_t depth, int32_t region, Freed& freed);
 
   const GraphShape& g_;
   const std::vector<int32_t>& block_;
@@ -66,10 +87,10 @@ class Corridor {
   std::span<const int64_t> max_block_weight_;
   const FlowContext& context_;
   std::vector<int32_t> label_;  // the region of each vertex; kNone between calls
-  std::vector<int32_t> queue_, depth_;        // of a search from the boundary
+  Freed freed_[2];                            // in a and b
   std::vector<int32_t> band_;                 // the boundary, and its neighbours
   std::vector<int32_t> part_, seeds_;         // the part grown last; where further ones may begin
-  int64_t scanned_edges_ = 0;
+  int64_t scanned_edges_ = 0, span_ = 0;
 };
 
 }  // namespace hopbytes

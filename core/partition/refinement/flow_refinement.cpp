@@ -46,7 +46,7 @@ void FlowRefinement<W>::refine(Partition<W>& partition, Rng&, const Control& con
   partition.find_boundary();
   const AnyGraph g(partition.graph());
   RegionCuts cuts(g, partition.distance(), partition.blocks(), partition.loads(),
-                  partition.max_block_weights(), context_, control);
+                  partition.max_block_weights(), context_, widths_, control);
   std::vector<uint8_t> active(partition.k(), 1), next_active(partition.k());
   std::vector<BoundaryVertex> boundary;
   std::vector<int32_t> moved;
@@ -66,6 +66,7 @@ void FlowRefinement<W>::refine(Partition<W>& partition, Rng&, const Control& con
     else
       for (const AdjacentBlocks& pair : pairs) improve({pair}, 0);
     if (moved.empty()) break;
+    if (g.n >= context_.many_vertices) cuts.look_only_near(moved);
     partition.blocks_were_changed(moved);
     active.swap(next_active);
   }

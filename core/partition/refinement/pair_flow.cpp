@@ -18,18 +18,18 @@ constexpr int32_t many_vertices = 1 << 11;
 PairFlow::Result PairFlow::improve(const FlowRegion& region, int64_t most_work, int32_t threads) {
   region_ = &region;
   a_ = region.a, b_ = region.b, work_left_ = most_work, overlapped_ = 0;
-  moves_.clear();
-  int64_t gain = 0;
+  Result result;
   if (number_vertices()) {
     build();
     if (!is_minimum_cut(threads) && !stop()) {
       open_cut();
-      gain = solve();
+      result.gain = solve(result);
     }
   }
   for (const int32_t v : region.vertices) local_[v] = -1;
-  const int64_t work = most_work - work_left_;
-  return {gain, work, work - overlapped_, std::move(moves_)};
+  result.work = most_work - work_left_;
+  result.span = result.work - overlapped_;
+  return result;
 }
 
 bool PairFlow::number_vertices() {
@@ -110,7 +110,7 @@ void PairFlow::open_cut() {
   seen_.assign(net_.n(), 0);
 }
 
-int64_t PairFlow::solve() {
+int64_t PairFlow::solve(Result& result) {
   int64_t flow = 0;
   for (int32_t turn = 0;; ++turn) {
     flow += flow_.augment(present_ - flow);
@@ -125,10 +125,11 @@ int64_t PairFlow::solve() {
       // If both assignments of the free vertices fit, the better balanced one is taken.
       const bool to_source = free_to_source && (!free_to_sink || std::max(load_s + load_free, load_t) <
                                                                      std::max(load_s, load_t + load_free));
-      list_moves(to_source);
+      list_moves(to_source, result.moves);
       return present_ - flow;
     }
-    if (load_s > max_block_weight_[a_] || load_t > max_block_weight_[b_] || turn > 200) return 0;
+    result.overloads_a = load_s > max_block_weight_[a_], result.overloads_b = load_t > max_block_weight_[b_];
+    if (result.overloads_a || result.overloads_b || turn > 200) return 0;
     const int64_t forced = pierce(
         load_s - max_block_weight_[a_] <= load_t - max_block_weight_[b_] ? Side::kSource : Side::kSink);
     if (forced < 0) return 0;
@@ -163,11 +164,11 @@ int64_t PairFlow::pierce(Side side) {
   return forced;
 }
 
-void PairFlow::list_moves(bool free_to_source) {
+void PairFlow::list_moves(bool free_to_source, std::vector<Move>& moves) {
   for (int32_t i = 0; i < net_.n(); ++i) {
     const Side side = flow_.side(i);
     const bool to_a = side == Side::kSource || (side == Side::kFree && free_to_source);
-    if (to_a != (i < region_->in_a)) moves_.push_back({region_->vertices[i], to_a ? a_ : b_});
+    if (to_a != (i < region_->in_a)) moves.push_back({region_->vertices[i], to_a ? a_ : b_});
   }
 }
 

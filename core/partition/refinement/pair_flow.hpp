@@ -44,6 +44,7 @@ class PairFlow {
   struct Result {
     int64_t gain = 0, work = 0;  // in scanned edges
     int64_t span = 0;            // of the work: the two sides of a large region are looked at side by side
+    bool overloads_a = false, overloads_b = false;  // whether every minimum cut would move too much there
     std::vector<Move> moves;
   };
 
@@ -72,7 +73,8 @@ class PairFlow {
   // Allows flow back across the cut. The unrouted excess is the cost of the present assignment.
   void open_cut();
 
-  int64_t solve();
+  // Returns the gain.
+  int64_t solve(Result& result);
 
   // Adds all vertices that the side reaches to the side, and adjacent vertices as well: first those that open
   // no augmenting path, and among these the ones deepest inside the side's own block. Returns the additional
@@ -80,7 +82,7 @@ class PairFlow {
   // candidate.
   int64_t pierce(Side side);
 
-  void list_moves(bool free_to_source);
+  void list_moves(bool free_to_source, std::vector<Move>& moves);
 
   // Two threads write to theirs all the time, so each has its own cache line.
   struct alignas(64) Budget {
@@ -103,7 +105,6 @@ class PairFlow {
   int64_t fixed_[2] = {0, 0};
   const FlowRegion* region_ = nullptr;
   std::vector<int32_t> local_;  // number of each vertex in the region; -1 outside
-  std::vector<Move> moves_;
   // arcs from b to a, with the capacity they get when the cut is opened
   std::vector<std::pair<int32_t, int64_t>> back_;
   std::vector<int32_t> candidates_[2];  // vertices adjacent to each fixed side; may hold some that were taken

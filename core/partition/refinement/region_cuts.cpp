@@ -28,12 +28,13 @@ int64_t size_of(const GraphShape& g, const FlowRegion& region) {
 
 RegionCuts::RegionCuts(const AnyGraph& g, const AnyDistance& distance, std::vector<int32_t>& block,
                        const std::vector<int64_t>& load, std::span<const int64_t> max_block_weight,
-                       const FlowContext& context, const Control& control)
+                       const FlowContext& context, RegionWidths& widths, const Control& control)
     : g_(g),
       distance_(distance),
       block_(block),
       max_block_weight_(max_block_weight),
       context_(context),
+      widths_(widths),
       control_(control),
       load_(load),
       corridors_(control.threads()),
@@ -44,18 +45,36 @@ std::vector<FlowRegion> RegionCuts::regions(const std::vector<BoundaryVertex>& b
                                             const std::vector<AdjacentBlocks>& pairs,
                                             int64_t boundary_of_region) {
   std::vector<std::vector<FlowRegion>> found(pairs.size());
-  std::vector<int64_t> work(pairs.size(), 0);
+  std::vector<int64_t> work(pairs.size(), 0), span(pairs.size(), 0);
+  const int32_t threads = control_.shared_by(std::ssize(pairs)).threads();
   parallel_ranges(std::ssize(pairs), 1, control_.threads(), [&](int32_t worker, int64_t i, int64_t) {
     auto& corridor = corridors_[worker];
     if (!corridor) corridor = std::make_unique<Corridor>(g_, block_, load_, max_block_weight_, context_);
-    found[i] = corridor->regions(vertices_of(boundary, pairs[i]), pairs[i].a, pairs[i].b, boundary_of_region);
-    work[i] = corridor->scanned_edges();
+    const auto [a, b] = std::pair(pairs[i].a, pairs[i].b);
+    found[i] = corridor->regions(vertices_of(boundary, pairs[i]), a, b, widths_.width(a, b, context_.width),
+                                 widths_.width(b, a, context_.width), boundary_of_region, threads);
+    work[i] = corridor->scanned_edges(), span[i] = corridor->span();
+    std::erase_if(found[i], [&](const FlowRegion& region) { return !is_due(region); });
   });
-  record(work, work);
+  record(work, span);
   std::vector<FlowRegion> all;
   for (std::vector<FlowRegion>& of_pair : found)
     for (FlowRegion& region : of_pair) all.push_back(std::move(region));
   return all;
+}
+
+void RegionCuts::look_only_near(std::span<const int32_t> moved) {
+  near_moves_.assign(g_.n, 0);
+  for (const int32_t v : moved) {
+    near_moves_[v] = 1;
+    for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) near_moves_[g_.adj[e]] = 1;
+  }
+}
+
+bool RegionCuts::is_due(const FlowRegion& region) const {
+  if (near_moves_.empty() || narrowed_.contains(region.a * std::ssize(load_) + region.b)) return true;
+  return std::any_of(region.vertices.begin(), region.vertices.end(),
+                     [&](int32_t v) { return near_moves_[v] != 0; });
 }
 
 // Divides the work that is left in proportion to the sizes of the regions: if many blocks are adjacent to
@@ -82,6 +101,7 @@ void RegionCuts::improve(const std::vector<FlowRegion>& regions, std::vector<int
     work[i] = results[i].work, span[i] = results[i].span;
   });
   record(work, span);
+  narrow_where_too_wide(regions, results);
   scanned_ = 0;
   for (size_t i = 0; i < regions.size(); ++i) {
     if (results[i].gain <= 0 || !apply(regions[i], results[i].moves)) continue;
@@ -89,6 +109,20 @@ void RegionCuts::improve(const std::vector<FlowRegion>& regions, std::vector<int
     for (const PairFlow::Move& move : results[i].moves) moved.push_back(move.vertex);
   }
   control_.record_work(scanned_);
+}
+
+// Narrows a side once, in however many regions of the pair it failed.
+void RegionCuts::narrow_where_too_wide(const std::vector<FlowRegion>& regions,
+                                       const std::vector<PairFlow::Result>& results) {
+  const int64_t k = std::ssize(load_);
+  std::unordered_set<int64_t> sides;
+  narrowed_.clear();
+  for (size_t i = 0; i < regions.size(); ++i) {
+    const int32_t a = regions[i].a, b = regions[i].b;
+    if (results[i].overloads_a && sides.insert(b * k + a).second) widths_.narrow(b, a);
+    if (results[i].overloads_b && sides.insert(a * k + b).second) widths_.narrow(a, b);
+    if (results[i].overloads_a || results[i].overloads_b) narrowed_.insert(a * k + b);
+  }
 }
 
 void RegionCuts::record(const std::vector<int64_t>& work, const std::vector<int64_t>& span) {

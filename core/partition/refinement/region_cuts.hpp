@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/any_distance.hpp"
@@ -9,6 +10,7 @@
 #include "partition/refinement/block_boundaries.hpp"
 #include "partition/refinement/corridor.hpp"
 #include "partition/refinement/pair_flow.hpp"
+#include "partition/refinement/region_widths.hpp"
 #include "util/control.hpp"
 
 namespace hopbytes {
@@ -26,13 +28,17 @@ struct AdjacentBlocks {
 class RegionCuts {
  public:
   // All arguments are kept by reference, but the loads are copied: only the blocks are changed, until the
-  // caller hands the moved vertices to the partition.
+  // caller hands the moved vertices to the partition. The widths are changed where cuts fail by them.
   RegionCuts(const AnyGraph& g, const AnyDistance& distance, std::vector<int32_t>& block,
              const std::vector<int64_t>& load, std::span<const int64_t> max_block_weight,
-             const FlowContext& context, const Control& control);
+             const FlowContext& context, RegionWidths& widths, const Control& control);
 
   // Whether all the work that the context permits is done.
   bool exhausted() const { return work_left_ < 0; }
+
+  // Makes regions() leave out those in which nothing is new after these moves: no vertex moved in or beside
+  // the region, and the last cut between its blocks did not fail because of its width.
+  void look_only_near(std::span<const int32_t> moved);
 
   // Returns the regions around the boundaries of some pairs, see Corridor.
   std::vector<FlowRegion> regions(const std::vector<BoundaryVertex>& boundary,
@@ -43,6 +49,9 @@ class RegionCuts {
                std::vector<uint8_t>& changed);
 
  private:
+  bool is_due(const FlowRegion& region) const;
+  void narrow_where_too_wide(const std::vector<FlowRegion>& regions,
+                             const std::vector<PairFlow::Result>& results);
   void record(const std::vector<int64_t>& work, const std::vector<int64_t>& span);
   std::vector<int64_t> shares_of_work(const std::vector<FlowRegion>& regions) const;
   bool apply(const FlowRegion& region, std::vector<PairFlow::Move>& moves);
@@ -53,11 +62,14 @@ class RegionCuts {
   std::vector<int32_t>& block_;
   std::span<const int64_t> max_block_weight_;
   const FlowContext& context_;
+  RegionWidths& widths_;
   const Control& control_;
   std::vector<int64_t> load_;
   std::vector<std::unique_ptr<Corridor>> corridors_;  // of each thread
   std::vector<std::unique_ptr<PairFlow>> flows_;      // of each thread
   int64_t work_left_;
+  std::vector<uint8_t> near_moves_;  // whether a vertex moved or has a neighbour that did; empty: all may have
+  std::unordered_set<int64_t> narrowed_;  // the pairs a * k + b whose regions the last cuts made narrower
   int64_t scanned_ = 0;  // edges looked at by the last applications
 };
 

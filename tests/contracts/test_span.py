@@ -26,13 +26,22 @@ def test_one_small_search_is_done_in_turn():
 
 def test_repetitions_and_groups_are_side_by_side():
     """Of four repetitions without a recombination, and of 16 groups, the longest counts."""
-    several = "multisection:repetitions=4,recombinations=0,relaxation_rounds=0"
+    several = "multisection:repetitions=4,recombinations=0,relaxation_rounds=0,initial_partitions=1"
     work = mapped(grid(40), "core:2", several).info["work"]
     assert work["arcs"] / 4 <= work["span"] < work["arcs"] / 2
-    nested = mapped(grid(60), "node:16@10 core:2@1", "multisection").info["work"]
-    alone = mapped(grid(60), "node:16@10", "multisection").info["work"]
+    nested = mapped(grid(60), "node:16@10 core:2@1", "multisection:initial_partitions=1").info["work"]
+    alone = mapped(grid(60), "node:16@10", "multisection:initial_partitions=1").info["work"]
     groups = nested["arcs"] - alone["arcs"], nested["span"] - alone["span"]
     assert groups[0] / 16 <= groups[1] < groups[0] / 2
+
+
+def test_initial_partitions_are_side_by_side():
+    few, many = (
+        mapped(grid(30), "core:2", f"multisection:initial_partitions={count}", imbalance=0.3).info["work"]
+        for count in (1, 12)
+    )
+    assert many["arcs"] > 6 * few["arcs"]
+    assert many["span"] < 3 * few["span"]
 
 
 def test_large_graphs_are_coarsened_by_ranges():

@@ -1,5 +1,6 @@
 """Minimum cuts between blocks against their definition: all labellings of the region, one by one."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -12,9 +13,13 @@ LAYERS = 8
 
 
 class Definition:
-    """What one round of flows does to a small placement; `pierced`: how often caps asked for another cut."""
+    """What rounds of flows do to a small placement.
 
-    def __init__(self, csr, matrix, pe, caps, loads):
+    `pierced` counts how often caps asked for another cut, `narrowed` how often a part of a region became
+    narrower, because a minimum cut would have moved too much.
+    """
+
+    def __init__(self, csr, matrix, pe, caps, loads, width=FLOWS_ONLY.flow_width):
         self.matrix, self.pe, self.caps, self.loads = matrix, pe.copy(), caps, loads
         self.near = [[] for _ in pe]
         for i, j, w in arcs_of(csr):
@@ -22,19 +27,32 @@ class Definition:
             self.near[j].append((i, w))
         for row in self.near:
             row.sort()
-        self.pierced = 0
+        self.pierced = self.narrowed = 0
+        self.widest, self.times_narrowed = width, {}
 
-    def run(self):
+    def run(self, rounds=1):
+        active = set(range(len(self.caps)))
+        for _ in range(rounds):
+            before = self.pe.copy()
+            self.run_round(active)
+            moved = self.pe != before
+            active = {*self.pe[moved].tolist(), *before[moved].tolist()} | self.changed
+        return self.pe
+
+    def run_round(self, active):
         costs, boundaries = {}, {}
+        self.changed = set()
         for v, row in enumerate(self.near):
             for u, w in row:
                 pair = tuple(sorted((int(self.pe[v]), int(self.pe[u]))))
-                if pair[0] != pair[1]:
+                if pair[0] != pair[1] and active & set(pair):
                     costs[pair] = costs.get(pair, 0) + w * int(self.matrix[pair])
                     boundaries.setdefault(pair, set()).add(v)
         for pair in sorted(costs, key=lambda pair: (-costs[pair], pair)):
             self.improve(*pair, sorted(boundaries[pair]))
-        return self.pe
+
+    def width(self, own, other):
+        return 1 + (self.widest - 1) / 4 ** self.times_narrowed.get((own, other), 0)
 
     def region(self, a, b, boundary):
         """Vertices that may move, in order, and how far each is from the boundary."""
@@ -43,7 +61,7 @@ class Definition:
         for own, other in ((a, b), (b, a)):
             room = self.caps[other] - load[other]
             slack = (self.caps[a] - load[a] + self.caps[b] - load[b]) // 2
-            limit = min(load[own] - 1 - load[own] // 4, room + (FLOWS_ONLY.flow_width - 1) * slack)
+            limit = min(load[own] - 1 - load[own] // 4, room + int((self.width(own, other) - 1) * slack))
             queue, found, taken = [(v, 0) for v in boundary], 0, 0
             while found < len(queue):
                 v, at = queue[found]
@@ -98,8 +116,13 @@ class Definition:
             ]
             if fits:
                 self.pe[region] = np.where(min(fits, key=lambda choice: choice[:2])[2], a, b)
+                self.changed |= {a, b}
                 return
             over = [sums_of[0] - self.caps[a], sums_of[1] - self.caps[b]]
+            for own, other, excess in ((b, a, over[0]), (a, b, over[1])):
+                if excess > 0:
+                    self.times_narrowed[own, other] = self.times_narrowed.get((own, other), 0) + 1
+                    self.narrowed += 1
             if max(over) > 0 or not self.pierce(region, depth, at, sides, kept, int(over[0] > over[1])):
                 return
 
@@ -154,17 +177,35 @@ def test_cuts_and_piercing_are_as_defined(kind, make, least_pierced):
     assert improved > 20
 
 
+@pytest.mark.parametrize("kind", ["tree", "table"])
+def test_regions_are_narrower_after_a_cut_that_moves_too_much(kind):
+    """Later rounds look at less of a block from which a minimum cut would move more than fits."""
+    search = dataclasses.replace(FLOWS_ONLY, flow_rounds=4, flow_width=8)
+    narrowed = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        csr, pe, k = tangles(rng)
+        matrix, near = distances(kind, k, rng)
+        loads = rng.integers(1, 3, len(pe))
+        caps = np.array(sums(pe, loads, k)) + rng.integers(1, 4, k)
+        defined = Definition(csr, matrix, pe, caps.tolist(), loads.tolist(), width=8)
+        expected = defined.run(rounds=4)
+        assert refined(csr, pe, caps, near, loads, search=search).tolist() == expected.tolist(), seed
+        narrowed += defined.narrowed
+    assert narrowed > 20
+
+
 def strip(length, width):
     number = np.arange(length * width).reshape(length, width)
     pairs = [(number[:, :-1], number[:, 1:]), (number[:-1], number[1:])]
     return edges(length * width, np.hstack([[i.ravel(), j.ravel()] for i, j in pairs]).T.tolist())
 
 
-def counted(csr, pe, caps, near, threads):
-    """The placement after three rounds of flows, scanned edges, and those beyond the span."""
+def counted(csr, pe, caps, near, threads, rounds=3):
+    """The placement after some rounds of flows, scanned edges, and those beyond the span."""
     work = []
     control = RunControl(1, threads, spend=lambda arcs, _: work.append(arcs), overlap=work.append)
-    settings = RefinementSettings(cycles=0, search=SearchSettings(rounds=0, flow_rounds=3))
+    settings = RefinementSettings(cycles=0, search=SearchSettings(rounds=0, flow_rounds=rounds))
     found = refine_placement(SearchProblem(csr, None, near, None), pe.copy(), caps, settings, control=control)
     return found[0].tolist(), *work
 
@@ -196,6 +237,18 @@ def test_long_boundaries_are_cut_in_regions(kind, length, width, k, least_parall
     least = cost_of(csr, matrix, np.tile(straight, length))
     assert cost_of(csr, matrix, found) <= min(1.02 * least, cost_of(csr, matrix, pe) - 1)
     assert arcs >= least_parallel * (arcs - beyond)
+
+
+def test_later_rounds_look_only_near_moves():
+    """Of a long boundary only one end is uneven: the second round leaves the other regions out."""
+    length, width = 4000, 8
+    csr, pe = strip(length, width), np.tile(np.repeat([0, 1], width // 2), length).astype(np.int32)
+    pe[: 8 * 40] = wavy(40, width, 2, np.random.default_rng(1))
+    near = distances("tree", 2, np.random.default_rng(2))[1]
+    caps = np.full(2, length * width // 2 * 11 // 10, np.int64)
+    first, second = (counted(csr, pe, caps, near, 1, rounds) for rounds in (1, 2))
+    assert first[0] != pe.tolist()
+    assert first[1] < second[1] < 1.6 * first[1]
 
 
 def test_regions_that_overlap_gain_together_what_the_cost_says():

@@ -292,8 +292,7 @@ template <class W>
 Candidate Partitioner<W>::initial_partition(const Graph<W>& g, uint64_t seed, const Control& control) {
   Rng rng(seed);
   const StartAt<W> from_scratch = [&](const Hierarchy<W>& hierarchy, Rng& numbers) {
-    return Start{
-        initial_blocks(hierarchy.coarsest(), max_block_weight_, context_.initial, numbers, control)};
+    return Start{initial_blocks(hierarchy.coarsest(), max_block_weight_, context_.initial, numbers, control)};
   };
   multilevel(g, coarsening(g), nullptr, from_scratch, initial_refiners_, partition_, rng, control);
   const Score reached = quality();

@@ -38,18 +38,18 @@ class SynchronousClustering {
     const auto most_of_visits = [&](int64_t visits) {
       return std::min(visits, visits_per_range) * (1 + g_.arcs() / std::max<int64_t>(1, g_.n));
     };
-    const ClassOrder order(alone(), context_.seed);
+    const ClassOrder order(alone(), context_.seed, threads_);
     for (int64_t c = 0;
          c < ClassOrder::classes && clusters_.found.count > context_.fewest && !control.should_stop(); ++c) {
       choose(g, order.of(c));
       join(order.of(c));
       span += most_of_visits(std::ssize(order.of(c)));
     }
-    span += std::ssize(order.vertex);  // sorted by one thread
+    span += std::min(std::ssize(order.vertex), ClassOrder::per_range);
     if (clusters_.found.count * 4 > g_.n * 3 && !control.should_stop()) {
       find_preferred(g);
-      match_two_hop();
-      span += g_.n;
+      span += most_arcs_of_range(g_, visits_per_range);
+      span += match_two_hop();
     }
     control.record_parallel_work(g_.arcs(), std::min(span, g_.arcs()));
     return std::move(clusters_.found);
@@ -178,11 +178,11 @@ class SynchronousClustering {
   }
 
   // Joins vertices that are alone and rate the same neighbour highest in pairs, and isolated ones with the
-  // next ones.
-  void match_two_hop() {
+  // next ones. Returns how many were alone: they are looked at in turn.
+  int64_t match_two_hop() {
+    const std::vector<int32_t> lonely = alone();
     std::vector<int32_t> waiting(g_.n + 1, none);
-    for (int32_t v = 0; v < g_.n; ++v) {
-      if (clusters_.matched[v]) continue;
+    for (const int32_t v : lonely) {
       int32_t& other = waiting[target_[v] == none ? g_.n : target_[v]];
       if (other != none && g_.load[other] + g_.load[v] <= clusters_.max_cluster &&
           clusters_.may_join(v, other)) {
@@ -192,6 +192,7 @@ class SynchronousClustering {
         other = v;
       }
     }
+    return std::ssize(lonely);
   }
 
   template <class W> int32_t preferred(const Graph<W>& g, int64_t v) const {

@@ -6,20 +6,41 @@
 
 namespace hopbytes {
 
+template <class Wanted>
+Corridor::Beside Corridor::look_beside(std::span<const int32_t> vertices, int32_t threads,
+                                       Wanted wanted) const {
+  const int64_t count = std::ssize(vertices), ranges = (count + kVerticesPerRange - 1) / kVerticesPerRange;
+  Beside found{std::vector<std::vector<Candidate>>(ranges)};
+  std::vector<int64_t> scanned(ranges, 0);
+  parallel_ranges(count, kVerticesPerRange, threads, [&](int32_t, int64_t begin, int64_t end) {
+    const int64_t range = begin / kVerticesPerRange;
+    for (int64_t i = begin; i < end; ++i) {
+      const int32_t v = vertices[i];
+      scanned[range] += g_.degree(v);
+      for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e)
+        if (wanted(g_.adj[e])) found.candidates[range].push_back({g_.adj[e], label_[v]});
+    }
+  });
+  // What the ranges have found is looked at in turn.
+  for (const std::vector<Candidate>& some : found.candidates) found.span += std::ssize(some);
+  for (const int64_t edges : scanned) found.scanned += edges;
+  found.span += scanned.empty() ? 0 : *std::max_element(scanned.begin(), scanned.end());
+  return found;
+}
+
 std::vector<FlowRegion> Corridor::regions(const std::vector<int32_t>& boundary, int32_t a, int32_t b,
                                           double width_a, double width_b, int64_t boundary_of_region,
                                           int32_t threads) {
-  scanned_edges_ = std::ssize(boundary);
-  std::vector<FlowRegion> found(divide(boundary, a, b, boundary_of_region));
+  scanned_edges_ = std::ssize(boundary), overlapped_ = 0;
+  std::vector<FlowRegion> found(divide(boundary, a, b, boundary_of_region, threads));
   freed_[0].own = freed_[1].other = a, freed_[1].own = freed_[0].other = b;
   freed_[0].limit = side_limit(a, b, width_a), freed_[1].limit = side_limit(b, a, width_b);
   const bool large = std::ssize(boundary) >= kManyVertices;
   parallel_for(2, large ? threads : 1, [&](int64_t side) { free_side(boundary, threads, freed_[side]); });
-  const int64_t spans[2] = {freed_[0].span, freed_[1].span};
-  span_ = scanned_edges_ + (large ? std::max(spans[0], spans[1]) : spans[0] + spans[1]);
+  if (large) overlapped_ += std::min(freed_[0].span, freed_[1].span);
   for (FlowRegion& region : found) region.a = a, region.b = b;
   for (const Freed& freed : freed_) {
-    scanned_edges_ += freed.scanned;
+    scanned_edges_ += freed.scanned, overlapped_ += freed.scanned - freed.span;
     for (size_t i = 0; i < freed.vertex.size(); ++i) {
       FlowRegion& region = found[label_[freed.vertex[i]]];
       region.vertices.push_back(freed.vertex[i]);
@@ -38,10 +59,10 @@ std::vector<FlowRegion> Corridor::regions(const std::vector<int32_t>& boundary, 
 // the number of regions. Where many of them have neighbours in other parts (surfaces in space, irregular
 // graphs), larger parts are tried.
 int32_t Corridor::divide(const std::vector<int32_t>& boundary, int32_t a, int32_t b,
-                         int64_t boundary_of_region) {
+                         int64_t boundary_of_region, int32_t threads) {
   band_ = boundary;
   if (boundary_of_region == 0 || 3 * boundary_of_region > 2 * std::ssize(boundary)) return 1;
-  find_band(a, b);
+  find_band(a, b, threads);
   for (int64_t each = boundary_of_region; 3 * each <= 2 * std::ssize(boundary); each *= 4) {
     const int32_t parts = cut_into_parts((std::ssize(boundary) + each - 1) / each);
     if (parts > 0) return parts;
@@ -52,18 +73,17 @@ int32_t Corridor::divide(const std::vector<int32_t>& boundary, int32_t a, int32_
 }
 
 // Adds the neighbours of the boundary in both blocks: in sparse graphs the boundary itself is in fragments.
-void Corridor::find_band(int32_t a, int32_t b) {
+void Corridor::find_band(int32_t a, int32_t b, int32_t threads) {
   for (const int32_t v : band_) label_[v] = kWaiting;
-  for (int64_t i = 0, boundary = std::ssize(band_); i < boundary; ++i) {
-    const int32_t v = band_[i];
-    scanned_edges_ += g_.degree(v);
-    for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
-      const int32_t u = g_.adj[e];
-      if (label_[u] == kWaiting || (block_[u] != a && block_[u] != b)) continue;
+  const auto wanted = [&](int32_t u) { return label_[u] != kWaiting && (block_[u] == a || block_[u] == b); };
+  const Beside beside = look_beside(band_, threads, wanted);
+  scanned_edges_ += beside.scanned, overlapped_ += beside.scanned - beside.span;
+  for (const std::vector<Candidate>& some : beside.candidates)
+    for (const auto [u, _] : some) {
+      if (label_[u] == kWaiting) continue;
       label_[u] = kWaiting;
       band_.push_back(u);
     }
-  }
 }
 
 // Cuts the band into about `count` parts of the same size. Returns the number of parts, or 0 if more than a
@@ -150,50 +170,35 @@ void Corridor::free_side(const std::vector<int32_t>& boundary, int32_t threads, 
   freed.vertex.clear();
   freed.depth.clear();
   for (const int32_t v : boundary) free_vertex(v, 0, 0, freed);
+  int32_t depth = 0;
   for (size_t begin = 0, end; (end = freed.vertex.size()) > begin; begin = end) {
-    if (std::ssize(freed.vertex) - static_cast<int64_t>(begin) >= 2 * kVerticesPerRange)
-      free_layer_by_ranges(begin, end, threads, freed);
-    else free_layer(begin, end, freed);
+    const auto count = static_cast<int64_t>(end - begin);
+    freed.scanned += count, freed.span += std::min(count, kVerticesPerRange);
+    if (depth == kDeepest) break;
+    ++depth;
+    if (count < 2 * kVerticesPerRange) free_layer(begin, end, depth, freed);
+    else free_layer_by_ranges(begin, end, depth, threads, freed);
   }
 }
 
-// Frees the neighbours of the vertices begin .. end - 1, which are at the same depth.
-void Corridor::free_layer(size_t begin, size_t end, Freed& freed) {
+// Frees the neighbours of the vertices begin .. end - 1.
+void Corridor::free_layer(size_t begin, size_t end, int32_t depth, Freed& freed) {
   const int64_t before = freed.scanned;
   for (size_t i = begin; i < end; ++i) {
-    const int32_t v = freed.vertex[i], depth = freed.depth[i];
-    freed.scanned += 1 + g_.degree(v);
-    if (depth == kDeepest) continue;
-    for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e)
-      free_vertex(g_.adj[e], depth + 1, label_[v], freed);
+    const int32_t v = freed.vertex[i];
+    freed.scanned += g_.degree(v);
+    for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) free_vertex(g_.adj[e], depth, label_[v], freed);
   }
   freed.span += freed.scanned - before;
 }
 
-// The same, in the same order: ranges of vertices are scanned side by side, and what they find is freed in
-// turn.
-void Corridor::free_layer_by_ranges(size_t begin, size_t end, int32_t threads, Freed& freed) {
-  const auto count = static_cast<int64_t>(end - begin);
-  const int64_t ranges = (count + kVerticesPerRange - 1) / kVerticesPerRange;
-  const int32_t depth = freed.depth[begin];
-  std::vector<std::vector<Candidate>> candidates(ranges);
-  std::vector<int64_t> scanned(ranges);
-  parallel_ranges(count, kVerticesPerRange, threads, [&](int32_t, int64_t first, int64_t last) {
-    const int64_t range = first / kVerticesPerRange;
-    for (int64_t i = first; i < last; ++i) {
-      const int32_t v = freed.vertex[begin + i];
-      scanned[range] += 1 + g_.degree(v);
-      if (depth == kDeepest) continue;
-      for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e)
-        if (may_be_freed(g_.adj[e], freed)) candidates[range].push_back({g_.adj[e], label_[v]});
-    }
-  });
-  freed.span += *std::max_element(scanned.begin(), scanned.end());
-  for (int64_t range = 0; range < ranges; ++range) {
-    freed.scanned += scanned[range];
-    freed.span += std::ssize(candidates[range]);
-    for (const auto& [v, region] : candidates[range]) free_vertex(v, depth + 1, region, freed);
-  }
+// The same, in the same order.
+void Corridor::free_layer_by_ranges(size_t begin, size_t end, int32_t depth, int32_t threads, Freed& freed) {
+  const std::span<const int32_t> layer(freed.vertex.data() + begin, end - begin);
+  const Beside beside = look_beside(layer, threads, [&](int32_t u) { return may_be_freed(u, freed); });
+  freed.scanned += beside.scanned, freed.span += beside.span;
+  for (const std::vector<Candidate>& some : beside.candidates)
+    for (const auto [u, region] : some) free_vertex(u, depth, region, freed);
 }
 
 // Frees v for the region, or for the one that it was promised to, unless a limit is reached.

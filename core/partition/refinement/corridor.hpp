@@ -40,7 +40,7 @@ class Corridor {
 
   // Edges scanned by the last call, and how many of them in turn with any number of threads.
   int64_t scanned_edges() const { return scanned_edges_; }
-  int64_t span() const { return span_; }
+  int64_t span() const { return scanned_edges_ - overlapped_; }
 
  private:
   static constexpr int32_t kNone = -1, kWaiting = -2, kInseparable = -1;
@@ -55,8 +55,22 @@ class Corridor {
   // The label of a vertex of the band that no region has freed yet, and back.
   static constexpr int32_t promised(int32_t region) { return -3 - region; }
 
-  int32_t divide(const std::vector<int32_t>& boundary, int32_t a, int32_t b, int64_t boundary_of_region);
-  void find_band(int32_t a, int32_t b);
+  // A neighbour of a vertex that is looked at, and the label of that vertex.
+  struct Candidate {
+    int32_t vertex, label;
+  };
+  // The neighbours that ranges of vertices find side by side, and the scanned edges.
+  struct Beside {
+    std::vector<std::vector<Candidate>> candidates;
+    int64_t scanned = 0, span = 0;
+  };
+  // Returns the wanted neighbours of some vertices, in order; some more than once.
+  template <class Wanted>
+  Beside look_beside(std::span<const int32_t> vertices, int32_t threads, Wanted wanted) const;
+
+  int32_t divide(const std::vector<int32_t>& boundary, int32_t a, int32_t b, int64_t boundary_of_region,
+                 int32_t threads);
+  void find_band(int32_t a, int32_t b, int32_t threads);
   int32_t cut_into_parts(int64_t count);
   int64_t grow_part(int32_t seed, int32_t part, int64_t most);
   int32_t part_beside(int32_t part);
@@ -69,13 +83,9 @@ class Corridor {
     std::vector<int32_t> vertex, depth;
     int64_t scanned = 0, span = 0;  // edges
   };
-  // A vertex that may be freed next, and the region of the neighbour that found it.
-  struct Candidate {
-    int32_t vertex, region;
-  };
   void free_side(const std::vector<int32_t>& boundary, int32_t threads, Freed& freed);
-  void free_layer(size_t begin, size_t end, Freed& freed);
-  void free_layer_by_ranges(size_t begin, size_t end, int32_t threads, Freed& freed);
+  void free_layer(size_t begin, size_t end, int32_t depth, Freed& freed);
+  void free_layer_by_ranges(size_t begin, size_t end, int32_t depth, int32_t threads, Freed& freed);
   bool may_be_freed(int32_t v, const Freed& freed) const {
     return block_[v] == freed.own && label_[v] < 0;  // The other thread writes labels of the other block.
   }
@@ -90,7 +100,7 @@ class Corridor {
   Freed freed_[2];                            // in a and b
   std::vector<int32_t> band_;                 // the boundary, and its neighbours
   std::vector<int32_t> part_, seeds_;         // the part grown last; where further ones may begin
-  int64_t scanned_edges_ = 0, span_ = 0;
+  int64_t scanned_edges_ = 0, overlapped_ = 0;
 };
 
 }  // namespace hopbytes

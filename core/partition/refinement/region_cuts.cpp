@@ -50,11 +50,13 @@ std::vector<FlowRegion> RegionCuts::regions(const std::vector<BoundaryVertex>& b
   parallel_ranges(std::ssize(pairs), 1, control_.threads(), [&](int32_t worker, int64_t i, int64_t) {
     auto& corridor = corridors_[worker];
     if (!corridor) corridor = std::make_unique<Corridor>(g_, block_, load_, max_block_weight_, context_);
-    const auto [a, b] = std::pair(pairs[i].a, pairs[i].b);
-    found[i] = corridor->regions(vertices_of(boundary, pairs[i]), a, b, widths_.width(a, b, context_.width),
+    const int32_t a = pairs[i].a, b = pairs[i].b;
+    const std::vector<int32_t> vertices = vertices_of(boundary, pairs[i]);
+    if (!is_due(a, b, vertices)) return;
+    found[i] = corridor->regions(vertices, a, b, widths_.width(a, b, context_.width),
                                  widths_.width(b, a, context_.width), boundary_of_region, threads);
     work[i] = corridor->scanned_edges(), span[i] = corridor->span();
-    std::erase_if(found[i], [&](const FlowRegion& region) { return !is_due(region); });
+    std::erase_if(found[i], [&](const FlowRegion& region) { return !is_due(a, b, region.vertices); });
   });
   record(work, span);
   std::vector<FlowRegion> all;
@@ -71,10 +73,9 @@ void RegionCuts::look_only_near(std::span<const int32_t> moved) {
   }
 }
 
-bool RegionCuts::is_due(const FlowRegion& region) const {
-  if (near_moves_.empty() || narrowed_.contains(region.a * std::ssize(load_) + region.b)) return true;
-  return std::any_of(region.vertices.begin(), region.vertices.end(),
-                     [&](int32_t v) { return near_moves_[v] != 0; });
+bool RegionCuts::is_due(int32_t a, int32_t b, std::span<const int32_t> vertices) const {
+  if (near_moves_.empty() || narrowed_.contains(a * std::ssize(load_) + b)) return true;
+  return std::any_of(vertices.begin(), vertices.end(), [&](int32_t v) { return near_moves_[v] != 0; });
 }
 
 // Divides the work that is left in proportion to the sizes of the regions: if many blocks are adjacent to

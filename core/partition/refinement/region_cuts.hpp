@@ -36,8 +36,9 @@ class RegionCuts {
   // Whether all the work that the context permits is done.
   bool exhausted() const { return work_left_ < 0; }
 
-  // Makes regions() leave out those in which nothing is new after these moves: no vertex moved in or beside
-  // the region, and the last cut between its blocks did not fail because of its width.
+  // Makes regions() leave out those in which nothing is new after these moves: no vertex moved on or beside
+  // the boundary of the blocks, or in or beside the region, and the last cut between the blocks did not fail
+  // because of its width.
   void look_only_near(std::span<const int32_t> moved);
 
   // Returns the regions around the boundaries of some pairs, see Corridor.
@@ -49,7 +50,7 @@ class RegionCuts {
                std::vector<uint8_t>& changed);
 
  private:
-  bool is_due(const FlowRegion& region) const;
+  bool is_due(int32_t a, int32_t b, std::span<const int32_t> vertices) const;
   void narrow_where_too_wide(const std::vector<FlowRegion>& regions,
                              const std::vector<PairFlow::Result>& results);
   void record(const std::vector<int64_t>& work, const std::vector<int64_t>& span);
@@ -68,7 +69,8 @@ class RegionCuts {
   std::vector<std::unique_ptr<Corridor>> corridors_;  // of each thread
   std::vector<std::unique_ptr<PairFlow>> flows_;      // of each thread
   int64_t work_left_;
-  std::vector<uint8_t> near_moves_;  // whether a vertex moved or has a neighbour that did; empty: all may have
+  std::vector<uint8_t>
+      near_moves_;  // whether a vertex moved or has a neighbour that did; empty: all may have
   std::unordered_set<int64_t> narrowed_;  // the pairs a * k + b whose regions the last cuts made narrower
   int64_t scanned_ = 0;  // edges looked at by the last applications
 };

@@ -33,8 +33,8 @@ class Corridor {
         label_(g.n, kNone) {}
 
   // Returns the regions around the boundary of a and b, given its vertices: so many of them a region, about;
-  // 0 for a single region. The widths are those of the parts of a and b, see RegionWidths. The result does not
-  // depend on the number of threads.
+  // 0 for a single region. The widths are those of the parts of a and b, see RegionWidths. The result does
+  // not depend on the number of threads.
   std::vector<FlowRegion> regions(const std::vector<int32_t>& boundary, int32_t a, int32_t b, double width_a,
                                   double width_b, int64_t boundary_of_region, int32_t threads = 1);
 
@@ -76,8 +76,9 @@ class Corridor {
   int32_t part_beside(int32_t part);
   int64_t side_limit(int32_t own, int32_t other, double width) const;
 
-  // A search from the boundary into a block: the vertices in the order in which they were found.
-  struct Freed {
+  // A search from the boundary into a block: the vertices in the order in which they were found. Two threads
+  // write to theirs all the time, so each has its own cache lines.
+  struct alignas(64) Freed {
     int32_t own = 0, other = 0;
     int64_t limit = 0, load = 0;  // of the vertices
     std::vector<int32_t> vertex, depth;
@@ -97,9 +98,9 @@ class Corridor {
   std::span<const int64_t> max_block_weight_;
   const FlowContext& context_;
   std::vector<int32_t> label_;  // the region of each vertex; kNone between calls
-  Freed freed_[2];                            // in a and b
-  std::vector<int32_t> band_;                 // the boundary, and its neighbours
-  std::vector<int32_t> part_, seeds_;         // the part grown last; where further ones may begin
+  Freed freed_[2];                      // in a and b
+  std::vector<int32_t> band_;           // the boundary, and its neighbours
+  std::vector<int32_t> part_, seeds_;   // the part grown last; where further ones may begin
   int64_t scanned_edges_ = 0, overlapped_ = 0;
 };
 

@@ -6,9 +6,10 @@
 namespace hopbytes {
 
 // Refines the pairs of blocks with the most expensive boundaries first; later rounds visit only pairs with a
-// block that changed, and in large graphs only regions near a move. A partition with overload is left as it is. In large graphs all pairs are cut at the
-// same time, long boundaries in regions; in others, pairs without a common block are if all blocks are
-// equally far apart. The result does not depend on the number of threads.
+// block that changed, and in large graphs only regions near a move. A partition with overload is left as it
+// is. In large graphs all pairs are cut at the same time, long boundaries in regions; in others, pairs
+// without a common block are if all blocks are equally far apart. The result does not depend on the number of
+// threads.
 template <class W> class FlowRefinement : public Refiner<W> {
  public:
   explicit FlowRefinement(const FlowContext& context) : context_(context) {}

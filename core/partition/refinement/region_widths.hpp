@@ -5,16 +5,16 @@
 
 namespace hopbytes {
 
-// A region is as wide as the context asks for until a minimum cut in it would move more from one block to
+// A region is as wide as the context asks for until every minimum cut in it would move more from one block to
 // the other than fits. Such a cut is of no use however it is pierced, and takes longer than others, because
-// much of its flow has no way. So the part of that block in the region becomes narrower, for all later rounds
-// and levels of an uncoarsening: where a block is thin or surrounded, it is so on finer graphs as well.
+// much of its flow finds no way. So the part of that block in the region becomes narrower, for all later
+// rounds and levels of an uncoarsening: a block that is thin or full is so on finer graphs as well.
 class RegionWidths {
  public:
   void forget() { times_narrowed_.clear(); }
 
-  // Returns the width of the part of block `own` that may move to `other`, in units of the free room: `widest`,
-  // or nearer to 1 (as much as fits) after every failure.
+  // Returns the width of the part of block `own` that may move to `other`, in units of the free room:
+  // `widest`, or nearer to 1 (as much as fits) after every failure.
   double width(int32_t own, int32_t other, double widest) const {
     const auto found = times_narrowed_.find(key(own, other));
     double beyond = widest - 1;

@@ -20,7 +20,10 @@ INSTEAD = {
     rb"\xff\xaa\xddDUMPI": "a binary DUMPI trace, expected a text trace; convert it by dumpi2ascii",
 }
 #: Suffixes that one format has alone, so that the others need not be loaded to find that out.
-ALONE = {".csv": "csv", ".pattern": "pattern", ".npz": "npz"}
+ALONE = {
+    ".csv": "csv", ".pattern": "pattern", ".npz": "npz", ".graph": "metis", ".metis": "metis",
+    ".parhip": "parhip", ".bgf": "parhip", ".mtx": "mm", ".mm": "mm", ".edges": "edges", ".el": "edges",
+}  # fmt: skip
 OTF2 = "a part of an OTF2 archive, expected the file NAME.otf2 beside it"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 
@@ -95,6 +94,8 @@ def check_generator(path: str | os.PathLike[str]) -> None:
     name, colon, _ = path_text(path).partition(":")
     if not colon or not re.fullmatch("[A-Za-z_]{2,30}", name) or os.path.exists(path):
         return
+    import difflib
+
     near = difflib.get_close_matches(name.lower(), patterns, n=1, cutoff=0.6)
     hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(patterns)}"
     raise FormatError(path_text(path), None, f"no such file, and no pattern generator {name!r} ({hint})")

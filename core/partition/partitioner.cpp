@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <thread>
 
 #include "partition/bundles.hpp"
 #include "partition/coarsening/fragments.hpp"
@@ -257,10 +258,20 @@ template <class W>
 std::vector<int32_t> Partitioner<W>::best_initial_partition(const Graph<W>& g, Rng& rng) {
   // A graph that was to be coarsened further is too large for several searches.
   if (control_.should_stop()) return blocks_in_order(g, max_block_weight_);
-  std::vector<Candidate> found;
-  const int32_t count = std::max(1, context_.initial.partitions);
-  for (int32_t t = 0; t < count && (t == 0 || !control_.should_stop()); ++t)
-    found.push_back(initial_partition(g, rng.next()));
+  std::vector<Candidate> found(std::max(1, context_.initial.partitions));
+  std::vector<uint64_t> seeds(found.size());
+  for (uint64_t& seed : seeds) seed = rng.next();
+  const std::thread::id here = std::this_thread::get_id();
+  const Control share = control_.shared_by(std::ssize(found));
+  SideBySide spans(control_, std::ssize(found));
+  control_.share_out(std::ssize(found), [&](int64_t t) {
+    if (t > 0 && control_.should_stop()) return;
+    const Control own = spans.of(t, share);
+    found[t] = std::this_thread::get_id() == here
+                   ? initial_partition(g, seeds[t], own)
+                   : Partitioner(max_block_weight_, context_, own).initial_partition(g, seeds[t], own);
+  });
+  std::erase_if(found, [](const Candidate& candidate) { return candidate.part.empty(); });
   best_first(found);
   const size_t partners =
       std::min<size_t>(found.size(), static_cast<size_t>(context_.initial.recombinations) + 1);
@@ -269,13 +280,13 @@ std::vector<int32_t> Partitioner<W>::best_initial_partition(const Graph<W>& g, R
   return std::move(found[0].part);
 }
 
-template <class W> Candidate Partitioner<W>::initial_partition(const Graph<W>& g, uint64_t seed) {
+template <class W> Candidate Partitioner<W>::initial_partition(const Graph<W>& g, uint64_t seed,
+                                                               const Control& control) {
   Rng rng(seed);
   const StartAt<W> from_scratch = [&](const Hierarchy<W>& hierarchy, Rng& numbers) {
-    return Start{
-        initial_blocks(hierarchy.coarsest(), max_block_weight_, context_.initial, numbers, control_)};
+    return Start{initial_blocks(hierarchy.coarsest(), max_block_weight_, context_.initial, numbers, control)};
   };
-  multilevel(g, coarsening(g), nullptr, from_scratch, initial_refiners_, partition_, rng, control_);
+  multilevel(g, coarsening(g), nullptr, from_scratch, initial_refiners_, partition_, rng, control);
   const Score reached = quality();
   return {reached, partition_.take_blocks()};
 }

@@ -12,8 +12,13 @@ inline void volume_by_level(const Csr& g, In<int32_t> pe, In<uint64_t> label, In
                             Out<int64_t> out) {
   for (int64_t i = 0; i < g.n(); ++i) {
     const uint64_t own = label[pe[i]];
-    for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e)
-      if (g.target[e] != i) out[level_of_bit[std::bit_width(own ^ label[pe[g.target[e]]])]] += g.w(e);
+    int64_t inside = 0;  // Most arcs stay on one PE, and sums in memory have to wait for each other.
+    for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
+      const int32_t other = g.target[e];
+      if (pe[other] == pe[i]) inside += other == i ? 0 : g.w(e);
+      else out[level_of_bit[std::bit_width(own ^ label[pe[other]])]] += g.w(e);
+    }
+    out[level_of_bit[0]] += inside;
   }
 }
 

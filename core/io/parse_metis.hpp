@@ -71,6 +71,35 @@ inline Status take_metis_number(State state, const MetisArrays& out, int64_t val
   return kDone;
 }
 
+// Stores neighbours without weights, of which most files consist, and keeps their numbers out of the state.
+// Returns the first byte that is not part of a correct neighbour with a blank or a newline behind it, for
+// which take_metis_number() says what it is.
+inline size_t take_plain_neighbours(Text text, size_t i, State state, const MetisArrays& out) {
+  constexpr size_t most_digits = 10;
+  const int64_t n = state[kVertices], own = state[kRow] + 1, first = state[kArcs];
+  int64_t arc = first, previous = first > state[kRowBegin] ? out.target[first - 1] : -1;
+  bool unsorted = false;
+  while (i < text.size()) {
+    size_t end = i;
+    int64_t value = 0;
+    for (; end < text.size() && end < i + most_digits && text[end] >= '0' && text[end] <= '9'; ++end)
+      value = value * 10 + (text[end] - '0');
+    if (end == text.size() || (text[end] != ' ' && text[end] != '\n') || value < 1 || value > n ||
+        value == own || arc == static_cast<int64_t>(out.target.size()))
+      break;
+    unsorted |= previous >= value - 1;
+    previous = value - 1;
+    out.target[arc++] = static_cast<int32_t>(previous);
+    i = end;
+    if (text[i] == '\n') break;
+    ++i;
+  }
+  state[kArcs] = arc;
+  state[kField] += arc - first;
+  if (unsorted) state[kUnsorted] = 1;
+  return i;
+}
+
 // Parses the lines of the vertices (the caller has read the header). Returns the number of bytes used.
 inline int64_t parse_metis(Text text, bool final, State state, const MetisArrays& out) {
   size_t i = 0;
@@ -93,6 +122,12 @@ inline int64_t parse_metis(Text text, bool final, State state, const MetisArrays
       state[kComment] = 1;
       state[kComments] += state[kRow] < state[kVertices];
     } else {
+      if (!state[kEdgeWeights] && state[kRow] < state[kVertices] &&
+          state[kField] >= state[kSizes] + state[kLoads]) {
+        const size_t begin = i;
+        i = take_plain_neighbours(text, i, state, out);
+        if (i > begin) continue;
+      }
       const Token token = token_at(text, i, final);
       int64_t value = 0;
       if (token.cut) break;

@@ -133,11 +133,11 @@ Score ExactPartitioner<W>::best_bisection(const Graph<W>& g, std::vector<int32_t
   const int64_t most = std::min<int64_t>(context_.repetitions,
                                          std::max<int64_t>(3, kMostRepeated / std::max<int64_t>(1, g.n)));
   // Repetitions are independent of each other. One thread makes them in turn, to keep two only.
-  const bool side_by_side = control_.threads() > 1 && most > 1;
+  const bool side_by_side = control_.may_share_out() && most > 1;
   std::vector<Candidate> others(side_by_side ? most : 0);
   const Control share = control_.shared_by(most);
   SideBySide spans(control_, most);
-  parallel_for(std::ssize(others), control_.threads(), [&](int64_t r) {
+  control_.share_out(std::ssize(others), [&](int64_t r) {
     if (r > 0 && control_.should_stop()) return;
     others[r].score = ExactPartitioner(size_, context_, spans.of(r, share))
                           .bisection(g, others[r].part, r == 0 ? seed : derive(seed, r));

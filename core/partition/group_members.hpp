@@ -87,7 +87,7 @@ std::vector<int32_t> partition_apart(const Graph<W>& g, std::span<const int32_t>
   std::vector<int32_t> block(g.n, 0);
   const Control share = control.shared_by(count);
   SideBySide spans(control, count);
-  parallel_for(count, control.threads(), [&](int64_t j) {
+  control.share_out(count, [&](int64_t j) {
     std::vector<int32_t> inner(members.of(j).size(), 0);
     if (first[j + 1] - first[j] > 1 && !inner.empty())
       partition(j, induced(g, members, group, static_cast<int32_t>(j)), spans.of(j, share), inner);

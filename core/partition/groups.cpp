@@ -14,7 +14,8 @@ template <class W> class GroupPartitioner {
  public:
   explicit GroupPartitioner(const GroupProblem<W>& problem)
       : settings_(problem.settings),
-        control_(problem.control),
+        idle_(settings_.threads - 1),
+        control_(problem.control.with_idle(&idle_)),
         groups_(problem.groups()),
         repetitions_(problem.repetitions()),
         spans_(control_, groups_) {
@@ -26,7 +27,7 @@ template <class W> class GroupPartitioner {
   void solve(Out<int32_t> child, Out<int64_t> cut) {
     const auto finish = [&](int64_t i) { cut[i] = pool_[i].finish(spans_.of(i, control_), child); };
     if (groups_ / 2 >= settings_.threads) {
-      parallel_for(groups_, settings_.threads, [&](int64_t i) {
+      control_.share_out(groups_, [&](int64_t i) {
         pool_[i].extract();
         repeat_on_all_hierarchies(i);
         pool_[i].collect();
@@ -35,14 +36,14 @@ template <class W> class GroupPartitioner {
       });
       return;
     }
-    parallel_for(groups_, settings_.threads, [&](int64_t i) { pool_[i].extract(); });
+    control_.share_out(groups_, [&](int64_t i) { pool_[i].extract(); });
     int64_t searches = 0;
     for (const GroupPool<W>& pool : pool_) searches += pool.hierarchies();
     repeat_where_shapes_relax();
     const Control share = control_.with_threads(settings_.threads).shared_by(searches);
     std::deque<SideBySide> spans;  // of the repetitions, for each group
     for (int64_t i = 0; i < groups_; ++i) spans.emplace_back(spans_.of(i, control_), repetitions_);
-    parallel_for(groups_ * repetitions_, settings_.threads, [&](int64_t job) {
+    control_.share_out(groups_ * repetitions_, [&](int64_t job) {
       const int64_t i = job / repetitions_, hierarchy = job % repetitions_;
       if (hierarchy > 0 || !pool_[i].relaxes()) pool_[i].repeat(hierarchy, spans[i].of(hierarchy, share));
     });
@@ -50,7 +51,7 @@ template <class W> class GroupPartitioner {
     std::iota(all.begin(), all.end(), 0);
     for (GroupPool<W>& pool : pool_) pool.collect();
     tournament(all, settings_.threads);
-    parallel_for(groups_, settings_.threads, finish);
+    control_.share_out(groups_, finish);
   }
 
  private:
@@ -62,8 +63,8 @@ template <class W> class GroupPartitioner {
     for (int64_t i = 0; i < groups_; ++i)
       if (pool_[i].relaxes()) relaxed.push_back(i);
     const Control share = control_.with_threads(settings_.threads).shared_by(std::ssize(relaxed));
-    parallel_for(std::ssize(relaxed), settings_.threads,
-                 [&](int64_t j) { pool_[relaxed[j]].repeat(0, spans_.of(relaxed[j], share)); });
+    control_.share_out(std::ssize(relaxed),
+                       [&](int64_t j) { pool_[relaxed[j]].repeat(0, spans_.of(relaxed[j], share)); });
   }
 
   // One thread makes in turn what several would do side by side.
@@ -84,8 +85,9 @@ template <class W> class GroupPartitioner {
     for (std::vector<Match> round; !(round = matches(groups)).empty() && !control_.should_stop();) {
       const Control share = control_.with_threads(threads).shared_by(std::ssize(round));
       std::vector<int64_t> spans(round.size(), 0);
-      parallel_for(std::ssize(round), threads,
-                   [&](int64_t m) { pool_[round[m].group].recombine(round[m], share.with_span(&spans[m])); });
+      control_.share_out(std::ssize(round), [&](int64_t m) {
+        pool_[round[m].group].recombine(round[m], share.with_span(&spans[m]));
+      });
       for (size_t m = 0, end = 0; m < round.size(); m = end) {
         while (end < round.size() && round[end].group == round[m].group) ++end;
         spans_.of(round[m].group, control_)
@@ -102,6 +104,7 @@ template <class W> class GroupPartitioner {
   }
 
   const GroupSettings& settings_;
+  IdleThreads idle_;
   const Control control_;
   int64_t groups_, repetitions_;
   std::vector<GroupPool<W>> pool_;

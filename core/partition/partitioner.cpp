@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <thread>
 
 #include "partition/bundles.hpp"
 #include "partition/coarsening/fragments.hpp"
@@ -258,10 +259,20 @@ template <class W>
 std::vector<int32_t> Partitioner<W>::best_initial_partition(const Graph<W>& g, Rng& rng) {
   // A graph that was to be coarsened further is too large for several searches.
   if (control_.should_stop()) return blocks_in_order(g, max_block_weight_);
-  const int32_t count = std::max(1, context_.initial.partitions);
-  std::vector<uint64_t> seed(count);
-  for (uint64_t& each : seed) each = rng.next();
-  std::vector<Candidate> found = initial_partitions(g, seed);
+  std::vector<Candidate> found(std::max(1, context_.initial.partitions));
+  std::vector<uint64_t> seeds(found.size());
+  for (uint64_t& seed : seeds) seed = rng.next();
+  const std::thread::id here = std::this_thread::get_id();
+  const Control share = control_.shared_by(std::ssize(found));
+  SideBySide spans(control_, std::ssize(found));
+  control_.share_out(std::ssize(found), [&](int64_t t) {
+    if (t > 0 && control_.should_stop()) return;
+    const Control own = spans.of(t, share);
+    found[t] = std::this_thread::get_id() == here
+                   ? initial_partition(g, seeds[t], own)
+                   : Partitioner(max_block_weight_, context_, own).initial_partition(g, seeds[t], own);
+  });
+  std::erase_if(found, [](const Candidate& candidate) { return candidate.part.empty(); });
   best_first(found);
   const size_t partners =
       std::min<size_t>(found.size(), static_cast<size_t>(context_.initial.recombinations) + 1);
@@ -270,26 +281,8 @@ std::vector<int32_t> Partitioner<W>::best_initial_partition(const Graph<W>& g, R
   return std::move(found[0].part);
 }
 
-// Makes one initial partition for each seed, side by side. Each thread has buffers of its own.
-template <class W>
-std::vector<Candidate> Partitioner<W>::initial_partitions(const Graph<W>& g, std::span<const uint64_t> seed) {
-  const int64_t count = std::ssize(seed);
-  std::vector<Candidate> found(count);
-  const Control share = control_.shared_by(count);
-  SideBySide spans(control_, count);
-  std::vector<std::unique_ptr<Partitioner<W>>> others(control_.threads());
-  parallel_ranges(count, 1, control_.threads(), [&](int32_t worker, int64_t t, int64_t) {
-    if (t > 0 && control_.should_stop()) return;
-    auto& other = others[worker];
-    if (worker > 0 && !other) other = std::make_unique<Partitioner<W>>(max_block_weight_, context_, share);
-    found[t] = (other ? *other : *this).initial_partition(g, seed[t], spans.of(t, share));
-  });
-  std::erase_if(found, [](const Candidate& candidate) { return candidate.part.empty(); });
-  return found;
-}
-
-template <class W>
-Candidate Partitioner<W>::initial_partition(const Graph<W>& g, uint64_t seed, const Control& control) {
+template <class W> Candidate Partitioner<W>::initial_partition(const Graph<W>& g, uint64_t seed,
+                                                               const Control& control) {
   Rng rng(seed);
   const StartAt<W> from_scratch = [&](const Hierarchy<W>& hierarchy, Rng& numbers) {
     return Start{initial_blocks(hierarchy.coarsest(), max_block_weight_, context_.initial, numbers, control)};

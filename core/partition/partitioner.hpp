@@ -66,7 +66,6 @@ template <class W> class Partitioner {
 
   // Returns the best initial partition, recombined with the next best ones in turn.
   std::vector<int32_t> best_initial_partition(const Graph<W>& g, Rng& rng);
-  std::vector<Candidate> initial_partitions(const Graph<W>& g, std::span<const uint64_t> seed);
   // Computes one initial partition: coarsens anew to the size at which bisections are grown.
   Candidate initial_partition(const Graph<W>& g, uint64_t seed, const Control& control);
 

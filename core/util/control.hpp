@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "util/idle_threads.hpp"
+
 namespace hopbytes {
 
 // Python writes the flag: 0 means continue, anything else means to return soon with the best result so far (a
@@ -29,6 +31,17 @@ class Control {
     return with_threads(static_cast<int32_t>(threads_ / std::max<int64_t>(1, count)));
   }
   int32_t threads() const { return threads_; }
+  // The control of searches that may use threads which have become idle.
+  Control with_idle(IdleThreads* idle) const {
+    Control other = *this;
+    other.idle_ = idle;
+    return other;
+  }
+  // Runs job(0) .. job(count - 1) here and on threads that are idle.
+  void share_out(int64_t count, const std::function<void(int64_t)>& job) const {
+    SharedOut(count, idle_, job);
+  }
+  bool may_share_out() const { return idle_ && idle_->any(); }
   // The control of one of several searches side by side, with a span of its own.
   Control with_span(int64_t* span) const {
     Control other = *this;
@@ -58,6 +71,7 @@ class Control {
   int64_t* work_;
   int64_t* span_;
   int32_t threads_ = 1;
+  IdleThreads* idle_ = nullptr;
 };
 
 // The spans of searches that could run at the same time. At the end the longest one counts for the caller.

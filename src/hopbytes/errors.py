@@ -6,7 +6,6 @@ command line replaces these names by its options (:mod:`hopbytes.cli.option_name
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Iterable
 from typing import Any
@@ -110,6 +109,8 @@ def package(name: str, purpose: str) -> Any:
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnsupportedError:
     """Build the error for a name nobody knows, with the nearest known one."""
     names = sorted(known)
+    import difflib
+
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5) if isinstance(name, str) else []
     hint = f", did you mean {near[0]!r}?" if near else ""
     return UnsupportedError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names)})")

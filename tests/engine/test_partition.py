@@ -124,6 +124,27 @@ def test_threads_do_not_matter():
             assert np.array_equal(one[1], other[1])
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_parts_on_idle_threads_change_neither_answer_nor_work(exact):
+    """Initial partitions and halves of one graph: with a thread for each, and with one for all."""
+    answers = []
+    effort = PartitionSettings(repetitions=1, initial_partitions=8, coarse_recombinations=2)
+    problem, room = SearchProblem(grid_csr(48)), 48 * 48 // 6 + (0 if exact else 120)
+    groups = VertexGroups(
+        np.zeros(48 * 48, np.int32), np.array([0, 6]), np.full(6, room), np.array([3], np.uint64)
+    )
+    for threads in (1, 2, 5):
+        work = {}
+        control = RunControl(
+            threads=threads, spend=lambda arcs, _, into=work: into.update(arcs=arcs),
+            overlap=lambda beside, into=work: into.update(beside=beside),
+        )
+        child, cut = partition_many(problem, groups, effort, control=control)
+        answers.append((child.tolist(), cut.tolist(), work))
+    assert answers[0] == answers[1] == answers[2]
+    assert answers[0][2]["beside"] > answers[0][2]["arcs"] * (0.2 if exact else 0.6)
+
+
 def test_a_group_does_not_see_the_others():
     rng = np.random.default_rng(6)
     csr = random_csr(rng, 300)

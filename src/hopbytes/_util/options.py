@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import importlib
 import os
 import re
@@ -134,6 +133,8 @@ def _imported(what: str, module: str, name: str) -> Any:
 
 
 def _suggestion(key: str, value: str, known: list[str]) -> str:
+    import difflib
+
     near = difflib.get_close_matches(key.lower(), known, n=1, cutoff=0.6)
     return f" (did you mean {near[0]}={value.strip()}?)" if near else ""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from typing import Any
@@ -77,6 +76,8 @@ def explain(error: Any, args: list[str], options: set[str]) -> None:
     unknown = error.option_name if isinstance(error, NoSuchOption) else None
     if unknown is not None:
         error.message = f"no such option: {unknown}"
+        import difflib
+
         error.possibilities = difflib.get_close_matches(unknown, sorted(options), n=2, cutoff=0.75)
     launcher = next((word for word in args if LAUNCHERS.fullmatch(os.path.basename(word))), None)
     if launcher is not None and "--" not in args:

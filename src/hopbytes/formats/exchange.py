@@ -12,7 +12,6 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError, WrongTypeError
 from hopbytes.formats.base import MARK, WRITE_OPTIONS, Content, Format, LaunchLine, Written, formats
 from hopbytes.formats.files import atomic_write, check_writable, may_write
-from hopbytes.formats.mappings.several_programs import programs_of, with_programs
 from hopbytes.formats.reading import check_options, read
 from hopbytes.formats.recognition import format_to_write
 from hopbytes.machines.common.level_names import one_host
@@ -89,8 +88,11 @@ def write(
         written = chosen.write_pattern(thing, options)
     else:
         written = chosen.write_mapping(thing, options)
-        programs = programs_of(options, thing)
-        written = with_programs(written, programs, formats.name_of(chosen) or "", _shell_name(path))
+        if written.launch:
+            from hopbytes.formats.mappings.several_programs import programs_of, with_programs
+
+            programs = programs_of(options, thing)
+            written = with_programs(written, programs, formats.name_of(chosen) or "", _shell_name(path))
     if path == "-" and len(written.files) > 1:
         raise _needs_a_name(format)
     if len(written.files) > 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 
@@ -20,7 +19,10 @@ INSTEAD = {
     rb"\xff\xaa\xddDUMPI": "a binary DUMPI trace, expected a text trace; convert it by dumpi2ascii",
 }
 #: Suffixes that one format has alone, so that the others need not be loaded to find that out.
-ALONE = {".csv": "csv", ".pattern": "pattern", ".npz": "npz"}
+ALONE = {
+    ".csv": "csv", ".pattern": "pattern", ".npz": "npz", ".graph": "metis", ".metis": "metis",
+    ".parhip": "parhip", ".bgf": "parhip", ".mtx": "mm", ".mm": "mm", ".edges": "edges", ".el": "edges",
+}  # fmt: skip
 OTF2 = "a part of an OTF2 archive, expected the file NAME.otf2 beside it"
 
 
@@ -92,6 +94,8 @@ def check_generator(path: str | os.PathLike[str]) -> None:
     name, colon, _ = path_text(path).partition(":")
     if not colon or not re.fullmatch("[A-Za-z_]{2,30}", name) or os.path.exists(path):
         return
+    import difflib
+
     near = difflib.get_close_matches(name.lower(), patterns, n=1, cutoff=0.6)
     hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(patterns)}"
     raise FormatError(path_text(path), None, f"no such file, and no pattern generator {name!r} ({hint})")

@@ -15,7 +15,6 @@ new topology needs no change here. A part that begins with any other word is a t
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 
@@ -203,6 +202,8 @@ def _with_kinds(token: str, error: FormatError) -> FormatError:
     """Add the known kinds to the error about a first word that may have been meant as one."""
     word, _, rest = token.partition(":")
     known = list(machines)
+    import difflib
+
     near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     if "/" in word or re.search(r"\.[a-z]{2,5}$", word):  # the name of a file: kinds have no dots
         there = "a folder" if os.path.isdir(token) else "a file that holds no machine"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
 from collections.abc import Sequence
 
@@ -12,6 +11,8 @@ WIDTH, WIDEST = 80, 100
 
 def width(widest: int = WIDEST) -> int:
     """Return the number of columns: of COLUMNS or the terminal, else 80; at least 40, at most `widest`."""
+    import shutil
+
     return max(40, min(shutil.get_terminal_size((WIDTH, 24)).columns, widest))
 
 

@@ -52,8 +52,6 @@ def map_record(
     graph: CommGraph, mapping: Mapping, read_seconds: float, receipt: Receipt | None
 ) -> dict[str, Any]:
     """Return the object that ``map --json`` prints: facts of the run, files written, launch command."""
-    from hopbytes.report.parallelism import parallelism_record
-
     info: dict[str, Any] = dict(mapping.info)
     first = ("comm_cost", "imbalance", "balance", "problem")
     record = {key: info.pop(key) for key in first}
@@ -66,7 +64,10 @@ def map_record(
         *record.get("notices", ()),
         *(receipt.notices if receipt else ()),
     ]
-    record |= parallelism_record(graph, mapping)
+    if graph.meta.get("format") == "generated":
+        from hopbytes.report.parallelism import parallelism_record
+
+        record |= parallelism_record(graph, mapping)
     record["files"] = list(receipt.paths) if receipt else []
     record["launch"] = receipt.launch if receipt else ""
     record["launches"] = {line.mpi: line.command for line in receipt.lines} if receipt else {}

@@ -20,8 +20,6 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.auto_objective import AUTO
 from hopbytes.solve.method import Method
 from hopbytes.solve.presets import LINK_ROOM, QUICK, Chain, chain
-from hopbytes.solve.rail_rule import RailRule
-from hopbytes.solve.replica_grid import grid_mappings
 from hopbytes.solve.run_chain import solve
 from hopbytes.solve.slot_choice import Placed
 from hopbytes.solve.slot_policies import Task
@@ -157,6 +155,8 @@ def with_rule_kept(task: Task, found: Placed) -> tuple[Placed, list[str]]:
     -----
     The order is taken whose busiest link carries least. Constraints on single tasks are kept instead.
     """
+    from hopbytes.solve.rail_rule import RailRule
+
     rule = None if task.constraints else RailRule.of(task.graph, task.where)
     filled = _filled(task, found)
     if rule is None or (not filled and found.slots != "all"):
@@ -194,6 +194,8 @@ def worth_it(
     >>> worth_it(pairs, where, crossed, [straight])[0], worth_it(pairs, where, straight, [crossed])[0]
     (0, None)
     """
+    from hopbytes.solve.rail_rule import RailRule
+
     judged = [Judged.of(graph, where, pe) for pe in (found, *others, *usual_orders(graph))]
     rule = RailRule.of(graph, where)
     kept = [True] * len(judged) if rule is None else rule.kept([one.pe for one in judged])
@@ -244,6 +246,8 @@ def _in_grids(task: Task, start: Placed, links: Refiner, effort: Effort) -> list
     """Return mappings of a training job whose tensor groups or replicas were placed as one."""
     if task.constraints:
         return []
+    from hopbytes.solve.replica_grid import grid_mappings
+
     identity, cut, *_ = (dataclasses.replace(chain(*each), goal=LINKS) for each in QUICK[LINKS])
     steps = dataclasses.replace(identity, refiners=(links,), finish=(links,), competitors=(cut,))
     pes = start.problem.pes

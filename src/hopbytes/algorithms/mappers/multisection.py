@@ -13,11 +13,9 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.effort_per_level import unexpected_shares
-from hopbytes.algorithms.multisection.executor import run_schedule
 from hopbytes.algorithms.multisection.external_choice import ExternalChoice
 from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, group_seeds, levels_of
 from hopbytes.algorithms.multisection.locality import renumbered
-from hopbytes.algorithms.multisection.scheduling import SCHEDULES
 from hopbytes.algorithms.multisection.warm_start import WarmStart
 from hopbytes.engine import PartitionSettings, SearchProblem, SearchSettings, VertexGroups, partition_many
 from hopbytes.engine.settings import SEARCH_OPTIONS
@@ -159,11 +157,13 @@ class Multisection(Mapper):
     trace: str = ""
 
     def __post_init__(self) -> None:
-        if self.schedule != "level" and self.schedule not in SCHEDULES:
-            raise unknown_name("schedule", self.schedule, ["level", *SCHEDULES])
+        if self.schedule != "level":
+            _check_schedule(self.schedule)
         if self.slack not in ("outer", "even"):
             raise unknown_name("slack", self.slack, ["outer", "even"])
         if self.trace and self.schedule == "level":
+            from hopbytes.algorithms.multisection.scheduling import SCHEDULES
+
             raise UnsupportedError(f"a trace needs a schedule: {', '.join(SCHEDULES)}")
         if self.parallel_partitioner and (self.schedule == "level" or not self.partitioner):
             raise UnsupportedError("parallel_partitioner needs a partitioner for one thread and a schedule")
@@ -229,6 +229,9 @@ class Multisection(Mapper):
             leaf = np.empty(root.n, np.int32)
             leaf[slice(None) if root.members is None else root.members] = cut(root, len(levels), effort)
             return leaf
+        from hopbytes.algorithms.multisection.executor import run_schedule
+        from hopbytes.algorithms.multisection.scheduling import SCHEDULES
+
         schedule = SCHEDULES[self.schedule](effort.threads)
         stop = None if outside is None else outside.stop
         return run_schedule(root, levels, cut, schedule, effort, self.trace, stop)
@@ -310,6 +313,14 @@ class Multisection(Mapper):
             self.partitioner, self.parallel_partitioner, self.kaminpar_preset,
             self.kaminpar_partitions, self.kaminpar_inner_partitions, self.kaminpar_from,
         )
+
+
+def _check_schedule(name: str) -> None:
+    """Raise UnsupportedError for an unknown schedule; schedules are imported only where one is named."""
+    from hopbytes.algorithms.multisection.scheduling import SCHEDULES
+
+    if name not in SCHEDULES:
+        raise unknown_name("schedule", name, ["level", *SCHEDULES])
 
 
 #: The effort of the preset ``fast``.

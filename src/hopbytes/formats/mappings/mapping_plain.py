@@ -51,7 +51,9 @@ class Plain(Format):
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return one line per task."""
-        return Written({"": "".join(f"{pe}\n" for pe in mapping.pe.tolist())})
+        pes = mapping.pe.tolist()
+        lines = {pe: f"{pe}\n" for pe in set(pes)}
+        return Written({"": "".join(map(lines.__getitem__, pes))})
 
     def sniff(self, name: str, head: bytes) -> bool:
         """Tell whether every line holds one number."""

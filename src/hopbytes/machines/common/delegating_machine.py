@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hopbytes._arrays import Bool, Int32
 from hopbytes._frozen import frozen
@@ -10,7 +11,9 @@ from hopbytes.machines.base import KnownHosts, Machine, NetworkUse
 from hopbytes.machines.common.composed_machine import ComposedMachine
 from hopbytes.machines.network.network import Network
 from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import JobInfo
+
+if TYPE_CHECKING:
+    from hopbytes.machines.node.job_environment import JobInfo
 
 
 @frozen(eq=False)

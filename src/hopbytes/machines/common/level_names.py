@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 
@@ -112,12 +111,18 @@ def nodes_missing(levels: Sequence[Level], cores: int) -> tuple[str, ...]:
     notice = one_host(levels, cores)
     names = [level.name for level in levels]
     unknown = [name for name in names if name not in WORDS and not _NUMBERED.fullmatch(name)]
-    near = {name: difflib.get_close_matches(name.lower(), (*NODE_NAMES, "nodes", "hosts", "servers"), 1, 0.75)
-            for name in unknown}  # fmt: skip
+    near = {name: _near(name) for name in unknown}
     meant = [(name, level_name(found[0])) for name, found in near.items() if found]
     if notice is None or not (meant or len(unknown) > 1 or any(name in OUTSIDE_NODES for name in names)):
         return ()
     return (notice + (f" (did you mean {meant[0][1]} by {meant[0][0]!r}?)" if meant else ""),)
+
+
+def _near(name: str) -> list[str]:
+    """Return the name of nodes that is spelled most like `name`, if one is near."""
+    import difflib
+
+    return difflib.get_close_matches(name.lower(), (*NODE_NAMES, "nodes", "hosts", "servers"), 1, 0.75)
 
 
 def assumed(hierarchy: str | None, distance: str | None, levels: Sequence[Level]) -> tuple[str, ...]:

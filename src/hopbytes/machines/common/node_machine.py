@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,8 +18,10 @@ from hopbytes.machines.common.composed_machine import ComposedMachine
 from hopbytes.machines.common.leveling import level
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import JobInfo
 from hopbytes.machines.topology import Level
+
+if TYPE_CHECKING:
+    from hopbytes.machines.node.job_environment import JobInfo
 
 #: Distances at the end of a spec: ``hwloc:node.xml@n[1-4]:l3=3:package=12``.
 OVERRIDES = re.compile(r"((?::[A-Za-z_][A-Za-z0-9_-]*=[0-9]{1,19})+)$", re.ASCII)

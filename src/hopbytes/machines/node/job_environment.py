@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -61,6 +59,8 @@ def find_job(environment: Environment) -> JobInfo | None:
 
 def manager_without_job() -> str | None:
     """Return the resource manager installed on this host, for a warning; None when there is none."""
+    import shutil
+
     commands = {"srun": "Slurm", "qsub": "PBS", "bsub": "LSF", "oarsub": "OAR"}
     return next((name for command, name in commands.items() if shutil.which(command)), None)
 
@@ -127,6 +127,8 @@ def grid_engine_job(environment: Environment) -> JobInfo:
 
 def flux_job(environment: Environment) -> JobInfo:
     """Ask Flux for the resources of the instance this runs in."""
+    import subprocess
+
     command = ("flux", "kvs", "get", "resource.R")
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)

@@ -4,6 +4,7 @@
     python -m bench.studies.parallel_threads --graphs FOLDER --presets turbo,fast,eco --out threads.jsonl
 
 FOLDER holds ``*.graph``, ``*.graph.xz`` or ``*.bin`` (ParHIP); H is 4:8:6, D 1:10:100, imbalance 3 %.
+``--machine`` gives another one with a core for every task, and every core gets one task.
 Prints a row per graph, preset and number of threads: J, CPU and wall seconds of the mapping (reading is not
 counted), scanned edges per arc of the symmetric graph. ``--out`` adds a line of JSON per run to a file,
 with the span in the same unit. ``--rival`` adds SharedMap's ``fast`` on one thread, which needs ``pip
@@ -30,10 +31,14 @@ ENDINGS = (".graph", ".graph.xz", ".bin")
 Row = dict[str, Any]
 
 
-def run(graph: hb.CommGraph, preset: str, seed: int, threads: int) -> tuple[hb.Mapping, float, float]:
+def run(
+    graph: hb.CommGraph, preset: str, seed: int, threads: int, machine: str = MACHINE
+) -> tuple[hb.Mapping, float, float]:
     """Return a mapping, and the CPU and wall seconds that it took."""
     cpu, wall = time.process_time(), time.perf_counter()
-    mapping = hb.map_tasks(graph, MACHINE, preset=preset, seed=seed, threads=threads, partition=True)
+    mapping = hb.map_tasks(
+        graph, machine, preset=preset, seed=seed, threads=threads, partition=machine == MACHINE
+    )
     return mapping, time.process_time() - cpu, time.perf_counter() - wall
 
 
@@ -98,6 +103,7 @@ def main() -> None:
     parser.add_argument("--presets", default="turbo,fast")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--seeds", default="1")
+    parser.add_argument("--machine", default=MACHINE)
     parser.add_argument("--rival", action="store_true")
     parser.add_argument("--out", type=Path, help="results file; rows are appended")
     options = parser.parse_args()
@@ -107,14 +113,15 @@ def main() -> None:
     for path in sorted([each for end in ENDINGS for each in options.graphs.glob(f"*{end}")]):
         graph = hb.read(path)
         arcs = len(graph.symmetric().targets)
-        run(graph, "turbo", 0, 1)  # the first mapping of a graph also computes what later ones find ready
+        # The first mapping of a graph also computes what later ones find ready.
+        run(graph, "turbo", 0, 1, options.machine)
         name = path.name.split(".")[0]
         head = f"| {name} | {graph.n:,} | {arcs:,} |"
         for seed in map(int, options.seeds.split(",")):
             for preset in options.presets.split(","):
                 found: list[np.ndarray] = []
                 for threads in map(int, options.threads.split(",")):
-                    mapping, cpu, wall = run(graph, preset, seed, threads)
+                    mapping, cpu, wall = run(graph, preset, seed, threads, options.machine)
                     found.append(mapping.pe)
                     cost, scanned, span = mapping.info["comm_cost"], *work_and_span(mapping)
                     print(

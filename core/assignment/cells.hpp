@@ -148,6 +148,10 @@ class Slots {
             static_cast<size_t>(start_[range.last] - start_[range.first])};
   }
   int64_t size(PeRange range) const { return start_[range.last] - start_[range.first]; }
+  // The slots of a range are numbered from here on.
+  int64_t first(PeRange range) const { return start_[range.first]; }
+  int32_t task(int64_t slot) const { return task_[slot]; }
+  int32_t slot(int32_t task) const { return slot_[task]; }
   void swap(int32_t u, int32_t v) {
     std::swap(task_[slot_[u]], task_[slot_[v]]);
     std::swap(slot_[u], slot_[v]);

@@ -55,6 +55,12 @@ template <class W, class D> class Exchange {
       if (!g_.linear_cost) indifferent_ = single ? distance.bit_cost[1] : 0;
   }
 
+  // The same mapping in another array.
+  Exchange(const Exchange& other, std::span<int32_t> pe) : Exchange(other) {
+    std::copy(pe_.begin(), pe_.end(), pe.begin());
+    pe_ = pe;
+  }
+
   const Graph<W>& graph() const { return g_; }
   const D& distance() const { return distance_; }
   int32_t pe(int32_t v) const { return pe_[v]; }
@@ -80,11 +86,13 @@ template <class W, class D> class Exchange {
 
   // Returns whether exchanging u and v can change the cost and respects the maximum loads.
   bool allowed(int32_t u, int32_t v) const {
-    const int32_t p = pe_[u], q = pe_[v];
-    if (p == q || between(distance_, place_[u], place_[v]) <= indifferent_) return false;
-    if (g_.linear_cost && !(g_.linear_cost->allows(u, q) && g_.linear_cost->allows(v, p))) return false;
-    const int64_t shift = g_.load[v] - g_.load[u];
-    return shift == 0 || (shift > 0 ? held_[p] + shift <= capacity_[p] : held_[q] - shift <= capacity_[q]);
+    return pe_[u] != pe_[v] && between(distance_, place_[u], place_[v]) > indifferent_ &&
+           fit(u, pe_[u], v, pe_[v], [](int32_t) { return int64_t{0}; });
+  }
+  // The same if u were on PE p, v on q, and every PE held more(pe) more than it does.
+  template <class More> bool allowed(int32_t u, int32_t p, int32_t v, int32_t q, More more) const {
+    return p != q && between(distance_, place_of(distance_, p), place_of(distance_, q)) > indifferent_ &&
+           fit(u, p, v, q, more);
   }
 
   // Returns the change of the cost (every edge once) if u and v exchange their PEs. Each task is evaluated as
@@ -117,6 +125,14 @@ template <class W, class D> class Exchange {
   }
 
  private:
+  template <class More> bool fit(int32_t u, int32_t p, int32_t v, int32_t q, More more) const {
+    if (g_.linear_cost && !(g_.linear_cost->allows(u, q) && g_.linear_cost->allows(v, p))) return false;
+    const int64_t shift = g_.load[v] - g_.load[u];
+    if (shift == 0) return true;
+    return shift > 0 ? held_[p] + more(p) + shift <= capacity_[p]
+                     : held_[q] + more(q) - shift <= capacity_[q];
+  }
+
   void move(int32_t u, Place from, Place to) {
     int64_t cost = 0;
     for (int64_t e = g_.start[u]; e < g_.start[u + 1]; ++e) {

@@ -1,6 +1,7 @@
 // The partner with which an exchange of a task lowers the cost most.
 #pragma once
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "assignment/swap_state.hpp"
@@ -12,21 +13,42 @@ struct Partner {
   int32_t task = -1;
 };
 
+// The cells that a search has looked at, each once.
+class CellNotes {
+ public:
+  explicit CellNotes(int64_t cells) : noted_in_(cells, 0) {}
+  void start() { cells_.clear(), ++turn_; }
+  void add(int32_t cell) {
+    if (noted_in_[cell] != turn_) noted_in_[cell] = turn_, cells_.push_back(cell);
+  }
+  std::span<const int32_t> cells() const { return cells_; }
+
+ private:
+  std::vector<int64_t> noted_in_;
+  std::vector<int32_t> cells_;
+  int64_t turn_ = 0;
+};
+
 // Candidates are the tasks in the cells around the neighbours of a task, or all tasks.
 template <class W, class D> class PartnerSearch {
  public:
   explicit PartnerSearch(SwapState<W, D>& state)
       : state_(state), g_(state.graph()), costs_(state.costs()), seen_cell_(state.cells().count(), -1) {}
 
+  // From now on notes the cell of every task and the cells looked at for it; null ends that.
+  void note_cells(CellNotes* notes) { notes_ = notes; }
+
   // The result has no task (-1) if no exchange lowers the cost.
   Partner best(int32_t u, bool all_pairs) {
     Partner found;
     ++turn_;
     const int32_t here = costs_.pe(u);
+    if (notes_) notes_->add(state_.cells().cell_of(here));
     auto visit = [&](int32_t pe) {
-      int64_t& seen = seen_cell_[state_.cells().cell_of(pe)];
-      if (seen == turn_) return;
-      seen = turn_;
+      const int32_t cell = state_.cells().cell_of(pe);
+      if (seen_cell_[cell] == turn_) return;
+      seen_cell_[cell] = turn_;
+      if (notes_) notes_->add(cell);
       try_cell(u, pe, all_pairs, found);
     };
     if (all_pairs) {
@@ -87,6 +109,7 @@ template <class W, class D> class PartnerSearch {
   const Exchange<W, D>& costs_;
   std::vector<int64_t> seen_cell_;
   int64_t turn_ = 0;
+  CellNotes* notes_ = nullptr;
 };
 
 }  // namespace hopbytes

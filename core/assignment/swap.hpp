@@ -3,14 +3,41 @@
 // annealing.
 #pragma once
 #include <deque>
+#include <limits>
 
 #include "assignment/partner_search.hpp"
+#include "assignment/perturbation.hpp"
 #include "assignment/swap_annealing.hpp"
 #include "assignment/swap_state.hpp"
 #include "util/control.hpp"
 #include "util/rng.hpp"
 
 namespace hopbytes {
+
+// How long perturbations go on: until the work is used up, or until a third of it has passed without a gain.
+class PerturbationEffort {
+ public:
+  PerturbationEffort(int64_t arcs, int64_t work) : arcs_(arcs), end_(work + arcs), gained_at_(work) {}
+  bool left(int64_t work) const { return work < end_ && work - gained_at_ <= arcs_ / 3; }
+  // After a perturbation that changed the cost, when so much work has been done.
+  void spent(int64_t change, int64_t work) {
+    if (change < 0) gained_at_ = work;
+  }
+
+ private:
+  int64_t arcs_, end_, gained_at_;
+};
+
+// A perturbation that was tried and undone.
+struct Trial {
+  Rng before{0}, after{0};  // random numbers before and after the draw
+  TaskPairs exchanges;
+  std::vector<int32_t> drawn_from, cells;  // on which the draw and the trial depend
+  int64_t drawn_in = 0;  // number of batches that were carried out before the draw
+  int64_t change = 0;
+  std::vector<std::pair<int32_t, int32_t>> moved;  // tasks and their new slots; empty if nothing was gained
+  int64_t evaluations = 0, swaps = 0, work = 0;
+};
 
 template <class W, class D> class SwapSearch {
  public:
@@ -24,7 +51,20 @@ template <class W, class D> class SwapSearch {
         all_pairs_up_to_(options.all_pairs_up_to),
         control_(control),
         partners_(state_),
+        perturbations_(state_),
+        notes_(state_.cells().count()),
         queued_(graph.n, 0) {}
+  // The same search with the mapping in another array.
+  SwapSearch(const SwapSearch& other, std::span<int32_t> pe)
+      : state_(other.state_, pe),
+        g_(other.g_),
+        costs_(state_.costs()),
+        all_pairs_up_to_(other.all_pairs_up_to_),
+        control_(other.control_),
+        partners_(state_),
+        perturbations_(state_),
+        notes_(state_.cells().count()),
+        queued_(g_.n, 0) {}
   SwapSearch(const SwapSearch&) = delete;
 
   std::shared_ptr<const SwapBasis<D>> basis() const { return state_.basis(); }
@@ -42,6 +82,7 @@ template <class W, class D> class SwapSearch {
   int64_t assignment_cost(int32_t v, int32_t p) const { return costs_.assignment_cost(v, p); }
   int32_t pe(int32_t v) const { return costs_.pe(v); }
   std::span<const int32_t> tasks(PeRange range) const { return state_.slots().tasks(range); }
+  int64_t size() const { return g_.n; }
 
   // Exchanges tasks that leave a unit with equally many tasks that enter it, each with the best remaining
   // partner; then descends. Undoes everything unless the result gains. Returns the change of the cost.
@@ -85,23 +126,86 @@ template <class W, class D> class SwapSearch {
   }
 
   // Iterated local search: exchanges a few neighbouring tasks at random, descends, and undoes the result if
-  // it is worse. It ends when the work is used up, or when a third of the work has passed without a gain.
-  // Returns the change of the cost.
-  int64_t iterated_local_search(int64_t arcs, Rng& rng) {
-    int64_t total = 0, gained_at = state_.work();
-    for (const int64_t end = state_.work() + arcs;
-         state_.work() < end && state_.work_is_left() && !control_.should_stop();) {
-      if (state_.work() - gained_at > arcs / 3) break;
-      state_.start_log();
-      state_.count_work(1);
-      int64_t change = perturb(rng) + descend(false);
-      total += change = state_.keep_or_undo(change, 1);
-      if (change < 0) gained_at = state_.work();
+  // it is worse, until the effort is spent. Returns the change of the cost.
+  int64_t iterated_local_search(PerturbationEffort& effort, Rng& rng) {
+    int64_t total = 0;
+    while (goes_on(effort)) {
+      const int64_t change = perturb(perturbations_.draw(rng));
+      effort.spent(change, work());
+      total += change;
     }
     return total;
   }
+  bool goes_on(const PerturbationEffort& effort) const {
+    return effort.left(work()) && state_.work_is_left() && !control_.should_stop();
+  }
+
+  // The parts of iterated local search, for several threads (concurrent_perturbations.hpp).
+  int64_t cells() const { return state_.cells().count(); }
+  void draw(Rng& rng, Trial& trial) {
+    notes_.start();
+    trial.exchanges = perturbations_.draw(rng, &notes_);
+    trial.drawn_from.assign(notes_.cells().begin(), notes_.cells().end());
+  }
+  // Makes the exchanges of a trial and descends. Undoes everything if the cost rises.
+  void perturb(Trial& trial) {
+    trial.change = perturb(trial.exchanges);
+    trial.moved.clear();
+    for (const auto& [u, v] : state_.log())
+      trial.moved.emplace_back(u, state_.slots().slot(u)),
+          trial.moved.emplace_back(v, state_.slots().slot(v));
+  }
+  // The same, but undoes everything in any case, and notes the cells that were looked at.
+  void attempt(Trial& trial) {
+    const auto counts = state_.counts();
+    const int64_t swaps = std::exchange(swaps_, 0);
+    state_.set_counts({0, 0, std::numeric_limits<int64_t>::max()});
+    notes_.start();
+    partners_.note_cells(&notes_);
+    for (const auto& [u, v] : trial.exchanges)
+      for (const int32_t task : {u, v}) notes_.add(state_.cells().cell_of(costs_.pe(task)));
+    perturb(trial);
+    partners_.note_cells(nullptr);
+    trial.cells.assign(notes_.cells().begin(), notes_.cells().end());
+    trial.evaluations = state_.evaluations(), trial.work = work(), trial.swaps = swaps_;
+    state_.undo();
+    std::erase_if(trial.moved, [&](const auto& at) { return state_.slots().slot(at.first) == at.second; });
+    state_.set_counts(counts);
+    swaps_ = swaps;
+  }
+  // Does what a trial did, whatever it cost then. Returns whether the work that is left suffices.
+  bool carry_out(const Trial& trial) {
+    auto counts = state_.counts();
+    counts.evaluations += trial.evaluations;
+    counts.work += trial.work;
+    counts.work_left -= trial.work;
+    if (counts.work_left <= 0) return false;
+    state_.follow(trial.moved);
+    state_.set_counts(counts);
+    swaps_ += trial.swaps;
+    return true;
+  }
+  void follow(std::span<const std::pair<int32_t, int32_t>> moved) { state_.follow(moved); }
+  // Calls visit(cell) for the cells of a task and of its neighbours.
+  template <class Visit> void visit_cells_around(int32_t task, Visit visit) const {
+    visit(state_.cells().cell_of(costs_.pe(task)));
+    for (int64_t e = g_.start[task]; e < g_.start[task + 1]; ++e)
+      visit(state_.cells().cell_of(costs_.pe(g_.adj[e])));
+  }
 
  private:
+  // Makes exchanges in turn and descends. Undoes everything if the cost rises. Returns the change.
+  int64_t perturb(const TaskPairs& exchanges) {
+    state_.start_log();
+    state_.count_work(1);
+    int64_t change = 0;
+    for (const auto& [u, v] : exchanges) {
+      change += costs_.delta(u, v);
+      exchange_and_enqueue(u, v, false);
+    }
+    return state_.keep_or_undo(change + descend(false), 1);
+  }
+
   void enqueue(int32_t v) {
     if (!queued_[v]) queued_[v] = 1, queue_.push_back(v);
   }
@@ -137,33 +241,14 @@ template <class W, class D> class SwapSearch {
     return total;
   }
 
-  // Perturbation: exchanges two to four tasks with tasks next to one of their neighbours, each exchange near
-  // the previous one.
-  int64_t perturb(Rng& rng) {
-    int64_t total = 0;
-    int32_t u = static_cast<int32_t>(rng.below(g_.n));
-    for (int draws = 0; draws < 8 && state_.largest_gain(u) <= 0; ++draws)
-      u = static_cast<int32_t>(rng.below(g_.n));
-    const int64_t length = 2 + static_cast<int64_t>(rng.below(3));
-    for (int64_t i = 0; i < length && g_.degree(u) > 0 && !state_.hub(u); ++i) {
-      const int32_t w = g_.adj[g_.start[u] + static_cast<int64_t>(rng.below(g_.degree(u)))];
-      const auto there = state_.slots().tasks(state_.cells().cell_range(costs_.pe(w)));
-      const int32_t v = there[rng.below(there.size())];
-      if (v != u && !state_.hub(v) && costs_.allowed(u, v)) {
-        total += costs_.delta(u, v);
-        exchange_and_enqueue(u, v, false);
-      }
-      u = rng.below(2) ? w : v;
-    }
-    return total;
-  }
-
   SwapState<W, D> state_;
   const Graph<W>& g_;
   const Exchange<W, D>& costs_;
   const int64_t all_pairs_up_to_;
   const Control& control_;
   PartnerSearch<W, D> partners_;
+  PerturbationDraw<W, D> perturbations_;
+  CellNotes notes_;
   std::deque<int32_t> queue_;
   std::vector<uint8_t> queued_;
   int64_t swaps_ = 0;

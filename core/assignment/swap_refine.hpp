@@ -2,6 +2,7 @@
 // (swap.hpp).
 #pragma once
 #include "util/parallel.hpp"
+#include "assignment/concurrent_perturbations.hpp"
 #include "assignment/swap.hpp"
 
 namespace hopbytes {
@@ -24,6 +25,13 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
     counts.swaps += search.swaps();
     control.record_work(search.work());
   };
+  const auto perturb = [&](SwapSearch<W, D>& search, Rng& rng) {
+    int64_t change = 0;
+    PerturbationEffort effort(options.perturbation_work * (g.arcs() + g.n), search.work());
+    if (suits_concurrent_perturbations(g, options.threads))
+      change += ConcurrentPerturbations<W, D>(search, options.threads).run(effort, rng, control);
+    return change + search.iterated_local_search(effort, rng);
+  };
   int64_t total = 0;
   std::shared_ptr<const SwapBasis<D>> basis;  // Its preparation takes longer than a descent on many PEs.
   {
@@ -32,7 +40,7 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
     Rng rng(seed);
     total += search.descend_everywhere(rng);
     if (options.chains < 1 && (std::is_same_v<D, TreeDistance> || !search.cannot_gain()))
-      total += search.iterated_local_search(options.perturbation_work * (g.arcs() + g.n), rng);
+      total += perturb(search, rng);
     record(search);
     // On trees the search goes on, since it may find another mapping of the same cost.
     if (!std::is_same_v<D, TreeDistance> && search.cannot_gain()) return total;
@@ -67,7 +75,7 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
   if (control.should_stop()) return total;
   SwapSearch<W, D> search(g, distance, capacity, pe, options, control, basis);
   Rng rng(derive(seed, options.chains));
-  total += search.iterated_local_search(options.perturbation_work * (g.arcs() + g.n), rng);
+  total += perturb(search, rng);
   record(search);
   return total;
 }

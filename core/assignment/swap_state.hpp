@@ -48,7 +48,17 @@ template <class W, class D> class SwapState {
         slots_(pe, static_cast<int64_t>(capacity.size())),
         basis_(basis ? std::move(basis)
                      : new_basis(distance, static_cast<int64_t>(capacity.size()), options.reach, control)),
-        work_left_(std::max(options.least_work, options.work_per_arc * (graph.arcs() + graph.n))) {}
+        counts_{0, 0, std::max(options.least_work, options.work_per_arc * (graph.arcs() + graph.n))} {}
+
+  // The same state with the mapping in another array.
+  SwapState(const SwapState& other, std::span<int32_t> pe)
+      : g_(other.g_),
+        hub_degree_(other.hub_degree_),
+        exchange_(other.exchange_, pe),
+        slots_(other.slots_),
+        basis_(other.basis_),
+        counts_(other.counts_) {}
+  SwapState(const SwapState&) = delete;
 
   std::shared_ptr<const SwapBasis<D>> basis() const { return basis_; }
 
@@ -69,11 +79,19 @@ template <class W, class D> class SwapState {
                            linear_cost.rest[v], [](int64_t a, int64_t b) { return std::min(a, b); });
   }
 
-  int64_t evaluations() const { return evaluations_; }
-  int64_t work() const { return work_; }
-  bool work_is_left() const { return work_left_ > 0; }
-  void count_work(int64_t arcs) { work_ += arcs, work_left_ -= arcs; }
-  void count_evaluation(int64_t arcs) { ++evaluations_, count_work(arcs); }
+  struct Counts {
+    int64_t evaluations = 0, work = 0;
+    // Sufficient to finish on sparse patterns. It bounds the time to seconds where a thousand tasks all
+    // communicate in different amounts, which offers small gains for many minutes.
+    int64_t work_left = 0;
+  };
+  const Counts& counts() const { return counts_; }
+  void set_counts(const Counts& counts) { counts_ = counts; }
+  int64_t evaluations() const { return counts_.evaluations; }
+  int64_t work() const { return counts_.work; }
+  bool work_is_left() const { return counts_.work_left > 0; }
+  void count_work(int64_t arcs) { counts_.work += arcs, counts_.work_left -= arcs; }
+  void count_evaluation(int64_t arcs) { ++counts_.evaluations, count_work(arcs); }
 
   void exchange(int32_t u, int32_t v) {
     exchange_.apply(u, v);
@@ -88,8 +106,21 @@ template <class W, class D> class SwapState {
   int64_t keep_or_undo(int64_t change, int64_t most) {
     logging_ = false;
     if (change < most) return change;
-    for (size_t j = log_.size(); j-- > 0;) exchange(log_[j].first, log_[j].second);
+    undo();
     return 0;
+  }
+  void undo() {
+    logging_ = false;
+    for (size_t j = log_.size(); j-- > 0;) exchange(log_[j].first, log_[j].second);
+    log_.clear();
+  }
+  // What was noted and has not been undone.
+  std::span<const std::pair<int32_t, int32_t>> log() const { return log_; }
+
+  // Puts tasks into the given slots, in turn.
+  void follow(std::span<const std::pair<int32_t, int32_t>> moved) {
+    for (const auto& [task, slot] : moved)
+      if (const int32_t there = slots_.task(slot); there != task) exchange(task, there);
   }
 
  private:
@@ -121,10 +152,7 @@ template <class W, class D> class SwapState {
   const std::shared_ptr<const SwapBasis<D>> basis_;
   std::vector<std::pair<int32_t, int32_t>> log_;
   bool logging_ = false;
-  int64_t evaluations_ = 0, work_ = 0;
-  // Sufficient to finish on sparse patterns. It bounds the time to seconds where a thousand tasks all
-  // communicate in different amounts, which offers small gains for many minutes.
-  int64_t work_left_;
+  Counts counts_;
 };
 
 }  // namespace hopbytes

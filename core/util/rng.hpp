@@ -34,6 +34,9 @@ class Rng {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
   }
 
+  // Whether both give the same numbers from now on.
+  bool operator==(const Rng&) const = default;
+
   template <class Sequence> void shuffle(Sequence& items) {
     for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);
   }

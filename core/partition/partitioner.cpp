@@ -42,10 +42,20 @@ template <class W>
 HierarchySharing Partitioner<W>::hierarchies(const Graph<W>& g, int64_t repetitions) const {
   if (is_road_like(g, context_.fragments))
     return {repetitions, 0, std::min(repetitions, context_.fragments.repetitions)};
-  const int64_t exclusive = context_.hierarchies / 2, others = context_.hierarchies - exclusive;
+  const int64_t exclusive = is_lattice_like(g) ? context_.hierarchies / 2 : 0;
+  const int64_t others = context_.hierarchies - exclusive;
   if (others < 1 || repetitions <= context_.hierarchies) return {repetitions};
   const int64_t most = (repetitions - exclusive + others - 1) / others;
   return {repetitions, exclusive, std::clamp<int64_t>(g.n / shared_contraction_limit(g), 1, most)};
+}
+
+// Returns whether a single repetition is made on a coarse graph, too, and uncoarsened. On a large graph that
+// takes half the work of bundles of blocks of the graph itself, and the cut is as light. Lattices need fine
+// graphs, and so do blocks with little room and the few light edges of uneven weights. Four times the limit was
+// measured: from twice the limit on, cuts are heavier.
+template <class W> bool Partitioner<W>::starts_coarse(const Graph<W>& g) const {
+  return g.n >= 4 * shared_contraction_limit(g) && !g.linear_cost && !g.uneven && !tight(g) &&
+         !is_lattice_like(g);
 }
 
 template <class W>
@@ -57,7 +67,8 @@ Score Partitioner<W>::repeat(const Graph<W>& g, std::vector<int32_t>& block, uin
     shared = coarsen_to_fragments(g, smallest_max_weight_, context_.fragments, rng, control_);
   // Fragments are few, so more runs are affordable, though not where the context asks for the least effort.
   if (shared.size() > 0) count *= std::clamp(context_.initial.partitions, 1, context_.fragments.most_runs);
-  else if (count == 1) return relaxed(g, block, repetition(g, block, seed, first), derive(seed, 3));
+  else if (count == 1 && !starts_coarse(g))
+    return relaxed(g, block, repetition(g, block, seed, first), derive(seed, 3));
   CoarseningContext limits = coarsening(g);
   limits.target = shared_contraction_limit(g);
   const StartAt<W> best_of_repetitions = [&](const Hierarchy<W>& hierarchy, Rng& seeds) {

@@ -28,9 +28,8 @@ template <class W> class Partitioner {
   // The maximum block weights are kept by reference.
   Partitioner(std::span<const int64_t> max_block_weight, const Context& context, const Control& control);
 
-  // Assigns repetitions to hierarchies where the graph is large. Half of the hierarchies belong to one
-  // repetition each: on lattices, where straight cuts are visible on fine graphs only, these find the best
-  // partitions.
+  // Assigns repetitions to hierarchies where the graph is large. On lattices, where straight cuts are visible on
+  // fine graphs only, half of the hierarchies belong to one repetition each, which find the best partitions.
   HierarchySharing hierarchies(const Graph<W>& g, int64_t repetitions) const;
 
   // Makes `count` independent repetitions, numbered from `first`, on the coarse graph of one shared
@@ -70,6 +69,7 @@ template <class W> class Partitioner {
   Candidate initial_partition(const Graph<W>& g, uint64_t seed, const Control& control);
 
   Score quality();
+  bool starts_coarse(const Graph<W>& g) const;
   bool tight(const Graph<W>& g) const;
   bool divisible(const Graph<W>& g) const;
   double total_slack(const Graph<W>& g) const;

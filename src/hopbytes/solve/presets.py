@@ -197,7 +197,7 @@ def eco() -> Chain:
     """Good mappings with little work; this is the default."""
     return chain(
         Multisection(
-            repetitions=2, initial_partitions=6, region_growings=2, coarse_recombinations=1, recombinations=1,
+            repetitions=3, initial_partitions=4, region_growings=2, coarse_recombinations=1, recombinations=2,
             flow_rounds=4, relaxation_rounds=16, annealing_sweeps=1500
         ),
         PlaceBlocks(
@@ -225,7 +225,7 @@ def strong() -> Chain:
 
     return chain(
         Multisection(
-            repetitions=10, initial_partitions=4, region_growings=2, recombinations=9, flow_rounds=2,
+            repetitions=14, initial_partitions=4, region_growings=2, recombinations=13, flow_rounds=2,
             relaxation_rounds=24, annealing_sweeps=2500
         ),
         PlaceBlocks(

@@ -47,17 +47,18 @@ Graph<W> induced(const Graph<W>& g, const GroupMembers& members, std::span<const
   int64_t bound = 0;
   for (const int32_t v : inside) bound += g.degree(v);
   Graph<W> sub;
-  sub.allocate(std::ssize(inside), bound);
+  const bool unit_weights = g.weight.all_one(), unit_loads = g.load.all_one();
+  sub.allocate(std::ssize(inside), bound, unit_weights, unit_loads);
   int64_t filled = 0;
   for (int64_t i = 0; i < sub.n; ++i) {
     const int32_t v = inside[i];
     sub.own_start[i] = filled;
-    sub.own_load[i] = g.load[v];
+    if (!unit_loads) sub.own_load[i] = g.load[v];
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
       const int32_t u = g.adj[e];
       if (group[u] != id) continue;
-      sub.own_adj[filled] = members.local(u);
-      sub.own_weight[filled++] = g.weight[e];
+      if (!unit_weights) sub.own_weight[filled] = g.weight[e];
+      sub.own_adj[filled++] = members.local(u);
     }
   }
   sub.own_start[sub.n] = filled;

@@ -6,6 +6,7 @@
 
 #include "partition/coarsening/coarsen.hpp"
 #include "partition/refinement/refiner.hpp"
+#include "util/memory.hpp"
 
 namespace hopbytes {
 
@@ -30,6 +31,7 @@ void uncoarsen(Hierarchy<W> hierarchy, const StartAt<W>& start, RefinerChain<W>&
   for (size_t i = hierarchy.size(); i-- > 0;) {
     partition.project(hierarchy.graph(i), hierarchy.map(i));
     hierarchy.remove_coarsest();
+    release_freed_memory(hierarchy.graph(i).arcs());
     refiners.refine(partition, rng, control);
   }
 }

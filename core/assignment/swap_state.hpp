@@ -133,10 +133,9 @@ template <class W, class D> class SwapState {
     int64_t most = 0;
     for (int64_t v = 0; v < g_.n; ++v) most = std::max(most, g_.degree(v));
     const std::vector<int64_t> near = nearest_costs(distance, basis->cells, k, slots_, most, control);
-    std::vector<W> weights;
     for (int64_t v = 0; v < g_.n; ++v) {
       if ((v & 4095) == 0 && control.should_stop()) break;
-      weights.assign(g_.weight + g_.start[v], g_.weight + g_.start[v + 1]);
+      std::vector<W> weights = g_.weight.copy(g_.start[v], g_.start[v + 1]);
       std::sort(weights.begin(), weights.end(), std::greater<W>());
       int64_t& bound = basis->lower_bound[v];
       for (size_t i = 0; i < weights.size(); ++i) bound += weights[i] * near[i];

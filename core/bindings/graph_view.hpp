@@ -10,27 +10,27 @@
 
 namespace hopbytes {
 
-// A view of Python's arrays as a graph of the engine. Weights are copied to 32 bits if their sum fits.
+// A view of Python's arrays as a graph of the engine. Weights are copied to 32 bits if their sum fits; without
+// weights or loads nothing is stored for them.
 template <class W> struct View {
   std::vector<W> weight;
-  std::vector<int64_t> load;
   Graph<W> graph;
 
   View(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads) {
     graph.n = static_cast<int64_t>(indptr.size()) - 1;
     graph.start = indptr.data();
     graph.adj = target.data();
-    if constexpr (std::is_same_v<W, int64_t>) {
-      if (!weights.empty()) graph.weight = weights.data();
-    } else if (!weights.empty()) {
-      weight.assign(weights.begin(), weights.end());
+    if (!weights.empty()) {
+      if constexpr (std::is_same_v<W, int64_t>) {
+        graph.weight = Weights(weights.data());
+      } else {
+        weight.assign(weights.begin(), weights.end());
+        graph.weight = Weights<W>(weight.data());
+      }
     }
-    if (weights.empty()) weight.assign(target.size(), 1);
-    if (!graph.weight) graph.weight = weight.data();
-    if (loads.empty()) load.assign(graph.n, 1);
-    graph.load = loads.empty() ? load.data() : loads.data();
+    if (!loads.empty()) graph.load = Weights(loads.data());
     graph.sum_loads();
-    graph.uneven = !weights.empty() && weights_uneven(graph);
+    graph.uneven = weights_uneven(graph);
   }
 };
 

@@ -25,17 +25,17 @@ template <class Work> auto on_level(const LevelArrays& arrays, Work work) {
     graph.n = static_cast<int64_t>(start.size()) - 1;
     graph.start = start.data();
     graph.adj = target.data();
-    graph.load = loads.data();
+    graph.load = Weights(loads.data());
     return graph;
   };
   if (narrow.size() != 0) {
     auto graph = view(Graph<int32_t>());
-    graph.weight = narrow.data();
+    graph.weight = Weights(narrow.data());
     return work(graph);
   }
   if (wide.size() != 0) {
     auto graph = view(Graph<int64_t>());
-    graph.weight = wide.data();
+    graph.weight = Weights(wide.data());
     return work(graph);
   }
   return work(view(Graph<UnitWeight>()));

@@ -9,20 +9,21 @@ namespace hopbytes {
 
 // A view of a graph, which has to outlive it.
 struct AnyGraph : GraphShape {
-  class Weights {
+  class AnyWeights {
    public:
-    explicit Weights(const int32_t* narrow) : narrow_(narrow) {}
-    explicit Weights(const int64_t* wide) : wide_(wide) {}
-    int64_t operator[](int64_t e) const { return narrow_ ? narrow_[e] : wide_[e]; }
+    explicit AnyWeights(const Weights<int32_t>& narrow) : narrow_(narrow) {}
+    explicit AnyWeights(const Weights<int64_t>& wide) : wide_(wide), is_wide_(true) {}
+    int64_t operator[](int64_t e) const { return is_wide_ ? wide_[e] : narrow_[e]; }
 
    private:
-    const int32_t* narrow_ = nullptr;
-    const int64_t* wide_ = nullptr;
+    Weights<int32_t> narrow_;
+    Weights<int64_t> wide_;
+    bool is_wide_ = false;
   };
 
   template <class W> AnyGraph(const Graph<W>& g) : GraphShape(g), weight(g.weight) {}
 
-  Weights weight;
+  AnyWeights weight;
 };
 
 }  // namespace hopbytes

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <type_traits>
 
 #include "graph/linear_cost.hpp"
+#include "graph/weights.hpp"
 #include "util/parallel.hpp"
 
 namespace hopbytes {
@@ -36,7 +36,7 @@ struct GraphShape {
   int64_t n = 0;
   const int64_t* start = nullptr;  // n + 1
   const int32_t* adj = nullptr;
-  const int64_t* load = nullptr;
+  Weights<int64_t> load;         // of the vertices
   int64_t total_load = 0;
   int64_t max_load = 0;
   // whether few edges weigh as much as all others, see weights_uneven; contraction keeps it
@@ -47,7 +47,9 @@ struct GraphShape {
   int64_t degree(int64_t v) const { return start[v + 1] - start[v]; }
 
   void sum_loads() {
-    total_load = max_load = 0;
+    total_load = load.all_one() ? n : 0;
+    max_load = load.all_one() && n > 0 ? 1 : 0;
+    if (load.all_one()) return;
     for (int64_t v = 0; v < n; ++v) {
       total_load += load[v];
       max_load = std::max(max_load, load[v]);
@@ -72,7 +74,7 @@ inline bool is_lattice_like(const GraphShape& g) {
 }
 
 template <class W> struct Graph : GraphShape {
-  const W* weight = nullptr;
+  Weights<W> weight;  // of the arcs
 
   // Storage of graphs that own their arrays; empty for views.
   Buffer<int64_t> own_start;
@@ -80,28 +82,30 @@ template <class W> struct Graph : GraphShape {
   Buffer<W> own_weight;
   Buffer<int64_t> own_load;
 
-  void allocate(int64_t vertices, int64_t arc_bound) {
+  // With `unit_weights` and `unit_loads` the arcs and the vertices weigh 1 each, without arrays.
+  void allocate(int64_t vertices, int64_t arc_bound, bool unit_weights = false, bool unit_loads = false) {
     n = vertices;
     own_start = Buffer<int64_t>(vertices + 1);
     own_adj = Buffer<int32_t>(arc_bound);
-    own_weight = Buffer<W>(arc_bound);
-    own_load = Buffer<int64_t>(vertices);
+    if (!unit_weights) own_weight = Buffer<W>(arc_bound);
+    if (!unit_loads) own_load = Buffer<int64_t>(vertices);
     start = own_start.data();
     adj = own_adj.data();
-    weight = own_weight.data();
-    load = own_load.data();
+    weight = unit_weights ? Weights<W>() : Weights<W>(own_weight.data());
+    load = unit_loads ? Weights<int64_t>() : Weights<int64_t>(own_load.data());
   }
 };
 
 // Asks for the arcs of v, which will be read soon, where vertices are not visited in the order of their rows.
 template <class W> void prefetch_arcs(const Graph<W>& g, int32_t v) {
   __builtin_prefetch(g.adj + g.start[v]);
-  if constexpr (std::is_pointer_v<decltype(g.weight)>) __builtin_prefetch(g.weight + g.start[v]);
+  g.weight.prefetch(g.start[v]);
 }
 
 // Returns whether the standard deviation of the weights exceeds their mean. This is usually true if they span
 // orders of magnitude, and never if they are similar.
 template <class W> bool weights_uneven(const Graph<W>& g) {
+  if (g.weight.all_one()) return false;
   double sum = 0, squares = 0;
   for (int64_t e = 0; e < g.arcs(); ++e) {
     const auto w = static_cast<double>(g.weight[e]);

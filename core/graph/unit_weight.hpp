@@ -9,6 +9,7 @@ struct UnitWeight {};
 template <> struct Graph<UnitWeight> : GraphShape {
   struct Ones {
     int32_t operator[](int64_t) const { return 1; }
+    void prefetch(int64_t) const {}
   };
   Ones weight;
 };

@@ -10,11 +10,17 @@
 
 namespace hopbytes {
 
-// The vertices of every group in ascending order, by counting sort. O(n + groups).
+// The vertices of every group in ascending order, by counting sort. A single group of all vertices takes no
+// memory. O(n + groups).
 class GroupMembers {
  public:
-  GroupMembers(std::span<const int32_t> group, int64_t groups)
-      : start_(groups + 1, 0), members_(group.size()), local_(group.size()) {
+  GroupMembers(std::span<const int32_t> group, int64_t groups) : start_(groups + 1, 0) {
+    if (groups == 1) {
+      start_[1] = std::ssize(group);
+      return;
+    }
+    members_.resize(group.size());
+    local_.resize(group.size());
     for (int32_t g : group) ++start_[g + 1];
     for (int64_t i = 0; i < groups; ++i) start_[i + 1] += start_[i];
     std::vector<int64_t> next(start_.begin(), start_.end() - 1);
@@ -24,15 +30,20 @@ class GroupMembers {
     }
   }
 
+  int64_t size(int64_t g) const { return start_[g + 1] - start_[g]; }
+  // The vertex at a position among the members of a group.
+  int32_t vertex(int64_t g, int64_t position) const {
+    return members_.empty() ? static_cast<int32_t>(position) : members_[start_[g] + position];
+  }
+  // Where there are several groups.
   std::span<const int32_t> of(int64_t g) const {
     return {members_.data() + start_[g], static_cast<size_t>(start_[g + 1] - start_[g])};
   }
   // Gives the members of a group the blocks `inner`, numbered from `first` on.
   void number(int64_t g, int32_t first, std::span<const int32_t> inner, std::span<int32_t> block) const {
-    const auto vertices = of(g);
-    for (size_t i = 0; i < vertices.size(); ++i) block[vertices[i]] = first + inner[i];
+    for (int64_t i = 0; i < size(g); ++i) block[vertex(g, i)] = first + inner[i];
   }
-  // The position of a vertex among the members of its group.
+  // The position of a vertex among the members of its group, where there are several.
   int32_t local(int32_t v) const { return local_[v]; }
 
  private:
@@ -47,17 +58,18 @@ Graph<W> induced(const Graph<W>& g, const GroupMembers& members, std::span<const
   int64_t bound = 0;
   for (const int32_t v : inside) bound += g.degree(v);
   Graph<W> sub;
-  sub.allocate(std::ssize(inside), bound);
+  const bool unit_weights = g.weight.all_one(), unit_loads = g.load.all_one();
+  sub.allocate(std::ssize(inside), bound, unit_weights, unit_loads);
   int64_t filled = 0;
   for (int64_t i = 0; i < sub.n; ++i) {
     const int32_t v = inside[i];
     sub.own_start[i] = filled;
-    sub.own_load[i] = g.load[v];
+    if (!unit_loads) sub.own_load[i] = g.load[v];
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
       const int32_t u = g.adj[e];
       if (group[u] != id) continue;
-      sub.own_adj[filled] = members.local(u);
-      sub.own_weight[filled++] = g.weight[e];
+      if (!unit_weights) sub.own_weight[filled] = g.weight[e];
+      sub.own_adj[filled++] = members.local(u);
     }
   }
   sub.own_start[sub.n] = filled;
@@ -88,7 +100,7 @@ std::vector<int32_t> partition_apart(const Graph<W>& g, std::span<const int32_t>
   const Control share = control.shared_by(count);
   SideBySide spans(control, count);
   control.share_out(count, [&](int64_t j) {
-    std::vector<int32_t> inner(members.of(j).size(), 0);
+    std::vector<int32_t> inner(members.size(j), 0);
     if (first[j + 1] - first[j] > 1 && !inner.empty())
       partition(j, induced(g, members, group, static_cast<int32_t>(j)), spans.of(j, share), inner);
     members.number(j, static_cast<int32_t>(first[j]), inner, block);

@@ -46,7 +46,6 @@ template <class W> class GroupPool {
       : problem_(problem),
         settings_(problem.settings),
         number_(number),
-        vertices_(problem.members.of(number)),
         max_block_weights_(problem.max_block_weight.subspan(
             problem.block_start[number], problem.block_start[number + 1] - problem.block_start[number])),
         seed_(problem.seed[number]) {}
@@ -71,7 +70,7 @@ template <class W> class GroupPool {
   // Makes the repetitions that use one hierarchy.
   void repeat(int64_t hierarchy, const Control& control) {
     if (trivial() || (hierarchy > 0 && (problem_.control.should_stop() || too_many_to_recombine())) ||
-        (settings_.repetitions < 1 && problem_.candidates.any(vertices_[0])))
+        (settings_.repetitions < 1 && problem_.candidates.any(vertex(0))))
       return;
     if (hierarchy >= hierarchies_.count()) return;
     Candidate& member = members_[hierarchy];
@@ -98,10 +97,10 @@ template <class W> class GroupPool {
     if (trivial()) return;
     std::erase_if(members_, [](const Candidate& member) { return member.part.empty(); });
     for (size_t c = 0; c < problem_.candidates.count(); ++c) {
-      const int32_t* row = problem_.candidates.row(c, vertices_[0]);
+      const int32_t* row = problem_.candidates.row(c, vertex(0));
       if (!row) continue;
-      std::vector<int32_t> given(vertices_.size());
-      for (size_t v = 0; v < vertices_.size(); ++v) given[v] = row[vertices_[v]];
+      std::vector<int32_t> given(size());
+      for (int64_t v = 0; v < size(); ++v) given[v] = row[vertex(v)];
       if (graph().linear_cost) assign_linear_costs(graph(), max_block_weights_, given.data());
       const Score own = score(graph(), given.data(), max_block_weights_);
       members_.push_back({own, std::move(given)});
@@ -137,7 +136,7 @@ template <class W> class GroupPool {
 
   // Writes the best partition and returns the weight that it cuts; nothing else is kept.
   int64_t finish(const Control& control, Out<int32_t> child) {
-    Candidate best{{0, 0}, std::vector<int32_t>(trivial() ? vertices_.size() : 0, 0)};
+    Candidate best{{0, 0}, std::vector<int32_t>(trivial() ? size() : 0, 0)};
     if (!trivial()) {
       best = std::move(members_[0]);
       best.score = with_partitioner(false, control, [&](auto&& partitioner) {
@@ -154,7 +153,9 @@ template <class W> class GroupPool {
 
  private:
   const Graph<W>& graph() const { return problem_.groups() == 1 ? problem_.g : sub_; }
-  bool trivial() const { return max_block_weights_.size() < 2 || vertices_.empty(); }
+  int64_t size() const { return problem_.members.size(number_); }
+  int32_t vertex(int64_t position) const { return problem_.members.vertex(number_, position); }
+  bool trivial() const { return max_block_weights_.size() < 2 || size() == 0; }
   // Exact sizes need another partitioner; only this function decides about that.
   bool exact() const {
     return !graph().linear_cost && ExactPartitioner<W>::suits(graph(), max_block_weights_);
@@ -199,7 +200,6 @@ template <class W> class GroupPool {
   const GroupProblem<W>& problem_;
   const GroupSettings& settings_;
   int64_t number_;
-  std::span<const int32_t> vertices_;
   std::span<const int64_t> max_block_weights_;
   uint64_t seed_;
   Graph<W> sub_;

@@ -27,6 +27,8 @@ template <class W> class Hierarchy {
   explicit Hierarchy(const Graph<W>& finest) : finest_(&finest) {}
 
   void push(Level<W> level) { levels_.push_back(std::move(level)); }
+  // Frees the coarsest graph, which a partition was projected from.
+  void remove_coarsest() { levels_.pop_back(); }
 
   // The number of contractions. Graph 0 is the finest one, graph size() the coarsest one.
   size_t size() const { return levels_.size(); }

@@ -6,6 +6,7 @@
 
 #include "partition/coarsening/coarsen.hpp"
 #include "partition/refinement/refiner.hpp"
+#include "util/memory.hpp"
 
 namespace hopbytes {
 
@@ -17,9 +18,11 @@ struct Start {
 
 template <class W> using StartAt = std::function<Start(const Hierarchy<W>& hierarchy, Rng& rng)>;
 
-// Partitions the coarsest graph and refines the result on every level on the way back.
+// Partitions the coarsest graph and refines the result on every level on the way back. A level is freed as
+// soon as its partition is projected to the next finer one, so that refinement of a huge graph does not need
+// memory at the same time as its contractions.
 template <class W>
-void uncoarsen(const Hierarchy<W>& hierarchy, const StartAt<W>& start, RefinerChain<W>& refiners,
+void uncoarsen(Hierarchy<W> hierarchy, const StartAt<W>& start, RefinerChain<W>& refiners,
                Partition<W>& partition, Rng& rng, const Control& control) {
   Start coarsest = start(hierarchy, rng);
   partition.assign(hierarchy.coarsest(), std::move(coarsest.block));
@@ -27,6 +30,8 @@ void uncoarsen(const Hierarchy<W>& hierarchy, const StartAt<W>& start, RefinerCh
   if (!coarsest.refined || hierarchy.size() == 0) refiners.refine(partition, rng, control);
   for (size_t i = hierarchy.size(); i-- > 0;) {
     partition.project(hierarchy.graph(i), hierarchy.map(i));
+    hierarchy.remove_coarsest();
+    release_freed_memory(hierarchy.graph(i).arcs());
     refiners.refine(partition, rng, control);
   }
 }

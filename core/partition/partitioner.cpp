@@ -87,7 +87,7 @@ Score Partitioner<W>::repeat(const Graph<W>& g, std::vector<int32_t>& block, uin
     return Start{std::move(found[0].part)};
   };
   if (shared.size() == 0) shared = coarsen(g, nullptr, limits, rng, control_);
-  uncoarsen(shared, best_of_repetitions, refiners_, partition_, rng, control_);
+  uncoarsen(std::move(shared), best_of_repetitions, refiners_, partition_, rng, control_);
   const Score found = quality();
   block = partition_.take_blocks();
   return relaxed(g, block, found, derive(seed, 3));
@@ -100,10 +100,11 @@ Score Partitioner<W>::relaxed(const Graph<W>& g, std::vector<int32_t>& block, co
   relaxation_helped_ = false;
   if (!suits_relaxation(g, k(), how) || control_.should_stop()) return before;
   Rng rng(seed);
-  const Hierarchy<W> hierarchy =
-      coarsen(g, nullptr, coarsening_limits(g, how.coarsest * k(), smallest_max_weight_), rng, control_);
   std::vector<int32_t> result = block;
-  if (!relax_shapes(hierarchy, max_block_weight_, how.rounds, control_, result) || control_.should_stop())
+  const CoarseningContext limits = coarsening_limits(g, how.coarsest * k(), smallest_max_weight_);
+  if (!relax_shapes(coarsen(g, nullptr, limits, rng, control_), max_block_weight_, how.rounds, control_,
+                    result) ||
+      control_.should_stop())
     return before;
   partition_.assign(g, std::move(result));
   refiners_.start();

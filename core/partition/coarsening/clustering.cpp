@@ -56,7 +56,7 @@ Clusters cluster_heavy_edges(const Graph<W>& g, const int32_t* community, const 
   constexpr int64_t poll_every = 1 << 14, ahead = 4;
   Clusters found{std::vector<int32_t>(g.n), g.n};
   std::vector<int32_t>& leader = found.leader;
-  std::vector<int64_t> load(g.load, g.load + g.n);
+  std::vector<int64_t> load = g.load.copy(0, g.n);
   std::vector<W> weight(g.n, 0);
   std::vector<uint8_t> matched(g.n, 0);
   std::vector<int32_t> touched(g.n);  // the clusters adjacent to a vertex

@@ -2,6 +2,7 @@
 
 #include "partition/coarsening/contraction.hpp"
 #include "partition/coarsening/synchronous_clustering.hpp"
+#include "util/memory.hpp"
 
 namespace hopbytes {
 
@@ -36,6 +37,7 @@ Clusters clusters_of(const Graph<W>& g, const int32_t* community, const Coarseni
 template <class W>
 Hierarchy<W> coarsen(const Graph<W>& g, const int32_t* community, const CoarseningContext& context, Rng& rng,
                      const Control& control) {
+  release_freed_memory(g.arcs());
   Hierarchy<W> hierarchy(g);
   std::vector<int32_t> coarse_community;
   if (g.linear_cost) {  // Vertices with different forbidden blocks are never clustered together.

@@ -24,7 +24,7 @@ struct ClustersInRounds {
 
   ClustersInRounds(const GraphShape& g, const SynchronousContext& context)
       : found{std::vector<int32_t>(g.n), g.n},
-        load(g.load, g.load + g.n),
+        load(g.load.copy(0, g.n)),
         matched(g.n, 0),
         max_cluster(context.max_cluster),
         community(context.community) {

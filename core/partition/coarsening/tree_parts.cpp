@@ -13,7 +13,7 @@ class TreeParts {
         community_(community),
         max_cluster_(max_cluster),
         found_{std::vector<int32_t>(g.n), g.n},
-        load_(g.load, g.load + g.n),
+        load_(g.load.copy(0, g.n)),
         degree_(g.n) {
     std::iota(found_.leader.begin(), found_.leader.end(), 0);
     for (int64_t v = 0; v < g.n; ++v) degree_[v] = static_cast<int32_t>(g.degree(v));

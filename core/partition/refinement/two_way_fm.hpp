@@ -120,7 +120,7 @@ template <class W> class TwoWayFm {
   // Branch-free, because it is unpredictable in which block a neighbour is.
   void consider(int32_t v, int side) {
     const int32_t own = block_[side], other = block_[1 - side], *part = part_, *adj = g_->adj;
-    const W* weight = g_->weight;
+    const Weights<W> weight = g_->weight;
     int64_t stay = 0, connection = 0;  // weight into its own block, and into the other one
     for (int64_t e = g_->start[v], end = g_->start[v + 1]; e < end; ++e) {
       const int32_t p = part[adj[e]];

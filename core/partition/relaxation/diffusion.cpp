@@ -71,7 +71,7 @@ template <class W> const BlockShares& Diffusion<W>::spread(const std::vector<int
 }
 
 template <class W> void Diffusion<W>::start_on_coarsest(const std::vector<int32_t>& block) {
-  const int64_t* load = hierarchy_.graph(0).load;
+  const Weights<int64_t> load = hierarchy_.graph(0).load;
   const int64_t n = hierarchy_.coarsest().n;
   now_.resize(n);
   for_vertices(n, [&](int64_t c, ShareSum& sum) {

@@ -36,7 +36,7 @@ struct GraphShape {
   int64_t n = 0;
   const int64_t* start = nullptr;  // n + 1
   const int32_t* adj = nullptr;
-  Weights<int64_t> load;         // of the vertices
+  Weights<int64_t> load;  // of the vertices
   int64_t total_load = 0;
   int64_t max_load = 0;
   // whether few edges weigh as much as all others, see weights_uneven; contraction keeps it

@@ -4,8 +4,8 @@
 // the mapping before the batch and in a copy of its own, and undo them. Then they are carried out in their
 // order. A trial depends on the cells it has looked at: if an earlier perturbation of the batch has moved a
 // task there, or a neighbour of a task there, the perturbation is made anew. Random numbers go on where the
-// draw of the one before ended, so a batch also ends where such a draw comes out differently. One thread draws
-// the next batch meanwhile.
+// draw of the one before ended, so a batch also ends where such a draw comes out differently. One thread
+// draws the next batch meanwhile.
 #pragma once
 #include <algorithm>
 #include <atomic>

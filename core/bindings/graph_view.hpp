@@ -10,8 +10,8 @@
 
 namespace hopbytes {
 
-// A view of Python's arrays as a graph of the engine. Weights are copied to 32 bits if their sum fits; without
-// weights or loads nothing is stored for them.
+// A view of Python's arrays as a graph of the engine. Weights are copied to 32 bits if their sum fits;
+// without weights or loads nothing is stored for them.
 template <class W> struct View {
   std::vector<W> weight;
   Graph<W> graph;

@@ -65,8 +65,8 @@ inline int64_t most_arcs_of_range(const GraphShape& g, int64_t step) {
   return most;
 }
 
-// Returns whether nearly all vertices have the largest degree, as in a lattice. The least cuts of a lattice are
-// straight, along axes that its coarse graphs no longer show.
+// Returns whether nearly all vertices have the largest degree, as in a lattice. The least cuts of a lattice
+// are straight, along axes that its coarse graphs no longer show.
 inline bool is_lattice_like(const GraphShape& g) {
   int64_t most = 0;
   for (int64_t v = 0; v < g.n; ++v) most = std::max(most, g.degree(v));

@@ -25,8 +25,8 @@ RefinementContext without_flows(RefinementContext context) {
   return context;
 }
 
-// The hierarchies of graphs with more arcs and the subgraphs of their blocks would take too much memory, so that
-// all repetitions share one hierarchy, and are made on its coarse graph.
+// The hierarchies of graphs with more arcs and the subgraphs of their blocks would take too much memory, so
+// that all repetitions share one hierarchy, and are made on its coarse graph.
 constexpr int64_t kManyArcs = 1 << 24;
 
 }  // namespace
@@ -56,8 +56,8 @@ HierarchySharing Partitioner<W>::hierarchies(const Graph<W>& g, int64_t repetiti
 
 // Returns whether a single repetition is made on a coarse graph, too, and uncoarsened. On a large graph that
 // takes half the work of bundles of blocks of the graph itself, and the cut is as light. Lattices need fine
-// graphs, and so do blocks with little room and the few light edges of uneven weights. Four times the limit was
-// measured: from twice the limit on, cuts are heavier.
+// graphs, and so do blocks with little room and the few light edges of uneven weights. Four times the limit
+// was measured: from twice the limit on, cuts are heavier.
 template <class W> bool Partitioner<W>::starts_coarse(const Graph<W>& g) const {
   return g.n >= 4 * shared_contraction_limit(g) && !g.linear_cost && !g.uneven && !tight(g) &&
          (g.arcs() > kManyArcs || !is_lattice_like(g));

@@ -28,8 +28,9 @@ template <class W> class Partitioner {
   // The maximum block weights are kept by reference.
   Partitioner(std::span<const int64_t> max_block_weight, const Context& context, const Control& control);
 
-  // Assigns repetitions to hierarchies where the graph is large. On lattices, where straight cuts are visible on
-  // fine graphs only, half of the hierarchies belong to one repetition each, which find the best partitions.
+  // Assigns repetitions to hierarchies where the graph is large. On lattices, where straight cuts are visible
+  // on fine graphs only, half of the hierarchies belong to one repetition each, which find the best
+  // partitions.
   HierarchySharing hierarchies(const Graph<W>& g, int64_t repetitions) const;
 
   // Makes `count` independent repetitions, numbered from `first`, on the coarse graph of one shared

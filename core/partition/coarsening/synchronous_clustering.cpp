@@ -180,9 +180,9 @@ class SynchronousClustering {
   // Joins vertices that are alone and rate the same neighbour highest in pairs, and isolated ones with the
   // next ones. Returns how many were alone: they are looked at in turn.
   int64_t match_two_hop() {
-    const std::vector<int32_t> lonely = alone();
+    const std::vector<int32_t> single = alone();
     std::vector<int32_t> waiting(g_.n + 1, none);
-    for (const int32_t v : lonely) {
+    for (const int32_t v : single) {
       int32_t& other = waiting[target_[v] == none ? g_.n : target_[v]];
       if (other != none && g_.load[other] + g_.load[v] <= clusters_.max_cluster &&
           clusters_.may_join(v, other)) {
@@ -192,7 +192,7 @@ class SynchronousClustering {
         other = v;
       }
     }
-    return std::ssize(lonely);
+    return std::ssize(single);
   }
 
   template <class W> int32_t preferred(const Graph<W>& g, int64_t v) const {

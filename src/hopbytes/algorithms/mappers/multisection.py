@@ -325,6 +325,6 @@ def _check_schedule(name: str) -> None:
 
 #: The effort of the preset ``fast``.
 FAST = Multisection(
-    repetitions=2, initial_partitions=3, region_growings=2, recombinations=1, flow_rounds=4, relaxation_rounds=6,
-    annealing_sweeps=900
+    repetitions=2, initial_partitions=3, recombinations=1, region_growings=2, flow_rounds=4,
+    relaxation_rounds=6, annealing_sweeps=900
 )

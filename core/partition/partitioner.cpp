@@ -25,9 +25,13 @@ RefinementContext without_flows(RefinementContext context) {
   return context;
 }
 
-// The hierarchies of graphs with more arcs and the subgraphs of their blocks would take too much memory, so
-// that all repetitions share one hierarchy, and are made on its coarse graph.
-constexpr int64_t kManyArcs = 1 << 24;
+// Whether the hierarchies of several repetitions and subgraphs of blocks would take too much memory beside the
+// arcs, so that all repetitions share one hierarchy and are made on its coarse graph. Where degrees are small,
+// arrays of vertices take as much as the arcs.
+bool arcs_are_huge(const GraphShape& g) {
+  constexpr int64_t many_arcs = 1 << 24, high_degree = 10;
+  return g.arcs() > many_arcs && g.arcs() > high_degree * g.n;
+}
 
 }  // namespace
 
@@ -46,7 +50,7 @@ template <class W>
 HierarchySharing Partitioner<W>::hierarchies(const Graph<W>& g, int64_t repetitions) const {
   if (is_road_like(g, context_.fragments))
     return {repetitions, 0, std::min(repetitions, context_.fragments.repetitions)};
-  if (g.arcs() > kManyArcs) return {repetitions, 0, repetitions};
+  if (arcs_are_huge(g)) return {repetitions, 0, repetitions};
   const int64_t exclusive = is_lattice_like(g) ? context_.hierarchies / 2 : 0;
   const int64_t others = context_.hierarchies - exclusive;
   if (others < 1 || repetitions <= context_.hierarchies) return {repetitions};
@@ -60,7 +64,7 @@ HierarchySharing Partitioner<W>::hierarchies(const Graph<W>& g, int64_t repetiti
 // was measured: from twice the limit on, cuts are heavier.
 template <class W> bool Partitioner<W>::starts_coarse(const Graph<W>& g) const {
   return g.n >= 4 * shared_contraction_limit(g) && !g.linear_cost && !g.uneven && !tight(g) &&
-         (g.arcs() > kManyArcs || !is_lattice_like(g));
+         (arcs_are_huge(g) || !is_lattice_like(g));
 }
 
 template <class W>

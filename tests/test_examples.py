@@ -125,7 +125,8 @@ PATH = """
           const int64_t start[] = {0, 1, 3, 5, 6}, load[] = {1, 1, 1, 1}, limit[] = {3, 3};
           const int32_t adj[] = {1, 0, 2, 1, 3, 2}, weight[] = {1, 1, 1, 1, 1, 1};
           hopbytes::Graph<int32_t> g;
-          g.n = 4, g.start = start, g.adj = adj, g.load = load, g.weight = weight;
+          g.n = 4, g.start = start, g.adj = adj;
+          g.load = hopbytes::Weights<int64_t>(load), g.weight = hopbytes::Weights<int32_t>(weight);
           g.sum_loads();
           hopbytes::Rng rng(1);
           int32_t flag = 0;

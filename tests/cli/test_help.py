@@ -138,7 +138,7 @@ def test_list_without_kind_lists_the_kinds(hopbytes):
 
 def test_presets_tell_their_chain_when_to_use_them_and_their_time(hopbytes):
     text = hopbytes("show", "strong").stdout
-    for fact in ("multisection", "repetitions=10", "evolve", "use it when", "eco"):
+    for fact in ("multisection", "repetitions=14", "evolve", "use it when", "eco"):
         assert fact in text
     for row in ("fast", "eco", "strong", "best", "routed"):
         assert row in hopbytes("list", "presets").stdout

@@ -28,7 +28,7 @@ def preset_facts(name: str) -> dict[str, Any]:
     --------
     >>> facts = preset_facts("fast")
     >>> facts["chain"][0].split(",")[0], facts["time"]
-    ('multisection:initial_partitions=6', 'half to two thirds of eco')
+    ('multisection:repetitions=2', 'half to two thirds of eco')
     """
     from hopbytes.solve.presets import presets
 

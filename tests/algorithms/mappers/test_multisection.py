@@ -195,3 +195,28 @@ def test_the_largest_number_of_bisections_is_not_the_smallest():
         oversubscribe=True, time_limit=1, threads=1,
     )
     assert mapping.info["work"]["cut_short"] > 0
+
+
+def mesh(side: int) -> hb.CommGraph:
+    """Return a square grid in which every cell has one of its two diagonals: degrees are not all the same."""
+    v = np.arange(side * side).reshape(side, side)
+    down = np.random.default_rng(1).random((side - 1, side - 1)) < 0.5
+    near = [v[:, :-1], v[:-1], np.where(down, v[:-1, :-1], v[:-1, 1:])]
+    far = [v[:, 1:], v[1:], np.where(down, v[1:, 1:], v[1:, :-1])]
+    first, second = (np.concatenate([each.ravel() for each in ends]) for ends in (near, far))
+    return hb.CommGraph.from_edges(first, second, np.ones(len(first), np.int64), n=v.size, undirected=True)
+
+
+@pytest.mark.parametrize(("make", "least", "most"), [(mesh, 0, 0.7), (grid, 0.8, 1.1)])
+def test_a_large_graph_is_cut_on_a_coarse_graph_unless_it_is_a_lattice(make, least, most) -> None:
+    """From 16,000 vertices on: the work per arc halves, and J stays what it is for the length of the cut."""
+    work, cost = [], []
+    for side in (126, 128):
+        graph = make(side)
+        found = hb.map_tasks(
+            graph, "core:6", mapper="multisection:flow_rounds=2", partition=True, threads=1, seed=1
+        )
+        work.append(found.info["work"]["arcs"] / len(graph.symmetric().targets))
+        cost.append(found.comm_cost / side)
+    assert least <= work[1] / work[0] <= most
+    assert cost[1] <= 1.05 * cost[0]

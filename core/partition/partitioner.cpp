@@ -25,9 +25,9 @@ RefinementContext without_flows(RefinementContext context) {
   return context;
 }
 
-// Whether the hierarchies of several repetitions and subgraphs of blocks would take too much memory beside the
-// arcs, so that all repetitions share one hierarchy and are made on its coarse graph. Where degrees are small,
-// arrays of vertices take as much as the arcs.
+// Whether the hierarchies of several repetitions and the subgraphs of blocks would take too much memory beside
+// the arcs, so that all repetitions share one hierarchy and are made on its coarse graph. Where degrees are
+// small, arrays of vertices take as much as the arcs.
 bool arcs_are_huge(const GraphShape& g) {
   constexpr int64_t many_arcs = 1 << 24, high_degree = 10;
   return g.arcs() > many_arcs && g.arcs() > high_degree * g.n;

@@ -1,4 +1,5 @@
-// Bundles of blocks, which are partitioned one after the other where there are many blocks.
+// Bundles of blocks, which are partitioned one after the other where there are many blocks, and sizes of
+// blocks in proportion to their maximum weights.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -34,5 +35,21 @@ struct Bundles {
     }
   }
 };
+
+// Divides a load in proportion to the maximum block weights, which it does not exceed.
+inline std::vector<int64_t> fair_sizes(std::span<const int64_t> max_block_weight, int64_t load) {
+  const double room = std::accumulate(max_block_weight.begin(), max_block_weight.end(), 0.0);
+  std::vector<int64_t> size(max_block_weight.size());
+  int64_t left = load;
+  for (size_t b = 0; b < size.size(); ++b) {
+    const double shared = static_cast<double>(load) * (static_cast<double>(max_block_weight[b]) / room);
+    left -= size[b] = std::min(max_block_weight[b], static_cast<int64_t>(shared));
+  }
+  for (size_t b = 0, full = 0; left > 0 && full < size.size(); b = (b + 1) % size.size()) {
+    if (size[b] < max_block_weight[b]) ++size[b], --left, full = 0;
+    else ++full;
+  }
+  return size;
+}
 
 }  // namespace hopbytes

@@ -25,9 +25,9 @@ RefinementContext without_flows(RefinementContext context) {
   return context;
 }
 
-// Whether the hierarchies of several repetitions and the subgraphs of blocks would take too much memory beside
-// the arcs, so that all repetitions share one hierarchy and are made on its coarse graph. Where degrees are
-// small, arrays of vertices take as much as the arcs.
+// Whether hierarchies of several repetitions and subgraphs of blocks would take too much memory beside the
+// arcs. All repetitions share one hierarchy then, and are made on its coarse graph. Where degrees
+// are small, arrays of vertices take as much as the arcs.
 bool arcs_are_huge(const GraphShape& g) {
   constexpr int64_t many_arcs = 1 << 24, high_degree = 10;
   return g.arcs() > many_arcs && g.arcs() > high_degree * g.n;
@@ -217,28 +217,12 @@ template <class W> double Partitioner<W>::total_slack(const Graph<W>& g) const {
 // available room.
 template <class W>
 Score Partitioner<W>::from_equal_sizes(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
-  const std::vector<int64_t> size = fair_sizes(g.total_load);
+  const std::vector<int64_t> size = fair_sizes(max_block_weight_, g.total_load);
   ExactContext exact{std::max(1, context_.initial.partitions)};
   if (g.uneven)
     exact.repetitions = 2, exact.recombinations = 1;  // The quality of a single bisection varies much there.
   ExactPartitioner<W>(size, exact, control_).partition(g, block, derive(seed, 1));
   return recombine(g, block, nullptr, derive(seed, 2));
-}
-
-// Divides the load in proportion to the maximum block weights, which it does not exceed.
-template <class W> std::vector<int64_t> Partitioner<W>::fair_sizes(int64_t load) const {
-  const double room = std::accumulate(max_block_weight_.begin(), max_block_weight_.end(), 0.0);
-  std::vector<int64_t> size(max_block_weight_.size());
-  int64_t left = load;
-  for (size_t b = 0; b < size.size(); ++b) {
-    const double shared = static_cast<double>(load) * (static_cast<double>(max_block_weight_[b]) / room);
-    left -= size[b] = std::min(max_block_weight_[b], static_cast<int64_t>(shared));
-  }
-  for (size_t b = 0, full = 0; left > 0 && full < size.size(); b = (b + 1) % size.size()) {
-    if (size[b] < max_block_weight_[b]) ++size[b], --left, full = 0;
-    else ++full;
-  }
-  return size;
 }
 
 // Partitions into few bundles of blocks, partitions each bundle further on its own, and runs one V-cycle over

@@ -74,7 +74,6 @@ template <class W> class Partitioner {
   bool tight(const Graph<W>& g) const;
   bool divisible(const Graph<W>& g) const;
   double total_slack(const Graph<W>& g) const;
-  std::vector<int64_t> fair_sizes(int64_t load) const;
   CoarseningContext coarsening(const Graph<W>& g) const;
   int64_t coarsest_size(const Graph<W>& g) const;
   int64_t shared_contraction_limit(const Graph<W>& g) const;

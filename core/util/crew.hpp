@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "util/helper_thread.hpp"
+
 namespace hopbytes {
 
 class Crew {
@@ -16,7 +18,7 @@ class Crew {
   // If the system refuses more threads, the existing ones do the work.
   explicit Crew(int32_t threads) {
     try {
-      for (int32_t t = 1; t < threads; ++t) helpers_.emplace_back([this, t] { help(t); });
+      for (int32_t t = 1; t < threads; ++t) helpers_.push_back(helper_thread([this, t] { help(t); }));
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
     }
   }

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "util/helper_thread.hpp"
+
 namespace hopbytes {
 
 // The number of threads that the searches of one call may start at the moment. It is less than 0 for a short
@@ -61,10 +63,10 @@ class SharedOut {
   void add_helper() {
     const std::lock_guard<std::mutex> hold(lock_);
     try {
-      helpers_.emplace_back([this] {
+      helpers_.push_back(helper_thread([this] {
         work();
         idle_->give();
-      });
+      }));
     } catch (const std::exception&) {
       idle_->give();  // If the system refuses more threads, the existing ones share the work.
     }

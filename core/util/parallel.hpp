@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "util/helper_thread.hpp"
+
 namespace hopbytes {
 
 // Runs job(0) .. job(count - 1) on up to `threads` threads. It is no template, because a job takes much
@@ -28,7 +30,8 @@ inline void parallel_for(int64_t count, int32_t threads, const std::function<voi
   };
   std::vector<std::thread> helpers;
   try {
-    for (int64_t t = 1; t < std::min<int64_t>(threads, count); ++t) helpers.emplace_back(work);
+    for (int64_t t = 1; t < std::min<int64_t>(threads, count); ++t)
+      helpers.push_back(helper_thread([&work] { work(); }));
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
     // If the system refuses more threads, the existing ones share the work.
   }

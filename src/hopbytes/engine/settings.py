@@ -77,11 +77,12 @@ class PartitionSettings:
         Number of repetitions of every bisection if sizes are exact; the best result is kept
         (``core/partition/exact_partitioner.hpp``). A recursive bisection is followed by one V-cycle less.
     shared_hierarchies : int
-        Number of coarsening hierarchies of a large graph that recombined repetitions share. Half of them
-        serve one repetition each. On each of the others several repetitions (at most one per 4000 vertices of
-        the graph) are made and recombined on a graph of about 4000 vertices (at least four times those of the
-        smallest graph), and only the best one is uncoarsened. With 0, or with at least `repetitions`, every
-        repetition has its own hierarchy.
+        Number of coarsening hierarchies of a large graph that recombined repetitions share. On each of them
+        several repetitions (at most one per 4000 vertices of the graph) are made and recombined on a graph
+        of about 4000 vertices (at least four times those of the smallest graph), and only the best one is
+        uncoarsened. On lattices half of the hierarchies serve one repetition each, from the graph itself.
+        With 0, or with at least `repetitions`, every repetition has its own hierarchy; on graphs of more
+        than 2^24 arcs and ten arcs per vertex, all share one.
     relaxation_rounds : int
         Rounds of relaxation of the shapes of 16 or more blocks (``core/partition/relaxation/relax.hpp``),
         after which a third of the repetitions suffices; 0 turns it off.

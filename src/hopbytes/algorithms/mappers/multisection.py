@@ -53,7 +53,8 @@ class Multisection(Mapper):
     shared_hierarchies : int
         Number of coarsening hierarchies of a large graph for all runs
         (:class:`hopbytes.engine.PartitionSettings`). If there are more runs, some of them share a hierarchy
-        and are computed on its graph with 4000 vertices. With 0 every run has its own.
+        and are computed on its graph with 4000 vertices. With 0 every run has its own. On graphs of more than
+        2^24 arcs and ten arcs per vertex all runs share one.
     relaxation_rounds : int
         Rounds of relaxation of the shapes of blocks (``core/partition/relaxation/relax.hpp``) in cuts into 16
         or more blocks, which then make a third of the runs. 0 turns it off.

@@ -14,21 +14,21 @@
 #include <vector>
 
 #include "assignment/swap.hpp"
-#include "util/crew.hpp"
+#include "util/parallel.hpp"
 
 namespace hopbytes {
 
 // Fewer tasks are searched in less time than threads need to agree.
-inline bool suits_concurrent_perturbations(const GraphShape& g, int32_t threads) {
+inline bool suits_concurrent_perturbations(const GraphShape& g, const Team& team) {
   constexpr int64_t many_tasks = 1 << 13;
-  return threads > 1 && g.n >= many_tasks;
+  return team.threads() > 1 && g.n >= many_tasks;
 }
 
 template <class W, class D> class ConcurrentPerturbations {
  public:
-  ConcurrentPerturbations(SwapSearch<W, D>& search, int32_t threads)
-      : search_(search), threads_(threads), batch_(kLargestBatch * threads), changed_in_(search.cells(), 0) {
-    for (int32_t t = 1; t < threads; ++t) {
+  ConcurrentPerturbations(SwapSearch<W, D>& search, Team& team)
+      : search_(search), team_(team), batch_(kLargestBatch * team.threads()), changed_in_(search.cells(), 0) {
+    for (int32_t t = 1; t < team.threads(); ++t) {
       mappings_.emplace_back(search.size());
       copies_.emplace_back(search, mappings_.back());
     }
@@ -38,15 +38,14 @@ template <class W, class D> class ConcurrentPerturbations {
   // Goes on until the effort is spent or perturbations touch too often for threads to gain anything. Returns
   // the change of the cost.
   int64_t run(PerturbationEffort& effort, Rng& rng, const Control& control) {
-    Crew crew(threads_);
-    const int64_t least_batch = kSmallestBatch * threads_;
+    const int64_t least_batch = kSmallestBatch * team_.threads();
     int64_t total = 0;
     for (bool drawn = false; batch_ >= least_batch && search_.goes_on(effort);) {
       if (!drawn) draw(trials_, rng);
       std::atomic<int64_t> next{0};
-      crew.run([&](int32_t worker) {
-        SwapSearch<W, D>& own = worker == 0 ? search_ : copies_[worker - 1];
-        if (worker > 0) own.follow(moved_);
+      parallel_for(team_.threads(), team_, [&](int64_t t) {
+        SwapSearch<W, D>& own = t == 0 ? search_ : copies_[t - 1];
+        if (t > 0) own.follow(moved_);
         else draw(next_trials_, trials_.back().after);
         for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < std::ssize(trials_);)
           own.attempt(trials_[i]);
@@ -109,7 +108,7 @@ template <class W, class D> class ConcurrentPerturbations {
   }
 
   SwapSearch<W, D>& search_;
-  int32_t threads_;
+  Team& team_;
   int64_t batch_;
   std::deque<std::vector<int32_t>> mappings_;
   std::deque<SwapSearch<W, D>> copies_;  // of the search, for the other threads

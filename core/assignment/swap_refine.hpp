@@ -28,8 +28,8 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
   const auto perturb = [&](SwapSearch<W, D>& search, Rng& rng) {
     int64_t change = 0;
     PerturbationEffort effort(options.perturbation_work * (g.arcs() + g.n), search.work());
-    if (suits_concurrent_perturbations(g, options.threads))
-      change += ConcurrentPerturbations<W, D>(search, options.threads).run(effort, rng, control);
+    if (suits_concurrent_perturbations(g, control.team()))
+      change += ConcurrentPerturbations<W, D>(search, control.team()).run(effort, rng, control);
     return change + search.iterated_local_search(effort, rng);
   };
   int64_t total = 0;
@@ -53,7 +53,7 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
   };
   std::vector<Chain> chains(options.chains);
   SideBySide spans(control, options.chains);
-  parallel_for(options.chains, options.threads, [&](int64_t c) {
+  parallel_for(options.chains, control.team(), [&](int64_t c) {
     if (c > 0 && control.should_stop()) return;
     chains[c].pe.assign(pe.begin(), pe.end());
     SwapSearch<W, D> search(g, distance, capacity, chains[c].pe, options, control, basis);
@@ -63,7 +63,7 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
     chains[c].change += search.anneal(options.steps * g.n, hot, rng);
     chains[c].change += search.descend_everywhere(rng);
     chains[c].counts = {search.evaluations(), search.swaps()};
-    spans.of(c, control).record_work(search.work());
+    spans.of(c).record_work(search.work());
   });
   const Chain* best = nullptr;
   for (const Chain& chain : chains) {

@@ -23,7 +23,6 @@ struct SwapOptions {
   int64_t steps = 0;  // exchanges proposed per task in each chain
   int64_t hot_percent = 0;  // share of the losses that chains accept at the start, 0: one of their own each
   int64_t perturbation_work = 0;  // edges scanned by iterated local search, per arc and task of the graph
-  int32_t threads = 1;
   int64_t least_work = int64_t{1} << 32;  // scanned edges before giving up, at least,
   int64_t work_per_arc = 4096;  // and per arc and task of the graph
 };

@@ -168,9 +168,9 @@ inline int64_t tabu_search(const DenseProblem& problem, std::span<int32_t> place
 
 // Searches from several permutations (one per row of `place`), in parallel.
 inline void tabu_many(const DenseProblem& problem, std::span<int32_t> place, std::span<const uint64_t> seed,
-                      const TabuOptions& options, const Control& control, int32_t threads,
-                      std::span<int64_t> change, std::span<int64_t> done) {
-  parallel_for(static_cast<int64_t>(seed.size()), threads, [&](int64_t i) {
+                      const TabuOptions& options, const Control& control, std::span<int64_t> change,
+                      std::span<int64_t> done) {
+  parallel_for(static_cast<int64_t>(seed.size()), control.team(), [&](int64_t i) {
     change[i] =
         tabu_search(problem, place.subspan(i * problem.n, problem.n), seed[i], options, control, done[i]);
   });

@@ -11,12 +11,12 @@ using nb::literals::operator""_a;
 
 namespace {
 
-GroupSettings group_settings(const nb::dict& given) {
+GroupSettings group_settings(const nb::dict& given, int32_t& threads) {
   NamedSettings named(given);
   GroupSettings settings;
   named.read("repetitions", settings.repetitions);
   named.read("recombinations", settings.recombinations);
-  named.read("threads", settings.threads);
+  named.read("threads", threads);
   named.read("bisection_repetitions", settings.bisection_repetitions);
   named.read("shared_hierarchies", settings.context.hierarchies);
   named.read("relaxation_rounds", settings.context.relaxation.rounds);
@@ -32,13 +32,13 @@ GroupSettings group_settings(const nb::dict& given) {
   return settings;
 }
 
-VCycleSettings vcycle_settings(const nb::dict& given) {
+VCycleSettings vcycle_settings(const nb::dict& given, int32_t& threads) {
   NamedSettings named(given);
   VCycleSettings settings;
   named.read("cycles", settings.cycles);
   named.read("coarsest", settings.coarsest);
   named.read("chains", settings.chains);
-  named.read("threads", settings.threads);
+  named.read("threads", threads);
   named.read("annealing_sweeps", settings.annealing.sweeps);
   int64_t hot_percent = 0;
   named.read("annealing_hot_percent", hot_percent);
@@ -63,12 +63,14 @@ void bind_engine(nb::module_& m) {
          InArray<int32_t> group, InArray<int64_t> block_start, InArray<int64_t> max_block_weight,
          InArray<uint64_t> seed, InArray<int32_t> candidates, const nb::dict& given, OutArray<int32_t> child,
          OutArray<int64_t> cut) {
-        GroupSettings settings = group_settings(given);
+        int32_t threads = 1;
+        GroupSettings settings = group_settings(given, threads);
         nb::gil_scoped_release release;
+        Team team(threads);
         settings.finished = std::get<0>(control_arrays).data() + 1;
         on_graph(arrays, linear_cost, [&](const auto& graph) {
           partition_many(graph, in(group), in(block_start), in(max_block_weight), in(seed), in(candidates),
-                         settings, control_of(control_arrays), out(child), out(cut));
+                         settings, control_of(control_arrays).with_team(team), out(child), out(cut));
         });
       },
       "graph"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(), "group"_a.noconvert(),
@@ -96,12 +98,15 @@ void bind_engine(nb::module_& m) {
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
          ControlArrays control_arrays, InArray<int64_t> max_block_weight, uint64_t seed,
          const nb::dict& given, InArray<int32_t> others, OutArray<int32_t> pe) {
-        VCycleSettings settings = vcycle_settings(given);
+        int32_t threads = 1;
+        VCycleSettings settings = vcycle_settings(given, threads);
         nb::gil_scoped_release release;
+        Team team(threads);
         settings.others = in(others);
         return on_graph(arrays, linear_cost, [&](const auto& graph) {
           return refine_placement(graph, distance_of(distances, max_block_weight.size()),
-                                  in(max_block_weight), seed, settings, control_of(control_arrays), out(pe));
+                                  in(max_block_weight), seed, settings,
+                                  control_of(control_arrays).with_team(team), out(pe));
         });
       },
       "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),

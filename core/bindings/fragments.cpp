@@ -15,7 +15,7 @@ void bind_fragments(nb::module_& m) {
         return on_graph(arrays, {}, [&](const auto& graph) {
           const Clusters clusters =
               cluster_tree_parts(graph, community.size() == 0 ? nullptr : community.data(), max_cluster);
-          number_clusters(clusters, 1, out(map));
+          number_clusters(clusters, Team::alone(), out(map));
           return clusters.count;
         });
       },
@@ -29,7 +29,7 @@ void bind_fragments(nb::module_& m) {
           Rng rng(seed);
           const Clusters clusters = fragments_between_natural_cuts(
               graph, NaturalCutContext{region, cores_per_region, most_work}, rng, control_of(control_arrays));
-          number_clusters(clusters, 1, out(map));
+          number_clusters(clusters, Team::alone(), out(map));
           return clusters.count;
         });
       },

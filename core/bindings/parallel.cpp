@@ -54,8 +54,9 @@ void bind_parallel(nb::module_& m) {
         nb::gil_scoped_release release;
         return on_level(arrays, [&](const auto& graph) {
           const Control control = control_of(control_arrays);
-          const Clusters clusters = cluster_synchronously(graph, context, threads, control);
-          number_clusters(clusters, threads, out(map));
+          Team team(threads);
+          const Clusters clusters = cluster_synchronously(graph, context, team, control);
+          number_clusters(clusters, team, out(map));
           return clusters.count;
         });
       },
@@ -70,8 +71,9 @@ void bind_parallel(nb::module_& m) {
         on_level(arrays, [&]<class W>(const Graph<W>& graph) {
           control_of(control_arrays)
               .record_parallel_work(graph.arcs(), most_arcs_of_range(graph, kVerticesPerRange));
+          Team team(threads);
           const auto contract = [&](auto weights) {
-            contract_in_parallel(graph, in(map), count, threads,
+            contract_in_parallel(graph, in(map), count, team,
                                  CoarseArrays{out(indptr), out(targets), weights, out(loads)});
           };
           if (std::is_same_v<W, int32_t> || narrow.size() != 0) contract(out(narrow));
@@ -92,7 +94,8 @@ void bind_parallel(nb::module_& m) {
           const auto& [label, bit_cost, table] = distances;
           const AnyDistance distance =
               any_distance(in(label), in(bit_cost), in(table), max_block_weight.size());
-          SynchronousMoves moves(graph, distance, in(max_block_weight), out(pe), out(near_boundary), threads);
+          Team team(threads);
+          SynchronousMoves moves(graph, distance, in(max_block_weight), out(pe), out(near_boundary), team);
           return moves.refine(rounds, control_of(control_arrays));
         });
       },
@@ -104,7 +107,8 @@ void bind_parallel(nb::module_& m) {
       [](InArray<int32_t> map, InArray<int32_t> coarse_pe, InArray<uint8_t> coarse_near, int32_t threads,
          OutArray<int32_t> pe, ByteArray near_boundary) {
         nb::gil_scoped_release release;
-        parallel_ranges(static_cast<int64_t>(map.size()), 1 << 14, threads,
+        Team team(threads);
+        parallel_ranges(static_cast<int64_t>(map.size()), 1 << 14, team,
                         [&](int32_t, int64_t begin, int64_t end) {
                           for (int64_t v = begin; v < end; ++v) {
                             pe.data()[v] = coarse_pe.data()[map.data()[v]];

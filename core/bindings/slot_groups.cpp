@@ -9,7 +9,7 @@ using nb::literals::operator""_a;
 
 namespace {
 
-SwapOptions swap_options(const nb::dict& given) {
+SwapOptions swap_options(const nb::dict& given, int32_t& threads) {
   NamedSettings settings(given);
   SwapOptions options;
   settings.read("all_pairs_up_to", options.all_pairs_up_to);
@@ -18,7 +18,7 @@ SwapOptions swap_options(const nb::dict& given) {
   settings.read("steps", options.steps);
   settings.read("hot_percent", options.hot_percent);
   settings.read("perturbation_work", options.perturbation_work);
-  settings.read("threads", options.threads);
+  settings.read("threads", threads);
   if (const int64_t most = settings.take("most_work_per_arc"); most > 0)
     options.work_per_arc = most, options.least_work = int64_t{1} << 26;
   settings.expect_all_read();
@@ -43,14 +43,16 @@ void bind_slot_groups(nb::module_& m) {
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
          ControlArrays control_arrays, InArray<int64_t> capacity, uint64_t seed, const nb::dict& given,
          OutArray<int32_t> pe, OutArray<int64_t> counted) {
-        const SwapOptions options = swap_options(given);
+        int32_t threads = 1;
+        const SwapOptions options = swap_options(given, threads);
         nb::gil_scoped_release release;
+        Team team(threads);
+        const Control control = control_of(control_arrays).with_team(team);
         SwapCounts counts;
-        const int64_t change = on_both(arrays, linear_cost, distances, capacity.size(),
-                                       [&](const auto& graph, const auto& distance) {
-                                         return swap_refine(graph, distance, in(capacity), seed, options,
-                                                            control_of(control_arrays), out(pe), counts);
-                                       });
+        const int64_t change = on_both(
+            arrays, linear_cost, distances, capacity.size(), [&](const auto& graph, const auto& distance) {
+              return swap_refine(graph, distance, in(capacity), seed, options, control, out(pe), counts);
+            });
         out(counted)[0] = counts.evaluations;
         out(counted)[1] = counts.swaps;
         return change;

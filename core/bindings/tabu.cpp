@@ -37,8 +37,9 @@ void bind_tabu(nb::module_& m) {
         problem.symmetric = symmetric;
         problem.flow = in(flow), problem.distance = in(distance), problem.linear_cost = in(linear_cost);
         nb::gil_scoped_release release;
-        tabu_many(problem, out(place), in(seed), options, Control(control.data(), work.data()), threads,
-                  out(change), out(done));
+        Team team(threads);
+        tabu_many(problem, out(place), in(seed), options,
+                  Control(control.data(), work.data()).with_team(team), out(change), out(done));
       },
       "flow"_a.noconvert(), "distance"_a.noconvert(), "linear_cost"_a.noconvert(), "symmetric"_a,
       "seeds"_a.noconvert(), "settings"_a, "threads"_a, "control"_a.noconvert(), "work"_a.noconvert(),

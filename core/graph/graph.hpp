@@ -141,8 +141,8 @@ int64_t placement_cost(const Graph<W>& g, const int32_t* pe, const D& distance) 
 
 // Returns the weight between different blocks, each edge once; both its arcs are stored, as in every
 // Graph.
-template <class W> int64_t edge_cut(const Graph<W>& g, const int32_t* part, int32_t threads = 1) {
-  const int64_t sum = parallel_sum(g.n, kVerticesPerRange, threads, [&](int64_t begin, int64_t end) {
+template <class W> int64_t edge_cut(const Graph<W>& g, const int32_t* part, Team& team = Team::alone()) {
+  const int64_t sum = parallel_sum(g.n, kVerticesPerRange, team, [&](int64_t begin, int64_t end) {
     int64_t twice = 0;  // Branch-free, because it is unpredictable which edges are cut.
     for (int64_t v = begin; v < end; ++v) {
       const int32_t own = part[v];

@@ -105,7 +105,6 @@ struct GroupSettings {
   int32_t repetitions = 1;
   int32_t recombinations = 0;  // recombinations of the best partitions, then V-cycles
   int32_t bisection_repetitions = 1;  // repetitions of every bisection where sizes are exact
-  int32_t threads = 1;
   int32_t* finished = nullptr;  // counts finished groups, for progress reports
 };
 

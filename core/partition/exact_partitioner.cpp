@@ -30,7 +30,7 @@ ExactPartitioner<W>::ExactPartitioner(std::span<const int64_t> size, const Exact
       context_(context),
       control_(control),
       pairs_(refiners_.add(std::make_unique<PairwiseFm<W>>(size, context))),
-      partition_({}, size, control.threads()) {}
+      partition_({}, size, control.team()) {}
 
 template <class W>
 Score ExactPartitioner<W>::partition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
@@ -45,17 +45,17 @@ Score ExactPartitioner<W>::partition(const Graph<W>& g, std::vector<int32_t>& bl
 template <class W>
 Score ExactPartitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& block, const int32_t* other,
                                      uint64_t seed, bool refined) {
-  const Score before = score(g, block.data(), size_, control_.threads());
+  const Score before = score(g, block.data(), size_, control_.team());
   if (k_ > kMostBlocks || control_.should_stop()) return before;
   Rng rng(seed);
   const std::vector<int32_t> community = other ? common_refinement(block, other, k_) : block;
   pairs_.compare_with(refined ? &block : nullptr);
-  multilevel(g, coarsening(g), community.data(), start_from<W>(block, control_.threads()), refiners_,
-             partition_, rng, control_);
+  multilevel(g, coarsening(g), community.data(), start_from<W>(block, control_.team()), refiners_, partition_,
+             rng, control_);
   pairs_.compare_with(nullptr);
   balance();
   std::vector<int32_t> result = partition_.take_blocks();
-  const Score after = score(g, result.data(), size_, control_.threads());
+  const Score after = score(g, result.data(), size_, control_.team());
   if (before < after) return before;
   block.swap(result);
   return after;
@@ -75,7 +75,7 @@ Score ExactPartitioner<W>::anneal(const Graph<W>& g, std::vector<int32_t>& block
   refiners_.start();
   refiners_.refine(partition_, rng, control_);
   std::vector<int32_t> result = partition_.take_blocks();
-  const Score after = score(g, result.data(), size_, control_.threads());
+  const Score after = score(g, result.data(), size_, control_.team());
   if (!(after < before)) return before;
   block.swap(result);
   return after;
@@ -91,7 +91,7 @@ Score ExactPartitioner<W>::one_vertex_per_block(const Graph<W>& g, std::vector<i
   block.clear();
   for (int32_t b = 0; b < k_; ++b)
     if (size_[b] == 1) block.push_back(b);
-  return score(g, block.data(), size_, control_.threads());
+  return score(g, block.data(), size_, control_.team());
 }
 
 // Assigns half of the blocks to each side, partitions each side, then refines all pairs of blocks. (Direct
@@ -116,7 +116,7 @@ Score ExactPartitioner<W>::recursive_bisection(const Graph<W>& g, std::vector<in
   partition_.assign(g, std::move(block));
   refiners_.refine(partition_, rng, control_);
   block = partition_.take_blocks();
-  Score found = score(g, block.data(), size_, control_.threads());
+  Score found = score(g, block.data(), size_, control_.team());
   // Stops after the first cycle without a gain, because a further cycle would differ only in its contraction.
   for (int32_t c = 0; c < context_.recombinations && !control_.should_stop(); ++c) {
     const Score before = found;
@@ -133,20 +133,19 @@ Score ExactPartitioner<W>::best_bisection(const Graph<W>& g, std::vector<int32_t
   const int64_t most = std::min<int64_t>(context_.repetitions,
                                          std::max<int64_t>(3, kMostRepeated / std::max<int64_t>(1, g.n)));
   // Repetitions are independent of each other. One thread makes them in turn, to keep two only.
-  const bool side_by_side = control_.may_share_out() && most > 1;
+  const bool side_by_side = control_.team().has_idle() && most > 1;
   std::vector<Candidate> others(side_by_side ? most : 0);
-  const Control share = control_.shared_by(most);
   SideBySide spans(control_, most);
-  control_.share_out(std::ssize(others), [&](int64_t r) {
+  parallel_for(std::ssize(others), control_.team(), [&](int64_t r) {
     if (r > 0 && control_.should_stop()) return;
-    others[r].score = ExactPartitioner(size_, context_, spans.of(r, share))
+    others[r].score = ExactPartitioner(size_, context_, spans.of(r))
                           .bisection(g, others[r].part, r == 0 ? seed : derive(seed, r));
   });
   auto repetition = [&](int64_t r) {
     if (side_by_side) return std::move(others[r]);
     Candidate found;
     const Control own = control_;
-    control_ = spans.of(r, own);
+    control_ = spans.of(r);
     found.score = bisection(g, found.part, r == 0 ? seed : derive(seed, r));
     control_ = own;
     return found;
@@ -172,7 +171,7 @@ Score ExactPartitioner<W>::bisection(const Graph<W>& g, std::vector<int32_t>& bl
   multilevel(g, coarsening(g), nullptr, best_initial, refiners_, partition_, rng, control_);
   balance();
   block = partition_.take_blocks();
-  return score(g, block.data(), size_, control_.threads());
+  return score(g, block.data(), size_, control_.team());
 }
 
 // Refinement between pairs balances blocks as far as their boundaries allow. What is left needs chains of

@@ -13,7 +13,7 @@ bool even_placement(const Graph<W>& g, const AnyDistance& distance, std::span<co
                     uint64_t seed, const AnnealingContext& annealing, const Control& control,
                     std::span<int32_t> pe) {
   Rng rng(seed);
-  Partition<W> partition(distance, size, control.threads());
+  Partition<W> partition(distance, size, control.team());
   partition.assign(g, std::vector<int32_t>(pe.begin(), pe.end()));
   if (suits_annealing(g, partition.k(), annealing))
     Annealing<W>(annealing, FmContext{}, true).anneal(partition, rng, control);

@@ -97,12 +97,11 @@ std::vector<int32_t> partition_apart(const Graph<W>& g, std::span<const int32_t>
   const int64_t count = std::ssize(first) - 1;
   const GroupMembers members(group, count);
   std::vector<int32_t> block(g.n, 0);
-  const Control share = control.shared_by(count);
   SideBySide spans(control, count);
-  control.share_out(count, [&](int64_t j) {
+  parallel_for(count, control.team(), [&](int64_t j) {
     std::vector<int32_t> inner(members.size(j), 0);
     if (first[j + 1] - first[j] > 1 && !inner.empty())
-      partition(j, induced(g, members, group, static_cast<int32_t>(j)), spans.of(j, share), inner);
+      partition(j, induced(g, members, group, static_cast<int32_t>(j)), spans.of(j), inner);
     members.number(j, static_cast<int32_t>(first[j]), inner, block);
   });
   return block;

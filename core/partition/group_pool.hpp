@@ -37,7 +37,6 @@ template <class W> class GroupPool {
  public:
   // Two members of the pool that are recombined; the second may be one that does not exist.
   struct Match {
-    int64_t group;
     size_t better, other;
     uint64_t seed;
   };
@@ -109,16 +108,18 @@ template <class W> class GroupPool {
     members_.resize(std::min<size_t>(members_.size(), 1 + std::max<int64_t>(0, recombinations())));
   }
 
-  // Appends the recombinations of the next round: each member of the better half with one of the other half.
+  // Returns the recombinations of the next round: each member of the better half with one of the other half.
   // A member that is left alone is recombined with itself, which is a V-cycle.
-  void append_matches(std::vector<Match>& round) {
-    if (trivial()) return;
+  std::vector<Match> matches() {
+    std::vector<Match> round;
+    if (trivial()) return round;
     const auto append = [&](size_t better, size_t other) {
-      round.push_back({number_, better, other, derive(seed_, 1000 + recombined_++)});
+      round.push_back({better, other, derive(seed_, 1000 + recombined_++)});
     };
     const size_t half = (members_.size() + 1) / 2;
     for (size_t m = half; m < members_.size(); ++m) append(m - half, m);
     if (members_.size() == 1 && recombined_ < recombinations()) append(0, 1);
+    return round;
   }
 
   void recombine(const Match& match, const Control& control) {

@@ -12,9 +12,9 @@ template <class W> struct Level {
   std::vector<int32_t> map;  // coarse vertex of every vertex of the next finer graph
 
   // Returns the values of the coarse vertices; vertices that were contracted to one have the same value.
-  std::vector<int32_t> coarse_values(std::span<const int32_t> fine, int32_t threads) const {
+  std::vector<int32_t> coarse_values(std::span<const int32_t> fine, Team& team) const {
     std::vector<int32_t> coarse(graph.n, 0);
-    parallel_ranges(std::ssize(map), kVerticesPerRange, threads, [&](int32_t, int64_t begin, int64_t end) {
+    parallel_ranges(std::ssize(map), kVerticesPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
       for (int64_t v = begin; v < end; ++v) shared_store(coarse[map[v]], fine[v]);
     });
     return coarse;
@@ -39,8 +39,8 @@ template <class W> class Hierarchy {
 
   // Returns the partition of the coarsest graph that equals a partition of the finest one. No contracted edge
   // may be cut.
-  std::vector<int32_t> project_to_coarsest(std::vector<int32_t> block, int32_t threads) const {
-    for (const Level<W>& level : levels_) block = level.coarse_values(block, threads);
+  std::vector<int32_t> project_to_coarsest(std::vector<int32_t> block, Team& team) const {
+    for (const Level<W>& level : levels_) block = level.coarse_values(block, team);
     return block;
   }
 

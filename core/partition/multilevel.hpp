@@ -47,9 +47,9 @@ void multilevel(const Graph<W>& g, const CoarseningContext& coarsening, const in
 
 // A V-cycle or a recombination starts from a partition of the finest graph, of which no contracted edge may
 // be cut.
-template <class W> StartAt<W> start_from(const std::vector<int32_t>& block, int32_t threads) {
-  return [&block, threads](const Hierarchy<W>& hierarchy, Rng&) {
-    return Start{hierarchy.project_to_coarsest(block, threads)};
+template <class W> StartAt<W> start_from(const std::vector<int32_t>& block, Team& team) {
+  return [&block, &team](const Hierarchy<W>& hierarchy, Rng&) {
+    return Start{hierarchy.project_to_coarsest(block, team)};
   };
 }
 

@@ -6,8 +6,8 @@ namespace hopbytes {
 
 // Calls work(begin, end) for ranges of vertices, which the threads share.
 template <class W> template <class Work> void Partition<W>::for_ranges(int64_t n, Work work) const {
-  if (threads_ == 1) return work(int64_t{0}, n);
-  parallel_ranges(n, kVerticesPerRange, threads_,
+  if (team_.threads() == 1) return work(int64_t{0}, n);
+  parallel_ranges(n, kVerticesPerRange, team_,
                   [&](int32_t, int64_t begin, int64_t end) { work(begin, end); });
 }
 
@@ -27,7 +27,7 @@ template <class W> void Partition<W>::assign(const Graph<W>& g, std::vector<int3
 
 template <class W> void Partition<W>::sum_loads() {
   std::fill(load_.begin(), load_.end(), 0);
-  if (threads_ == 1 || k_ > kVerticesPerRange / 4) {
+  if (team_.threads() == 1 || k_ > kVerticesPerRange / 4) {
     for (int64_t v = 0; v < g_->n; ++v) load_[block_[v]] += g_->load[v];
     return;
   }
@@ -82,7 +82,7 @@ template <class W> void Partition<W>::find_boundary() {
       if ((may_be_boundary_.empty() || may_be_boundary_[v] || has_cheaper_block(v)) && on_boundary(v))
         found.push_back(v);
   };
-  if (threads_ == 1) {
+  if (team_.threads() == 1) {
     collect(0, g_->n, boundary_);
   } else {
     std::vector<std::vector<int32_t>> found((g_->n + kVerticesPerRange - 1) / kVerticesPerRange);

@@ -24,11 +24,12 @@ template <class W> class Partition {
   };
 
   // The maximum block weights are kept by reference. `threads` share what reads the whole graph.
-  Partition(const AnyDistance& distance, std::span<const int64_t> max_block_weight, int32_t threads = 1)
+  Partition(const AnyDistance& distance, std::span<const int64_t> max_block_weight,
+            Team& team = Team::alone())
       : distance_(distance),
         k_(static_cast<int32_t>(max_block_weight.size())),
         max_block_weight_(max_block_weight),
-        threads_(threads),
+        team_(team),
         load_(k_, 0),
         connectivity_(k_) {}
 
@@ -189,7 +190,7 @@ template <class W> class Partition {
   AnyDistance distance_;
   int32_t k_;
   std::span<const int64_t> max_block_weight_;
-  int32_t threads_;
+  Team& team_;
   const Graph<W>* g_ = nullptr;
   const LinearCost* linear_cost_ = nullptr;
   bool edges_only_ = false, projected_ = false;

@@ -43,7 +43,7 @@ Partitioner<W>::Partitioner(std::span<const int64_t> max_block_weight, const Con
       control_(control),
       initial_refiners_(without_flows(context.refinement)),
       refiners_(context.refinement),
-      partition_({}, max_block_weight, control.threads()),
+      partition_({}, max_block_weight, control.team()),
       smallest_max_weight_(*std::min_element(max_block_weight.begin(), max_block_weight.end())) {}
 
 template <class W>
@@ -170,12 +170,12 @@ Score Partitioner<W>::partition(const Graph<W>& g, std::vector<int32_t>& block, 
 template <class W>
 Score Partitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& block, const int32_t* other,
                                 uint64_t seed) {
-  const Score before = score(g, block.data(), max_block_weight_, control_.threads());
+  const Score before = score(g, block.data(), max_block_weight_, control_.team());
   if (control_.should_stop()) return before;
   Rng rng(seed);
   const std::vector<int32_t> community = other ? common_refinement(block, other, k()) : block;
-  multilevel(g, coarsening(g), community.data(), start_from<W>(block, control_.threads()), refiners_,
-             partition_, rng, control_);
+  multilevel(g, coarsening(g), community.data(), start_from<W>(block, control_.team()), refiners_, partition_,
+             rng, control_);
   const Score after = quality();
   std::vector<int32_t> result = partition_.take_blocks();
   if (before < after) return before;
@@ -186,7 +186,7 @@ Score Partitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& block, 
 // Returns the quality of partition_. Its refiners leave the boundary known, which contains every cut edge.
 template <class W> Score Partitioner<W>::quality() {
   const Graph<W>& g = partition_.graph();
-  if (g.linear_cost) return score(g, partition_.blocks().data(), max_block_weight_, control_.threads());
+  if (g.linear_cost) return score(g, partition_.blocks().data(), max_block_weight_, control_.team());
   partition_.find_boundary();
   return {partition_.overload(), partition_.cost_at_boundary()};
 }
@@ -267,13 +267,11 @@ std::vector<int32_t> Partitioner<W>::best_initial_partition(const Graph<W>& g, R
   std::vector<Candidate> found(std::max(1, context_.initial.partitions));
   std::vector<uint64_t> seeds(found.size());
   for (uint64_t& seed : seeds) seed = rng.next();
-  const std::thread::id here = std::this_thread::get_id();
-  const Control share = control_.shared_by(std::ssize(found));
   SideBySide spans(control_, std::ssize(found));
-  control_.share_out(std::ssize(found), [&](int64_t t) {
+  control_.team().run(std::ssize(found), [&](int32_t worker, int64_t t) {
     if (t > 0 && control_.should_stop()) return;
-    const Control own = spans.of(t, share);
-    found[t] = std::this_thread::get_id() == here
+    const Control own = spans.of(t);
+    found[t] = worker == 0  // the thread of this partitioner
                    ? initial_partition(g, seeds[t], own)
                    : Partitioner(max_block_weight_, context_, own).initial_partition(g, seeds[t], own);
   });

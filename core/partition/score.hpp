@@ -38,9 +38,9 @@ inline std::vector<int64_t> block_loads(const GraphShape& g, int64_t k, const in
 // Computes the quality from scratch.
 template <class W>
 Score score(const Graph<W>& g, const int32_t* part, std::span<const int64_t> max_block_weight,
-            int32_t threads = 1, bool with_linear_cost = true) {
+            Team& team = Team::alone(), bool with_linear_cost = true) {
   const std::vector<int64_t> load = block_loads(g, static_cast<int64_t>(max_block_weight.size()), part);
-  Score s{0, edge_cut(g, part, threads)};
+  Score s{0, edge_cut(g, part, team)};
   // A vertex on a forbidden block counts as overload.
   if (g.linear_cost && with_linear_cost) s.cut += g.linear_cost->total(part, s.overload);
   for (size_t b = 0; b < max_block_weight.size(); ++b)

@@ -32,7 +32,7 @@ int64_t run_cycles(const Graph<W>& g, const AnyDistance& distance, std::span<con
                    std::vector<int32_t>& pe) {
   Rng rng(seed);
   RefinerChain<W> refiners(settings.refinement);
-  Partition<W> partition(distance, max_block_weight, control.threads());
+  Partition<W> partition(distance, max_block_weight, control.team());
   if (settings.cycles == 0) {
     partition.assign(g, std::move(pe));
     refiners.refine(partition, rng, control);
@@ -45,7 +45,7 @@ int64_t run_cycles(const Graph<W>& g, const AnyDistance& distance, std::span<con
     const bool alone = static_cast<size_t>((cycle + 1) * g.n) > settings.others.size();
     const std::vector<int32_t> community =
         alone ? pe : common_refinement(pe, settings.others.data() + cycle * g.n, k);
-    multilevel(g, limits, community.data(), start_from<W>(pe, control.threads()), refiners, partition, rng,
+    multilevel(g, limits, community.data(), start_from<W>(pe, control.team()), refiners, partition, rng,
                control);
     std::vector<int32_t> result = partition.take_blocks();
     if (placement_cost(g, result.data(), distance) <= placement_cost(g, pe.data(), distance)) pe.swap(result);
@@ -63,13 +63,11 @@ int64_t refine_placement(const Graph<W>& g, const AnyDistance& distance,
   const int32_t chains = std::max(1, settings.chains);
   std::vector<std::vector<int32_t>> result(chains);
   std::vector<int64_t> moves(chains, 0), found(chains, std::numeric_limits<int64_t>::max());
-  const Control share = control.with_threads(settings.threads).shared_by(chains);
   SideBySide spans(control, chains);
-  parallel_for(chains, settings.threads, [&](int64_t c) {
+  parallel_for(chains, control.team(), [&](int64_t c) {
     if (c > 0 && control.should_stop()) return;
     result[c].assign(pe.begin(), pe.end());
-    moves[c] =
-        run_cycles(g, distance, max_block_weight, derive(seed, c), settings, spans.of(c, share), result[c]);
+    moves[c] = run_cycles(g, distance, max_block_weight, derive(seed, c), settings, spans.of(c), result[c]);
     found[c] = chains > 1 ? placement_cost(g, result[c].data(), distance) : 0;
   });
   const auto best = std::min_element(found.begin(), found.end()) - found.begin();

@@ -14,7 +14,6 @@ struct VCycleSettings {
   int32_t cycles = 0;  // 0 refines only the graph itself
   int32_t coarsest = 40;  // vertices per PE of the coarsest graph of a V-cycle
   int32_t chains = 1;  // independent sequences of cycles, of which the cheapest result is kept
-  int32_t threads = 1;
   RefinementContext refinement;
   AnnealingContext annealing;
   // Whether to anneal although distant PEs carry nearly all of the cost: on networks they are no tree.

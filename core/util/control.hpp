@@ -1,4 +1,4 @@
-// How Python stops a running search, how a search reports its work and its span, and how many threads it may
+// How Python stops a running search, how a search reports its work and its span, and which threads it may
 // use.
 #pragma once
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "util/idle_threads.hpp"
+#include "util/team.hpp"
 
 namespace hopbytes {
 
@@ -21,27 +21,13 @@ class Control {
  public:
   explicit Control(int32_t* flag, int64_t* work = nullptr, int64_t* span = nullptr)
       : flag_(flag), work_(work), span_(span) {}
-  Control with_threads(int32_t threads) const {
+  Control with_team(Team& team) const {
     Control other = *this;
-    other.threads_ = std::max(1, threads);
+    other.team_ = &team;
     return other;
   }
-  // The control of each of `count` searches that run at the same time and share the threads.
-  Control shared_by(int64_t count) const {
-    return with_threads(static_cast<int32_t>(threads_ / std::max<int64_t>(1, count)));
-  }
-  int32_t threads() const { return threads_; }
-  // The control of searches that may use threads which have become idle.
-  Control with_idle(IdleThreads* idle) const {
-    Control other = *this;
-    other.idle_ = idle;
-    return other;
-  }
-  // Runs job(0) .. job(count - 1) here and on threads that are idle.
-  void share_out(int64_t count, const std::function<void(int64_t)>& job) const {
-    SharedOut(count, idle_, job);
-  }
-  bool may_share_out() const { return idle_ && idle_->any(); }
+  Team& team() const { return *team_; }
+  int32_t threads() const { return team_->threads(); }
   // The control of one of several searches side by side, with a span of its own.
   Control with_span(int64_t* span) const {
     Control other = *this;
@@ -70,8 +56,7 @@ class Control {
   int32_t* flag_;
   int64_t* work_;
   int64_t* span_;
-  int32_t threads_ = 1;
-  IdleThreads* idle_ = nullptr;
+  Team* team_ = &Team::alone();
 };
 
 // The spans of searches that could run at the same time. At the end the longest one counts for the caller.
@@ -82,8 +67,8 @@ class SideBySide {
   ~SideBySide() {
     if (!span_.empty()) caller_.record_span(*std::max_element(span_.begin(), span_.end()));
   }
-  // The control of search i, which otherwise is like `share`.
-  Control of(int64_t i, const Control& share) { return share.with_span(&span_[i]); }
+  // The control of search i.
+  Control of(int64_t i) { return caller_.with_span(&span_[i]); }
 
  private:
   Control caller_;

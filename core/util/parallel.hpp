@@ -1,64 +1,35 @@
-// Independent jobs on a few threads.
+// Loops of independent jobs on the threads of a team.
 #pragma once
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <exception>
 #include <functional>
-#include <mutex>
-#include <thread>
-#include <vector>
 
-#include "util/helper_thread.hpp"
+#include "util/team.hpp"
 
 namespace hopbytes {
 
-// Runs job(0) .. job(count - 1) on up to `threads` threads. It is no template, because a job takes much
-// longer than its call.
-inline void parallel_for(int64_t count, int32_t threads, const std::function<void(int64_t)>& job) {
-  std::atomic<int64_t> next{0};
-  std::exception_ptr failure;
-  std::mutex failure_lock;
-  auto work = [&] {
-    try {
-      for (int64_t i; (i = next.fetch_add(1)) < count;) job(i);
-    } catch (...) {
-      const std::lock_guard<std::mutex> hold(failure_lock);
-      failure = std::current_exception();
-      next = count;
-    }
-  };
-  std::vector<std::thread> helpers;
-  try {
-    for (int64_t t = 1; t < std::min<int64_t>(threads, count); ++t)
-      helpers.push_back(helper_thread([&work] { work(); }));
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
-    // If the system refuses more threads, the existing ones share the work.
-  }
-  work();
-  for (std::thread& helper : helpers) helper.join();
-  if (failure) std::rethrow_exception(failure);
+// Runs job(0) .. job(count - 1), whose order does not matter.
+inline void parallel_for(int64_t count, Team& team, const std::function<void(int64_t)>& job) {
+  team.run(count, [&job](int32_t, int64_t i) { job(i); });
 }
 
 // Calls work(worker, begin, end) for consecutive ranges of `step` items, which are the same for any number of
-// threads. `worker` numbers the thread, 0 .. threads - 1, for buffers that it keeps from range to range.
-inline void parallel_ranges(int64_t count, int64_t step, int32_t threads,
+// threads. `worker` numbers the threads that take part, 0 .. team.threads() - 1, for buffers that a thread
+// keeps from range to range.
+inline void parallel_ranges(int64_t count, int64_t step, Team& team,
                             const std::function<void(int32_t, int64_t, int64_t)>& work) {
-  const int64_t ranges = (count + step - 1) / step;
-  std::atomic<int64_t> next{0};
-  parallel_for(std::min<int64_t>(std::max(threads, 1), ranges), threads, [&](int64_t worker) {
-    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < ranges;)
-      work(static_cast<int32_t>(worker), i * step, std::min(count, (i + 1) * step));
-  });
+  team.run((count + step - 1) / step,
+           [&](int32_t worker, int64_t i) { work(worker, i * step, std::min(count, (i + 1) * step)); });
 }
 
 // Returns the sum of work(begin, end) over consecutive ranges of `step` items. Integers are added, so the
 // order does not matter.
-inline int64_t parallel_sum(int64_t count, int64_t step, int32_t threads,
+inline int64_t parallel_sum(int64_t count, int64_t step, Team& team,
                             const std::function<int64_t(int64_t, int64_t)>& work) {
-  if (threads <= 1) return work(0, count);
+  if (team.threads() == 1) return work(0, count);
   std::atomic<int64_t> sum{0};
-  parallel_ranges(count, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+  parallel_ranges(count, step, team, [&](int32_t, int64_t begin, int64_t end) {
     sum.fetch_add(work(begin, end), std::memory_order_relaxed);
   });
   return sum;

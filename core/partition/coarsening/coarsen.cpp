@@ -14,7 +14,7 @@ template <class W>
 Level<W> contract_and_count(const Graph<W>& g, const Clusters& clusters, const Control& control) {
   control.record_parallel_work(g.arcs(),
                                contracted_by_ranges(g) ? most_arcs_of_range(g, kVerticesPerRange) : g.arcs());
-  return contract(g, clusters, threads_for(g, control));
+  return contract(g, clusters, team_for(g, control));
 }
 
 // Which clustering a round of coarsening uses. A new one is a function in a file of its own and a line here.
@@ -29,7 +29,7 @@ Clusters clusters_of(const Graph<W>& g, const int32_t* community, const Coarseni
     return cluster_heavy_edges(g, community, context, fewest, rng, control);
   }
   return cluster_synchronously(g, {context.max_cluster, fewest, local_range, rng.next(), community},
-                               control.threads(), control);
+                               control.team(), control);
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ Hierarchy<W> coarsen(const Graph<W>& g, const int32_t* community, const Coarseni
     Level<W> level = contract_and_count(fine, clusters, control);
     if (community) {
       const std::span<const int32_t> fine_community(community, fine.n);
-      coarse_community = level.coarse_values(fine_community, threads_for(fine, control));
+      coarse_community = level.coarse_values(fine_community, team_for(fine, control));
       community = coarse_community.data();
     }
     hierarchy.push(std::move(level));

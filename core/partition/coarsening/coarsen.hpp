@@ -29,8 +29,8 @@ inline CoarseningContext coarsening_limits(const GraphShape& g, int64_t target, 
 
 // Small graphs are contracted faster than threads are started.
 inline bool contracted_by_ranges(const GraphShape& g) { return g.n >= 1 << 13; }
-inline int32_t threads_for(const GraphShape& g, const Control& control) {
-  return contracted_by_ranges(g) ? control.threads() : 1;
+inline Team& team_for(const GraphShape& g, const Control& control) {
+  return contracted_by_ranges(g) ? control.team() : Team::alone();
 }
 
 // Coarsens until at most context.target vertices are left, a round shrinks the graph too little, or control

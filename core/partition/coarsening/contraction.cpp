@@ -36,18 +36,18 @@ template <class W> void contract_in_turn(const Graph<W>& g, const Clusters& clus
 
 }  // namespace
 
-template <class W> Level<W> contract(const Graph<W>& g, const Clusters& clusters, int32_t threads) {
+template <class W> Level<W> contract(const Graph<W>& g, const Clusters& clusters, Team& team) {
   const int64_t count = clusters.count;
   Level<W> level;
   level.map.resize(g.n);
   Graph<W>& coarse = level.graph;
   coarse.allocate(count, g.arcs());
-  if (threads == 1) {
+  if (team.threads() == 1) {
     contract_in_turn(g, clusters, level);
   } else {
-    number_clusters(clusters, threads, level.map);
+    number_clusters(clusters, team, level.map);
     const auto size = [](int64_t entries) { return static_cast<size_t>(entries); };
-    contract_in_parallel(g, level.map, count, threads,
+    contract_in_parallel(g, level.map, count, team,
                          CoarseArrays<W>{{coarse.own_start.data(), size(count + 1)},
                                          {coarse.own_adj.data(), size(g.arcs())},
                                          {coarse.own_weight.data(), size(g.arcs())},
@@ -60,7 +60,7 @@ template <class W> Level<W> contract(const Graph<W>& g, const Clusters& clusters
   return level;
 }
 
-template Level<int32_t> contract(const Graph<int32_t>&, const Clusters&, int32_t);
-template Level<int64_t> contract(const Graph<int64_t>&, const Clusters&, int32_t);
+template Level<int32_t> contract(const Graph<int32_t>&, const Clusters&, Team&);
+template Level<int64_t> contract(const Graph<int64_t>&, const Clusters&, Team&);
 
 }  // namespace hopbytes

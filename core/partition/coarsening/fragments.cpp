@@ -17,7 +17,7 @@ void contract_coarsest(Hierarchy<W>& hierarchy, const Clusters& clusters, const 
   const Graph<W>& fine = hierarchy.coarsest();
   control.record_work(2 * fine.arcs());
   if (clusters.count > fine.n * 19 / 20 || control.should_stop()) return;
-  hierarchy.push(contract(fine, clusters, threads_for(fine, control)));
+  hierarchy.push(contract(fine, clusters, team_for(fine, control)));
 }
 
 }  // namespace

@@ -93,11 +93,11 @@ int64_t cluster_range(const Graph<W>& g, int64_t begin, int64_t end, int64_t mos
 // Clusters the vertices of every range of consecutive numbers among themselves, as far as the share of the
 // range in the fewest clusters permits.
 template <class W>
-void cluster_ranges(const Graph<W>& g, const SynchronousContext& context, int32_t threads,
-                    const Control& control, ClustersInRounds& clusters) {
+void cluster_ranges(const Graph<W>& g, const SynchronousContext& context, Team& team, const Control& control,
+                    ClustersInRounds& clusters) {
   const int64_t step = context.local_range;
   std::vector<int64_t> joined((g.n + step - 1) / step, 0);
-  parallel_ranges(g.n, step, threads, [&](int32_t, int64_t begin, int64_t end) {
+  parallel_ranges(g.n, step, team, [&](int32_t, int64_t begin, int64_t end) {
     if (control.should_stop()) return;
     const int64_t most = (end - begin) - ((end - begin) * context.fewest + g.n - 1) / g.n;
     joined[begin / step] = cluster_range(g, begin, end, most, context.seed, clusters);

@@ -21,24 +21,24 @@ constexpr int64_t ahead = ClustersInRounds::ahead, many_arcs = 32;
 // Only the methods that read weights are templates.
 class SynchronousClustering {
  public:
-  SynchronousClustering(const GraphShape& g, const SynchronousContext& context, int32_t threads)
+  SynchronousClustering(const GraphShape& g, const SynchronousContext& context, Team& team)
       : g_(g),
         context_(context),
-        threads_(threads),
+        team_(team),
         clusters_(g, context),
         target_(g.n),
         joining_(g.n, 0),
-        sums_(std::max(threads, 1)) {}
+        sums_(team.threads()) {}
 
   // `g` is the graph of the constructor.
   template <class W> Clusters run(const Graph<W>& g, const Control& control) {
-    cluster_ranges(g, context_, threads_, control, clusters_);
+    cluster_ranges(g, context_, team_, control, clusters_);
     int64_t span = most_arcs_of_range(g_, context_.local_range);
     // Visits of a range, each of a vertex of average degree.
     const auto most_of_visits = [&](int64_t visits) {
       return std::min(visits, visits_per_range) * (1 + g_.arcs() / std::max<int64_t>(1, g_.n));
     };
-    const ClassOrder order(alone(), context_.seed, threads_);
+    const ClassOrder order(alone(), context_.seed, team_);
     for (int64_t c = 0;
          c < ClassOrder::classes && clusters_.found.count > context_.fewest && !control.should_stop(); ++c) {
       choose(g, order.of(c));
@@ -63,13 +63,13 @@ class SynchronousClustering {
   // Returns the vertices that are in no cluster with others.
   std::vector<int32_t> alone() const {
     std::vector<int64_t> at((g_.n + context_.local_range - 1) / context_.local_range + 1, 0);
-    parallel_ranges(g_.n, context_.local_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
+    parallel_ranges(g_.n, context_.local_range, team_, [&](int32_t, int64_t begin, int64_t end) {
       at[begin / context_.local_range + 1] =
           std::count(clusters_.matched.begin() + begin, clusters_.matched.begin() + end, 0);
     });
     for (size_t i = 1; i < at.size(); ++i) at[i] += at[i - 1];
     std::vector<int32_t> vertices(at.back());
-    parallel_ranges(g_.n, context_.local_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
+    parallel_ranges(g_.n, context_.local_range, team_, [&](int32_t, int64_t begin, int64_t end) {
       int64_t filled = at[begin / context_.local_range];
       for (int64_t v = begin; v < end; ++v)
         if (!clusters_.matched[v]) vertices[filled++] = static_cast<int32_t>(v);
@@ -79,7 +79,7 @@ class SynchronousClustering {
 
   // Calls work(worker, range, v) for the visited vertices.
   template <class Work> void for_each(std::span<const int32_t> visited, Work work) const {
-    parallel_ranges(static_cast<int64_t>(visited.size()), visits_per_range, threads_,
+    parallel_ranges(static_cast<int64_t>(visited.size()), visits_per_range, team_,
                     [&](int32_t worker, int64_t begin, int64_t end) {
                       for (int64_t i = begin; i < end; ++i)
                         work(worker, begin / visits_per_range, visited[i]);
@@ -93,7 +93,7 @@ class SynchronousClustering {
       if (!clusters_.matched[v]) clusters_.found.leader[v] = none;
     });
     const auto size = std::ssize(visited);
-    parallel_ranges(size, visits_per_range, threads_, [&](int32_t worker, int64_t begin, int64_t end) {
+    parallel_ranges(size, visits_per_range, team_, [&](int32_t worker, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         if (i + 3 * ahead < size) __builtin_prefetch(&g.start[visited[i + 3 * ahead]]);
         if (i + 2 * ahead < size) prefetch_arcs(g, visited[i + 2 * ahead]);
@@ -172,7 +172,7 @@ class SynchronousClustering {
 
   // Writes the neighbour that each vertex that is alone rates highest.
   template <class W> void find_preferred(const Graph<W>& g) {
-    parallel_ranges(g_.n, visits_per_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
+    parallel_ranges(g_.n, visits_per_range, team_, [&](int32_t, int64_t begin, int64_t end) {
       for (int64_t v = begin; v < end; ++v) target_[v] = clusters_.matched[v] ? none : preferred(g, v);
     });
   }
@@ -207,7 +207,7 @@ class SynchronousClustering {
 
   const GraphShape& g_;
   const SynchronousContext context_;
-  int32_t threads_;
+  Team& team_;
   ClustersInRounds clusters_;
   std::vector<int32_t> target_;
   std::vector<int64_t> joining_;  // load of the vertices that want to join
@@ -217,16 +217,16 @@ class SynchronousClustering {
 }  // namespace
 
 template <class W>
-Clusters cluster_synchronously(const Graph<W>& g, const SynchronousContext& context, int32_t threads,
+Clusters cluster_synchronously(const Graph<W>& g, const SynchronousContext& context, Team& team,
                                const Control& control) {
-  return SynchronousClustering(g, context, threads).run(g, control);
+  return SynchronousClustering(g, context, team).run(g, control);
 }
 
-template Clusters cluster_synchronously(const Graph<UnitWeight>&, const SynchronousContext&, int32_t,
+template Clusters cluster_synchronously(const Graph<UnitWeight>&, const SynchronousContext&, Team&,
                                         const Control&);
-template Clusters cluster_synchronously(const Graph<int32_t>&, const SynchronousContext&, int32_t,
+template Clusters cluster_synchronously(const Graph<int32_t>&, const SynchronousContext&, Team&,
                                         const Control&);
-template Clusters cluster_synchronously(const Graph<int64_t>&, const SynchronousContext&, int32_t,
+template Clusters cluster_synchronously(const Graph<int64_t>&, const SynchronousContext&, Team&,
                                         const Control&);
 
 }  // namespace hopbytes

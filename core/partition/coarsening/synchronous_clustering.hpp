@@ -14,7 +14,7 @@ namespace hopbytes {
 // those that prefer the same neighbour are joined in pairs. The clusters do not depend on the number of
 // threads. O(n + m) work; one thread sorts the vertices that are alone into classes and forms the pairs.
 template <class W>
-Clusters cluster_synchronously(const Graph<W>& g, const SynchronousContext& context, int32_t threads,
+Clusters cluster_synchronously(const Graph<W>& g, const SynchronousContext& context, Team& team,
                                const Control& control);
 
 }  // namespace hopbytes

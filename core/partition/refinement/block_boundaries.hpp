@@ -74,7 +74,7 @@ inline void find_boundary_vertices(const AnyGraph& g, const AnyDistance& distanc
   } else {
     std::vector<std::vector<BoundaryVertex>> found(ranges);
     std::vector<int64_t> scanned(ranges);
-    parallel_ranges(count, range, control.threads(), [&](int32_t, int64_t begin, int64_t end) {
+    parallel_ranges(count, range, control.team(), [&](int32_t, int64_t begin, int64_t end) {
       const int64_t i = begin / range;
       scanned[i] = append_boundary_vertices(g, distance, block, on_boundary.subspan(begin, end - begin),
                                             active, found[i]);

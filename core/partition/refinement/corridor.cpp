@@ -7,12 +7,11 @@
 namespace hopbytes {
 
 template <class Wanted>
-Corridor::Beside Corridor::look_beside(std::span<const int32_t> vertices, int32_t threads,
-                                       Wanted wanted) const {
+Corridor::Beside Corridor::look_beside(std::span<const int32_t> vertices, Team& team, Wanted wanted) const {
   const int64_t count = std::ssize(vertices), ranges = (count + kVerticesPerRange - 1) / kVerticesPerRange;
   Beside found{std::vector<std::vector<Candidate>>(ranges)};
   std::vector<int64_t> scanned(ranges, 0);
-  parallel_ranges(count, kVerticesPerRange, threads, [&](int32_t, int64_t begin, int64_t end) {
+  parallel_ranges(count, kVerticesPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
     const int64_t range = begin / kVerticesPerRange;
     for (int64_t i = begin; i < end; ++i) {
       const int32_t v = vertices[i];
@@ -30,13 +29,14 @@ Corridor::Beside Corridor::look_beside(std::span<const int32_t> vertices, int32_
 
 std::vector<FlowRegion> Corridor::regions(const std::vector<int32_t>& boundary, int32_t a, int32_t b,
                                           double width_a, double width_b, int64_t boundary_of_region,
-                                          int32_t threads) {
+                                          Team& team) {
   scanned_edges_ = std::ssize(boundary), overlapped_ = 0;
-  std::vector<FlowRegion> found(divide(boundary, a, b, boundary_of_region, threads));
+  std::vector<FlowRegion> found(divide(boundary, a, b, boundary_of_region, team));
   freed_[0].own = freed_[1].other = a, freed_[1].own = freed_[0].other = b;
   freed_[0].limit = side_limit(a, b, width_a), freed_[1].limit = side_limit(b, a, width_b);
   const bool large = std::ssize(boundary) >= kManyVertices;
-  parallel_for(2, large ? threads : 1, [&](int64_t side) { free_side(boundary, threads, freed_[side]); });
+  parallel_for(2, large ? team : Team::alone(),
+               [&](int64_t side) { free_side(boundary, team, freed_[side]); });
   if (large) overlapped_ += std::min(freed_[0].span, freed_[1].span);
   for (FlowRegion& region : found) region.a = a, region.b = b;
   for (const Freed& freed : freed_) {
@@ -59,10 +59,10 @@ std::vector<FlowRegion> Corridor::regions(const std::vector<int32_t>& boundary, 
 // the number of regions. Where many of them have neighbours in other parts (surfaces in space, irregular
 // graphs), larger parts are tried.
 int32_t Corridor::divide(const std::vector<int32_t>& boundary, int32_t a, int32_t b,
-                         int64_t boundary_of_region, int32_t threads) {
+                         int64_t boundary_of_region, Team& team) {
   band_ = boundary;
   if (boundary_of_region == 0 || 3 * boundary_of_region > 2 * std::ssize(boundary)) return 1;
-  find_band(a, b, threads);
+  find_band(a, b, team);
   for (int64_t each = boundary_of_region; 3 * each <= 2 * std::ssize(boundary); each *= 4) {
     const int32_t parts = cut_into_parts((std::ssize(boundary) + each - 1) / each);
     if (parts > 0) return parts;
@@ -73,10 +73,10 @@ int32_t Corridor::divide(const std::vector<int32_t>& boundary, int32_t a, int32_
 }
 
 // Adds the neighbours of the boundary in both blocks: in sparse graphs the boundary itself is in fragments.
-void Corridor::find_band(int32_t a, int32_t b, int32_t threads) {
+void Corridor::find_band(int32_t a, int32_t b, Team& team) {
   for (const int32_t v : band_) label_[v] = kWaiting;
   const auto wanted = [&](int32_t u) { return label_[u] != kWaiting && (block_[u] == a || block_[u] == b); };
-  const Beside beside = look_beside(band_, threads, wanted);
+  const Beside beside = look_beside(band_, team, wanted);
   scanned_edges_ += beside.scanned, overlapped_ += beside.scanned - beside.span;
   for (const std::vector<Candidate>& some : beside.candidates)
     for (const auto [u, _] : some) {
@@ -165,7 +165,7 @@ int64_t Corridor::side_limit(int32_t own, int32_t other, double width) const {
 }
 
 // Breadth-first search from the boundary into a block, up to the limits of load and depth.
-void Corridor::free_side(const std::vector<int32_t>& boundary, int32_t threads, Freed& freed) {
+void Corridor::free_side(const std::vector<int32_t>& boundary, Team& team, Freed& freed) {
   freed.load = freed.scanned = freed.span = 0;
   freed.vertex.clear();
   freed.depth.clear();
@@ -177,7 +177,7 @@ void Corridor::free_side(const std::vector<int32_t>& boundary, int32_t threads, 
     if (depth == kDeepest) break;
     ++depth;
     if (count < 2 * kVerticesPerRange) free_layer(begin, end, depth, freed);
-    else free_layer_by_ranges(begin, end, depth, threads, freed);
+    else free_layer_by_ranges(begin, end, depth, team, freed);
   }
 }
 
@@ -193,9 +193,9 @@ void Corridor::free_layer(size_t begin, size_t end, int32_t depth, Freed& freed)
 }
 
 // The same, in the same order.
-void Corridor::free_layer_by_ranges(size_t begin, size_t end, int32_t depth, int32_t threads, Freed& freed) {
+void Corridor::free_layer_by_ranges(size_t begin, size_t end, int32_t depth, Team& team, Freed& freed) {
   const std::span<const int32_t> layer(freed.vertex.data() + begin, end - begin);
-  const Beside beside = look_beside(layer, threads, [&](int32_t u) { return may_be_freed(u, freed); });
+  const Beside beside = look_beside(layer, team, [&](int32_t u) { return may_be_freed(u, freed); });
   freed.scanned += beside.scanned, freed.span += beside.span;
   for (const std::vector<Candidate>& some : beside.candidates)
     for (const auto [u, region] : some) free_vertex(u, depth, region, freed);

@@ -36,7 +36,7 @@ class Corridor {
   // 0 for a single region. The widths are those of the parts of a and b, see RegionWidths. The result does
   // not depend on the number of threads.
   std::vector<FlowRegion> regions(const std::vector<int32_t>& boundary, int32_t a, int32_t b, double width_a,
-                                  double width_b, int64_t boundary_of_region, int32_t threads = 1);
+                                  double width_b, int64_t boundary_of_region, Team& team = Team::alone());
 
   // Edges scanned by the last call, and how many of them in turn with any number of threads.
   int64_t scanned_edges() const { return scanned_edges_; }
@@ -66,11 +66,11 @@ class Corridor {
   };
   // Returns the wanted neighbours of some vertices, in order; some more than once.
   template <class Wanted>
-  Beside look_beside(std::span<const int32_t> vertices, int32_t threads, Wanted wanted) const;
+  Beside look_beside(std::span<const int32_t> vertices, Team& team, Wanted wanted) const;
 
   int32_t divide(const std::vector<int32_t>& boundary, int32_t a, int32_t b, int64_t boundary_of_region,
-                 int32_t threads);
-  void find_band(int32_t a, int32_t b, int32_t threads);
+                 Team& team);
+  void find_band(int32_t a, int32_t b, Team& team);
   int32_t cut_into_parts(int64_t count);
   int64_t grow_part(int32_t seed, int32_t part, int64_t most);
   int32_t part_beside(int32_t part);
@@ -84,9 +84,9 @@ class Corridor {
     std::vector<int32_t> vertex, depth;
     int64_t scanned = 0, span = 0;  // edges
   };
-  void free_side(const std::vector<int32_t>& boundary, int32_t threads, Freed& freed);
+  void free_side(const std::vector<int32_t>& boundary, Team& team, Freed& freed);
   void free_layer(size_t begin, size_t end, int32_t depth, Freed& freed);
-  void free_layer_by_ranges(size_t begin, size_t end, int32_t depth, int32_t threads, Freed& freed);
+  void free_layer_by_ranges(size_t begin, size_t end, int32_t depth, Team& team, Freed& freed);
   bool may_be_freed(int32_t v, const Freed& freed) const {
     return block_[v] == freed.own && label_[v] < 0;  // The other thread writes labels of the other block.
   }

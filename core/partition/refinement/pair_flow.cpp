@@ -15,13 +15,13 @@ constexpr int32_t many_vertices = 1 << 11;
 
 }  // namespace
 
-PairFlow::Result PairFlow::improve(const FlowRegion& region, int64_t most_work, int32_t threads) {
+PairFlow::Result PairFlow::improve(const FlowRegion& region, int64_t most_work, Team& team) {
   region_ = &region;
   a_ = region.a, b_ = region.b, work_left_ = most_work, overlapped_ = 0;
   Result result;
   if (number_vertices()) {
     build();
-    if (!is_minimum_cut(threads) && !stop()) {
+    if (!is_minimum_cut(team) && !stop()) {
       open_cut();
       result.gain = solve(result);
     }
@@ -86,11 +86,11 @@ void PairFlow::build() {
   });
 }
 
-bool PairFlow::is_minimum_cut(int32_t threads) {
+bool PairFlow::is_minimum_cut(Team& team) {
   const bool large = net_.n() >= many_vertices;
   bool fits[2];
   for (Budget& budget : work_of_side_) budget.left = work_left_;
-  parallel_for(2, large ? threads : 1, [&](int64_t side) {
+  parallel_for(2, large ? team : Team::alone(), [&](int64_t side) {
     fits[side] = side == 0 ? certificate_[0].route_excess(0, region_->in_a, true)
                            : certificate_[1].route_excess(region_->in_a, net_.n(), false);
   });

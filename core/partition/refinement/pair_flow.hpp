@@ -50,7 +50,7 @@ class PairFlow {
 
   // Computes moves inside a region that lower the cost; ends when `most_work` is used up. Blocks and loads
   // are left as they are. The result does not depend on the number of threads.
-  Result improve(const FlowRegion& region, int64_t most_work, int32_t threads = 1);
+  Result improve(const FlowRegion& region, int64_t most_work, Team& team = Team::alone());
 
  private:
   // Builds the network. An arc costs its weight times the distance of the blocks. A vertex has a supply (or
@@ -68,7 +68,7 @@ class PairFlow {
 
   // Returns whether the present assignment is a minimum cut. If only one side fails, the flow on the other
   // side remains usable.
-  bool is_minimum_cut(int32_t threads);
+  bool is_minimum_cut(Team& team);
 
   // Allows flow back across the cut. The unrouted excess is the cost of the present assignment.
   void open_cut();

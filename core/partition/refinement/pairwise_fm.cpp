@@ -94,7 +94,7 @@ template <class W> void PairwiseFm<W>::find_boundary(const Control& control) {
     append_boundary(0, n, boundary_);
   } else {
     std::vector<std::vector<PairVertex>> found(ranges);
-    parallel_ranges(n, kVerticesPerRange, control.threads(), [&](int32_t, int64_t begin, int64_t end) {
+    parallel_ranges(n, kVerticesPerRange, control.team(), [&](int32_t, int64_t begin, int64_t end) {
       append_boundary(begin, end, found[begin / kVerticesPerRange]);
     });
     for (const auto& some : found) boundary_.insert(boundary_.end(), some.begin(), some.end());

@@ -46,15 +46,14 @@ std::vector<FlowRegion> RegionCuts::regions(const std::vector<BoundaryVertex>& b
                                             int64_t boundary_of_region) {
   std::vector<std::vector<FlowRegion>> found(pairs.size());
   std::vector<int64_t> work(pairs.size(), 0), span(pairs.size(), 0);
-  const int32_t threads = control_.shared_by(std::ssize(pairs)).threads();
-  parallel_ranges(std::ssize(pairs), 1, control_.threads(), [&](int32_t worker, int64_t i, int64_t) {
+  parallel_ranges(std::ssize(pairs), 1, control_.team(), [&](int32_t worker, int64_t i, int64_t) {
     auto& corridor = corridors_[worker];
     if (!corridor) corridor = std::make_unique<Corridor>(g_, block_, load_, max_block_weight_, context_);
     const int32_t a = pairs[i].a, b = pairs[i].b;
     const std::vector<int32_t> vertices = vertices_of(boundary, pairs[i]);
     if (!is_due(a, b, vertices)) return;
     found[i] = corridor->regions(vertices, a, b, widths_.width(a, b, context_.width),
-                                 widths_.width(b, a, context_.width), boundary_of_region, threads);
+                                 widths_.width(b, a, context_.width), boundary_of_region, control_.team());
     work[i] = corridor->scanned_edges(), span[i] = corridor->span();
     std::erase_if(found[i], [&](const FlowRegion& region) { return !is_due(a, b, region.vertices); });
   });
@@ -94,11 +93,10 @@ void RegionCuts::improve(const std::vector<FlowRegion>& regions, std::vector<int
                          std::vector<uint8_t>& changed) {
   std::vector<PairFlow::Result> results(regions.size());
   std::vector<int64_t> work = shares_of_work(regions), span(regions.size());
-  const int32_t threads = control_.shared_by(std::ssize(regions)).threads();
-  parallel_ranges(std::ssize(regions), 1, control_.threads(), [&](int32_t worker, int64_t i, int64_t) {
+  parallel_ranges(std::ssize(regions), 1, control_.team(), [&](int32_t worker, int64_t i, int64_t) {
     auto& flow = flows_[worker];
     if (!flow) flow = std::make_unique<PairFlow>(g_, distance_, block_, load_, max_block_weight_, control_);
-    results[i] = flow->improve(regions[i], work[i], threads);
+    results[i] = flow->improve(regions[i], work[i], control_.team());
     work[i] = results[i].work, span[i] = results[i].span;
   });
   record(work, span);

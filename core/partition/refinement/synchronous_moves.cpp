@@ -22,7 +22,7 @@ constexpr int64_t little = 200;  // a round is fruitless if it gains less than t
 template <class W>
 SynchronousMoves::SynchronousMoves(const Graph<W>& g, const AnyDistance& distance,
                                    std::span<const int64_t> max_block_weight, std::span<int32_t> block,
-                                   std::span<uint8_t> near_boundary, int32_t threads)
+                                   std::span<uint8_t> near_boundary, Team& team)
     : g_(g),
       round_([this, &g, distance] {
         return distance.in_form_between_pes([&](const auto& form) { return run_round(g, form); });
@@ -30,7 +30,7 @@ SynchronousMoves::SynchronousMoves(const Graph<W>& g, const AnyDistance& distanc
       max_block_weight_(max_block_weight),
       block_(block),
       near_boundary_(near_boundary),
-      threads_(threads),
+      team_(team),
       load_(max_block_weight.size(), 0),
       target_(g.n, -1),
       gain_(g.n),
@@ -38,13 +38,13 @@ SynchronousMoves::SynchronousMoves(const Graph<W>& g, const AnyDistance& distanc
       is_active_(near_boundary.begin(), near_boundary.end()),
       rests_(g.n, 0),
       incoming_(max_block_weight.size()),
-      sums_(std::max(threads, 1)) {
+      sums_(team.threads()) {
   start();
 }
 
 // Adds up the loads.
 void SynchronousMoves::start() {
-  parallel_ranges(g_.n, scanned_per_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
+  parallel_ranges(g_.n, scanned_per_range, team_, [&](int32_t, int64_t begin, int64_t end) {
     std::vector<int64_t> own(load_.size(), 0);
     for (int64_t v = begin; v < end; ++v) own[block_[v]] += g_.load[v];
     for (size_t b = 0; b < own.size(); ++b)
@@ -55,7 +55,7 @@ void SynchronousMoves::start() {
 // Calls work(worker, v).
 template <class Work>
 void SynchronousMoves::for_each(const std::vector<int32_t>& vertices, Work work) {
-  parallel_ranges(static_cast<int64_t>(vertices.size()), moves_per_range, threads_,
+  parallel_ranges(static_cast<int64_t>(vertices.size()), moves_per_range, team_,
                   [&](int32_t worker, int64_t begin, int64_t end) {
                     for (int64_t i = begin; i < end; ++i) work(worker, vertices[i]);
                   });
@@ -90,12 +90,12 @@ int64_t SynchronousMoves::refine(int32_t rounds, const Control& control) {
 // Lists the vertices of is_active_, and clears it.
 void SynchronousMoves::collect_active() {
   std::vector<int64_t> at((g_.n + scanned_per_range - 1) / scanned_per_range + 1, 0);
-  parallel_ranges(g_.n, scanned_per_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
+  parallel_ranges(g_.n, scanned_per_range, team_, [&](int32_t, int64_t begin, int64_t end) {
     at[begin / scanned_per_range + 1] = std::count(is_active_.begin() + begin, is_active_.begin() + end, 1);
   });
   for (size_t i = 1; i < at.size(); ++i) at[i] += at[i - 1];
   active_.resize(at.back());
-  parallel_ranges(g_.n, scanned_per_range, threads_, [&](int32_t, int64_t begin, int64_t end) {
+  parallel_ranges(g_.n, scanned_per_range, team_, [&](int32_t, int64_t begin, int64_t end) {
     int64_t filled = at[begin / scanned_per_range];
     const int64_t last = at[begin / scanned_per_range + 1];
     for (uint8_t* mark = is_active_.data() + begin; filled < last; *mark = 0) {
@@ -266,12 +266,12 @@ void SynchronousMoves::undo_moves() {
 
 template SynchronousMoves::SynchronousMoves(const Graph<UnitWeight>&, const AnyDistance&,
                                             std::span<const int64_t>, std::span<int32_t>, std::span<uint8_t>,
-                                            int32_t);
+                                            Team&);
 template SynchronousMoves::SynchronousMoves(const Graph<int32_t>&, const AnyDistance&,
                                             std::span<const int64_t>, std::span<int32_t>, std::span<uint8_t>,
-                                            int32_t);
+                                            Team&);
 template SynchronousMoves::SynchronousMoves(const Graph<int64_t>&, const AnyDistance&,
                                             std::span<const int64_t>, std::span<int32_t>, std::span<uint8_t>,
-                                            int32_t);
+                                            Team&);
 
 }  // namespace hopbytes

@@ -30,7 +30,7 @@ class SynchronousMoves {
   // distances.
   template <class W>
   SynchronousMoves(const Graph<W>& g, const AnyDistance& distance, std::span<const int64_t> max_block_weight,
-                   std::span<int32_t> block, std::span<uint8_t> near_boundary, int32_t threads);
+                   std::span<int32_t> block, std::span<uint8_t> near_boundary, Team& team);
 
   // Runs at most so many rounds. Returns the number of moves. O(degrees of the active vertices x adjacent
   // blocks) per round.
@@ -66,7 +66,7 @@ class SynchronousMoves {
   std::span<const int64_t> max_block_weight_;
   std::span<int32_t> block_;
   std::span<uint8_t> near_boundary_;
-  int32_t threads_;
+  Team& team_;
   bool first_round_ = true;  // in which marks of vertices inside blocks are removed
   bool only_with_room_ = false;  // whether vertices choose among the blocks with room
   std::vector<int64_t> load_;  // of each block

@@ -27,7 +27,7 @@ Auction::Result Auction::assign(const BlockShares& shares, std::vector<int32_t>&
     const auto choose = [&](int32_t, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) choice_[i] = best_block(shares.of(divided_[i]));
     };
-    parallel_ranges(std::ssize(divided_), range, control_.threads(), choose);
+    parallel_ranges(std::ssize(divided_), range, control_.team(), choose);
     load_ = undivided;
     for (size_t i = 0; i < divided_.size(); ++i) load_[choice_[i]] += g_.load[divided_[i]];
     control_.record_parallel_work(std::ssize(divided_), std::min<int64_t>(range, std::ssize(divided_)));

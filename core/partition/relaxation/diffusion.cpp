@@ -14,9 +14,9 @@ constexpr int64_t steps_on_finer_graphs = 4, most_steps = 100;
 constexpr int64_t kRange = 1 << 12;  // vertices that a thread takes at once
 
 // Returns the coarsest vertex of every vertex of the finest graph.
-template <class W> std::vector<int32_t> coarsest_vertex(const Hierarchy<W>& hierarchy, int32_t threads) {
+template <class W> std::vector<int32_t> coarsest_vertex(const Hierarchy<W>& hierarchy, Team& team) {
   std::vector<int32_t> at(hierarchy.graph(0).n);
-  parallel_ranges(std::ssize(at), kRange, threads, [&](int32_t, int64_t begin, int64_t end) {
+  parallel_ranges(std::ssize(at), kRange, team, [&](int32_t, int64_t begin, int64_t end) {
     std::iota(at.begin() + begin, at.begin() + end, static_cast<int32_t>(begin));
     for (size_t level = 0; level < hierarchy.size(); ++level)
       for (int64_t v = begin; v < end; ++v) at[v] = hierarchy.map(level)[at[v]];
@@ -24,9 +24,9 @@ template <class W> std::vector<int32_t> coarsest_vertex(const Hierarchy<W>& hier
   return at;
 }
 
-template <class W> std::vector<float> inverse_degrees(const Graph<W>& g, int32_t threads) {
+template <class W> std::vector<float> inverse_degrees(const Graph<W>& g, Team& team) {
   std::vector<float> inverse(g.n);
-  parallel_ranges(g.n, kRange, threads, [&](int32_t, int64_t begin, int64_t end) {
+  parallel_ranges(g.n, kRange, team, [&](int32_t, int64_t begin, int64_t end) {
     for (int64_t v = begin; v < end; ++v) {
       double degree = 0;
       for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) degree += static_cast<double>(g.weight[e]);
@@ -43,15 +43,15 @@ Diffusion<W>::Diffusion(const Hierarchy<W>& hierarchy, int64_t blocks, const Con
     : hierarchy_(hierarchy),
       blocks_(blocks),
       control_(control),
-      contents_(coarsest_vertex(hierarchy, control.threads()), hierarchy.coarsest().n),
+      contents_(coarsest_vertex(hierarchy, control.team()), hierarchy.coarsest().n),
       sums_(control.threads()) {
   for (size_t level = 0; level <= hierarchy.size(); ++level)
-    one_per_weight_.push_back(inverse_degrees(hierarchy.graph(level), control.threads()));
+    one_per_weight_.push_back(inverse_degrees(hierarchy.graph(level), control.team()));
 }
 
 // Calls work(v, sum) for all vertices of a graph, where `sum` belongs to the thread.
 template <class W> template <class Work> void Diffusion<W>::for_vertices(int64_t n, Work work) {
-  parallel_ranges(n, kRange, control_.threads(), [&](int32_t worker, int64_t begin, int64_t end) {
+  parallel_ranges(n, kRange, control_.team(), [&](int32_t worker, int64_t begin, int64_t end) {
     if (!sums_[worker]) sums_[worker] = std::make_unique<ShareSum>(blocks_);
     for (int64_t v = begin; v < end; ++v) work(v, *sums_[worker]);
   });

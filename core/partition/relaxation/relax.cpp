@@ -18,7 +18,7 @@ template <class W>
 bool relax_shapes(const Hierarchy<W>& hierarchy, std::span<const int64_t> max_block_weight, int32_t rounds,
                   const Control& control, std::vector<int32_t>& block) {
   const Graph<W>& g = hierarchy.graph(0);
-  const int64_t cut = score(g, block.data(), max_block_weight, control.threads()).cut;
+  const int64_t cut = score(g, block.data(), max_block_weight, control.team()).cut;
   Diffusion<W> diffusion(hierarchy, std::ssize(max_block_weight), control);
   Auction auction(g, max_block_weight, control);
   std::vector<int32_t> relaxed = block;
@@ -26,7 +26,7 @@ bool relax_shapes(const Hierarchy<W>& hierarchy, std::span<const int64_t> max_bl
     const Auction::Result found = auction.assign(diffusion.spread(block), relaxed);
     // Refinement cannot repair an assignment whose prices did not settle.
     if (control.should_stop() || found.overload > g.total_load / 50) return round > 0;
-    if (round == 0 && far_above(score(g, relaxed.data(), max_block_weight, control.threads()).cut, cut))
+    if (round == 0 && far_above(score(g, relaxed.data(), max_block_weight, control.team()).cut, cut))
       return false;
     block = relaxed;
     if (found.moved <= g.n / 2000) break;

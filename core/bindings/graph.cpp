@@ -1,7 +1,9 @@
-// Binds csr.hpp, cost.hpp, group_sums.hpp, bandwidth_order.hpp and weights_uneven of graph.hpp.
+// Binds csr.hpp, cost.hpp, group_sums.hpp, block_weights.hpp, bandwidth_order.hpp and weights_uneven of
+// graph.hpp.
 #include "graph/bandwidth_order.hpp"
 #include "arrays.hpp"
 #include <nanobind/stl/pair.h>
+#include "graph/block_weights.hpp"
 #include "graph/cost.hpp"
 #include "graph/csr.hpp"
 #include "graph/group_sums.hpp"
@@ -106,6 +108,14 @@ void bind_graph(nb::module_& m) {
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "pe"_a.noconvert(),
       "labels"_a.noconvert(), "packed"_a.noconvert(), "threads"_a, Release());
+  m.def(
+      "block_weights",
+      [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int32_t> block,
+         int64_t blocks, int32_t threads, OutArray<int64_t> sums, OutArray<uint8_t> seen) {
+        block_weights({in(indptr), in(target), in(weight)}, in(block), blocks, threads, out(sums), out(seen));
+      },
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "blocks"_a.noconvert(),
+      "count"_a, "threads"_a, "sums"_a.noconvert(), "seen"_a.noconvert(), Release());
   m.def(
       "group_sums",
       [](InArray<int32_t> group, InArray<int64_t> value, int32_t threads, OutArray<int64_t> sums) {

@@ -35,7 +35,7 @@ VolumeByWidth volume_by_width(const Csr& g, In<int32_t> pe, In<uint64_t> label, 
 // highest differing bit of two labels determines the level. Adds to `out`.
 inline void volume_by_level(const Csr& g, In<int32_t> pe, In<uint64_t> label, In<uint8_t> level_of_bit,
                             int32_t threads, Out<int64_t> out) {
-  parallel_rows(g.indptr, threads, [&](int64_t begin, int64_t end) {
+  parallel_rows(g.indptr, threads, [&](int32_t, int64_t begin, int64_t end) {
     const VolumeByWidth volume = g.weight.empty() ? volume_by_width<false>(g, pe, label, begin, end)
                                                   : volume_by_width<true>(g, pe, label, begin, end);
     for (size_t width = 0; width < volume.size(); ++width)
@@ -46,7 +46,7 @@ inline void volume_by_level(const Csr& g, In<int32_t> pe, In<uint64_t> label, In
 // Returns the sum of cost(row, arc) over all arcs.
 template <class Cost> int64_t sum_over_arcs(const Csr& g, int32_t threads, const Cost& cost) {
   std::atomic<int64_t> total{0};
-  parallel_rows(g.indptr, threads, [&](int64_t begin, int64_t end) {
+  parallel_rows(g.indptr, threads, [&](int32_t, int64_t begin, int64_t end) {
     int64_t sum = 0;
     for (int64_t i = begin; i < end; ++i)
       for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) sum += cost(i, e);

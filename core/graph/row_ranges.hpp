@@ -22,14 +22,14 @@ inline int64_t row_after(std::span<const int64_t> indptr, int64_t items) {
   return low;
 }
 
-// Calls work(begin, end) for consecutive ranges of rows on up to `threads` threads; with one thread there is
-// one range. A row is never divided.
+// Calls work(worker, begin, end) for consecutive ranges of rows on up to `threads` threads; with one thread
+// there is one range. A row is never divided. `worker` numbers the thread, 0 .. threads - 1.
 inline void parallel_rows(std::span<const int64_t> indptr, int32_t threads,
-                          const std::function<void(int64_t, int64_t)>& work) {
+                          const std::function<void(int32_t, int64_t, int64_t)>& work) {
   const auto n = static_cast<int64_t>(indptr.size()) - 1;
-  if (threads <= 1 || n + indptr[n] <= kItemsPerRange) return work(0, n);
-  parallel_ranges(n + indptr[n], kItemsPerRange, threads, [&](int32_t, int64_t begin, int64_t end) {
-    work(row_after(indptr, begin), row_after(indptr, end));
+  if (threads <= 1 || n + indptr[n] <= kItemsPerRange) return work(0, 0, n);
+  parallel_ranges(n + indptr[n], kItemsPerRange, threads, [&](int32_t worker, int64_t begin, int64_t end) {
+    work(worker, row_after(indptr, begin), row_after(indptr, end));
   });
 }
 

@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from helpers.strategies import random_graph
 from hopbytes import _core, kernels
 from hopbytes.kernels.records import Csr
+from hopbytes.kernels.routes import unit_traffic
 from hopbytes.machines.common.lowering import kernel_distances
 from hopbytes.machines.selection.allocate import machine
 from hopbytes.reference import cost_reference as reference
+from hopbytes.reference import graph_reference as reference_of_graphs
 
 #: More rows and arcs than a thread takes at once, so that several threads get some.
 MANY = 70_000
@@ -66,6 +68,10 @@ def test_the_twin_agrees(seed, weights):
     for module, out in zip((_core, reference), sums, strict=True):
         module.volume_by_level(*arguments, distance.labels, distance.level_of_bit, 2, out)
     assert np.array_equal(*sums)
+    between = [(np.zeros(36, np.int64), np.zeros(36, np.uint8)) for _ in sums]
+    for module, out in zip((_core, reference_of_graphs), between, strict=True):
+        module.block_weights(*arguments, 6, 2, *out)
+    assert np.array_equal(between[0], between[1])
     table = distance.matrix().reshape(-1)
     cost = reference.comm_cost_table(*arguments, table, 2)
     assert _core.comm_cost_table(*arguments, table, 2) == cost == int((sums[0] * distance.costs).sum())
@@ -92,6 +98,28 @@ def test_the_twin_sums_alike(items, counted):
         for module, out in zip((_core, reference), sums, strict=True):
             module.group_sums(group, values, 2, out)
     assert np.array_equal(*sums)
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+@pytest.mark.parametrize("weights", [False, True])
+def test_traffic_of_blocks_does_not_depend_on_threads(weights, threads):
+    arcs, blocks = ring(MANY, weights), 12
+    block = np.random.default_rng(2).integers(0, blocks, MANY).astype(np.int32)
+    one, several = (unit_traffic(arcs, block, blocks, count) for count in (1, threads))
+    assert one[:2] == several[:2]
+    assert np.array_equal(one.sent, several.sent)
+    assert np.array_equal(one.received, several.received)
+    table = kernels.block_weights(arcs, block, blocks)
+    for alone, shared in zip(table, kernels.block_weights(arcs, block, blocks, threads), strict=True):
+        assert np.array_equal(alone, shared)
+    assert np.array_equal(np.add.reduceat(table.weights, table.indptr[:-1]), one.sent)
+    assert table.weights.sum() == one.between
+
+
+def test_arcs_between_blocks_are_summed_and_kept_without_weight():
+    arcs = Csr(np.array([0, 3, 4, 4]), np.array([0, 1, 2, 0], np.int32), np.array([9, 2, 0, 5]))
+    found = kernels.block_weights(arcs, np.array([1, 0, 2], np.int32), 4)
+    assert [array.tolist() for array in found] == [[0, 1, 3, 3, 3], [1, 0, 2], [5, 2, 0]]
 
 
 def test_no_items_and_no_groups():

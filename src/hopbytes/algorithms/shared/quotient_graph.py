@@ -7,7 +7,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.engine.control import RunControl
 from hopbytes.engine.parallel import LevelGraph, contract_in_parallel
-from hopbytes.kernels import csr_from_arcs
+from hopbytes.kernels import block_weights, csr_from_arcs
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
 
@@ -24,6 +24,8 @@ _NO_DISTANCES: tuple[UInt64, Int64, Int64] = (
 
 def quotient_csr(csr: Csr, block: Int32, blocks: int, threads: int = 1) -> Csr:
     """Return the graph of the weights between blocks, without the weights inside blocks. O(n + m)."""
+    if blocks**2 <= len(csr.targets):
+        return block_weights(csr, np.ascontiguousarray(block, np.int32), blocks, threads)
     if len(csr.targets) >= MANY_ARCS:
         return _contracted(csr, block, blocks, threads)
     sources, targets = np.repeat(block, np.diff(csr.indptr)), block[csr.targets]

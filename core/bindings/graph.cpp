@@ -1,9 +1,12 @@
-// Binds csr.hpp, cost.hpp, bandwidth_order.hpp and weights_uneven of graph.hpp.
+// Binds csr.hpp, cost.hpp, group_sums.hpp, block_weights.hpp, bandwidth_order.hpp and weights_uneven of
+// graph.hpp.
 #include "graph/bandwidth_order.hpp"
 #include "arrays.hpp"
 #include <nanobind/stl/pair.h>
+#include "graph/block_weights.hpp"
 #include "graph/cost.hpp"
 #include "graph/csr.hpp"
+#include "graph/group_sums.hpp"
 #include "graph_view.hpp"
 
 using namespace hopbytes;
@@ -80,29 +83,43 @@ void bind_graph(nb::module_& m) {
   m.def(
       "volume_by_level",
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int32_t> pe,
-         InArray<uint64_t> label, InArray<uint8_t> level_of_bit, OutArray<int64_t> result) {
-        volume_by_level({in(indptr), in(target), in(volume)}, in(pe), in(label), in(level_of_bit),
+         InArray<uint64_t> label, InArray<uint8_t> level_of_bit, int32_t threads, OutArray<int64_t> result) {
+        volume_by_level({in(indptr), in(target), in(volume)}, in(pe), in(label), in(level_of_bit), threads,
                         out(result));
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "pe"_a.noconvert(),
-      "labels"_a.noconvert(), "level_of_bit"_a.noconvert(), "out"_a.noconvert(), Release());
+      "labels"_a.noconvert(), "level_of_bit"_a.noconvert(), "threads"_a, "out"_a.noconvert(), Release());
   m.def(
       "comm_cost_table",
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int32_t> pe,
-         InArray<int64_t> table) {
+         InArray<int64_t> table, int32_t threads) {
         int64_t k = 0;
         while (k * k < static_cast<int64_t>(table.size())) ++k;
-        return comm_cost_table({in(indptr), in(target), in(volume)}, in(pe), in(table), k);
+        return comm_cost_table({in(indptr), in(target), in(volume)}, in(pe), in(table), k, threads);
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "pe"_a.noconvert(),
-      "table"_a.noconvert(), Release());
+      "table"_a.noconvert(), "threads"_a, Release());
   m.def(
       "comm_cost_network",
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int32_t> pe,
-         InArray<uint64_t> label, InArray<int64_t> packed) {
-        return comm_cost({in(indptr), in(target), in(volume)}, in(pe),
-                         NetworkDistance(label.data(), in(packed), static_cast<int64_t>(label.size())));
+         InArray<uint64_t> label, InArray<int64_t> packed, int32_t threads) {
+        const NetworkDistance distance(label.data(), in(packed), static_cast<int64_t>(label.size()));
+        return comm_cost({in(indptr), in(target), in(volume)}, in(pe), distance, threads);
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "pe"_a.noconvert(),
-      "labels"_a.noconvert(), "packed"_a.noconvert(), Release());
+      "labels"_a.noconvert(), "packed"_a.noconvert(), "threads"_a, Release());
+  m.def(
+      "block_weights",
+      [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int32_t> block,
+         int64_t blocks, int32_t threads, OutArray<int64_t> sums, OutArray<uint8_t> seen) {
+        block_weights({in(indptr), in(target), in(weight)}, in(block), blocks, threads, out(sums), out(seen));
+      },
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "blocks"_a.noconvert(),
+      "count"_a, "threads"_a, "sums"_a.noconvert(), "seen"_a.noconvert(), Release());
+  m.def(
+      "group_sums",
+      [](InArray<int32_t> group, InArray<int64_t> value, int32_t threads, OutArray<int64_t> sums) {
+        group_sums(in(group), in(value), threads, out(sums));
+      },
+      "groups"_a.noconvert(), "values"_a.noconvert(), "threads"_a, "sums"_a.noconvert(), Release());
 }

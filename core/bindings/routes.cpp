@@ -126,16 +126,17 @@ void bind_routes(nb::module_& m) {
   m.def(
       "unit_traffic",
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int32_t> unit,
-         OutArray<int64_t> sent, OutArray<int64_t> received) {
+         int32_t threads, OutArray<int64_t> sent, OutArray<int64_t> received) {
         TrafficSums sums;
         {
           nb::gil_scoped_release release;
-          sums = unit_traffic({in(indptr), in(target), in(weight)}, in(unit), out(sent), out(received));
+          sums =
+              unit_traffic({in(indptr), in(target), in(weight)}, in(unit), threads, out(sent), out(received));
         }
         return std::make_tuple(sums.between, sums.within);
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "units"_a.noconvert(),
-      "sent"_a.noconvert(), "received"_a.noconvert());
+      "threads"_a, "sent"_a.noconvert(), "received"_a.noconvert());
   m.def(
       "summarize_links",
       [](InArray<int64_t> amount, InArray<int64_t> price) {

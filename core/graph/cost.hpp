@@ -1,43 +1,73 @@
-// Computes the cost of a mapping from its definition, in one pass over the arcs.
+// Computes the cost of a mapping from its definition, in one pass over the arcs. Sums of integers do not
+// depend on the order, so several threads may share the rows.
 #pragma once
+#include <array>
+#include <atomic>
 #include <bit>
 
 #include "graph/csr.hpp"
+#include "graph/row_ranges.hpp"
 
 namespace hopbytes {
 
-// Sums the volume per outermost level at which two PEs differ. Labels have one bit field per level, so the
-// highest differing bit of two labels determines the level.
-inline void volume_by_level(const Csr& g, In<int32_t> pe, In<uint64_t> label, In<uint8_t> level_of_bit,
-                            Out<int64_t> out) {
-  for (int64_t i = 0; i < g.n(); ++i) {
-    const uint64_t own = label[pe[i]];
-    int64_t inside = 0;  // Most arcs stay on one PE, and sums in memory have to wait for each other.
+// The volume by the width of the xor of the labels of both ends.
+using VolumeByWidth = std::array<int64_t, 65>;
+
+// Sums the volume of the arcs of some rows. Most arcs stay on one PE, so their labels are not compared.
+template <bool weighted>
+VolumeByWidth volume_by_width(const Csr& g, In<int32_t> pe, In<uint64_t> label, int64_t begin, int64_t end) {
+  VolumeByWidth volume{};
+  int64_t inside = 0;
+  for (int64_t i = begin; i < end; ++i) {
+    const int32_t own = pe[i];
     for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
-      const int32_t other = g.target[e];
-      if (pe[other] == pe[i]) inside += other == i ? 0 : g.w(e);
-      else out[level_of_bit[std::bit_width(own ^ label[pe[other]])]] += g.w(e);
+      const int32_t other = g.target[e], there = pe[other];
+      const int64_t w = weighted ? g.weight[e] : 1;
+      if (there == own) inside += other == i ? 0 : w;
+      else volume[std::bit_width(label[own] ^ label[there])] += w;
     }
-    out[level_of_bit[0]] += inside;
   }
+  volume[0] += inside;
+  return volume;
+}
+
+// Sums the volume per outermost level at which two PEs differ. Labels have one bit field per level, so the
+// highest differing bit of two labels determines the level. Adds to `out`.
+inline void volume_by_level(const Csr& g, In<int32_t> pe, In<uint64_t> label, In<uint8_t> level_of_bit,
+                            int32_t threads, Out<int64_t> out) {
+  parallel_rows(g.indptr, threads, [&](int32_t, int64_t begin, int64_t end) {
+    const VolumeByWidth volume = g.weight.empty() ? volume_by_width<false>(g, pe, label, begin, end)
+                                                  : volume_by_width<true>(g, pe, label, begin, end);
+    for (size_t width = 0; width < volume.size(); ++width)
+      if (volume[width] != 0) shared_add(out[level_of_bit[width]], volume[width]);
+  });
+}
+
+// Returns the sum of cost(row, arc) over all arcs.
+template <class Cost> int64_t sum_over_arcs(const Csr& g, int32_t threads, const Cost& cost) {
+  std::atomic<int64_t> total{0};
+  parallel_rows(g.indptr, threads, [&](int32_t, int64_t begin, int64_t end) {
+    int64_t sum = 0;
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) sum += cost(i, e);
+    total.fetch_add(sum, std::memory_order_relaxed);
+  });
+  return total;
 }
 
 // Arcs of a task to itself count as well; they cost something only in tables with a nonzero diagonal.
-inline int64_t comm_cost_table(const Csr& g, In<int32_t> pe, In<int64_t> table, int64_t k) {
-  int64_t total = 0;
-  for (int64_t i = 0; i < g.n(); ++i)
-    for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e)
-      total += g.w(e) * table[pe[i] * k + pe[g.target[e]]];
-  return total;
+inline int64_t comm_cost_table(const Csr& g, In<int32_t> pe, In<int64_t> table, int64_t k, int32_t threads) {
+  return sum_over_arcs(g, threads,
+                       [&](int64_t i, int64_t e) { return g.w(e) * table[pe[i] * k + pe[g.target[e]]]; });
 }
 
-// Returns the communication cost under any distance; arcs of a task to itself are left out.
-template <class Distance> int64_t comm_cost(const Csr& g, In<int32_t> pe, const Distance& distance) {
-  int64_t total = 0;
-  for (int64_t i = 0; i < g.n(); ++i)
-    for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e)
-      if (g.target[e] != i) total += g.w(e) * distance(pe[i], pe[g.target[e]]);
-  return total;
+// Returns the communication cost under any distance of which that from a PE to itself is 0.
+template <class Distance>
+int64_t comm_cost(const Csr& g, In<int32_t> pe, const Distance& distance, int32_t threads) {
+  return sum_over_arcs(g, threads, [&](int64_t i, int64_t e) {
+    const int32_t from = pe[i], to = pe[g.target[e]];
+    return from == to ? 0 : g.w(e) * distance(from, to);
+  });
 }
 
 }  // namespace hopbytes

@@ -47,9 +47,9 @@ def test_cost_is_that_of_the_table_and_of_the_twin(spec):
     graph = random_graph(np.random.default_rng(3), n=where.k)
     pe = np.random.default_rng(4).permutation(where.k).astype(np.int32)
     arguments = (graph.indptr, graph.targets, kernels.optional(graph.volumes), pe)
-    expected = _core.comm_cost_table(*arguments, dense.table)
-    assert _core.comm_cost_network(*arguments, network.labels, network.table) == expected
-    assert twin.comm_cost_network(*arguments, network.labels, network.table) == expected
+    expected = _core.comm_cost_table(*arguments, dense.table, 1)
+    assert _core.comm_cost_network(*arguments, network.labels, network.table, 1) == expected
+    assert twin.comm_cost_network(*arguments, network.labels, network.table, 1) == expected
     assert network.table[LARGEST] == dense.table.max()
 
 

@@ -73,7 +73,7 @@ class Bounds:
         """
         return np.full(len(self.load), n, np.int64) if self.exact else self.load
 
-    def rank(self, graph: CommGraph, where: Allocation, pe: Int32) -> tuple[int, int]:
+    def rank(self, graph: CommGraph, where: Allocation, pe: Int32, threads: int = 1) -> tuple[int, int]:
         """Return the key by which mappings are compared: lower is better, and the excess load comes first.
 
         Parameters
@@ -82,6 +82,8 @@ class Bounds:
         where : Allocation
         pe : int32[n]
             PE of every task, 0..k-1.
+        threads : int
+            Number of threads for large graphs.
 
         Returns
         -------
@@ -106,8 +108,8 @@ class Bounds:
         """
         over = 0
         if not self.exact:
-            over = int(np.maximum(group_sums(pe, graph.loads, where.k) - self.load, 0).sum())
-        return over, CommCost().value(graph, where, pe) + (
+            over = int(np.maximum(group_sums(pe, graph.loads, where.k, threads) - self.load, 0).sum())
+        return over, CommCost().value(graph, where, pe, threads) + (
             0 if self.linear_cost is None else self.linear_cost.total(pe)
         )
 

@@ -5,8 +5,9 @@ functions whose results are defined call their reference implementation in :mod:
 There is no silent fallback: a missing core is an ImportError.
 """
 from hopbytes.kernels.base import USE_REFERENCE, optional
-from hopbytes.kernels.cost import comm_cost_by_level, comm_cost_network, comm_cost_table
+from hopbytes.kernels.cost import comm_cost_by_level, comm_cost_network, comm_cost_table, group_sums
 from hopbytes.kernels.graph import (
+    block_weights,
     check_csr,
     checked_sum,
     csr_from_arcs,
@@ -22,6 +23,7 @@ from hopbytes.kernels.text import parse_metis, parse_table
 
 __all__ = [
     "USE_REFERENCE",
+    "block_weights",
     "check_csr",
     "checked_sum",
     "comm_cost_by_level",
@@ -29,6 +31,7 @@ __all__ = [
     "comm_cost_table",
     "csr_from_arcs",
     "find_asymmetry",
+    "group_sums",
     "has_diagonal",
     "induced_csr",
     "list_schedule",

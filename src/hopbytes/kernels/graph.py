@@ -96,6 +96,31 @@ def induced_csr(csr: Csr, members: Int32, place: Int32) -> Csr:
     return Csr(out_indptr, out_targets[:count], None if weights is None else out_weights[:count])
 
 
+def block_weights(csr: Csr, block: Int32, blocks: int, threads: int = 1) -> Csr:
+    """Return the graph of the weights between blocks, with rows in ascending order of targets.
+
+    Parameters
+    ----------
+    csr : Csr
+    block : int32[n]
+        Block of every vertex, 0..blocks-1.
+    blocks : int
+        At most about the root of the number of arcs, since a table of all pairs of blocks is filled.
+    threads : int
+        Number of threads for many arcs.
+
+    Notes
+    -----
+    O(m + blocks^2). Arcs inside a block are left out; arcs without weight count as arcs.
+    """
+    indptr, targets, weights = csr
+    sums, seen = np.zeros(blocks * blocks, np.int64), np.zeros(blocks * blocks, np.uint8)
+    _kernel.block_weights(indptr, targets, optional(weights), block, blocks, threads, sums, seen)
+    entries = np.flatnonzero(seen)
+    starts = np.searchsorted(entries, blocks * np.arange(blocks + 1, dtype=np.int64))
+    return Csr(starts.astype(np.int64), (entries % max(blocks, 1)).astype(np.int32), sums[entries])
+
+
 def weights_uneven(csr: Csr) -> bool:
     """Return whether few edges weigh as much as all others; the engine then partitions differently.
 

@@ -215,7 +215,7 @@ class UnitTraffic(NamedTuple):
     received: Int64
 
 
-def unit_traffic(arcs: Csr, units: Int32, n_units: int) -> UnitTraffic:
+def unit_traffic(arcs: Csr, units: Int32, n_units: int, threads: int = 1) -> UnitTraffic:
     """Sum the weight that units (PEs, nodes) send to and receive from each other.
 
     Parameters
@@ -224,10 +224,12 @@ def unit_traffic(arcs: Csr, units: Int32, n_units: int) -> UnitTraffic:
         Directed arcs between tasks. Arcs of a task to itself are ignored.
     units : int32[n]
         Unit of every task, 0..n_units-1.
+    threads : int
+        Number of threads for many arcs.
     """
     sent, received = np.zeros(n_units, np.int64), np.zeros(n_units, np.int64)
     indptr, targets, weights = arcs
-    between, inside = _kernel.unit_traffic(indptr, targets, optional(weights), units, sent, received)
+    between, inside = _kernel.unit_traffic(indptr, targets, optional(weights), units, threads, sent, received)
     return UnitTraffic(int(between), int(inside), sent, received)
 
 

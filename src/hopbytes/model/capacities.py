@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import ScaleError, UnsupportedError
@@ -271,7 +272,7 @@ def count_bounds(tasks: int, capacity: Int64, imbalance: Fraction) -> Int64:
     return np.array([caps[size] for size in capacity.tolist()], np.int64)
 
 
-def group_sums(group: Int32, values: Int64 | None, count: int) -> Int64:
+def group_sums(group: Int32, values: Int64 | None, count: int, threads: int = 1) -> Int64:
     """Return the exact sum of values per group.
 
     Parameters
@@ -282,11 +283,18 @@ def group_sums(group: Int32, values: Int64 | None, count: int) -> Int64:
         What is summed; None for 1 each.
     count : int
         Number of groups.
+    threads : int
+        Number of threads for many items.
 
     Returns
     -------
     int64[count]
         0 for empty groups.
+
+    Raises
+    ------
+    IndexError
+        If there is no group of that number.
 
     Notes
     -----
@@ -297,11 +305,10 @@ def group_sums(group: Int32, values: Int64 | None, count: int) -> Int64:
     >>> group_sums(np.array([0, 2, 0], np.int32), np.array([2**60, 5, 1]), 3).tolist()
     [1152921504606846977, 0, 5]
     """
-    if values is None:
-        return np.bincount(group, minlength=count).astype(np.int64)
-    sums = np.zeros(count, np.int64)
-    np.add.at(sums, group, values)
-    return sums
+    group = np.ascontiguousarray(group, np.int32)
+    if len(group) and not 0 <= int(group.min()) <= int(group.max()) < count:
+        raise IndexError(f"groups {group.min()} to {group.max()}, expected 0 to {count - 1}")
+    return kernels.group_sums(group, None if values is None else np.ascontiguousarray(values), count, threads)
 
 
 def sum_of(values: Int64) -> int:

@@ -1,4 +1,4 @@
-"""Reference implementation of ``core/graph/cost.hpp``."""
+"""Reference of ``graph/cost.hpp`` and ``graph/group_sums.hpp`` of the core; `threads` are not used."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64, UInt8, UInt64
 from hopbytes.reference.graph_reference import _arcs
 
-Int64 = Int64
-Int32 = Int32
-UInt64 = UInt64
-
 
 def volume_by_level(
     indptr: Int64, targets: Int32, volumes: Int64, pe: Int32,
-    labels: UInt64, level_of_bit: UInt8, out: Int64,
+    labels: UInt64, level_of_bit: UInt8, threads: int, out: Int64,
 ) -> None:
     """Add the volume of each arc to the outermost level at which its two PEs differ."""
     for i, j, w in _arcs(indptr, targets, volumes):
@@ -23,7 +19,9 @@ def volume_by_level(
             out[level_of_bit[differing.bit_length()]] += w
 
 
-def comm_cost_table(indptr: Int64, targets: Int32, volumes: Int64, pe: Int32, table: Int64) -> int:
+def comm_cost_table(
+    indptr: Int64, targets: Int32, volumes: Int64, pe: Int32, table: Int64, threads: int
+) -> int:
     """Return the sum over arcs of volume x table distance."""
     k = round(len(table) ** 0.5)
     arcs = _arcs(indptr, targets, volumes)
@@ -49,8 +47,14 @@ def network_distance(labels: UInt64, packed: Int64, a: int, b: int) -> int:
 
 
 def comm_cost_network(
-    indptr: Int64, targets: Int32, volumes: Int64, pe: Int32, labels: UInt64, packed: Int64
+    indptr: Int64, targets: Int32, volumes: Int64, pe: Int32, labels: UInt64, packed: Int64, threads: int
 ) -> int:
     """Return the sum over arcs of volume x distance on a network."""
     pairs = [(int(pe[i]), int(pe[j]), w) for i, j, w in _arcs(indptr, targets, volumes) if i != j]
     return sum(w * network_distance(labels, packed, a, b) for a, b, w in pairs)
+
+
+def group_sums(group: Int32, values: Int64, threads: int, sums: Int64) -> None:
+    """Add the value of each item, 1 without values, to the sum of its group."""
+    for item, number in enumerate(group.tolist()):
+        sums[number] += values[item] if len(values) else 1

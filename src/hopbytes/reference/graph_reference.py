@@ -1,4 +1,4 @@
-"""Reference of ``graph/csr.hpp``, ``bandwidth_order.hpp`` and ``weights_uneven`` of the core."""
+"""Reference of ``csr``, ``block_weights``, ``bandwidth_order`` and ``weights_uneven`` in ``core/graph``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32, Int64, UInt8
 
 
 def check_csr(indptr: Int64, targets: Int32) -> int:
@@ -84,6 +84,18 @@ def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64) -> int:
         if weight.get((j, i)) != w:
             return e
     return -1
+
+
+def block_weights(
+    indptr: Int64, targets: Int32, weights: Int64, blocks: Int32, count: int, threads: int, sums: Int64,
+    seen: UInt8,
+) -> None:
+    """Add the weight of arcs between blocks a and b to entry a * count + b; `threads` are not used."""
+    for i, j, w in _arcs(indptr, targets, weights):
+        if blocks[i] != blocks[j]:
+            entry = int(blocks[i]) * count + int(blocks[j])
+            sums[entry] += w
+            seen[entry] = 1
 
 
 def reverse_cuthill_mckee(indptr: Int64, targets: Int32, order: Int32) -> None:

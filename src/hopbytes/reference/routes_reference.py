@@ -208,9 +208,12 @@ def distance_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int, ta
 
 
 def unit_traffic(
-    indptr: Int64, targets: Int32, weights: Int64, units: Int32, sent: Int64, received: Int64
+    indptr: Int64, targets: Int32, weights: Int64, units: Int32, threads: int, sent: Int64, received: Int64
 ) -> tuple[int, int]:
-    """Add the weight that units send and receive; return the weight between and inside units."""
+    """Add the weight that units send and receive; return the weight between and inside units.
+
+    `threads` are not used.
+    """
     between = inside = 0
     for i in range(len(indptr) - 1):
         for e in range(int(indptr[i]), int(indptr[i + 1])):

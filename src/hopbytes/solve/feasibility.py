@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes._arrays import Int32
+from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
 from hopbytes.algorithms.balancer import Rebalanced, fill_empty, meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.errors import HopbytesError, InfeasibleError
@@ -15,6 +16,31 @@ from hopbytes.model.capacities import group_sums
 from hopbytes.solve.constraints import Constraints
 from hopbytes.solve.evict_forbidden import evict_forbidden
 from hopbytes.solve.problem import Problem
+
+
+@frozen(eq=False)
+class Held:
+    """What the PEs hold under a mapping, counted once for all that depends on it.
+
+    Parameters
+    ----------
+    loads, tasks : int64[k]
+        Sum of the loads and number of the tasks of every PE.
+    """
+
+    loads: Int64
+    tasks: Int64
+
+    @classmethod
+    def of(cls, problem: Problem, pe: Int32, threads: int = 1) -> Held:
+        """Count the tasks of `pe` (int32[n], values 0..k-1) from scratch; O(n + k)."""
+        loads, k = problem.graph.loads, problem.where.k
+        tasks = group_sums(pe, None, k, threads)
+        return cls(tasks if loads is None else group_sums(pe, loads, k, threads), tasks)
+
+    def overload(self, problem: Problem) -> int:
+        """Return the largest load of a PE beyond its maximum load."""
+        return max(0, int((self.loads - problem.bounds.load).max()))
 
 
 def enforce_bounds(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, Bounds, list[str]]:
@@ -35,12 +61,15 @@ def enforce_bounds(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, 
         If the problem is strict and the loads cannot be kept within the bound.
     """
     graph, where, bounds = problem.graph, problem.where, problem.bounds
-    linear_cost = bounds.linear_cost
+    linear_cost, held = bounds.linear_cost, Held.of(problem, pe, effort.threads)
+    if _keeps_all(problem, held):
+        return np.array(pe, np.int32), bounds, []
     if linear_cost is not None and not bounds.exact:
         pe = evict_forbidden(where, pe, graph.loads, bounds.load, linear_cost, exact=False)
     steps = [meet_bounds(graph, where, pe, graph.loads, bounds.load, linear_cost)]
     if linear_cost is not None and bounds.exact:
-        if overload(problem, steps[-1].pe):  # only moves that ignore the constraints can meet the bounds
+        if Held.of(problem, steps[-1].pe).overload(problem):
+            # Only moves that ignore the constraints can meet the bounds.
             steps.append(meet_bounds(graph, where, steps[-1].pe, None, bounds.load))
         steps.append(
             Rebalanced(evict_forbidden(where, steps[-1].pe, None, bounds.load, linear_cost, exact=True))
@@ -54,8 +83,8 @@ def enforce_bounds(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, 
         steps.append(fill_empty(graph, where, steps[-1].pe, linear_cost, bounds.load))
     _count_work(effort, steps)
     pe = steps[-1].pe
-    notices = _empty_notice(problem, pe)
-    kept = group_sums(pe, graph.loads, where.k)
+    held = Held.of(problem, pe, effort.threads)
+    notices, kept = _empty_notice(problem, held), held.loads
     if np.all(kept <= bounds.load):
         return pe, bounds, notices
     worst = int(np.argmax(kept - bounds.load))
@@ -68,15 +97,16 @@ def enforce_bounds(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, 
     return pe, dataclasses.replace(bounds, load=np.maximum(kept, bounds.load)), [*notices, what]
 
 
-def overload(problem: Problem, pe: Int32) -> int:
-    """Return the largest load of a PE beyond its maximum load."""
-    kept = group_sums(pe, problem.graph.loads, problem.where.k)
-    return max(0, int((kept - problem.bounds.load).max()))
+def _keeps_all(problem: Problem, held: Held) -> bool:
+    """Return whether nothing has to be moved, as far as this shows in what the PEs hold."""
+    if problem.bounds.linear_cost is not None or problem.zero_load_bounds is not None:
+        return False
+    return held.overload(problem) == 0 and not (problem.none_empty and int(held.tasks.min()) == 0)
 
 
-def _empty_notice(problem: Problem, pe: Int32) -> list[str]:
+def _empty_notice(problem: Problem, held: Held) -> list[str]:
     """Return a notice about PEs that stay empty because of constraints."""
-    empty = np.flatnonzero(np.bincount(pe, minlength=problem.where.k) == 0)
+    empty = np.flatnonzero(held.tasks == 0)
     if problem.bounds.linear_cost is None or not problem.none_empty or not len(empty):
         return []
     return [f"{len(empty)} PEs stay empty because of the constraints on single tasks"]
@@ -91,7 +121,7 @@ def _count_work(effort: Effort, steps: list[Rebalanced]) -> None:
 
 def feasible(problem: Problem, pe: Int32) -> bool:
     """Return whether a mapping keeps all bounds of the problem without being repaired."""
-    return overload(problem, pe) == 0 and _fault(problem, pe) is None
+    return Held.of(problem, pe).overload(problem) == 0 and _fault(problem, pe) is None
 
 
 def verify(problem: Problem, pe: Int32) -> None:
@@ -111,7 +141,7 @@ def _fault(problem: Problem, pe: Int32) -> str | None:
     k, n = problem.where.k, problem.graph.n
     if pe.shape != (n,) or (n and not 0 <= int(pe.min()) <= int(pe.max()) < k):
         return f"not every one of {n} tasks has one of {k} PEs"
-    counts = np.bincount(pe, minlength=k)
+    counts = group_sums(pe, None, k)
     wanted, linear_cost = problem.bounds.count, problem.bounds.linear_cost
     if linear_cost is not None and len(linear_cost.violated(pe)):
         task = int(linear_cost.violated(pe)[0])

@@ -102,14 +102,15 @@ class Problem:
         """Whether no PE may be empty, as in a partition with enough tasks."""
         return self.name == "partition" and self.graph.n >= self.where.k
 
-    def comm_cost(self, pe: Int32) -> int:
+    def comm_cost(self, pe: Int32, threads: int = 1) -> int:
         """Return J of a mapping, computed from scratch."""
-        return CommCost().value(self.graph, self.where, pe)
+        return CommCost().value(self.graph, self.where, pe, threads)
 
-    def cost(self, pe: Int32) -> int:
+    def cost(self, pe: Int32, threads: int = 1) -> int:
         """Return J plus the linear assignment cost, computed from scratch."""
         linear_cost = self.bounds.linear_cost
-        return self.comm_cost(pe) + (0 if linear_cost is None else kernels.checked_sum(linear_cost.at(pe)))
+        cost = self.comm_cost(pe, threads)
+        return cost if linear_cost is None else cost + kernels.checked_sum(linear_cost.at(pe))
 
 
 def formulate(

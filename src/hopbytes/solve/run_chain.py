@@ -14,7 +14,7 @@ from hopbytes._util.options import describe
 from hopbytes.algorithms.base import Effort, Refiner, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import HopbytesError, UnsupportedError
-from hopbytes.solve.feasibility import enforce_bounds, overload
+from hopbytes.solve.feasibility import Held, enforce_bounds
 from hopbytes.solve.presets import Chain
 from hopbytes.solve.problem import Problem
 from hopbytes.solve.relabel import relabel_units
@@ -115,7 +115,7 @@ def _mapped(problem: Problem, steps: Chain, effort: Effort) -> Int32:
     pe = _placed(problem, describe(mappers, steps.mapper), placed)
 
     def worth(each: Int32) -> Worth:
-        return _worth(problem, steps.goal, each)
+        return _worth(problem, steps.goal, each, effort)
 
     if problem.current is not None:
         aligned = relabel_units(problem.where, pe, problem.current, problem.bounds.load)
@@ -139,14 +139,14 @@ def _improved(
     mapped = pe
     pe, bounds, notices = enforce_bounds(problem, mapped, effort)
     moved = _moved_notice(mapped, pe) if steps.named and problem.current is None else []
-    passed = [Placed(pe, notices, _worth(problem, steps.goal, pe))]
+    passed = [Placed(pe, notices, _worth(problem, steps.goal, pe, effort))]
     _note(problem, steps, passed[-1], effort)
     for refiner in chain:
         if effort.used_up:
             break
         found = refine_in_turns(problem, refiner, pe, bounds, effort)
         found = _placed(problem, describe(refiners, refiner), found)
-        worth = _worth_after(problem, steps.goal, passed[-1], found)
+        worth = _worth_after(problem, steps.goal, passed[-1], found, effort)
         if bounds.linear_cost is not None and worth > passed[-1].worth:
             continue  # the refiner may ignore the linear assignment cost
         pe = found
@@ -156,7 +156,7 @@ def _improved(
         _note(problem, steps, passed[-1], effort)
     if chain:
         pe, _, notices = enforce_bounds(problem, pe, effort)
-        passed.append(Placed(pe, notices, _worth_after(problem, steps.goal, passed[-1], pe)))
+        passed.append(Placed(pe, notices, _worth_after(problem, steps.goal, passed[-1], pe, effort)))
     best = min(reversed(passed), key=_by_worth)
     return replace(best, notices=[*moved, *best.notices])
 
@@ -170,9 +170,8 @@ def _moved_notice(mapped: Int32, pe: Int32) -> list[str]:
 def _note(problem: Problem, steps: Chain, found: Placed, effort: Effort) -> None:
     """Add a mapping that satisfies the bounds to the history of J."""
     if steps.goal == "comm_cost" and found.worth[:2] == (0, 0):
-        effort.note(
-            problem.comm_cost(found.pe) if problem.bounds.linear_cost is not None else int(found.worth[2])
-        )
+        priced = problem.bounds.linear_cost is not None
+        effort.note(problem.comm_cost(found.pe, effort.threads) if priced else int(found.worth[2]))
 
 
 def _taken_at_its_word(refiner: Refiner, steps: Chain) -> bool:
@@ -184,17 +183,17 @@ def _taken_at_its_word(refiner: Refiner, steps: Chain) -> bool:
     return refiner in steps.requested and steps.goal == "comm_cost" != refiner.objective
 
 
-def _worth(problem: Problem, goal: str, pe: Int32) -> Worth:
+def _worth(problem: Problem, goal: str, pe: Int32, effort: Effort) -> Worth:
     """Return the key for comparisons: violations first, then the objective, then J plus the linear cost.
 
     Linear costs are in units of J, so J comes before other objectives if there are linear costs.
     """
     linear_cost = problem.bounds.linear_cost
     misplaced = 0 if linear_cost is None else len(linear_cost.violated(pe))
-    broken = misplaced, _uneven(problem, pe)
+    broken = misplaced, _uneven(problem, pe, effort)
     if misplaced:
         return *broken, 0, 0
-    cost = problem.cost(pe)
+    cost = problem.cost(pe, effort.threads)
     if goal == "comm_cost":
         return *broken, cost, cost
     value = objectives[goal]().value(problem.graph, problem.where, pe)
@@ -202,22 +201,23 @@ def _worth(problem: Problem, goal: str, pe: Int32) -> Worth:
     return (*broken, cost, value) if priced else (*broken, value, cost)
 
 
-def _worth_after(problem: Problem, goal: str, before: Placed, pe: Int32) -> Worth:
+def _worth_after(problem: Problem, goal: str, before: Placed, pe: Int32, effort: Effort) -> Worth:
     """Return the key of a mapping, which is that of the one before if the step changed nothing."""
-    return before.worth if np.array_equal(before.pe, pe) else _worth(problem, goal, pe)
+    return before.worth if np.array_equal(before.pe, pe) else _worth(problem, goal, pe, effort)
 
 
-def _uneven(problem: Problem, pe: Int32) -> int:
+def _uneven(problem: Problem, pe: Int32, effort: Effort) -> int:
     """Return the sum of violations: excess load, zero-load tasks beyond their bound, and empty PEs.
 
     An empty PE, which is never allowed, weighs more than any load that exceeds its bound.
     """
-    over = overload(problem, pe)
+    held = Held.of(problem, pe, effort.threads)
+    over = held.overload(problem)
     if problem.zero_load_bounds is not None and problem.graph.loads is not None:
         zero_load = np.bincount(pe[problem.graph.loads == 0], minlength=problem.where.k)
         over += max(0, int((zero_load - problem.zero_load_bounds).max()))
     if problem.none_empty:
-        empty = int(np.count_nonzero(np.bincount(pe, minlength=problem.where.k) == 0))
+        empty = int(np.count_nonzero(held.tasks == 0))
         over += empty * (problem.graph.n + problem.graph.total_load)
     return over
 
@@ -247,7 +247,7 @@ def _placed(problem: Problem, who: str, pe: Int32) -> Int32:
         size = f" of {len(pe)}" if isinstance(pe, (list, tuple)) else ""
         found = f"{array.dtype}{list(array.shape)}" if isinstance(pe, np.ndarray) else f"{kind}{size}"
         raise HopbytesError(f"{name} returned {found}, expected int32[{n}]")
-    wrong = np.flatnonzero((array < 0) | (array >= k))
-    if len(wrong):
+    if n and not 0 <= int(array.min()) <= int(array.max()) < k:
+        wrong = np.flatnonzero((array < 0) | (array >= k))
         raise HopbytesError(f"{name} put task {wrong[0]} on PE {array[wrong[0]]}, expected 0..{k - 1}")
     return np.array(array, np.int32)

@@ -39,7 +39,7 @@ def run_report(
     seconds : dict of str to float
     """
     where, placed, steps = task.where, found.placed, method.steps
-    cost = found.problem.comm_cost(found.pe)
+    cost = found.problem.comm_cost(found.pe, effort.threads)
     value = cost if method.objective == "comm_cost" else task.goal.value(task.graph, where, placed)
     timed = {} if weight != "time" else _time_report(graph, task, placed, form)
     notices = [*_scale_notice(graph, weight), *found.problem.notices, *found.notices]

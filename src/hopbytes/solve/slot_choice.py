@@ -93,7 +93,7 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
     tried = list(policies(task, silent=not steps.mapper.knows_tasks))
     if len(tried) == 1:
         found = [*_in_order(task, tried), _run(task, tried[0], steps, effort)]
-        only = _best([*found, *_blocks_in_order(task, found[-1])])
+        only = _best([*found, *_blocks_in_order(task, found[-1], effort)])
         by_job = only.slots == "job" and not limited
         return _beside_filled(task, only, quick or steps, effort) if by_job else only
     found = _in_order(task, tried)
@@ -150,7 +150,7 @@ def _run(task: Task, policy: Policy, steps: Chain, effort: Effort) -> Placed:
         pes, notices = _chosen(task, policy.window, steps, effort)
         problem = task.formulated(dataclasses.replace(policy.request, slots=np.sort(pes)))
         pe = np.searchsorted(problem.pes, pes).astype(np.int32)
-    return Placed(problem, pe, notices, policy.name, task.value(problem, pe))
+    return Placed(problem, pe, notices, policy.name, task.value(problem, pe, effort.threads))
 
 
 def _solved(task: Task, problem: Problem, steps: Chain, effort: Effort) -> tuple[Int32, list[str]]:
@@ -204,7 +204,7 @@ def _in_order(task: Task, tried: list[Policy]) -> list[Placed]:
     return found
 
 
-def _blocks_in_order(task: Task, found: Placed) -> list[Placed]:
+def _blocks_in_order(task: Task, found: Placed, effort: Effort) -> list[Placed]:
     """Return blocks of consecutive tasks if a partition was found that costs more than these.
 
     On a path or a ring with hardly more tasks than PEs, where nearly all edges are cut, they may be optimal.
@@ -213,8 +213,8 @@ def _blocks_in_order(task: Task, found: Placed) -> list[Placed]:
     problem = found.problem
     if not task.in_order_counts or task.constraints or problem.name != "partition":
         return []
-    pe = fill_in_order(problem.graph, problem.bounds, np.arange(problem.graph.n, dtype=np.int64))
-    value = task.value(problem, pe)
+    pe = fill_in_order(problem.graph, problem.bounds)
+    value = task.value(problem, pe, effort.threads)
     if value >= found.value or not feasible(problem, pe):
         return []
     return [Placed(problem, pe, [], found.slots, value)]

@@ -73,9 +73,9 @@ class Task:
         """Return the formulated problem, by default for the original request."""
         return formulate(self.graph, self.where, request or self.request, self.constraints)
 
-    def value(self, problem: Problem, pe: Int32) -> Value:
+    def value(self, problem: Problem, pe: Int32, threads: int = 1) -> Value:
         """Return the key by which mappings are compared; exact integers for J."""
-        cost = problem.cost(pe)
+        cost = problem.cost(pe, threads)
         if self.objective == "comm_cost":
             return cost, cost
         return self.goal.value(self.graph, self.where, problem.pes[pe].astype(np.int32)), cost

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
@@ -22,4 +20,4 @@ class Identity(Mapper):
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return contiguous blocks of tasks."""
-        return fill_in_order(graph, bounds, np.arange(graph.n, dtype=np.int64))
+        return fill_in_order(graph, bounds)

@@ -180,15 +180,17 @@ class Multisection(Mapper):
         levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=self.slack == "even")
         with self._external.started(bounds, effort) as outside:
             leaf = self._cut(graph, levels, bounds, effort, outside)
-        pe: Int32 = pe_of_leaf[leaf]
+        pe = _taken(pe_of_leaf, leaf)
         # Without further runs, a repetition would only return the known cuts.
         if effort.used_up or max(self.repetitions, self.recombinations) < 1:
             return pe
-        shown = unexpected_shares(levels, graph, pe)
+        shown = unexpected_shares(levels, graph, pe, effort.threads)
         if shown is levels:
             return pe
         other = effort.whole(lambda: self._beside(graph, shown, pe_of_leaf, bounds, effort, [pe]))
-        return pe if other is None else min(pe, other, key=lambda each: bounds.rank(graph, where, each))
+        if other is None:
+            return pe
+        return min(pe, other, key=lambda each: bounds.rank(graph, where, each, effort.threads))
 
     def again(
         self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, known: Sequence[Int32]
@@ -199,7 +201,7 @@ class Multisection(Mapper):
         the deadline ends the call early.
         """
         levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=self.slack == "even")
-        shown = unexpected_shares(levels, graph, known[0])
+        shown = unexpected_shares(levels, graph, known[0], effort.threads)
         return self._beside(graph, shown, pe_of_leaf, bounds, effort, known)
 
     def _beside(
@@ -209,8 +211,7 @@ class Multisection(Mapper):
         """Return the result of :meth:`again` for levels whose effort is known."""
         before, by_level = effort.work.get("cut_short", 0), replace(self, schedule="level", trace="")
         leaf = by_level._cut(graph, levels, bounds, effort, WarmStart(levels, known))
-        pe: Int32 = known[0] if effort.work.get("cut_short", 0) != before else pe_of_leaf[leaf]
-        return pe
+        return known[0] if effort.work.get("cut_short", 0) != before else _taken(pe_of_leaf, leaf)
 
     def _cut(
         self, graph: CommGraph, levels: list[Level], bounds: Bounds, effort: Effort,
@@ -227,8 +228,11 @@ class Multisection(Mapper):
             return self.descend(subproblem, levels[:last], each, bounds.exact, own, outside)
 
         if self.schedule == "level":
+            found = cut(root, len(levels), effort)
+            if root.members is None:
+                return found
             leaf = np.empty(root.n, np.int32)
-            leaf[slice(None) if root.members is None else root.members] = cut(root, len(levels), effort)
+            leaf[root.members] = found
             return leaf
         from hopbytes.algorithms.multisection.executor import run_schedule
         from hopbytes.algorithms.multisection.scheduling import SCHEDULES
@@ -259,10 +263,11 @@ class Multisection(Mapper):
             level, count = levels[depth], high - low
             first, beyond = int(level.start[low]), int(level.start[high])
             start = level.start[low : high + 1] - first
-            prices = level.linear_cost(subproblem.linear_cost, group + np.int32(low), each)
+            prices = level.linear_cost(subproblem.linear_cost, group, low, each)
+            loads = group_sums(group, subproblem.loads, count, effort.threads)
             problem = SearchProblem(csr, subproblem.loads, linear_cost=prices)
             groups = VertexGroups(
-                group, start, level.caps(group_sums(group, subproblem.loads, count), low, exact=exact),
+                group, start, level.caps(loads, low, exact=exact),
                 group_seeds(effort.seed, depth, level.groups)[low:high],
             )
             others = None if outside is None else outside.candidates(problem, groups, depth, effort)
@@ -274,10 +279,9 @@ class Multisection(Mapper):
             )
             cost += each * level.distance * int(cut.sum())
             effort.count(cuts=count)
-            group = (start[group] + child).astype(np.int32)
+            group = child if count == 1 else _taken(start.astype(np.int32), group) + child
             low, high = first, beyond
-        found: Int32 = group + np.int32(low)
-        return found
+        return group if low == 0 else group + np.int32(low)
 
     def _settings(self, share: float, spent: Effort) -> PartitionSettings:
         if spent.used_up:  # a mapping must be returned, but with the least effort
@@ -314,6 +318,14 @@ class Multisection(Mapper):
             self.partitioner, self.parallel_partitioner, self.kaminpar_preset,
             self.kaminpar_partitions, self.kaminpar_inner_partitions, self.kaminpar_from,
         )
+
+
+def _taken(values: Int32, places: Int32) -> Int32:
+    """Return int32[n], ``values[places]`` for places that exist; the places themselves if values count up."""
+    if np.array_equal(values, np.arange(len(values))):
+        return places
+    taken: Int32 = values.take(places, mode="clip")  # which saves a copy
+    return taken
 
 
 def _check_schedule(name: str) -> None:

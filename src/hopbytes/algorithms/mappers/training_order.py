@@ -51,7 +51,7 @@ class TrainingOrder(Mapper):
             for rank in orders.values()
             if len(rank) == graph.n
         ]
-        tried = tried or [fill_in_order(graph, bounds, np.arange(graph.n, dtype=np.int64))]
+        tried = tried or [fill_in_order(graph, bounds)]
         if self.goal == "comm_cost":
             return min(tried, key=lambda pe: bounds.rank(graph, where, pe))
         goal = objectives[self.goal]()

@@ -67,10 +67,16 @@ class Level:
             )
         return np.maximum(caps, np.maximum(self.held, self.sure)[part])
 
-    def linear_cost(self, linear_cost: LinearCost | None, group: Int32, each: int) -> LinearCost | None:
-        """Return the linear cost of tasks in the children of their group, in units of the edge cut."""
+    def linear_cost(
+        self, linear_cost: LinearCost | None, group: Int32, low: int, each: int
+    ) -> LinearCost | None:
+        """Return the linear cost of tasks in the children of their group, in units of the edge cut.
+
+        The numbers in `group` are counted from `low`.
+        """
         if linear_cost is None:
             return None
         place = np.arange(len(self.parent)) - self.start[self.parent]
         unit = each * max(1, self.distance - self.inside)
+        group = group + np.int32(low)
         return linear_cost.grouped(group, self.child_of_pe, self.parent, place).scaled(1, unit)

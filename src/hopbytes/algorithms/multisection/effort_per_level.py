@@ -54,7 +54,9 @@ def shares_of_cost(cuts: Sequence[int], counts: Sequence[int], innermost: int = 
     return _relative(cuts, [*cuts[1:], innermost], volumes) or [1.0] * len(cuts)
 
 
-def unexpected_shares(levels: list[Level], graph: CommGraph, pe: Int32) -> list[Level]:
+def unexpected_shares(
+    levels: list[Level], graph: CommGraph, pe: Int32, threads: int = 1
+) -> list[Level]:
     """Return the levels with the shares measured in a mapping, if one of them is unexpected.
 
     Parameters
@@ -64,6 +66,8 @@ def unexpected_shares(levels: list[Level], graph: CommGraph, pe: Int32) -> list[
     graph : CommGraph
     pe : int32[n]
         PE of every task in a mapping that was computed with these levels.
+    threads : int
+        Number of threads for large graphs.
 
     Returns
     -------
@@ -79,7 +83,7 @@ def unexpected_shares(levels: list[Level], graph: CommGraph, pe: Int32) -> list[
     unexpected, the estimates are kept, because they are equally good and the same for every mapping. The
     rule is not from the literature. O(n + m + k levels).
     """
-    parted = _volume_by_level(levels, graph, pe)
+    parted = _volume_by_level(levels, graph, pe, threads)
     if parted is None:
         return levels
     # Volume between the groups of a level was separated at this level or further out. A share of 0, as that
@@ -102,7 +106,9 @@ def _relative(outer: Sequence[int], inner: Sequence[int], volumes: Sequence[floa
     return [weight / most for weight in weights] if most > 0 else None
 
 
-def _volume_by_level(levels: list[Level], graph: CommGraph, pe: Int32) -> list[int] | None:
+def _volume_by_level(
+    levels: list[Level], graph: CommGraph, pe: Int32, threads: int
+) -> list[int] | None:
     """Return the volume that each level separates, outermost first; None if labels need more than 64 bits.
 
     The arcs of the graph count as they are: their sum fits into 64 bits, while that of the symmetric graph,
@@ -119,5 +125,6 @@ def _volume_by_level(levels: list[Level], graph: CommGraph, pe: Int32) -> list[i
         level_of_bit[bits + 1 : bits + width + 1] = number
         bits += width
     arcs = graph.arcs(graph.volumes)
-    volumes: list[int] = kernels.comm_cost_by_level(arcs, pe, labels, level_of_bit, len(levels)).tolist()
-    return volumes[:0:-1]
+    volumes = kernels.comm_cost_by_level(arcs, pe, labels, level_of_bit, len(levels), threads)
+    parted: list[int] = volumes.tolist()
+    return parted[:0:-1]

@@ -106,7 +106,7 @@ class Evolve(Refiner):
             return pe
         if bounds.exact and self.dense_up_to > 0 and self._is_dense(graph):
             return pe
-        population = _Population(graph, where, bounds, max(2, self.size))
+        population = _Population(graph, where, bounds, max(2, self.size), effort.threads)
         population.add(pe)
         endless = effort.deadline is not None or effort.work_limit is not None
         most, step = self._affordable(graph), 0
@@ -224,8 +224,10 @@ def _live(population: _Population, step: int, effort: Effort) -> Progress | None
 class _Population:
     """Different mappings, the best first."""
 
-    def __init__(self, graph: CommGraph, where: Allocation, bounds: Bounds, size: int) -> None:
-        self.graph, self.where, self.bounds, self._size = graph, where, bounds, size
+    def __init__(
+        self, graph: CommGraph, where: Allocation, bounds: Bounds, size: int, threads: int = 1
+    ) -> None:
+        self.graph, self.where, self.bounds, self._size, self._threads = graph, where, bounds, size, threads
         self._members: list[tuple[tuple[int, int], Int32]] = []
 
     @property
@@ -259,7 +261,7 @@ class _Population:
 
     def add(self, pe: Int32) -> None:
         """Insert a mapping unless a member has the same cost, since these are nearly always identical."""
-        key = self.bounds.rank(self.graph, self.where, pe)
+        key = self.bounds.rank(self.graph, self.where, pe, self._threads)
         if all(key != other for other, _ in self._members):
             self._members.append((key, pe))
             self._members.sort(key=lambda member: member[0])

@@ -82,19 +82,21 @@ class PlaceBlocks(Refiner):
             search = Swap(**{option.name: getattr(self, option.name) for option in fields(self)})
             if search.chains and MOST_PES_STARTED < where.k <= search.most_annealed(where):
                 search = dataclasses.replace(search, starts=0)
-        blocks = quotient_graph(graph, pe, where.k)
+        blocks = quotient_graph(graph, pe, where.k, effort.threads)
         one_each = np.ones(where.k, np.int64)
         order = np.arange(where.k, dtype=np.int32)
         place = search.refine(blocks, where, order, Bounds(one_each, one_each, exact=True), effort)
+        if np.array_equal(place, order):
+            return pe
         loads = None if bounds.exact else graph.loads
-        held = group_sums(pe, loads, where.k)
+        held = group_sums(pe, loads, where.k, effort.threads)
         if np.all(held <= bounds.load[place]):
             return cheaper(graph, where, pe, place[pe], None)
         if not on_network or effort.used_up:
             return pe
         found = [pe, self._repaired(graph, where, place[pe], bounds, effort)]
         found.append(self._fitting(search, blocks, where, held, bounds, effort)[pe])
-        return min(found, key=lambda each: bounds.rank(graph, where, each))
+        return min(found, key=lambda each: bounds.rank(graph, where, each, effort.threads))
 
     def _repaired(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort

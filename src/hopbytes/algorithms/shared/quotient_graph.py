@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes.engine.control import RunControl
 from hopbytes.engine.parallel import LevelGraph, contract_in_parallel
-from hopbytes.kernels import csr_from_arcs
+from hopbytes.kernels import block_weights, csr_from_arcs
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
 
@@ -21,10 +22,12 @@ _NO_DISTANCES: tuple[UInt64, Int64, Int64] = (
 )
 
 
-def quotient_csr(csr: Csr, block: Int32, blocks: int) -> Csr:
+def quotient_csr(csr: Csr, block: Int32, blocks: int, threads: int = 1) -> Csr:
     """Return the graph of the weights between blocks, without the weights inside blocks. O(n + m)."""
+    if blocks**2 <= len(csr.targets):
+        return block_weights(csr, np.ascontiguousarray(block, np.int32), blocks, threads)
     if len(csr.targets) >= MANY_ARCS:
-        return _contracted(csr, block, blocks)
+        return _contracted(csr, block, blocks, threads)
     sources, targets = np.repeat(block, np.diff(csr.indptr)), block[csr.targets]
     between = sources != targets
     weights = np.ones(len(targets), np.int64) if csr.weights is None else csr.weights
@@ -34,10 +37,12 @@ def quotient_csr(csr: Csr, block: Int32, blocks: int) -> Csr:
     return Csr(indptr, columns, volumes)
 
 
-def _contracted(csr: Csr, block: Int32, blocks: int) -> Csr:
+def _contracted(csr: Csr, block: Int32, blocks: int, threads: int) -> Csr:
     """Return the same graph for many arcs: parallel arcs are merged first, then rows are sorted."""
     graph = LevelGraph(csr.indptr, csr.targets, csr.weights, np.ones(csr.n, np.int64), _NO_DISTANCES)
-    merged = contract_in_parallel(graph, np.ascontiguousarray(block, np.int32), blocks).csr
+    merged = contract_in_parallel(
+        graph, np.ascontiguousarray(block, np.int32), blocks, control=RunControl(threads=threads)
+    ).csr
     sources = np.repeat(np.arange(blocks, dtype=np.int32), np.diff(merged.indptr))
     indptr, columns, volumes, _ = csr_from_arcs(blocks, sources, merged.targets, merged.weights, None)
     return Csr(indptr, columns, volumes)
@@ -52,6 +57,7 @@ def with_isolated(csr: Csr, n: int) -> Csr:
     return Csr(indptr, csr.targets, csr.weights)
 
 
-def quotient_graph(graph: CommGraph, block: Int32, blocks: int) -> CommGraph:
+def quotient_graph(graph: CommGraph, block: Int32, blocks: int, threads: int = 1) -> CommGraph:
     """Return the quotient graph as a pattern: the volumes that blocks send to each other. O(n + m)."""
-    return CommGraph(*quotient_csr(graph.arcs(graph.volumes), block, blocks), undirected=graph.undirected)
+    csr = quotient_csr(graph.arcs(graph.volumes), block, blocks, threads)
+    return CommGraph(*csr, undirected=graph.undirected)

@@ -32,13 +32,21 @@ def _mixed(values: UInt64) -> UInt64:
     return mixed
 
 
-def fill_in_order(graph: CommGraph, bounds: Bounds, order: Int64) -> Int32:
-    """Assign tasks in the given `order` (int64[n], a permutation) to one PE after the other."""
-    pe = np.empty(graph.n, np.int32)
+def fill_in_order(graph: CommGraph, bounds: Bounds, order: Int64 | None = None) -> Int32:
+    """Assign tasks in the given `order` (int64[n], a permutation; None: as they are) to one PE after another.
+    """
     if bounds.exact and bounds.count is not None:
-        pe[order] = np.repeat(np.arange(len(bounds.count), dtype=np.int32), bounds.count)
+        counts = bounds.count
     elif graph.n:
-        pe[order] = _by_load(graph.task_loads()[order], bounds.load)
+        loads = graph.loads if graph.loads is None or order is None else graph.loads[order]
+        counts = _counts_by_load(loads, graph.n, bounds.load)
+    else:
+        return np.empty(0, np.int32)
+    in_turn = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    if order is None:
+        return in_turn
+    pe = np.empty(graph.n, np.int32)
+    pe[order] = in_turn
     return pe
 
 
@@ -55,8 +63,7 @@ def room_for(graph: CommGraph, bounds: Bounds) -> Int64:
     """
     if bounds.exact and bounds.count is not None:
         return bounds.count
-    pe = _by_load(np.ones(graph.n, np.int64), bounds.load)
-    return np.bincount(pe, minlength=len(bounds.load)).astype(np.int64)
+    return _counts_by_load(None, graph.n, bounds.load)
 
 
 def fill_along(graph: CommGraph, bounds: Bounds, pes: Int64, order: Int64) -> Int32:
@@ -69,12 +76,21 @@ def fill_along(graph: CommGraph, bounds: Bounds, pes: Int64, order: Int64) -> In
     return pe
 
 
-def _by_load(loads: Int64, caps: Int64) -> Int32:
-    """Divide the sequence so that the load of each PE is proportional to its maximum load."""
-    total, whole, below = int(loads.sum()), sum(caps.tolist()), 0
+def _counts_by_load(loads: Int64 | None, n: int, caps: Int64) -> Int64:
+    """Return int64[k], how many of n tasks with these `loads`, in order, each PE gets.
+
+    The part of a PE in the whole load is proportional to its maximum load. A task is on the PE in whose part
+    its middle lies. Middles ascend, so that the tasks of a PE follow one another, and only the ends of parts
+    are searched for.
+    """
+    total, whole, below = n if loads is None else int(loads.sum()), sum(caps.tolist()), 0
     ends = np.empty(len(caps), np.int64)
     for pe, cap in enumerate(caps.tolist()):
         below += cap
         ends[pe] = total * below // whole
-    middle = np.cumsum(loads) - loads + loads // 2
-    return np.minimum(np.searchsorted(ends, middle, side="right"), len(caps) - 1).astype(np.int32)
+    if loads is None:  # the middle of task i is i
+        bounds = np.minimum(ends, n)
+    else:
+        bounds = np.searchsorted(np.cumsum(loads) - loads + loads // 2, ends)
+    bounds[-1] = n
+    return np.diff(bounds, prepend=0)

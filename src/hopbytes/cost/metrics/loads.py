@@ -6,16 +6,13 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
 
 
 def load_per_pe(graph: CommGraph, k: int, pe: Int32) -> Int64:
     """Return int64[k], the exact sum of task loads on each PE, in integer arithmetic."""
-    if graph.loads is None:
-        return np.bincount(pe, minlength=k).astype(np.int64)
-    loads = np.zeros(k, np.int64)
-    np.add.at(loads, pe, graph.loads)
-    return loads
+    return group_sums(pe, graph.loads, k)
 
 
 def imbalance_of(graph: CommGraph, where: Allocation, pe: Int32) -> float:

@@ -31,8 +31,8 @@ class CommCost(Objective):
     meaning = "volume times distance, summed over all arcs"
     family = "distance sum"
 
-    def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int:
-        """Return J; O(m).
+    def value(self, graph: CommGraph, where: Allocation, pe: Int32, threads: int = 1) -> int:
+        """Return J; O(m), shared by `threads`.
 
         The value is exact below 2**63, see :func:`hopbytes.cost.objectives.scale.check_scale`.
 
@@ -45,36 +45,46 @@ class CommCost(Objective):
         >>> CommCost().value(arc, where, np.array([0, 2], np.int32))
         50
         """
-        return distance_sum(graph, graph.volumes, where, pe)
+        return distance_sum(graph, graph.volumes, where, pe, threads)
 
 
-def distance_sum(graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32) -> int:
+def distance_sum(
+    graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32, threads: int = 1
+) -> int:
     """Return the sum over arcs of weight x distance; `weights` is int64[m], None means 1 each."""
-    return arcs_distance_sum(graph.arcs(weights), where, pe)
+    return arcs_distance_sum(graph.arcs(weights), where, pe, threads)
 
 
-def arcs_distance_sum(arcs: Csr, where: Allocation, pe: Int32) -> int:
+def arcs_distance_sum(arcs: Csr, where: Allocation, pe: Int32, threads: int = 1) -> int:
     """Return the sum over arcs of weight x distance; arcs may lead to vertices without a row of their own."""
     distance = where.distance
     if isinstance(distance, TreeDistance):
-        levels = len(distance.costs) - 1
-        sums = kernels.comm_cost_by_level(arcs, pe, distance.labels, distance.level_of_bit, levels).tolist()
+        sums = _by_level(arcs, distance, pe, threads)
         return sum(w * d for w, d in zip(sums, distance.costs.tolist(), strict=True))
     if isinstance(distance, NetworkDistance):
-        return kernels.comm_cost_network(arcs, pe, *distance.lowered())
-    return kernels.comm_cost_table(arcs, pe, distance.table.reshape(-1))
+        labels, packed = distance.lowered()
+        return kernels.comm_cost_network(arcs, pe, labels, packed, threads)
+    return kernels.comm_cost_table(arcs, pe, distance.table.reshape(-1), threads)
 
 
-def weight_by_level(graph: CommGraph, weights: Int64 | None, distance: TreeDistance, pe: Int32) -> list[int]:
+def weight_by_level(
+    graph: CommGraph, weights: Int64 | None, distance: TreeDistance, pe: Int32, threads: int = 1
+) -> list[int]:
     """Return the weight of arcs by level: entry 0 within a PE, entry 1 at the innermost level, and so on."""
+    return _by_level(graph.arcs(weights), distance, pe, threads)
+
+
+def _by_level(arcs: Csr, distance: TreeDistance, pe: Int32, threads: int) -> list[int]:
     levels = len(distance.costs) - 1
     sums: list[int] = kernels.comm_cost_by_level(
-        graph.arcs(weights), pe, distance.labels, distance.level_of_bit, levels
+        arcs, pe, distance.labels, distance.level_of_bit, levels, threads
     ).tolist()
     return sums
 
 
-def weight_inside_and_cut(graph: CommGraph, weights: Int64 | None, k: int, pe: Int32) -> tuple[int, int]:
+def weight_inside_and_cut(
+    graph: CommGraph, weights: Int64 | None, k: int, pe: Int32, threads: int = 1
+) -> tuple[int, int]:
     """Return the weight of arcs within a PE and between different PEs (of 0..k-1), on any machine.
 
     The kernel for trees is used, with PE numbers as the labels of a tree of one level.
@@ -82,6 +92,6 @@ def weight_inside_and_cut(graph: CommGraph, weights: Int64 | None, k: int, pe: I
     one_level = np.ones(65, np.uint8)
     one_level[0] = 0
     inside, cut = kernels.comm_cost_by_level(
-        graph.arcs(weights), pe, np.arange(k, dtype=np.uint64), one_level, 1
+        graph.arcs(weights), pe, np.arange(k, dtype=np.uint64), one_level, 1, threads
     ).tolist()
     return inside, cut

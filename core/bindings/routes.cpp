@@ -130,8 +130,8 @@ void bind_routes(nb::module_& m) {
         TrafficSums sums;
         {
           nb::gil_scoped_release release;
-          sums =
-              unit_traffic({in(indptr), in(target), in(weight)}, in(unit), threads, out(sent), out(received));
+          Team team(threads);
+          sums = unit_traffic({in(indptr), in(target), in(weight)}, in(unit), team, out(sent), out(received));
         }
         return std::make_tuple(sums.between, sums.within);
       },

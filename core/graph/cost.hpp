@@ -34,8 +34,8 @@ VolumeByWidth volume_by_width(const Csr& g, In<int32_t> pe, In<uint64_t> label, 
 // Sums the volume per outermost level at which two PEs differ. Labels have one bit field per level, so the
 // highest differing bit of two labels determines the level. Adds to `out`.
 inline void volume_by_level(const Csr& g, In<int32_t> pe, In<uint64_t> label, In<uint8_t> level_of_bit,
-                            int32_t threads, Out<int64_t> out) {
-  parallel_rows(g.indptr, threads, [&](int32_t, int64_t begin, int64_t end) {
+                            Team& team, Out<int64_t> out) {
+  parallel_rows(g.indptr, team, [&](int32_t, int64_t begin, int64_t end) {
     const VolumeByWidth volume = g.weight.empty() ? volume_by_width<false>(g, pe, label, begin, end)
                                                   : volume_by_width<true>(g, pe, label, begin, end);
     for (size_t width = 0; width < volume.size(); ++width)
@@ -44,9 +44,9 @@ inline void volume_by_level(const Csr& g, In<int32_t> pe, In<uint64_t> label, In
 }
 
 // Returns the sum of cost(row, arc) over all arcs.
-template <class Cost> int64_t sum_over_arcs(const Csr& g, int32_t threads, const Cost& cost) {
+template <class Cost> int64_t sum_over_arcs(const Csr& g, Team& team, const Cost& cost) {
   std::atomic<int64_t> total{0};
-  parallel_rows(g.indptr, threads, [&](int32_t, int64_t begin, int64_t end) {
+  parallel_rows(g.indptr, team, [&](int32_t, int64_t begin, int64_t end) {
     int64_t sum = 0;
     for (int64_t i = begin; i < end; ++i)
       for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) sum += cost(i, e);
@@ -56,15 +56,15 @@ template <class Cost> int64_t sum_over_arcs(const Csr& g, int32_t threads, const
 }
 
 // Arcs of a task to itself count as well; they cost something only in tables with a nonzero diagonal.
-inline int64_t comm_cost_table(const Csr& g, In<int32_t> pe, In<int64_t> table, int64_t k, int32_t threads) {
-  return sum_over_arcs(g, threads,
+inline int64_t comm_cost_table(const Csr& g, In<int32_t> pe, In<int64_t> table, int64_t k, Team& team) {
+  return sum_over_arcs(g, team,
                        [&](int64_t i, int64_t e) { return g.w(e) * table[pe[i] * k + pe[g.target[e]]]; });
 }
 
 // Returns the communication cost under any distance of which that from a PE to itself is 0.
 template <class Distance>
-int64_t comm_cost(const Csr& g, In<int32_t> pe, const Distance& distance, int32_t threads) {
-  return sum_over_arcs(g, threads, [&](int64_t i, int64_t e) {
+int64_t comm_cost(const Csr& g, In<int32_t> pe, const Distance& distance, Team& team) {
+  return sum_over_arcs(g, team, [&](int64_t i, int64_t e) {
     const int32_t from = pe[i], to = pe[g.target[e]];
     return from == to ? 0 : g.w(e) * distance(from, to);
   });

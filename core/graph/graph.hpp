@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "graph/linear_cost.hpp"
 #include "graph/weights.hpp"
@@ -46,13 +48,22 @@ struct GraphShape {
   int64_t arcs() const { return start[n]; }
   int64_t degree(int64_t v) const { return start[v + 1] - start[v]; }
 
-  void sum_loads() {
+  void sum_loads(Team& team = Team::alone()) {
     total_load = load.all_one() ? n : 0;
     max_load = load.all_one() && n > 0 ? 1 : 0;
     if (load.all_one()) return;
-    for (int64_t v = 0; v < n; ++v) {
-      total_load += load[v];
-      max_load = std::max(max_load, load[v]);
+    std::vector<std::pair<int64_t, int64_t>> found((n + kVerticesPerRange - 1) / kVerticesPerRange);
+    parallel_ranges(n, kVerticesPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
+      int64_t sum = 0, most = 0;
+      for (int64_t v = begin; v < end; ++v) {
+        sum += load[v];
+        most = std::max(most, load[v]);
+      }
+      found[begin / kVerticesPerRange] = {sum, most};
+    });
+    for (const auto& [sum, most] : found) {
+      total_load += sum;
+      max_load = std::max(max_load, most);
     }
   }
 };
@@ -68,9 +79,9 @@ inline int64_t most_arcs_of_range(const GraphShape& g, int64_t step) {
 // Returns whether nearly all vertices have the largest degree, as in a lattice. The least cuts of a lattice
 // are straight, along axes that its coarse graphs no longer show.
 inline bool is_lattice_like(const GraphShape& g) {
-  int64_t most = 0;
-  for (int64_t v = 0; v < g.n; ++v) most = std::max(most, g.degree(v));
-  return 10 * most * g.n <= 11 * g.arcs();
+  for (int64_t v = 0; v < g.n; ++v)
+    if (10 * g.degree(v) * g.n > 11 * g.arcs()) return false;
+  return true;
 }
 
 template <class W> struct Graph : GraphShape {

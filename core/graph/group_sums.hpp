@@ -24,8 +24,8 @@ inline void add_to_groups(std::span<const int32_t> group, std::span<const int64_
 }
 
 // Adds the value of every item, or 1 without values, to the sum of its group. The sums of integers do not
-// depend on the order, so every thread has sums of its own, unless these would take longer than the items.
-inline void group_sums(std::span<const int32_t> group, std::span<const int64_t> value, int32_t threads,
+// depend on the order, so every range has sums of its own, unless these would take longer than the items.
+inline void group_sums(std::span<const int32_t> group, std::span<const int64_t> value, Team& team,
                        std::span<int64_t> sum) {
   constexpr int64_t kItems = 1 << 18;  // of a thread at once: it sums them in less than 0.1 ms
   const auto items = std::ssize(group), groups = std::ssize(sum);
@@ -34,11 +34,12 @@ inline void group_sums(std::span<const int32_t> group, std::span<const int64_t> 
     return;
   }
   const int64_t most = std::min((items + kItems - 1) / kItems, items / (4 * groups));
-  const auto workers = static_cast<int32_t>(std::clamp<int64_t>(threads, 1, most));
-  std::vector<std::vector<int64_t>> own(workers);
-  parallel_ranges(items, kItems, workers, [&](int32_t worker, int64_t begin, int64_t end) {
-    if (own[worker].empty()) own[worker].assign(2 * groups, 0);
-    add_to_groups(group, value, begin, end, own[worker].data(), own[worker].data() + groups);
+  const int64_t ranges = std::clamp<int64_t>(team.threads(), 1, most);
+  std::vector<std::vector<int64_t>> own(ranges);
+  parallel_for(ranges, team, [&](int64_t i) {
+    own[i].assign(2 * groups, 0);
+    add_to_groups(group, value, items * i / ranges, items * (i + 1) / ranges, own[i].data(),
+                  own[i].data() + groups);
   });
   for (const std::vector<int64_t>& part : own)
     for (size_t i = 0; i < part.size(); ++i) sum[i % groups] += part[i];

@@ -74,7 +74,7 @@ struct LinearCost {
   }
 
   // Returns the costs of clusters, the sums over their members. The members of a cluster are of one kind.
-  LinearCost contracted(const std::vector<int32_t>& map, int64_t count) const {
+  LinearCost contracted(std::span<const int32_t> map, int64_t count) const {
     std::vector<std::vector<std::pair<int32_t, int64_t>>> row(count);
     LinearCost coarse;
     coarse.rest.assign(count, 0);

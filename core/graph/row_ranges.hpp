@@ -22,15 +22,24 @@ inline int64_t row_after(std::span<const int64_t> indptr, int64_t items) {
   return low;
 }
 
-// Calls work(worker, begin, end) for consecutive ranges of rows on up to `threads` threads; with one thread
-// there is one range. A row is never divided. `worker` numbers the thread, 0 .. threads - 1.
-inline void parallel_rows(std::span<const int64_t> indptr, int32_t threads,
+// Calls work(worker, begin, end) for consecutive ranges of rows; with one thread there is one range. A row is
+// never divided. `worker` numbers the threads that take part.
+inline void parallel_rows(std::span<const int64_t> indptr, Team& team,
                           const std::function<void(int32_t, int64_t, int64_t)>& work) {
   const auto n = static_cast<int64_t>(indptr.size()) - 1;
-  if (threads <= 1 || n + indptr[n] <= kItemsPerRange) return work(0, 0, n);
-  parallel_ranges(n + indptr[n], kItemsPerRange, threads, [&](int32_t worker, int64_t begin, int64_t end) {
+  if (team.threads() == 1 || n + indptr[n] <= kItemsPerRange) return work(0, 0, n);
+  parallel_ranges(n + indptr[n], kItemsPerRange, team, [&](int32_t worker, int64_t begin, int64_t end) {
     work(worker, row_after(indptr, begin), row_after(indptr, end));
   });
+}
+
+// Calls work(part, begin, end) for `parts` consecutive ranges of rows.
+inline void parallel_parts(std::span<const int64_t> indptr, int64_t parts, Team& team,
+                           const std::function<void(int64_t, int64_t, int64_t)>& work) {
+  const auto n = static_cast<int64_t>(indptr.size()) - 1;
+  const auto row = [&](int64_t part) { return row_after(indptr, (n + indptr[n]) / parts * part); };
+  parallel_for(parts, team,
+               [&](int64_t part) { work(part, row(part), part + 1 < parts ? row(part + 1) : n); });
 }
 
 }  // namespace hopbytes

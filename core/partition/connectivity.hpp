@@ -26,7 +26,9 @@ template <class W> class Connectivity {
     count_ = 0;
     std::fill(scratch_.begin(), scratch_.end(), 0);
     if (!cached_) return;
-    row_of_.assign(g.n, -1);
+    for (const int32_t v : with_row_) row_of_[v] = -1;
+    if (std::ssize(row_of_) < g.n) row_of_.resize(g.n, -1);
+    with_row_.clear();
     rows_.clear();
   }
 
@@ -117,7 +119,8 @@ template <class W> class Connectivity {
   W* row_at(int32_t v) { return rows_.data() + row_of_[v] * k_; }
 
   void add_row(int32_t v) {
-    row_of_[v] = static_cast<int32_t>(static_cast<int64_t>(rows_.size()) / k_);
+    row_of_[v] = static_cast<int32_t>(std::ssize(with_row_));
+    with_row_.push_back(v);
     rows_.resize(rows_.size() + k_, 0);
     W* row = row_at(v);
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) row[part_[g_->adj[e]]] += g_->weight[e];
@@ -130,7 +133,8 @@ template <class W> class Connectivity {
   const W* weight_ = nullptr;
   std::vector<W> scratch_, rows_;
   int64_t total_ = 0;  // weight from the selected vertex to all blocks
-  std::vector<int32_t> row_of_;  // the number of the row of each vertex, -1 without one
+  std::vector<int32_t> row_of_;    // the number of the row of each vertex, -1 without one
+  std::vector<int32_t> with_row_;  // the vertices that have one
   int64_t count_ = 0;
   std::vector<int32_t> blocks_;  // the first count_ entries are adjacent to the selected vertex
   std::vector<int32_t> candidates_;

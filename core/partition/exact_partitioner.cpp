@@ -48,10 +48,12 @@ Score ExactPartitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& bl
   const Score before = score(g, block.data(), size_, control_.team());
   if (k_ > kMostBlocks || control_.should_stop()) return before;
   Rng rng(seed);
-  const std::vector<int32_t> community = other ? common_refinement(block, other, k_) : block;
+  UnsetVector<int32_t> common;
+  if (other) common = common_refinement(block, other, k_, control_.team());
+  const int32_t* community = other ? common.data() : block.data();
   pairs_.compare_with(refined ? &block : nullptr);
-  multilevel(g, coarsening(g), community.data(), start_from<W>(block, control_.team()), refiners_, partition_,
-             rng, control_);
+  multilevel(g, coarsening(g), community, start_from<W>(block, control_.team()), refiners_, partition_, rng,
+             control_);
   pairs_.compare_with(nullptr);
   balance();
   std::vector<int32_t> result = partition_.take_blocks();

@@ -6,28 +6,30 @@
 
 #include "graph/graph.hpp"
 #include "util/control.hpp"
+#include "util/bucket_order.hpp"
 #include "util/parallel.hpp"
+#include "util/unset_vector.hpp"
 
 namespace hopbytes {
 
-// The vertices of every group in ascending order, by counting sort. A single group of all vertices takes no
-// memory. O(n + groups).
+// The vertices of every group in ascending order. A single group of all vertices takes no memory.
+// O(n + groups).
 class GroupMembers {
  public:
-  GroupMembers(std::span<const int32_t> group, int64_t groups) : start_(groups + 1, 0) {
+  GroupMembers(std::span<const int32_t> group, int64_t groups, Team& team = Team::alone())
+      : start_(groups + 1, 0) {
     if (groups == 1) {
       start_[1] = std::ssize(group);
       return;
     }
     members_.resize(group.size());
     local_.resize(group.size());
-    for (int32_t g : group) ++start_[g + 1];
-    for (int64_t i = 0; i < groups; ++i) start_[i + 1] += start_[i];
-    std::vector<int64_t> next(start_.begin(), start_.end() - 1);
-    for (size_t v = 0; v < group.size(); ++v) {
-      local_[v] = static_cast<int32_t>(next[group[v]] - start_[group[v]]);
-      members_[next[group[v]]++] = static_cast<int32_t>(v);
-    }
+    order_by_bucket(
+        std::ssize(group), groups, team, [&](int64_t v) { return group[v]; }, start_,
+        [&](int64_t v, int64_t position) {
+          local_[v] = static_cast<int32_t>(position - start_[group[v]]);
+          members_[position] = static_cast<int32_t>(v);
+        });
   }
 
   int64_t size(int64_t g) const { return start_[g + 1] - start_[g]; }
@@ -48,7 +50,7 @@ class GroupMembers {
 
  private:
   std::vector<int64_t> start_;
-  std::vector<int32_t> members_, local_;
+  UnsetVector<int32_t> members_, local_;
 };
 
 // Returns the subgraph induced by a group; group[v] is the group of v. O(arcs of the members).
@@ -95,7 +97,7 @@ template <class W, class Work>
 std::vector<int32_t> partition_apart(const Graph<W>& g, std::span<const int32_t> group,
                                      std::span<const int64_t> first, const Control& control, Work partition) {
   const int64_t count = std::ssize(first) - 1;
-  const GroupMembers members(group, count);
+  const GroupMembers members(group, count, control.team());
   std::vector<int32_t> block(g.n, 0);
   SideBySide spans(control, count);
   parallel_for(count, control.team(), [&](int64_t j) {

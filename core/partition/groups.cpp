@@ -69,7 +69,7 @@ void partition_many(const Graph<W>& g, In<int32_t> group, In<int64_t> block_star
                                 {candidates, group.size()},
                                 settings,
                                 control,
-                                {group, std::ssize(block_start) - 1}};
+                                {group, std::ssize(block_start) - 1, control.team()}};
   GroupPartitioner<W>(problem).solve(child, cut);
 }
 

@@ -4,16 +4,17 @@
 #include <vector>
 
 #include "graph/graph.hpp"
+#include "util/unset_vector.hpp"
 
 namespace hopbytes {
 
 template <class W> struct Level {
   Graph<W> graph;            // the coarse graph
-  std::vector<int32_t> map;  // coarse vertex of every vertex of the next finer graph
+  UnsetVector<int32_t> map;  // coarse vertex of every vertex of the next finer graph
 
   // Returns the values of the coarse vertices; vertices that were contracted to one have the same value.
-  std::vector<int32_t> coarse_values(std::span<const int32_t> fine, Team& team) const {
-    std::vector<int32_t> coarse(graph.n, 0);
+  UnsetVector<int32_t> coarse_values(std::span<const int32_t> fine, Team& team) const {
+    UnsetVector<int32_t> coarse(graph.n);  // Each coarse vertex has a member.
     parallel_ranges(std::ssize(map), kVerticesPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
       for (int64_t v = begin; v < end; ++v) shared_store(coarse[map[v]], fine[v]);
     });
@@ -35,13 +36,17 @@ template <class W> class Hierarchy {
   const Graph<W>& graph(size_t i) const { return i == 0 ? *finest_ : levels_[i - 1].graph; }
   const Graph<W>& coarsest() const { return graph(size()); }
   // The vertex of graph i + 1 that each vertex of graph i becomes.
-  const std::vector<int32_t>& map(size_t i) const { return levels_[i].map; }
+  std::span<const int32_t> map(size_t i) const { return levels_[i].map; }
 
   // Returns the partition of the coarsest graph that equals a partition of the finest one. No contracted edge
   // may be cut.
-  std::vector<int32_t> project_to_coarsest(std::vector<int32_t> block, Team& team) const {
-    for (const Level<W>& level : levels_) block = level.coarse_values(block, team);
-    return block;
+  std::vector<int32_t> project_to_coarsest(std::span<const int32_t> block, Team& team) const {
+    UnsetVector<int32_t> coarse;
+    for (const Level<W>& level : levels_) {
+      coarse = level.coarse_values(block, team);
+      block = coarse;
+    }
+    return {block.begin(), block.end()};
   }
 
  private:

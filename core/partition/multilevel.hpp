@@ -55,11 +55,13 @@ template <class W> StartAt<W> start_from(const std::vector<int32_t>& block, Team
 
 // Returns equal communities for vertices on whose blocks two partitions into k blocks agree. If there are too
 // many pairs of blocks for a product to number them, they are numbered in the order of their appearance.
-inline std::vector<int32_t> common_refinement(const std::vector<int32_t>& block, const int32_t* other,
-                                              int64_t k) {
-  std::vector<int32_t> community(block.size());
+inline UnsetVector<int32_t> common_refinement(const std::vector<int32_t>& block, const int32_t* other,
+                                              int64_t k, Team& team) {
+  UnsetVector<int32_t> community(block.size());
   if (k * k <= std::numeric_limits<int32_t>::max()) {
-    for (size_t v = 0; v < block.size(); ++v) community[v] = static_cast<int32_t>(block[v] * k + other[v]);
+    parallel_ranges(std::ssize(block), kVerticesPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t v = begin; v < end; ++v) community[v] = static_cast<int32_t>(block[v] * k + other[v]);
+    });
     return community;
   }
   std::unordered_map<int64_t, int32_t> number;

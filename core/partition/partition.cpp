@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "partition/score.hpp"
+
 namespace hopbytes {
 
 // Calls work(begin, end) for ranges of vertices, which the threads share.
@@ -25,22 +27,11 @@ template <class W> void Partition<W>::assign(const Graph<W>& g, std::vector<int3
   blocks_were_changed();
 }
 
-template <class W> void Partition<W>::sum_loads() {
-  std::fill(load_.begin(), load_.end(), 0);
-  if (team_.threads() == 1 || k_ > kVerticesPerRange / 4) {
-    for (int64_t v = 0; v < g_->n; ++v) load_[block_[v]] += g_->load[v];
-    return;
-  }
-  for_ranges(g_->n, [&](int64_t begin, int64_t end) {
-    std::vector<int64_t> own(k_, 0);
-    for (int64_t v = begin; v < end; ++v) own[block_[v]] += g_->load[v];
-    for (int32_t b = 0; b < k_; ++b)
-      if (own[b] != 0) shared_add(load_[b], own[b]);
-  });
-}
+template <class W> void Partition<W>::sum_loads() { load_ = block_loads(*g_, k_, block_.data(), team_); }
 
-template <class W> void Partition<W>::blocks_were_changed(std::span<const int32_t> moved) {
-  sum_loads();
+template <class W>
+void Partition<W>::blocks_were_changed(std::span<const int32_t> moved, const std::vector<int64_t>& loads) {
+  load_ = loads;
   connectivity_.attach(*g_, block_.data());
   std::vector<int32_t> near_moves;
   update_boundary(moved, near_moves);
@@ -53,21 +44,21 @@ template <class W> void Partition<W>::blocks_were_changed() {
 }
 
 template <class W>
-void Partition<W>::project(const Graph<W>& finer, const std::vector<int32_t>& map) {
+void Partition<W>::project(const Graph<W>& finer, std::span<const int32_t> map) {
   may_be_boundary_.clear();
   if (boundary_known_) {
     mark_.resize(std::max(mark_.size(), block_.size()), 0);
     for (int32_t v : boundary_) mark_[v] = 1;
     may_be_boundary_.resize(finer.n);
-    for_ranges(finer.n, [&](int64_t begin, int64_t end) {
-      for (int64_t v = begin; v < end; ++v) may_be_boundary_[v] = mark_[map[v]];
-    });
-    for (int32_t v : boundary_) mark_[v] = 0;
   }
   std::vector<int32_t> fine(finer.n);
   for_ranges(finer.n, [&](int64_t begin, int64_t end) {
     for (int64_t v = begin; v < end; ++v) fine[v] = block_[map[v]];
+    if (!boundary_known_) return;
+    for (int64_t v = begin; v < end; ++v) may_be_boundary_[v] = mark_[map[v]];
   });
+  if (boundary_known_)
+    for (int32_t v : boundary_) mark_[v] = 0;
   block_.swap(fine);
   projected_ = true;
   use_graph(finer);
@@ -116,21 +107,38 @@ void Partition<W>::update_boundary(std::span<const int32_t> moved, std::vector<i
   boundary_.swap(suspects_);
 }
 
-template <class W> void Partition<W>::restore(Snapshot snapshot) {
-  block_ = std::move(snapshot.block);
-  boundary_ = std::move(snapshot.boundary);
-  load_ = std::move(snapshot.load);
+template <class W> typename Partition<W>::Snapshot Partition<W>::snapshot() const {
+  Snapshot now{UnsetVector<int32_t>(block_.size()), boundary_, load_};
+  for_ranges(std::ssize(block_), [&](int64_t begin, int64_t end) {
+    std::copy(block_.begin() + begin, block_.begin() + end, now.block.begin() + begin);
+  });
+  return now;
+}
+
+template <class W> void Partition<W>::restore(const Snapshot& snapshot) {
+  for_ranges(std::ssize(block_), [&](int64_t begin, int64_t end) {
+    std::copy(snapshot.block.begin() + begin, snapshot.block.begin() + end, block_.begin() + begin);
+  });
+  boundary_ = snapshot.boundary;
+  load_ = snapshot.load;
   connectivity_.attach(*g_, block_.data());
 }
 
 template <class W> int64_t Partition<W>::cost_at_boundary() const {
-  int64_t total = total_linear_cost(*g_, block_.data());
-  for (int32_t v : boundary_)
-    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
-      const int32_t u = g_->adj[e];
-      if (u > v && block_[u] != block_[v]) total += g_->weight[e] * distance_(block_[v], block_[u]);
+  constexpr int64_t vertices_per_range = 1 << 11;
+  const auto cost_of = [&](int64_t begin, int64_t end) {
+    int64_t total = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      const int32_t v = boundary_[i];
+      for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
+        const int32_t u = g_->adj[e];
+        if (u > v && block_[u] != block_[v]) total += g_->weight[e] * distance_(block_[v], block_[u]);
+      }
     }
-  return total;
+    return total;
+  };
+  return total_linear_cost(*g_, block_.data()) +
+         parallel_sum(std::ssize(boundary_), vertices_per_range, team_, cost_of);
 }
 
 template class Partition<int32_t>;

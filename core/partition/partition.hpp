@@ -9,6 +9,7 @@
 #include "graph/any_distance.hpp"
 #include "partition/connectivity.hpp"
 #include "graph/graph.hpp"
+#include "util/unset_vector.hpp"
 
 namespace hopbytes {
 
@@ -42,11 +43,12 @@ template <class W> class Partition {
   // Takes the blocks of the vertices of a graph, which is kept by reference. O(n).
   void assign(const Graph<W>& g, std::vector<int32_t> block);
   // Becomes the same partition of the graph that was contracted by `map` to the present one. O(n).
-  void project(const Graph<W>& finer, const std::vector<int32_t>& map);
+  void project(const Graph<W>& finer, std::span<const int32_t> map);
   // Has to be called after blocks() was changed. O(n).
   void blocks_were_changed();
-  // The same if only `moved` have other blocks than before; the known boundary is updated. O(n).
-  void blocks_were_changed(std::span<const int32_t> moved);
+  // The same if only `moved` have other blocks than before and the loads are known; the known boundary is
+  // updated. O(boundary + arcs of `moved`).
+  void blocks_were_changed(std::span<const int32_t> moved, const std::vector<int64_t>& loads);
   // Hands the blocks over; the next call has to be assign().
   std::vector<int32_t> take_blocks() { return std::exchange(block_, {}); }
 
@@ -120,11 +122,12 @@ template <class W> class Partition {
 
   // The state between two refiners, to return to it on the same graph. The boundary has to be known.
   struct Snapshot {
-    std::vector<int32_t> block, boundary;
+    UnsetVector<int32_t> block;
+    std::vector<int32_t> boundary;
     std::vector<int64_t> load;
   };
-  Snapshot snapshot() const { return {block_, boundary_, load_}; }
-  void restore(Snapshot snapshot);
+  Snapshot snapshot() const;
+  void restore(const Snapshot& snapshot);
 
   // Returns the cost. The boundary suffices, because it contains both ends of every cut edge.
   int64_t cost_at_boundary() const;
@@ -200,7 +203,7 @@ template <class W> class Partition {
   Connectivity<W> connectivity_;
   std::vector<int32_t> boundary_;
   bool boundary_known_ = false;
-  std::vector<uint8_t> may_be_boundary_;  // the only vertices that can be; empty: all
+  UnsetVector<uint8_t> may_be_boundary_;  // the only vertices that can be; empty: all
   std::vector<uint8_t> mark_;             // 0 between calls
   std::vector<int32_t> suspects_;
   int64_t moves_ = 0, scanned_edges_ = 0;

@@ -173,9 +173,11 @@ Score Partitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& block, 
   const Score before = score(g, block.data(), max_block_weight_, control_.team());
   if (control_.should_stop()) return before;
   Rng rng(seed);
-  const std::vector<int32_t> community = other ? common_refinement(block, other, k()) : block;
-  multilevel(g, coarsening(g), community.data(), start_from<W>(block, control_.team()), refiners_, partition_,
-             rng, control_);
+  UnsetVector<int32_t> common;
+  if (other) common = common_refinement(block, other, k(), control_.team());
+  const int32_t* community = other ? common.data() : block.data();
+  multilevel(g, coarsening(g), community, start_from<W>(block, control_.team()), refiners_, partition_, rng,
+             control_);
   const Score after = quality();
   std::vector<int32_t> result = partition_.take_blocks();
   if (before < after) return before;

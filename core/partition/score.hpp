@@ -29,9 +29,21 @@ inline void best_first(std::vector<Candidate>& candidates) {
                    [](const Candidate& x, const Candidate& y) { return x.score < y.score; });
 }
 
-inline std::vector<int64_t> block_loads(const GraphShape& g, int64_t k, const int32_t* part) {
+// Ranges of vertices are added up side by side, unless there are so many blocks that the sums of each range
+// would cost more.
+inline std::vector<int64_t> block_loads(const GraphShape& g, int64_t k, const int32_t* part,
+                                        Team& team = Team::alone()) {
   std::vector<int64_t> load(k, 0);
-  for (int64_t v = 0; v < g.n; ++v) load[part[v]] += g.load[v];
+  if (team.threads() == 1 || g.n <= kVerticesPerRange || k > kVerticesPerRange / 4) {
+    for (int64_t v = 0; v < g.n; ++v) load[part[v]] += g.load[v];
+    return load;
+  }
+  parallel_ranges(g.n, kVerticesPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
+    std::vector<int64_t> own(k, 0);
+    for (int64_t v = begin; v < end; ++v) own[part[v]] += g.load[v];
+    for (int64_t b = 0; b < k; ++b)
+      if (own[b] != 0) shared_add(load[b], own[b]);
+  });
   return load;
 }
 
@@ -39,7 +51,7 @@ inline std::vector<int64_t> block_loads(const GraphShape& g, int64_t k, const in
 template <class W>
 Score score(const Graph<W>& g, const int32_t* part, std::span<const int64_t> max_block_weight,
             Team& team = Team::alone(), bool with_linear_cost = true) {
-  const std::vector<int64_t> load = block_loads(g, static_cast<int64_t>(max_block_weight.size()), part);
+  const std::vector<int64_t> load = block_loads(g, std::ssize(max_block_weight), part, team);
   Score s{0, edge_cut(g, part, team)};
   // A vertex on a forbidden block counts as overload.
   if (g.linear_cost && with_linear_cost) s.cut += g.linear_cost->total(part, s.overload);

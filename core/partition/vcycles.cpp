@@ -43,10 +43,10 @@ int64_t run_cycles(const Graph<W>& g, const AnyDistance& distance, std::span<con
   const CoarseningContext limits = coarsening_limits(g, settings.coarsest * k, smallest);
   for (int32_t cycle = 0; cycle < settings.cycles && !control.should_stop(); ++cycle) {
     const bool alone = static_cast<size_t>((cycle + 1) * g.n) > settings.others.size();
-    const std::vector<int32_t> community =
-        alone ? pe : common_refinement(pe, settings.others.data() + cycle * g.n, k);
-    multilevel(g, limits, community.data(), start_from<W>(pe, control.team()), refiners, partition, rng,
-               control);
+    UnsetVector<int32_t> common;
+    if (!alone) common = common_refinement(pe, settings.others.data() + cycle * g.n, k, control.team());
+    multilevel(g, limits, alone ? pe.data() : common.data(), start_from<W>(pe, control.team()), refiners,
+               partition, rng, control);
     std::vector<int32_t> result = partition.take_blocks();
     if (placement_cost(g, result.data(), distance) <= placement_cost(g, pe.data(), distance)) pe.swap(result);
   }

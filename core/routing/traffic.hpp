@@ -37,29 +37,25 @@ inline TrafficSums unit_traffic_of_rows(const Csr& g, In<int32_t> unit, int64_t 
 }
 
 // Sums the weight that every unit sends to and receives from others; unit[i] is the unit of task i. Adds to
-// both arrays. Every thread has arrays of its own, unless these would take longer than the arcs.
-inline TrafficSums unit_traffic(const Csr& g, In<int32_t> unit, int32_t threads, Out<int64_t> sent,
+// both arrays. Every part of the rows has arrays of its own, unless these would take longer than the arcs.
+inline TrafficSums unit_traffic(const Csr& g, In<int32_t> unit, Team& team, Out<int64_t> sent,
                                 Out<int64_t> received) {
   const auto units = std::ssize(sent);
   const int64_t most = std::max<int64_t>(1, g.m() / std::max<int64_t>(1, 4 * units));
-  const auto workers = static_cast<int32_t>(std::clamp<int64_t>(threads, 1, most));
-  std::vector<TrafficSums> sums(workers);
-  std::vector<std::vector<int64_t>> own(workers);
-  parallel_rows(g.indptr, workers, [&](int32_t worker, int64_t begin, int64_t end) {
-    std::vector<int64_t>& part = own[worker];
-    if (part.empty()) part.assign(2 * units, 0);
-    const TrafficSums more = unit_traffic_of_rows(g, unit, begin, end, part.data(), part.data() + units);
-    sums[worker].between += more.between;
-    sums[worker].within += more.within;
+  const int64_t parts = std::clamp<int64_t>(team.threads(), 1, most);
+  std::vector<TrafficSums> sums(parts);
+  std::vector<std::vector<int64_t>> own(parts);
+  parallel_parts(g.indptr, parts, team, [&](int64_t part, int64_t begin, int64_t end) {
+    own[part].assign(2 * units, 0);
+    sums[part] = unit_traffic_of_rows(g, unit, begin, end, own[part].data(), own[part].data() + units);
   });
   TrafficSums all;
-  for (int32_t worker = 0; worker < workers; ++worker) {
-    all.between += sums[worker].between;
-    all.within += sums[worker].within;
-    if (own[worker].empty()) continue;
+  for (int64_t part = 0; part < parts; ++part) {
+    all.between += sums[part].between;
+    all.within += sums[part].within;
     for (int64_t u = 0; u < units; ++u) {
-      sent[u] += own[worker][u];
-      received[u] += own[worker][units + u];
+      sent[u] += own[part][u];
+      received[u] += own[part][units + u];
     }
   }
   return all;

@@ -54,8 +54,8 @@ template <class W>
 Clusters cluster_heavy_edges(const Graph<W>& g, const int32_t* community, const CoarseningContext& context,
                              int64_t fewest, Rng& rng, const Control& control) {
   constexpr int64_t poll_every = 1 << 14, ahead = 4;
-  Clusters found{std::vector<int32_t>(g.n), g.n};
-  std::vector<int32_t>& leader = found.leader;
+  Clusters found{UnsetVector<int32_t>(g.n), g.n};
+  UnsetVector<int32_t>& leader = found.leader;
   std::vector<int64_t> load = g.load.copy(0, g.n);
   std::vector<W> weight(g.n, 0);
   std::vector<uint8_t> matched(g.n, 0);

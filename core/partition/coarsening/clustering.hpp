@@ -6,12 +6,13 @@
 #include "util/control.hpp"
 #include "partition/context.hpp"
 #include "util/rng.hpp"
+#include "util/unset_vector.hpp"
 #include "graph/graph.hpp"
 
 namespace hopbytes {
 
 struct Clusters {
-  std::vector<int32_t> leader;  // of every vertex: the member that names its cluster
+  UnsetVector<int32_t> leader;  // of every vertex: the member that names its cluster
   int64_t count = 0;
 };
 

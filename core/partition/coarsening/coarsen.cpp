@@ -39,11 +39,12 @@ Hierarchy<W> coarsen(const Graph<W>& g, const int32_t* community, const Coarseni
                      const Control& control) {
   release_freed_memory(g.arcs());
   Hierarchy<W> hierarchy(g);
-  std::vector<int32_t> coarse_community;
+  std::vector<int32_t> labels;
   if (g.linear_cost) {  // Vertices with different forbidden blocks are never clustered together.
-    coarse_community = g.linear_cost->labels(community);
-    community = coarse_community.data();
+    labels = g.linear_cost->labels(community);
+    community = labels.data();
   }
+  UnsetVector<int32_t> coarse_community;
   while (hierarchy.coarsest().n > context.target) {
     const Graph<W>& fine = hierarchy.coarsest();
     const int64_t fewest =
@@ -68,7 +69,7 @@ int64_t coarsen_once(const Graph<W>& g, const CoarseningContext& context, uint64
   const Hierarchy<W> hierarchy = coarsen(g, nullptr, context, rng, control);
   int64_t filled = 0, count = 0;
   for (size_t i = 0; i < hierarchy.size(); ++i) {
-    const std::vector<int32_t>& map = hierarchy.map(i);
+    const std::span<const int32_t> map = hierarchy.map(i);
     const auto fine = static_cast<int64_t>(map.size());
     if (filled + fine > static_cast<int64_t>(maps.size()) || count == static_cast<int64_t>(sizes.size()))
       break;

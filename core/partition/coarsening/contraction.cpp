@@ -11,25 +11,17 @@ namespace {
 
 // Writes the map and the arrays of the coarse graph with one thread.
 template <class W> void contract_in_turn(const Graph<W>& g, const Clusters& clusters, Level<W>& level) {
-  const std::vector<int32_t>& leader = clusters.leader;
+  const UnsetVector<int32_t>& leader = clusters.leader;
   const int64_t count = clusters.count;
   int32_t next = 0;
   for (int64_t v = 0; v < g.n; ++v)
     if (leader[v] == v) level.map[v] = next++;
-  std::vector<int64_t> first(count + 1, 0);
-  for (int64_t v = 0; v < g.n; ++v) ++first[(level.map[v] = level.map[leader[v]]) + 1];
-  for (int64_t c = 0; c < count; ++c) first[c + 1] += first[c];
-  std::vector<int32_t> members(g.n);
-  {
-    std::vector<int64_t> fill(first.begin(), first.end() - 1);
-    for (int32_t v = 0; v < g.n; ++v) members[fill[level.map[v]]++] = v;
-  }
+  for (int64_t v = 0; v < g.n; ++v) level.map[v] = level.map[leader[v]];
+  CoarseMembers members;
+  members.sort(level.map, 0, count, g.n, [](int64_t i) { return static_cast<int32_t>(i); });
   Graph<W>& coarse = level.graph;
-  std::vector<W> sum(count, -1);  // weight of the arcs from the present row to a coarse vertex
-  const auto members_of = [&](int64_t c) {
-    return std::span<const int32_t>(members.data() + first[c], members.data() + first[c + 1]);
-  };
-  coarse.own_start[count] = contract_rows(g, level.map, 0, count, members_of, sum.data(),
+  RowSums<W> sums(count);
+  coarse.own_start[count] = contract_rows(g, level.map, 0, count, members, sums.data(),
                                           ContractedRows<W>{coarse.own_start.data(), coarse.own_load.data(),
                                                             coarse.own_adj.data(), coarse.own_weight.data()});
 }
@@ -53,7 +45,7 @@ template <class W> Level<W> contract(const Graph<W>& g, const Clusters& clusters
                                          {coarse.own_weight.data(), size(g.arcs())},
                                          {coarse.own_load.data(), size(count)}});
   }
-  coarse.sum_loads();
+  coarse.sum_loads(team);
   coarse.uneven = g.uneven;
   if (g.linear_cost)
     coarse.linear_cost = std::make_shared<const LinearCost>(g.linear_cost->contracted(level.map, count));

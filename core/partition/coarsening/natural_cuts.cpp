@@ -35,8 +35,9 @@ class NaturalCuts {
     }
     control_.record_work(context_.most_work * (g_.arcs() + g_.n) - work_left_);
     if (complete) return components();
-    std::iota(centres.begin(), centres.end(), 0);
-    return {std::move(centres), g_.n};
+    Clusters apart{UnsetVector<int32_t>(g_.n), g_.n};
+    std::iota(apart.leader.begin(), apart.leader.end(), 0);
+    return apart;
   }
 
  private:
@@ -163,7 +164,7 @@ class NaturalCuts {
   }
 
   Clusters components() {
-    Clusters found{std::vector<int32_t>(g_.n, -1), 0};
+    Clusters found{UnsetVector<int32_t>(g_.n, -1), 0};
     std::vector<int32_t> queue;
     for (int32_t v = 0; v < g_.n; ++v) {
       if (found.leader[v] >= 0) continue;

@@ -1,111 +1,165 @@
 #include "partition/coarsening/parallel_contraction.hpp"
 
 #include <algorithm>
-#include <array>
+#include <memory>
+#include <mutex>
 #include <span>
+#include <utility>
 
 #include "graph/unit_weight.hpp"
 #include "partition/coarsening/contracted_rows.hpp"
+#include "util/bucket_order.hpp"
 #include "util/parallel.hpp"
 
 namespace hopbytes {
 
 namespace {
 
-// The rows of a batch are held twice for a while, the others only once. The next batch takes the same memory.
-constexpr int64_t rows_per_range = 4096, ranges_per_batch = 32;
+constexpr int64_t vertices_per_range = 1 << 13, rows_per_range = 1 << 11;
 
-int64_t ranges_of(int64_t count) { return (count + rows_per_range - 1) / rows_per_range; }
+int64_t ranges_of(int64_t count, int64_t per_range) { return (count + per_range - 1) / per_range; }
+
+// The vertices by range of coarse vertices, ascending within each.
+struct MembersOfRanges {
+  std::vector<int64_t> first;
+  UnsetVector<int32_t> vertex;
+
+  MembersOfRanges(std::span<const int32_t> map, int64_t count, Team& team)
+      : first(ranges_of(count, rows_per_range) + 1), vertex(map.size()) {
+    order_by_bucket(
+        std::ssize(map), std::ssize(first) - 1, team, [&](int64_t v) { return map[v] / rows_per_range; },
+        first, [&](int64_t v, int64_t position) { vertex[position] = static_cast<int32_t>(v); });
+  }
+
+  std::span<const int32_t> of(int64_t range) const {
+    return {vertex.data() + first[range], static_cast<size_t>(first[range + 1] - first[range])};
+  }
+};
+
+// Where the rows of each range begin: it is known as soon as all earlier ranges have been contracted.
+class FirstArcs {
+ public:
+  explicit FirstArcs(int64_t ranges) : first_(ranges + 1, 0), arcs_(ranges, -1) {}
+
+  // Takes the number of arcs of a range. Returns the last range whose beginning is known; if all ranges have
+  // been contracted, their number.
+  int64_t set(int64_t range, int64_t arcs) {
+    const std::lock_guard<std::mutex> hold(lock_);
+    arcs_[range] = arcs;
+    for (; known_ < std::ssize(arcs_) && arcs_[known_] >= 0; ++known_)
+      first_[known_ + 1] = first_[known_] + arcs_[known_];
+    return known_;
+  }
+  int64_t of(int64_t range) const { return first_[range]; }
+
+ private:
+  std::mutex lock_;
+  std::vector<int64_t> first_, arcs_;
+  int64_t known_ = 0;
+};
+
+// The rows of a range of coarse vertices.
+template <class Weight> struct RowsOfRange {
+  int64_t range = 0, filled = 0;
+  Buffer<int32_t> adj;
+  Buffer<Weight> weight;
+};
+
+// Contracts ranges of coarse vertices with one of several threads.
+template <class W, class Weight> class RangeContraction {
+ public:
+  RangeContraction(const Graph<W>& g, std::span<const int32_t> map, int64_t count,
+                   const MembersOfRanges& members, const CoarseArrays<Weight>& coarse, FirstArcs& first)
+      : g_(g), map_(map), count_(count), of_ranges_(members), coarse_(coarse), first_(first), sums_(count) {}
+
+  // Rows are held twice from here until all earlier ranges have been contracted, too.
+  void contract(int64_t range) {
+    const std::span<const int32_t> vertices = of_ranges_.of(range);
+    int64_t most = 0;
+    for (const int32_t v : vertices) most += g_.degree(v);
+    RowsOfRange<Weight> rows = std::exchange(spare_, {});
+    if (rows.adj.size() <= most) rows.adj = Buffer<int32_t>(most + 1), rows.weight = Buffer<Weight>(most + 1);
+    const int64_t begin = range * rows_per_range, end = std::min(count_, begin + rows_per_range);
+    members_.sort(map_, begin, end, std::ssize(vertices), [&](int64_t i) { return vertices[i]; });
+    rows.range = range;
+    rows.filled = contract_rows(g_, map_, begin, end, members_, sums_.data(),
+                                ContractedRows<Weight>{coarse_.start.data(), coarse_.load.data(),
+                                                       rows.adj.data(), rows.weight.data()});
+    const int64_t known = first_.set(range, rows.filled);
+    waiting_.push_back(std::move(rows));
+    copy_until(known);
+  }
+
+  // Moves the rows of the ranges up to `known` to where they belong.
+  void copy_until(int64_t known) {
+    auto next = waiting_.begin();  // A thread takes ranges in ascending order.
+    for (; next != waiting_.end() && next->range <= known; ++next) {
+      copy(*next);
+      if (next->adj.size() > spare_.adj.size()) std::swap(spare_, *next);
+    }
+    waiting_.erase(waiting_.begin(), next);
+  }
+
+ private:
+  void copy(const RowsOfRange<Weight>& rows) const {
+    const int64_t offset = first_.of(rows.range);
+    const int64_t begin = rows.range * rows_per_range, end = std::min(count_, begin + rows_per_range);
+    for (int64_t c = begin; c < end; ++c) coarse_.start[c] += offset;
+    std::copy(rows.adj.data(), rows.adj.data() + rows.filled, coarse_.adj.data() + offset);
+    std::copy(rows.weight.data(), rows.weight.data() + rows.filled, coarse_.weight.data() + offset);
+  }
+
+  const Graph<W>& g_;
+  std::span<const int32_t> map_;
+  int64_t count_;
+  const MembersOfRanges& of_ranges_;
+  const CoarseArrays<Weight>& coarse_;
+  FirstArcs& first_;
+  RowSums<Weight> sums_;
+  CoarseMembers members_;
+  std::vector<RowsOfRange<Weight>> waiting_;
+  RowsOfRange<Weight> spare_;  // whose arrays the next range takes
+};
 
 }  // namespace
 
-// The vertices by coarse vertex, ascending within each.
-struct CoarseMembers {
-  std::vector<int64_t> first;
-  std::vector<int32_t> vertex;
-
-  CoarseMembers(std::span<const int32_t> map, int64_t count, Team& team)
-      : first(count + 1, 0), vertex(map.size()) {
-    const auto n = static_cast<int64_t>(map.size());
-    parallel_ranges(n, rows_per_range, team, [&](int32_t, int64_t begin, int64_t end) {
-      for (int64_t v = begin; v < end; ++v) shared_add(first[map[v] + 1], int64_t{1});
-    });
-    for (int64_t c = 0; c < count; ++c) first[c + 1] += first[c];
-    std::vector<int64_t> fill(first.begin(), first.end() - 1);
-    parallel_ranges(n, rows_per_range, team, [&](int32_t, int64_t begin, int64_t end) {
-      for (int64_t v = begin; v < end; ++v)
-        vertex[shared_add(fill[map[v]], int64_t{1})] = static_cast<int32_t>(v);
-    });
-    parallel_ranges(count, rows_per_range, team, [&](int32_t, int64_t begin, int64_t end) {
-      for (int64_t c = begin; c < end; ++c) std::sort(vertex.data() + first[c], vertex.data() + first[c + 1]);
-    });
-  }
-
-  std::span<const int32_t> of(int64_t c) const {
-    return {vertex.data() + first[c], static_cast<size_t>(first[c + 1] - first[c])};
-  }
-};
-
-// The rows of consecutive coarse vertices.
-template <class W> struct CoarseRows {
-  Buffer<int32_t> adj;
-  Buffer<W> weight;
-  int64_t filled = 0;
-};
-
+// The entries of leaders are written first. The others are copied from them, and each leader's from itself.
 void number_clusters(const Clusters& clusters, Team& team, std::span<int32_t> map) {
-  const std::vector<int32_t>& leader = clusters.leader;
+  const UnsetVector<int32_t>& leader = clusters.leader;
   const auto n = static_cast<int64_t>(leader.size());
-  std::vector<int32_t> number(n);
-  std::vector<int32_t> before(ranges_of(n) + 1, 0);
-  parallel_ranges(n, rows_per_range, team, [&](int32_t, int64_t begin, int64_t end) {
-    for (int64_t v = begin; v < end; ++v) before[begin / rows_per_range + 1] += leader[v] == v;
+  std::vector<int32_t> before(ranges_of(n, vertices_per_range) + 1, 0);
+  parallel_ranges(n, vertices_per_range, team, [&](int32_t, int64_t begin, int64_t end) {
+    int32_t found = 0;
+    for (int64_t v = begin; v < end; ++v) found += leader[v] == v;
+    before[begin / vertices_per_range + 1] = found;
   });
   for (size_t i = 1; i < before.size(); ++i) before[i] += before[i - 1];
-  parallel_ranges(n, rows_per_range, team, [&](int32_t, int64_t begin, int64_t end) {
-    int32_t next = before[begin / rows_per_range];
+  parallel_ranges(n, vertices_per_range, team, [&](int32_t, int64_t begin, int64_t end) {
+    int32_t next = before[begin / vertices_per_range];
     for (int64_t v = begin; v < end; ++v)
-      if (leader[v] == v) number[v] = next++;
+      if (leader[v] == v) map[v] = next++;
   });
-  parallel_ranges(n, rows_per_range, team, [&](int32_t, int64_t begin, int64_t end) {
-    for (int64_t v = begin; v < end; ++v) map[v] = number[leader[v]];
+  parallel_ranges(n, vertices_per_range, team, [&](int32_t, int64_t begin, int64_t end) {
+    for (int64_t v = begin; v < end; ++v) shared_store(map[v], shared_load(map[leader[v]]));
   });
 }
 
 template <class W, class Weight>
 void contract_in_parallel(const Graph<W>& g, std::span<const int32_t> map, int64_t count, Team& team,
                           const CoarseArrays<Weight>& coarse) {
-  const CoarseMembers members(map, count, team);
-  std::vector<std::vector<Weight>> sums(team.threads());
-  std::vector<CoarseRows<Weight>> rows(ranges_per_batch);
-  coarse.start[0] = 0;
-  int64_t filled = 0;
-  for (int64_t first = 0; first < count; first += ranges_per_batch * rows_per_range) {
-    const int64_t size = std::min(count - first, ranges_per_batch * rows_per_range);
-    parallel_ranges(size, rows_per_range, team, [&](int32_t worker, int64_t begin, int64_t end) {
-      std::vector<Weight>& sum = sums[worker];  // of the arcs from the present row to a coarse vertex
-      sum.resize(count, -1);
-      int64_t most = 0;
-      for (int64_t i = members.first[first + begin]; i < members.first[first + end]; ++i)
-        most += g.degree(members.vertex[i]);
-      CoarseRows<Weight>& own = rows[begin / rows_per_range];
-      if (own.adj.size() <= most) own = {Buffer<int32_t>(most + 1), Buffer<Weight>(most + 1)};
-      own.filled = contract_rows(
-          g, map, first + begin, first + end, [&](int64_t c) { return members.of(c); }, sum.data(),
-          ContractedRows<Weight>{coarse.start.data(), coarse.load.data(), own.adj.data(), own.weight.data()});
-    });
-    std::array<int64_t, ranges_per_batch + 1> before{filled};
-    for (int64_t i = 0; i < ranges_of(size); ++i) before[i + 1] = before[i] + rows[i].filled;
-    filled = before[ranges_of(size)];
-    parallel_ranges(size, rows_per_range, team, [&](int32_t, int64_t begin, int64_t end) {
-      const CoarseRows<Weight>& own = rows[begin / rows_per_range];
-      const int64_t offset = before[begin / rows_per_range];
-      for (int64_t c = first + begin; c < first + end; ++c) coarse.start[c] += offset;
-      std::copy(own.adj.data(), own.adj.data() + own.filled, coarse.adj.data() + offset);
-      std::copy(own.weight.data(), own.weight.data() + own.filled, coarse.weight.data() + offset);
-    });
-  }
-  coarse.start[count] = filled;
+  const MembersOfRanges members(map, count, team);
+  const int64_t ranges = ranges_of(count, rows_per_range);
+  FirstArcs first(ranges);
+  using Worker = RangeContraction<W, Weight>;
+  std::vector<std::unique_ptr<Worker>> workers(team.threads());
+  parallel_ranges(ranges, 1, team, [&](int32_t worker, int64_t range, int64_t) {
+    if (!workers[worker]) workers[worker] = std::make_unique<Worker>(g, map, count, members, coarse, first);
+    workers[worker]->contract(range);
+  });
+  parallel_for(std::ssize(workers), team, [&](int64_t worker) {
+    if (workers[worker]) workers[worker]->copy_until(ranges);
+  });
+  coarse.start[count] = first.of(ranges);
 }
 
 template void contract_in_parallel(const Graph<UnitWeight>&, std::span<const int32_t>, int64_t, Team&,

@@ -9,6 +9,7 @@
 #include "util/control.hpp"
 #include "util/parallel.hpp"
 #include "util/rng.hpp"
+#include "util/unset_vector.hpp"
 
 namespace hopbytes {
 
@@ -17,18 +18,24 @@ struct ClustersInRounds {
   static constexpr int64_t ahead = 8;  // visits for which memory is asked beforehand
 
   Clusters found;
-  std::vector<int64_t> load;     // of the cluster that a leader names
-  std::vector<uint8_t> matched;  // whether a vertex is in a cluster of several
+  UnsetVector<int64_t> load;     // of the cluster that a leader names
+  UnsetVector<uint8_t> matched;  // whether a vertex is in a cluster of several
   int64_t max_cluster;
   const int32_t* community;  // null: all may join each other
 
-  ClustersInRounds(const GraphShape& g, const SynchronousContext& context)
-      : found{std::vector<int32_t>(g.n), g.n},
-        load(g.load.copy(0, g.n)),
-        matched(g.n, 0),
+  ClustersInRounds(const GraphShape& g, const SynchronousContext& context, Team& team)
+      : found{UnsetVector<int32_t>(g.n), g.n},
+        load(g.n),
+        matched(g.n),
         max_cluster(context.max_cluster),
         community(context.community) {
-    std::iota(found.leader.begin(), found.leader.end(), 0);
+    parallel_ranges(g.n, kVerticesPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t v = begin; v < end; ++v) {
+        found.leader[v] = static_cast<int32_t>(v);
+        load[v] = g.load[v];
+        matched[v] = 0;
+      }
+    });
   }
 
   bool may_join(int32_t v, int32_t u) const { return !community || community[v] == community[u]; }
@@ -41,7 +48,7 @@ int64_t cluster_range(const Graph<W>& g, int64_t begin, int64_t end, int64_t mos
                       ClustersInRounds& clusters) {
   constexpr int64_t ahead = ClustersInRounds::ahead;
   auto& [found, load, matched, max_cluster, community] = clusters;
-  std::vector<int32_t>& leader = found.leader;
+  UnsetVector<int32_t>& leader = found.leader;
   const int64_t size = end - begin;
   std::vector<int32_t> order(size);
   std::iota(order.begin(), order.end(), static_cast<int32_t>(begin));

@@ -14,7 +14,7 @@ namespace hopbytes {
 
 namespace {
 
-constexpr int64_t visits_per_range = 4096;
+constexpr int64_t visits_per_range = 1024;
 // visits and arcs for which memory is asked beforehand
 constexpr int64_t ahead = ClustersInRounds::ahead, many_arcs = 32;
 
@@ -25,9 +25,9 @@ class SynchronousClustering {
       : g_(g),
         context_(context),
         team_(team),
-        clusters_(g, context),
+        clusters_(g, context, team),
         target_(g.n),
-        joining_(g.n, 0),
+        wanted_(g.n),
         sums_(team.threads()) {}
 
   // `g` is the graph of the constructor.
@@ -38,6 +38,9 @@ class SynchronousClustering {
     const auto most_of_visits = [&](int64_t visits) {
       return std::min(visits, visits_per_range) * (1 + g_.arcs() / std::max<int64_t>(1, g_.n));
     };
+    parallel_ranges(g_.n, kVerticesPerRange, team_, [&](int32_t, int64_t begin, int64_t end) {
+      std::copy(clusters_.load.begin() + begin, clusters_.load.begin() + end, wanted_.begin() + begin);
+    });
     const ClassOrder order(alone(), context_.seed, team_);
     for (int64_t c = 0;
          c < ClassOrder::classes && clusters_.found.count > context_.fewest && !control.should_stop(); ++c) {
@@ -57,18 +60,16 @@ class SynchronousClustering {
 
  private:
   static constexpr int32_t none = -1;
-  // Marks a vertex that cluster c refused, among the numbers of clusters and `none`.
-  static int32_t refused_by(int32_t c) { return -2 - c; }
 
   // Returns the vertices that are in no cluster with others.
-  std::vector<int32_t> alone() const {
+  UnsetVector<int32_t> alone() const {
     std::vector<int64_t> at((g_.n + context_.local_range - 1) / context_.local_range + 1, 0);
     parallel_ranges(g_.n, context_.local_range, team_, [&](int32_t, int64_t begin, int64_t end) {
       at[begin / context_.local_range + 1] =
           std::count(clusters_.matched.begin() + begin, clusters_.matched.begin() + end, 0);
     });
     for (size_t i = 1; i < at.size(); ++i) at[i] += at[i - 1];
-    std::vector<int32_t> vertices(at.back());
+    UnsetVector<int32_t> vertices(at.back());
     parallel_ranges(g_.n, context_.local_range, team_, [&](int32_t, int64_t begin, int64_t end) {
       int64_t filled = at[begin / context_.local_range];
       for (int64_t v = begin; v < end; ++v)
@@ -86,8 +87,8 @@ class SynchronousClustering {
                     });
   }
 
-  // Writes the cluster that each visited vertex wants to join. In the meantime those that are alone have no
-  // leader, so that others see that they may move.
+  // Writes the cluster that each visited vertex wants to join, and adds its load to what the cluster would
+  // have. In the meantime those that are alone have no leader, so that others see that they may move.
   template <class W> void choose(const Graph<W>& g, std::span<const int32_t> visited) {
     for_each(visited, [&](int32_t, int64_t, int32_t v) {
       if (!clusters_.matched[v]) clusters_.found.leader[v] = none;
@@ -99,7 +100,9 @@ class SynchronousClustering {
         if (i + 2 * ahead < size) prefetch_arcs(g, visited[i + 2 * ahead]);
         if (i + ahead < size) prefetch_leaders(visited[i + ahead]);
         const int32_t v = visited[i];
-        target_[v] = clusters_.found.leader[v] == none ? best_cluster(g, v, sums_[worker]) : none;
+        const int32_t c = clusters_.found.leader[v] == none ? best_cluster(g, v, sums_[worker]) : none;
+        target_[v] = c;
+        if (c != none) shared_add(wanted_[c], g_.load[v]);
       }
     });
   }
@@ -131,35 +134,28 @@ class SynchronousClustering {
 
   // Moves the visited vertices to the clusters that they want to join, as far as there is room.
   void join(std::span<const int32_t> visited) {
-    for_each(visited, [&](int32_t, int64_t, int32_t v) {
-      if (clusters_.found.leader[v] == none) clusters_.found.leader[v] = v;
-      if (target_[v] != none) shared_add(joining_[target_[v]], g_.load[v]);
-    });
     std::vector<std::vector<int32_t>> refused((visited.size() + visits_per_range - 1) / visits_per_range);
     std::vector<int64_t> joined(refused.size(), 0);
     for_each(visited, [&](int32_t, int64_t range, int32_t v) {
+      int32_t& leader = clusters_.found.leader[v];
       const int32_t c = target_[v];
+      if (leader == none) leader = v;
       if (c == none) return;
-      if (clusters_.load[c] + joining_[c] > clusters_.max_cluster) {
+      if (wanted_[c] > clusters_.max_cluster) {
         refused[range].push_back(v);
-        target_[v] = refused_by(c);
-      } else {
-        clusters_.found.leader[v] = c;
-        ++joined[range];
+        return;
       }
-    });
-    for_each(visited, [&](int32_t, int64_t, int32_t v) {
-      const int32_t c = target_[v];
-      if (c < none) shared_store(joining_[refused_by(c)], int64_t{0});
-      if (c < 0) return;
-      shared_store(joining_[c], int64_t{0});
+      leader = c;
       shared_add(clusters_.load[c], g_.load[v]);
       clusters_.matched[v] = 1;
       shared_store(clusters_.matched[c], uint8_t{1});
+      ++joined[range];
     });
     for (const int64_t count : joined) clusters_.found.count -= count;
     for (const std::vector<int32_t>& several : refused)
-      for (const int32_t v : several) join_with_room(v, refused_by(target_[v]));
+      for (const int32_t v : several) join_with_room(v, target_[v]);
+    for (const std::vector<int32_t>& several : refused)
+      for (const int32_t v : several) wanted_[target_[v]] = clusters_.load[target_[v]];
   }
 
   void join_with_room(int32_t v, int32_t c) {
@@ -180,7 +176,7 @@ class SynchronousClustering {
   // Joins vertices that are alone and rate the same neighbour highest in pairs, and isolated ones with the
   // next ones. Returns how many were alone: they are looked at in turn.
   int64_t match_two_hop() {
-    const std::vector<int32_t> single = alone();
+    const UnsetVector<int32_t> single = alone();
     std::vector<int32_t> waiting(g_.n + 1, none);
     for (const int32_t v : single) {
       int32_t& other = waiting[target_[v] == none ? g_.n : target_[v]];
@@ -209,8 +205,8 @@ class SynchronousClustering {
   const SynchronousContext context_;
   Team& team_;
   ClustersInRounds clusters_;
-  std::vector<int32_t> target_;
-  std::vector<int64_t> joining_;  // load of the vertices that want to join
+  UnsetVector<int32_t> target_;
+  UnsetVector<int64_t> wanted_;  // load of each cluster if all joined it that want to
   std::vector<SparseSums> sums_;  // of each worker
 };
 

@@ -12,7 +12,7 @@ class TreeParts {
       : g_(g),
         community_(community),
         max_cluster_(max_cluster),
-        found_{std::vector<int32_t>(g.n), g.n},
+        found_{UnsetVector<int32_t>(g.n), g.n},
         load_(g.load.copy(0, g.n)),
         degree_(g.n) {
     std::iota(found_.leader.begin(), found_.leader.end(), 0);
@@ -72,7 +72,7 @@ class TreeParts {
     --found_.count;
   }
   int32_t leader(int32_t v) {
-    std::vector<int32_t>& next = found_.leader;
+    UnsetVector<int32_t>& next = found_.leader;
     while (next[v] != v) v = next[v] = next[next[v]];
     return v;
   }

@@ -80,9 +80,12 @@ bool RegionCuts::is_due(int32_t a, int32_t b, std::span<const int32_t> vertices)
 // Divides the work that is left in proportion to the sizes of the regions: if many blocks are adjacent to
 // each other (random graphs), every pair frees large parts of both blocks, O(k m) in total.
 std::vector<int64_t> RegionCuts::shares_of_work(const std::vector<FlowRegion>& regions) const {
-  std::vector<int64_t> share;
-  share.reserve(regions.size());
-  for (const FlowRegion& region : regions) share.push_back(size_of(g_, region));
+  constexpr int64_t regions_per_range = 8;
+  std::vector<int64_t> share(regions.size());
+  parallel_ranges(std::ssize(regions), regions_per_range, control_.team(),
+                  [&](int32_t, int64_t begin, int64_t end) {
+                    for (int64_t i = begin; i < end; ++i) share[i] = size_of(g_, regions[i]);
+                  });
   const auto total = static_cast<double>(std::accumulate(share.begin(), share.end(), int64_t{0}));
   for (int64_t& part : share)
     part = static_cast<int64_t>(static_cast<double>(work_left_) * (static_cast<double>(part) / total));

@@ -33,6 +33,9 @@ class RegionCuts {
              const std::vector<int64_t>& load, std::span<const int64_t> max_block_weight,
              const FlowContext& context, RegionWidths& widths, const Control& control);
 
+  // The loads of the present blocks.
+  const std::vector<int64_t>& loads() const { return load_; }
+
   // Whether all the work that the context permits is done.
   bool exhausted() const { return work_left_ < 0; }
 

@@ -17,7 +17,7 @@ void UnconstrainedFm<W>::refine(Partition<W>& partition, Rng& rng, const Control
   for (int64_t& max_block_weight : loose)  // No block can hold more than the total load.
     for (const int64_t more : {percent_of(max_block_weight, percent_), g.max_load})
       max_block_weight += std::max<int64_t>(0, std::min(g.total_load - max_block_weight, more));
-  typename Partition<W>::Snapshot before = partition.snapshot();
+  const typename Partition<W>::Snapshot before = partition.snapshot();
   const int64_t cost = partition.cost_at_boundary();
   partition.set_max_block_weights(loose);
   fm_.refine(partition, rng, control);
@@ -26,7 +26,7 @@ void UnconstrainedFm<W>::refine(Partition<W>& partition, Rng& rng, const Control
   fm_.refine(partition, rng, control);
   if (partition.overload() == 0 && partition.cost_at_boundary() < cost) return;
   if (percent_ > smallest_overload) percent_ = std::max(smallest_overload, percent_ / 3);
-  partition.restore(std::move(before));
+  partition.restore(before);
 }
 
 template class UnconstrainedFm<int32_t>;

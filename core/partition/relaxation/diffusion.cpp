@@ -84,7 +84,7 @@ template <class W> void Diffusion<W>::start_on_coarsest(const std::vector<int32_
 }
 
 template <class W> void Diffusion<W>::hand_down(size_t level) {
-  const std::vector<int32_t>& map = hierarchy_.map(level);
+  const std::span<const int32_t> map = hierarchy_.map(level);
   const auto n = static_cast<int64_t>(map.size());
   next_.resize(n);
   for_vertices(n, [&](int64_t v, ShareSum&) { next_.set(v, now_.of(map[v])); });

@@ -5,6 +5,7 @@
 #include "partition/vcycles.hpp"
 #include "search_arguments.hpp"
 #include "search_settings.hpp"
+#include "util/team_of_call.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
@@ -66,7 +67,7 @@ void bind_engine(nb::module_& m) {
         int32_t threads = 1;
         GroupSettings settings = group_settings(given, threads);
         nb::gil_scoped_release release;
-        Team team(threads);
+        const TeamOfCall team(threads);
         settings.finished = std::get<0>(control_arrays).data() + 1;
         on_graph(arrays, linear_cost, [&](const auto& graph) {
           partition_many(graph, in(group), in(block_start), in(max_block_weight), in(seed), in(candidates),
@@ -101,7 +102,7 @@ void bind_engine(nb::module_& m) {
         int32_t threads = 1;
         VCycleSettings settings = vcycle_settings(given, threads);
         nb::gil_scoped_release release;
-        Team team(threads);
+        const TeamOfCall team(threads);
         settings.others = in(others);
         return on_graph(arrays, linear_cost, [&](const auto& graph) {
           return refine_placement(graph, distance_of(distances, max_block_weight.size()),

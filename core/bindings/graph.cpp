@@ -8,6 +8,7 @@
 #include "graph/csr.hpp"
 #include "graph/group_sums.hpp"
 #include "graph_view.hpp"
+#include "util/team_of_call.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
@@ -84,7 +85,7 @@ void bind_graph(nb::module_& m) {
       "volume_by_level",
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int32_t> pe,
          InArray<uint64_t> label, InArray<uint8_t> level_of_bit, int32_t threads, OutArray<int64_t> result) {
-        Team team(threads);
+        const TeamOfCall team(threads);
         volume_by_level({in(indptr), in(target), in(volume)}, in(pe), in(label), in(level_of_bit), team,
                         out(result));
       },
@@ -94,7 +95,7 @@ void bind_graph(nb::module_& m) {
       "comm_cost_table",
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int32_t> pe,
          InArray<int64_t> table, int32_t threads) {
-        Team team(threads);
+        const TeamOfCall team(threads);
         int64_t k = 0;
         while (k * k < static_cast<int64_t>(table.size())) ++k;
         return comm_cost_table({in(indptr), in(target), in(volume)}, in(pe), in(table), k, team);
@@ -105,7 +106,7 @@ void bind_graph(nb::module_& m) {
       "comm_cost_network",
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int32_t> pe,
          InArray<uint64_t> label, InArray<int64_t> packed, int32_t threads) {
-        Team team(threads);
+        const TeamOfCall team(threads);
         const NetworkDistance distance(label.data(), in(packed), static_cast<int64_t>(label.size()));
         return comm_cost({in(indptr), in(target), in(volume)}, in(pe), distance, team);
       },
@@ -115,7 +116,7 @@ void bind_graph(nb::module_& m) {
       "block_weights",
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int32_t> block,
          int64_t blocks, int32_t threads, OutArray<int64_t> sums, OutArray<uint8_t> seen) {
-        Team team(threads);
+        const TeamOfCall team(threads);
         block_weights({in(indptr), in(target), in(weight)}, in(block), blocks, team, out(sums), out(seen));
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "blocks"_a.noconvert(),
@@ -123,7 +124,7 @@ void bind_graph(nb::module_& m) {
   m.def(
       "group_sums",
       [](InArray<int32_t> group, InArray<int64_t> value, int32_t threads, OutArray<int64_t> sums) {
-        Team team(threads);
+        const TeamOfCall team(threads);
         group_sums(in(group), in(value), team, out(sums));
       },
       "groups"_a.noconvert(), "values"_a.noconvert(), "threads"_a, "sums"_a.noconvert(), Release());

@@ -6,6 +6,7 @@
 #include "partition/refinement/synchronous_moves.hpp"
 #include "search_arguments.hpp"
 #include "util/parallel.hpp"
+#include "util/team_of_call.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
@@ -54,7 +55,7 @@ void bind_parallel(nb::module_& m) {
         nb::gil_scoped_release release;
         return on_level(arrays, [&](const auto& graph) {
           const Control control = control_of(control_arrays);
-          Team team(threads);
+          const TeamOfCall team(threads);
           const Clusters clusters = cluster_synchronously(graph, context, team, control);
           number_clusters(clusters, team, out(map));
           return clusters.count;
@@ -71,7 +72,7 @@ void bind_parallel(nb::module_& m) {
         on_level(arrays, [&]<class W>(const Graph<W>& graph) {
           control_of(control_arrays)
               .record_parallel_work(graph.arcs(), most_arcs_of_range(graph, kVerticesPerRange));
-          Team team(threads);
+          const TeamOfCall team(threads);
           const auto contract = [&](auto weights) {
             contract_in_parallel(graph, in(map), count, team,
                                  CoarseArrays{out(indptr), out(targets), weights, out(loads)});
@@ -94,7 +95,7 @@ void bind_parallel(nb::module_& m) {
           const auto& [label, bit_cost, table] = distances;
           const AnyDistance distance =
               any_distance(in(label), in(bit_cost), in(table), max_block_weight.size());
-          Team team(threads);
+          const TeamOfCall team(threads);
           SynchronousMoves moves(graph, distance, in(max_block_weight), out(pe), out(near_boundary), team);
           return moves.refine(rounds, control_of(control_arrays));
         });
@@ -107,7 +108,7 @@ void bind_parallel(nb::module_& m) {
       [](InArray<int32_t> map, InArray<int32_t> coarse_pe, InArray<uint8_t> coarse_near, int32_t threads,
          OutArray<int32_t> pe, ByteArray near_boundary) {
         nb::gil_scoped_release release;
-        Team team(threads);
+        const TeamOfCall team(threads);
         parallel_ranges(static_cast<int64_t>(map.size()), 1 << 14, team,
                         [&](int32_t, int64_t begin, int64_t end) {
                           for (int64_t v = begin; v < end; ++v) {

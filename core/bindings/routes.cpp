@@ -6,6 +6,7 @@
 #include "route_arguments.hpp"
 #include "routing/shortest.hpp"
 #include "routing/traffic.hpp"
+#include "util/team_of_call.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
@@ -130,7 +131,7 @@ void bind_routes(nb::module_& m) {
         TrafficSums sums;
         {
           nb::gil_scoped_release release;
-          Team team(threads);
+          const TeamOfCall team(threads);
           sums = unit_traffic({in(indptr), in(target), in(weight)}, in(unit), team, out(sent), out(received));
         }
         return std::make_tuple(sums.between, sums.within);

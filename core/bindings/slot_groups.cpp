@@ -3,6 +3,7 @@
 #include "assignment/pairwise_repartition.hpp"
 #include "search_arguments.hpp"
 #include "assignment/swap_refine.hpp"
+#include "util/team_of_call.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
@@ -46,7 +47,7 @@ void bind_slot_groups(nb::module_& m) {
         int32_t threads = 1;
         const SwapOptions options = swap_options(given, threads);
         nb::gil_scoped_release release;
-        Team team(threads);
+        const TeamOfCall team(threads);
         const Control control = control_of(control_arrays).with_team(team);
         SwapCounts counts;
         const int64_t change = on_both(

@@ -2,6 +2,7 @@
 #include "arrays.hpp"
 #include "named_settings.hpp"
 #include "assignment/tabu.hpp"
+#include "util/team_of_call.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
@@ -37,7 +38,7 @@ void bind_tabu(nb::module_& m) {
         problem.symmetric = symmetric;
         problem.flow = in(flow), problem.distance = in(distance), problem.linear_cost = in(linear_cost);
         nb::gil_scoped_release release;
-        Team team(threads);
+        const TeamOfCall team(threads);
         tabu_many(problem, out(place), in(seed), options,
                   Control(control.data(), work.data()).with_team(team), out(change), out(done));
       },

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -22,18 +23,11 @@ class Team {
   // number of the job.
   using Job = std::function<void(int32_t worker, int64_t i)>;
 
-  // Helpers are started by the first loops that need them.
+  // Helpers are started by the first loops that need them, and end when there has been nothing to do for a
+  // while. They are on their own, so a team that had helpers has to stay in memory (TeamOfCall).
   explicit Team(int32_t threads) : threads_(std::max(1, threads)), idle_(threads_ - 1) {}
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
-  ~Team() {
-    {
-      const std::lock_guard<std::mutex> hold(lock_);
-      ending_ = true;
-    }
-    begun_.notify_all();
-    for (std::thread& helper : helpers_) helper.join();
-  }
 
   int32_t threads() const { return threads_; }
   // Whether there are threads that have nothing to do at the moment.
@@ -112,7 +106,7 @@ class Team {
     call_helpers(loop.count - 1);
     for (Loop* outer = loop.parent; outer; outer = outer->parent)
       if (outer->awaited) outer->progress.notify_one();
-    while (free_ < loop.count - 1 && std::ssize(helpers_) < threads_ - 1 && !refused_) start_helper();
+    while (free_ < loop.count - 1 && helpers_ < threads_ - 1 && !refused_) start_helper();
   }
 
   void end(Loop& loop) {
@@ -171,31 +165,36 @@ class Team {
   // If the system refuses more threads, the existing ones do the work.
   void start_helper() {
     try {
-      helpers_.emplace_back([this] {
+      std::thread([this] {
         // A thread takes what it needs to throw an exception, a few bytes, when it asks for it first. If memory
         // has run out by then, the process ends.
         [[maybe_unused]] const volatile int thrown = std::uncaught_exceptions();
         stay();
-      });
-      ++free_;
+      }).detach();
+      ++helpers_, ++free_;
     } catch (const std::exception&) {
       refused_ = true;
     }
   }
 
   void stay() {
+    constexpr std::chrono::milliseconds patience(20);
     Lock lock(lock_);
-    while (!ending_) {
+    for (bool waited = false;;) {
       if (Loop* loop = first_open([](const Loop&) { return true; })) {
         --free_;
         help(*loop, lock);
         ++free_;
-      } else if (!passes(lock, [] { return false; }) && !ending_) {
+        waited = false;
+      } else if (waited) {
+        break;
+      } else if (!passes(lock, [] { return false; })) {
         ++asleep_;
-        begun_.wait(lock);
+        waited = begun_.wait_for(lock, patience) == std::cv_status::timeout;
         --asleep_;
       }
     }
+    --helpers_, --free_;
   }
 
   const int32_t threads_;
@@ -204,9 +203,8 @@ class Team {
   std::condition_variable begun_;
   std::vector<Loop*> loops_;  // that go on, in the order in which they were begun
   std::atomic<int64_t> loops_begun_{0};
-  std::vector<std::thread> helpers_;
-  int64_t free_ = 0, asleep_ = 0;  // helpers that work on no loop, and those of them that sleep
-  bool refused_ = false, ending_ = false;
+  int64_t helpers_ = 0, free_ = 0, asleep_ = 0;  // all, those that work on no loop, those of these that sleep
+  bool refused_ = false;
 };
 
 }  // namespace hopbytes

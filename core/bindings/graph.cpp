@@ -1,4 +1,4 @@
-// Binds csr.hpp, cost.hpp, group_sums.hpp, block_weights.hpp, bandwidth_order.hpp and weights_uneven of
+// Binds csr.hpp, csr_checks.hpp, cost.hpp, group_sums.hpp, block_weights.hpp, bandwidth_order.hpp and weights_uneven of
 // graph.hpp.
 #include "graph/bandwidth_order.hpp"
 #include "arrays.hpp"
@@ -6,6 +6,7 @@
 #include "graph/block_weights.hpp"
 #include "graph/cost.hpp"
 #include "graph/csr.hpp"
+#include "graph/csr_checks.hpp"
 #include "graph/group_sums.hpp"
 #include "graph_view.hpp"
 #include "util/team_of_call.hpp"
@@ -17,12 +18,16 @@ using Release = nb::call_guard<nb::gil_scoped_release>;
 void bind_graph(nb::module_& m) {
   m.def(
       "check_csr",
-      [](InArray<int64_t> indptr, InArray<int32_t> target) { return check_csr(in(indptr), in(target)); },
-      "indptr"_a.noconvert(), "targets"_a.noconvert(), Release());
+      [](InArray<int64_t> indptr, InArray<int32_t> target, int32_t threads) {
+        return check_csr(in(indptr), in(target), threads);
+      },
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), "threads"_a, Release());
   m.def(
       "has_diagonal",
-      [](InArray<int64_t> indptr, InArray<int32_t> target) { return has_diagonal(in(indptr), in(target)); },
-      "indptr"_a.noconvert(), "targets"_a.noconvert(), Release());
+      [](InArray<int64_t> indptr, InArray<int32_t> target, int32_t threads) {
+        return has_diagonal(in(indptr), in(target), threads);
+      },
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), "threads"_a, Release());
   m.def(
       "wide_sum",
       [](InArray<int64_t> values) {
@@ -53,10 +58,10 @@ void bind_graph(nb::module_& m) {
       "out_targets"_a.noconvert(), "out_weights"_a.noconvert(), Release());
   m.def(
       "find_asymmetry",
-      [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume) {
-        return find_asymmetry({in(indptr), in(target), in(volume)});
+      [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, int32_t threads) {
+        return find_asymmetry({in(indptr), in(target), in(volume)}, threads);
       },
-      "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), Release());
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "threads"_a, Release());
   m.def(
       "reverse_cuthill_mckee",
       [](InArray<int64_t> indptr, InArray<int32_t> target, OutArray<int32_t> order) {

@@ -1,4 +1,4 @@
-// Compressed sparse rows: validation, construction, symmetrisation. Free functions over spans.
+// Compressed sparse rows: construction, symmetrisation. Free functions over spans.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -20,31 +20,6 @@ struct Csr {
   int64_t m() const { return static_cast<int64_t>(target.size()); }
   int64_t w(int64_t arc) const { return weight.empty() ? 1 : weight[arc]; }
 };
-
-// Returns the first row whose targets are unsorted, duplicated or out of range; n if the row pointers do not
-// span the arcs; -1 if the graph is valid.
-inline int64_t check_csr(In<int64_t> indptr, In<int32_t> target) {
-  const int64_t n = static_cast<int64_t>(indptr.size()) - 1;
-  const int64_t m = static_cast<int64_t>(target.size());
-  if (indptr[0] != 0 || indptr[n] != m) return n;
-  for (int64_t i = 0; i < n; ++i) {
-    if (indptr[i] < 0 || indptr[i] > indptr[i + 1] || indptr[i + 1] > m) return i;
-    int64_t previous = -1;
-    for (int64_t e = indptr[i]; e < indptr[i + 1]; ++e) {
-      if (target[e] <= previous || target[e] >= n) return i;
-      previous = target[e];
-    }
-  }
-  return -1;
-}
-
-inline bool has_diagonal(In<int64_t> indptr, In<int32_t> target) {
-  const int64_t n = static_cast<int64_t>(indptr.size()) - 1;
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t e = indptr[i]; e < indptr[i + 1]; ++e)
-      if (target[e] == i) return true;
-  return false;
-}
 
 inline __int128 wide_sum(In<int64_t> values) {
   __int128 total = 0;
@@ -128,21 +103,6 @@ inline int64_t symmetrize(In<int64_t> indptr, In<int32_t> target, In<int64_t> vo
   }
   out_indptr[n] = filled;
   return filled;
-}
-
-// Returns the index of an arc whose reverse is missing or has another weight, -1 if the graph is symmetric.
-// Rows are sorted, so while i ascends, the reverse of arc (i, j) must be the next unread arc of row j.
-inline int64_t find_asymmetry(const Csr& g) {
-  const int64_t n = g.n();
-  std::vector<int64_t> next(g.indptr.begin(), g.indptr.begin() + n);
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
-      const int64_t j = g.target[e];
-      const int64_t back = next[j];
-      if (back >= g.indptr[j + 1] || g.target[back] != i || g.w(back) != g.w(e)) return e;
-      ++next[j];
-    }
-  return -1;
 }
 
 // Builds the subgraph induced by `members` (ascending). place[v] is the position of v among them, negative

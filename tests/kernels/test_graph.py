@@ -1,4 +1,4 @@
-"""Symmetric graphs; when the engine takes weights for uneven; the order of Cuthill and McKee."""
+"""Checks of rows; symmetric graphs; when the engine takes weights for uneven; the order of Cuthill and McKee."""
 
 import itertools
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hopbytes import kernels
+from hopbytes import _core, kernels
 from hopbytes.kernels.records import Csr
 from hopbytes.reference import graph_reference as reference
 
@@ -48,6 +48,51 @@ def test_equal_weights_and_no_edges_are_even():
 def test_the_twin_agrees(weights):
     graph = pairs(weights)
     assert kernels.weights_uneven(graph) is reference.weights_uneven(*graph)
+
+
+@given(st.integers(0, 6), st.data())
+def test_checks_of_rows_are_those_of_the_twin(n, data):
+    """Rows that are often valid: few numbers out of order, out of range or without reverse."""
+    place = st.integers(-1, n + 1) if data.draw(st.booleans()) else st.integers(0, max(0, n - 1))
+    drawn = [data.draw(st.lists(place, max_size=5)) for _ in range(n)]
+    rows = [sorted(set(row)) if data.draw(st.integers(0, 9)) else row for row in drawn]
+    indptr = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+    targets = np.array([target for row in rows for target in row], np.int32)
+    if data.draw(st.integers(0, 9)) == 0:
+        indptr[data.draw(st.integers(0, n))] += data.draw(st.integers(-3, 3))
+    bad = reference.check_csr(indptr, targets, 1)
+    assert _core.check_csr(indptr, targets, 2) == bad
+    if bad >= 0:
+        return
+    assert _core.has_diagonal(indptr, targets, 2) is reference.has_diagonal(indptr, targets, 1)
+    weights = np.array([data.draw(st.integers(1, 2)) for _ in targets] if n % 2 else [], np.int64)
+    for arcs in (Csr(indptr, targets, weights), kernels.symmetrize(Csr(indptr, targets, None))):
+        given = (arcs.indptr, arcs.targets, kernels.optional(arcs.weights))
+        assert _core.find_asymmetry(*given, 2) == reference.find_asymmetry(*given, 1)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_checks_find_what_is_wrong_in_one_of_many_rows(threads):
+    """Every vertex is linked with the next three; a row, a weight or a loop is changed in a late range."""
+    n = 60_000
+    near = np.concatenate([np.arange(-3, 0), np.arange(1, 4)])
+    targets = np.sort((np.arange(n)[:, None] + near) % n, axis=1).astype(np.int32)
+    indptr, weights = 6 * np.arange(n + 1), np.ones(6 * n, np.int64)
+
+    def found(changed):
+        flat = np.ascontiguousarray(changed.reshape(-1))
+        checks = kernels.check_csr(indptr, flat, threads), kernels.has_diagonal(indptr, flat, threads)
+        return *checks, kernels.find_asymmetry(Csr(indptr, flat, weights), threads)
+
+    assert found(targets) == (-1, False, -1)
+    other = targets.copy()
+    other[50_000, 2] = 50_000
+    assert found(other) == (-1, True, 6 * 49_999 + 3)
+    weights[6 * 40_000 + 5] = 2
+    assert found(targets)[2] == 6 * 40_000 + 5
+    for row in (55_000, 12_345):
+        other[row] = targets[row, ::-1]
+        assert kernels.check_csr(indptr, other.reshape(-1), threads) == row
 
 
 def symmetric(n: int, edges: set[tuple[int, int]]) -> Csr:

@@ -11,14 +11,14 @@ from hopbytes.kernels.records import Csr
 _kernel = implementation("graph")
 
 
-def check_csr(indptr: Int64, targets: Int32) -> int:
+def check_csr(indptr: Int64, targets: Int32, threads: int = 1) -> int:
     """Return the first row that is unsorted or has a duplicate or an invalid target; -1 if there is none."""
-    return int(_kernel.check_csr(indptr, targets))
+    return int(_kernel.check_csr(indptr, targets, threads))
 
 
-def has_diagonal(indptr: Int64, targets: Int32) -> bool:
+def has_diagonal(indptr: Int64, targets: Int32, threads: int = 1) -> bool:
     """Return whether a task has an arc to itself."""
-    return bool(_kernel.has_diagonal(indptr, targets))
+    return bool(_kernel.has_diagonal(indptr, targets, threads))
 
 
 def checked_sum(values: Int64) -> int:
@@ -179,6 +179,6 @@ def reverse_cuthill_mckee(csr: Csr) -> Int32:
     return order
 
 
-def find_asymmetry(arcs: Csr) -> int:
-    """Return the index of an arc whose reverse is missing or has another weight; -1 if there is none."""
-    return int(_kernel.find_asymmetry(arcs.indptr, arcs.targets, optional(arcs.weights)))
+def find_asymmetry(arcs: Csr, threads: int = 1) -> int:
+    """Return the index of the first arc whose reverse is missing or has another weight; -1 if there is none."""
+    return int(_kernel.find_asymmetry(arcs.indptr, arcs.targets, optional(arcs.weights), threads))

@@ -1,4 +1,7 @@
-"""Reference of ``csr``, ``block_weights``, ``bandwidth_order`` and ``weights_uneven`` in ``core/graph``."""
+"""Reference of ``csr``, ``csr_checks``, ``block_weights``, ``bandwidth_order`` and ``weights_uneven`` in the core.
+
+Numbers of threads are not used.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64, UInt8
 
 
-def check_csr(indptr: Int64, targets: Int32) -> int:
+def check_csr(indptr: Int64, targets: Int32, threads: int) -> int:
     """Return the first invalid row, -1 if there is none."""
     n = len(indptr) - 1
     if indptr[0] != 0 or indptr[n] != len(targets):
@@ -23,7 +26,7 @@ def check_csr(indptr: Int64, targets: Int32) -> int:
     return -1
 
 
-def has_diagonal(indptr: Int64, targets: Int32) -> bool:
+def has_diagonal(indptr: Int64, targets: Int32, threads: int) -> bool:
     """Return whether a task has an arc to itself."""
     return any(i in targets[indptr[i] : indptr[i + 1]] for i in range(len(indptr) - 1))
 
@@ -76,8 +79,8 @@ def symmetrize(
     )
 
 
-def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64) -> int:
-    """Return the index of an arc without an equal reverse, -1 if there is none."""
+def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64, threads: int) -> int:
+    """Return the index of the first arc without an equal reverse, -1 if there is none."""
     arcs = _arcs(indptr, targets, volumes)
     weight = {(i, j): w for i, j, w in arcs}
     for e, (i, j, w) in enumerate(arcs):
@@ -90,7 +93,7 @@ def block_weights(
     indptr: Int64, targets: Int32, weights: Int64, blocks: Int32, count: int, threads: int, sums: Int64,
     seen: UInt8,
 ) -> None:
-    """Add the weight of arcs between blocks a and b to entry a * count + b; `threads` are not used."""
+    """Add the weight of arcs between blocks a and b to entry a * count + b."""
     for i, j, w in _arcs(indptr, targets, weights):
         if blocks[i] != blocks[j]:
             entry = int(blocks[i]) * count + int(blocks[j])

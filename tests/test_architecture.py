@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import graphlib
 import importlib.util
 import re
 import shutil
@@ -65,6 +66,17 @@ def test_the_picture_of_the_packages_is_current():
     assert counts["floors"] <= 12
     assert counts["circles"] == 0
     assert counts["modules in the root"] <= 6
+
+
+def test_no_files_of_the_core_include_each_other_in_a_circle():
+    """A header and the source of the same name count as one; what two of them share has its own header."""
+    core = ROOT / "core"
+    included: dict[str, set[str]] = {}
+    for path in (path for path in SOURCES if path.is_relative_to(core)):
+        unit = str(path.relative_to(core).with_suffix(""))
+        others = {str(Path(name).with_suffix("")) for name in re.findall('#include "(.+)"', path.read_text())}
+        included.setdefault(unit, set()).update(others - {unit})
+    graphlib.TopologicalSorter(included).prepare()  # CycleError names a circle
 
 
 def test_no_file_name_is_used_twice():

@@ -19,13 +19,15 @@ void bind_graph(nb::module_& m) {
   m.def(
       "check_csr",
       [](InArray<int64_t> indptr, InArray<int32_t> target, int32_t threads) {
-        return check_csr(in(indptr), in(target), threads);
+        const TeamOfCall team(threads);
+        return check_csr(in(indptr), in(target), team);
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "threads"_a, Release());
   m.def(
       "has_diagonal",
       [](InArray<int64_t> indptr, InArray<int32_t> target, int32_t threads) {
-        return has_diagonal(in(indptr), in(target), threads);
+        const TeamOfCall team(threads);
+        return has_diagonal(in(indptr), in(target), team);
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "threads"_a, Release());
   m.def(
@@ -59,7 +61,8 @@ void bind_graph(nb::module_& m) {
   m.def(
       "find_asymmetry",
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, int32_t threads) {
-        return find_asymmetry({in(indptr), in(target), in(volume)}, threads);
+        const TeamOfCall team(threads);
+        return find_asymmetry({in(indptr), in(target), in(volume)}, team);
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "threads"_a, Release());
   m.def(

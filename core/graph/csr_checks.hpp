@@ -57,7 +57,7 @@ inline bool rows_are_valid(In<int64_t> indptr, In<int32_t> target, int64_t begin
 
 // Returns the first row whose targets are unsorted, duplicated or out of range; n if the row pointers do not
 // span the arcs; -1 if the graph is valid.
-inline int64_t check_csr(In<int64_t> indptr, In<int32_t> target, int32_t threads) {
+inline int64_t check_csr(In<int64_t> indptr, In<int32_t> target, Team& team) {
   constexpr int64_t kRows = 1 << 12;  // at once, so that caches hold their arcs
   const auto n = std::ssize(indptr) - 1;
   if (indptr[0] != 0 || indptr[n] != std::ssize(target)) return n;
@@ -69,13 +69,13 @@ inline int64_t check_csr(In<int64_t> indptr, In<int32_t> target, int32_t threads
     }
   };
   const bool many = n + std::ssize(target) > kItemsPerRange;
-  parallel_ranges(n, kRows, many ? threads : 1, check);
+  parallel_ranges(n, kRows, many ? team : Team::alone(), check);
   return first == n ? -1 : first.load();
 }
 
-inline bool has_diagonal(In<int64_t> indptr, In<int32_t> target, int32_t threads) {
+inline bool has_diagonal(In<int64_t> indptr, In<int32_t> target, Team& team) {
   std::atomic<bool> found{false};
-  parallel_rows(indptr, threads, [&](int32_t, int64_t begin, int64_t end) {
+  parallel_rows(indptr, team, [&](int32_t, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end && !found.load(std::memory_order_relaxed); ++i)
       for (int64_t e = indptr[i]; e < indptr[i + 1]; ++e)
         if (target[e] == i) found = true;
@@ -116,12 +116,12 @@ inline int64_t count_symmetric(const Csr& g, int64_t begin, int64_t end) {
 
 // Returns the index of the first arc whose reverse is missing or has another weight, -1 if the graph is
 // symmetric: all arcs to larger numbers have their reverse, and there are no others.
-inline int64_t find_asymmetry(const Csr& g, int32_t threads) {
+inline int64_t find_asymmetry(const Csr& g, Team& team) {
   constexpr int64_t kRows = 1 << 14;  // Pointers into as many rows fit in caches.
   const bool many = g.n() + g.m() > kItemsPerRange;
   std::atomic<int64_t> count{0};
   std::atomic<bool> missing{false};
-  parallel_ranges(g.n(), kRows, many ? threads : 1, [&](int32_t, int64_t begin, int64_t end) {
+  parallel_ranges(g.n(), kRows, many ? team : Team::alone(), [&](int32_t, int64_t begin, int64_t end) {
     if (missing.load(std::memory_order_relaxed)) return;
     const int64_t symmetric = count_symmetric(g, begin, end);
     if (symmetric < 0) missing = true;

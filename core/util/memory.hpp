@@ -11,7 +11,7 @@ namespace hopbytes {
 // fifth of the graph. `arcs` is the size of the graph on which the next phase works; for smaller graphs this
 // does nothing, since taking pages back costs time.
 inline void release_freed_memory(int64_t arcs) {
-  constexpr int64_t many_arcs = 1 << 22;
+  constexpr int64_t many_arcs = 1 << 25;
   if (arcs < many_arcs) return;
 #if defined(__GLIBC__)
   malloc_trim(0);

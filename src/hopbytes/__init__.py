@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from hopbytes.algorithms import mappers as mappers
     from hopbytes.algorithms import refiners as refiners
     from hopbytes.algorithms.base import Bounds as Bounds
-    from hopbytes.algorithms.base import Effort as Effort
     from hopbytes.algorithms.base import Mapper as Mapper
     from hopbytes.algorithms.base import Refiner as Refiner
+    from hopbytes.algorithms.effort import Effort as Effort
     from hopbytes.cost.metrics.evaluation import Evaluation as Evaluation
     from hopbytes.cost.metrics.evaluation import evaluate as evaluate
     from hopbytes.cost.metrics.regression import explain_times as explain_times
@@ -60,7 +60,7 @@ _MODULE_OF = {
     "Bounds": "hopbytes.algorithms.base",
     "Chain": "hopbytes.solve.presets",
     "CommGraph": "hopbytes.model.comm_graph",
-    "Effort": "hopbytes.algorithms.base",
+    "Effort": "hopbytes.algorithms.effort",
     "Evaluation": "hopbytes.cost.metrics.evaluation",
     "FormatError": "hopbytes.errors",
     "HopbytesError": "hopbytes.errors",

@@ -14,7 +14,8 @@ from helpers.errors import mentions
 from helpers.paths import HWLOC_SAMPLES
 from helpers.placements import place
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
-from hopbytes.launching.command import LaunchCommand, placed
+from hopbytes.launching.command import LaunchCommand
+from hopbytes.launching.inserted_options import placed
 from hopbytes.launching.observed_placement import compare, placement_by_node, placement_seen
 from hopbytes.launching.passing import run_through
 from hopbytes.launching.placement_probe import Seen, _tail, seen_in

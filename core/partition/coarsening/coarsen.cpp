@@ -1,5 +1,6 @@
 #include "partition/coarsening/coarsen.hpp"
 
+#include "partition/coarsening/clustering.hpp"
 #include "partition/coarsening/contraction.hpp"
 #include "partition/coarsening/synchronous_clustering.hpp"
 #include "util/memory.hpp"

@@ -1,6 +1,6 @@
 // Contraction of clusters.
 #pragma once
-#include "partition/coarsening/clustering.hpp"
+#include "partition/coarsening/clusters.hpp"
 #include "partition/hierarchy.hpp"
 
 namespace hopbytes {

@@ -1,7 +1,11 @@
 // Fragments of a sparse graph between its natural cuts.
 #pragma once
+#include <cstdint>
+
 #include "graph/any_graph.hpp"
-#include "partition/coarsening/clustering.hpp"
+#include "partition/coarsening/clusters.hpp"
+#include "util/control.hpp"
+#include "util/rng.hpp"
 
 namespace hopbytes {
 

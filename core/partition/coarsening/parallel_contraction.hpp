@@ -1,8 +1,10 @@
 // Contraction of clusters by several threads.
 #pragma once
+#include <cstdint>
 #include <span>
 
-#include "partition/coarsening/clustering.hpp"
+#include "graph/graph.hpp"
+#include "partition/coarsening/clusters.hpp"
 
 namespace hopbytes {
 

@@ -4,7 +4,8 @@
 #include <numeric>
 #include <vector>
 
-#include "partition/coarsening/clustering.hpp"
+#include "graph/graph.hpp"
+#include "partition/coarsening/clusters.hpp"
 #include "partition/context.hpp"
 #include "util/control.hpp"
 #include "util/parallel.hpp"

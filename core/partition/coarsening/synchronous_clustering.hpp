@@ -1,6 +1,11 @@
 // Clusters of vertices along heavy edges, found by several threads.
 #pragma once
-#include "partition/coarsening/clustering.hpp"
+#include <cstdint>
+
+#include "graph/graph.hpp"
+#include "partition/coarsening/clusters.hpp"
+#include "partition/context.hpp"
+#include "util/control.hpp"
 
 namespace hopbytes {
 

@@ -1,7 +1,9 @@
 // Clusters of the pendant trees and chains of a sparse graph.
 #pragma once
+#include <cstdint>
+
 #include "graph/any_graph.hpp"
-#include "partition/coarsening/clustering.hpp"
+#include "partition/coarsening/clusters.hpp"
 
 namespace hopbytes {
 

@@ -1,6 +1,10 @@
 // Two-hop matching.
 #pragma once
-#include "partition/coarsening/clustering.hpp"
+#include <cstdint>
+#include <vector>
+
+#include "graph/graph.hpp"
+#include "partition/coarsening/clusters.hpp"
 
 namespace hopbytes {
 

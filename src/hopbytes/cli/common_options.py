@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from hopbytes._frozen import frozen
 from hopbytes.cli.declare import Declared, UsageError, argument, option
-from hopbytes.cli.values import seconds, work_units
 
 if TYPE_CHECKING:
     from hopbytes.formats.exchange import Receipt
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 Maker: TypeAlias = Callable[..., Declared]
 _input: Maker = partial(option, panel="Input")
 problem: Maker = partial(option, panel="Problem")
-_method: Maker = partial(option, panel="Method")
 _output: Maker = partial(option, panel="Output")
 
 PatternFile: TypeAlias = Annotated[
@@ -176,104 +174,6 @@ class ProblemOptions:
             "partition": False if self.partition is None and launches else self.partition,
             "imbalance": self.imbalance,
             "strict_balance": self.strict_balance,
-        }
-
-
-@frozen
-class MethodOptions:
-    """The algorithm that runs, and its effort."""
-
-    preset: Annotated[
-        str | None,
-        _method(
-            "--preset", metavar="NAME", default="eco", values="presets",
-            help="Effort: turbo (huge graphs), fast, eco, strong, best (until a limit or Ctrl-C) or routed.",
-        ),
-    ] = None
-    mapper: Annotated[
-        str | None,
-        _method(
-            "--mapper", metavar="NAME[:KEY=VALUE,…]", rare=True, values="mappers",
-            help="Algorithm to run instead of a preset ('hopbytes list mappers').",
-        ),
-    ] = None
-    refine: Annotated[
-        list[str] | None,
-        _method(
-            "--refine", metavar="NAME[:KEY=VALUE,…]", rare=True, values="refiners",
-            help="Algorithm that improves the mapping afterwards; may be repeated.",
-        ),
-    ] = None
-    objective: Annotated[
-        str | None,
-        _method(
-            "--objective", metavar="NAME", values="objectives",
-            default="comm_cost; on GPUs with rails the load of links is weighed, too",
-            help="What is minimised: comm_cost (volume × distance); on networks also hop_bytes, hops, "
-            "max_congestion, max_messages or hybrid; auto chooses by kind of machine.",
-        ),
-    ] = None
-    weight: Annotated[
-        str,
-        _method(
-            "--weight", metavar="WHAT", rare=True, values="weights",
-            help="Weight of the data between two tasks: bytes, messages, or time (from latency and "
-            "bandwidth).",
-        ),
-    ] = "bytes"
-    unit_messages: Annotated[
-        bool, _method("--unit-messages", rare=True, help="Count every pair of tasks as one message.")
-    ] = False
-    seed: Annotated[
-        int,
-        _method(
-            "--seed", metavar="N", least=0, rare=True, help="Seed; the same seed gives the same mapping."
-        ),
-    ] = 0
-    threads: Annotated[
-        int | None,
-        _method(
-            "--threads", metavar="N", least=1, default="all CPUs", rare=True,
-            help="Number of threads; the mapping does not depend on it.",
-        ),
-    ] = None
-    time_limit: Annotated[
-        float | None,
-        _method(
-            "--time-limit", metavar="TIME", parser=seconds,
-            help="Stop after this time, counted from the end of reading: 90, 90s, 5m or 1h30m.",
-        ),
-    ] = None
-    work_limit: Annotated[
-        int | None,
-        _method(
-            "--work-limit", metavar="N", parser=work_units, rare=True,
-            help="Deterministic budget: start no new search after N scanned edges.",
-        ),
-    ] = None
-
-    @property
-    def anytime(self) -> bool:
-        """Whether the search may end early without an error, because of a limit or the preset."""
-        from hopbytes.solve.presets import presets
-
-        limited = self.time_limit is not None or self.work_limit is not None
-        return limited or (self.preset is not None and presets[self.preset]().anytime)
-
-    def keywords(self) -> dict[str, Any]:
-        """Return keywords of :func:`hopbytes.map_tasks`."""
-        if self.unit_messages and self.weight != "bytes":
-            raise UsageError(f"--unit-messages and --weight {self.weight} exclude each other")
-        return {
-            "preset": self.preset,
-            "mapper": self.mapper,
-            "refine": self.refine or (),
-            "objective": self.objective,
-            "weight": "unit" if self.unit_messages else self.weight,
-            "seed": self.seed,
-            "threads": self.threads,
-            "time_limit": self.time_limit,
-            "work_limit": self.work_limit,
         }
 
 

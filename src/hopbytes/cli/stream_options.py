@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from hopbytes._frozen import frozen
 from hopbytes.cli.common_options import (
     Maker,
-    MethodOptions,
     ProblemOptions,
     ReadingOptions,
     WritingOptions,
 )
 from hopbytes.cli.declare import UsageError, option
 from hopbytes.cli.machine_options import MachineOptions
+from hopbytes.cli.method_options import MethodOptions
 
 if TYPE_CHECKING:
     from hopbytes.formats.exchange import Receipt

@@ -6,7 +6,6 @@ from hopbytes.cli.common_options import (
     All,
     ComparedOrder,
     Json,
-    MethodOptions,
     OutputFile,
     PatternFile,
     ProblemOptions,
@@ -17,6 +16,7 @@ from hopbytes.cli.common_options import (
 )
 from hopbytes.cli.launching_options import BlockOptions, LaunchingOptions
 from hopbytes.cli.machine_options import MachineOptions
+from hopbytes.cli.method_options import MethodOptions
 from hopbytes.cli.place_options import PlaceOptions
 from hopbytes.cli.stream_options import StreamOptions
 

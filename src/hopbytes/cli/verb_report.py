@@ -9,7 +9,6 @@ from hopbytes.cli.common_options import (
     ComparedOrder,
     Force,
     MappingFormat,
-    MethodOptions,
     PatternFile,
     Quiet,
     ReadingOptions,
@@ -18,6 +17,7 @@ from hopbytes.cli.common_options import (
 from hopbytes.cli.declare import argument, option
 from hopbytes.cli.launching_options import BlockOptions, given_mappings
 from hopbytes.cli.machine_options import MachineOptions
+from hopbytes.cli.method_options import MethodOptions
 
 
 def report(

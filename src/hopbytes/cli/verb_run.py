@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 from hopbytes.cli.common_options import (
-    MethodOptions,
     OutputFile,
     Quiet,
     ReadingOptions,
@@ -16,6 +15,7 @@ from hopbytes.cli.declare import Exit, UsageError, option
 from hopbytes.cli.launch_words import CommandWords, command_words
 from hopbytes.cli.launching_options import BlockOptions, LaunchingOptions
 from hopbytes.cli.machine_options import MachineOptions
+from hopbytes.cli.method_options import MethodOptions
 
 
 def run(

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hopbytes.cli.common_options import MethodOptions, ReadingOptions
+from hopbytes.cli.common_options import ReadingOptions
+from hopbytes.cli.method_options import MethodOptions
 from hopbytes.cli.output import seconds_of, tell
 from hopbytes.cli.stopping import early_stop, prompt_end
 

@@ -193,6 +193,8 @@ class Format(ABC):
     holds: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str] = ""
+    #: Files are no text. :meth:`sniff` of other formats is not called for content with control characters.
+    binary: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities()
     #: Written files contain :data:`MARK` in their first 4 KiB, so that they may be replaced without --force.
     marked: ClassVar[bool] = True

@@ -24,7 +24,8 @@ ALONE = {
     ".parhip": "parhip", ".bgf": "parhip", ".mtx": "mm", ".mm": "mm", ".edges": "edges", ".el": "edges",
 }  # fmt: skip
 OTF2 = "a part of an OTF2 archive, expected the file NAME.otf2 beside it"
-
+#: Characters that no text has. Blanks, line ends, and what terminals interpret in logs are text.
+NOT_IN_TEXT = bytes([*range(7), *range(14, 27), *range(28, 32), 127])
 
 #: Kinds of content by the names they had up to release 0.1, which are still accepted.
 OLD_KINDS: dict[str | None, str] = {"placement": "mapping"}
@@ -57,17 +58,29 @@ def recognise(source: Source, holds: str | None = None) -> Format:
     head = source.head()
     if len(candidates) == 1:
         only = candidates[0][1]
-        others = [] if only.sniff(name, head) else [f for _, f in known if f.sniff(name, head)]
+        others = [] if fits(only, name, head) else [f for _, f in known if fits(f, name, head)]
         return others[0] if len(others) == 1 else only
-    fitting = [(key, f) for key, f in candidates or known if f.sniff(name, head)]
+    fitting = [(key, f) for key, f in candidates or known if fits(f, name, head)]
     if len(fitting) == 1:
         return fitting[0][1]
     if not fitting:
         _refuse_other_kind(source, name, head, holds)
-    names = ", ".join(key for key, _ in fitting or known)
-    found = f"the format could be any of: {names}" if fitting else f"unknown format, expected one of {names}"
+    possible = [(key, f) for key, f in known if f.binary] if is_binary(head) else known
+    names = ", ".join(key for key, _ in fitting or possible or known)
+    what = "content that is no text" if is_binary(head) else "unknown format"
+    found = f"the format could be any of: {names}" if fitting else f"{what}, expected one of {names}"
     option = "`read_mapping(format)`" if holds == "mapping" else "`read(format)`"
     raise FormatError(source.name, None, f"{found} (name it with {option})")
+
+
+def is_binary(head: bytes) -> bool:
+    """Tell whether the start of a file contains characters that no text has."""
+    return len(head.translate(None, NOT_IN_TEXT)) < len(head)
+
+
+def fits(format: Format, name: str, head: bytes) -> bool:
+    """Tell whether a file looks like a format; only binary ones are asked about content that is no text."""
+    return (format.binary or not is_binary(head)) and format.sniff(name, head)
 
 
 def _known(name: str, holds: str | None, named: str) -> tuple[list[tuple[str, Format]], ...]:
@@ -83,7 +96,7 @@ def _refuse_other_kind(source: Source, name: str, head: bytes, holds: str | None
         raise FormatError(source.name, None, instead)
     for key, other in formats.items() if holds is not None else ():
         named = name.endswith(tuple(other.suffixes) or ("\0",))
-        if other.holds != holds and named and other.sniff(name, head):
+        if other.holds != holds and named and fits(other, name, head):
             is_what = "a stored mapping" if key == "json" else f"a {other.holds} ({key})"
             what = f"{is_what}, expected a {holds}: the order is PATTERN MAPPING"
             raise FormatError(source.name, None, what)

@@ -17,7 +17,8 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.exchange import Receipt, write
 from hopbytes.formats.reading import read_mapping
-from hopbytes.launching.command import SEVERAL, LaunchCommand, Option, Start, placed
+from hopbytes.launching.command import SEVERAL, LaunchCommand, Option, Start
+from hopbytes.launching.inserted_options import placed
 from hopbytes.launching.launchers import recognise
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping

@@ -175,6 +175,22 @@ def from_scratch(problem: RepairProblem, price: int) -> Int32:
     return found.pe
 
 
+def savings_at_first(
+    saved_per_change: int, size: int, *, one_per_pe: bool
+) -> dict[Callable[[RepairProblem, int], Int32], Savings]:
+    """Return the savings for every kind of repair; construction pays for the first repair of each kind.
+
+    `size` is the number of tasks and arcs. V-cycles get a fifth; one task per PE is mapped from scratch only.
+    """
+    kinds: dict[Callable[[RepairProblem, int], Int32], Savings]
+    kinds = {from_scratch: Savings(saved_per_change - saved_per_change // 5, FROM_SCRATCH)}
+    if not one_per_pe:
+        kinds[by_v_cycles] = Savings(saved_per_change // 5, V_CYCLES)
+    for savings in kinds.values():
+        savings.saved = int(savings.rate * size)
+    return kinds
+
+
 def _typical_price(problem: RepairProblem) -> int:
     return max(1, problem.graph.total_volume // max(1, 4 * problem.graph.n))
 

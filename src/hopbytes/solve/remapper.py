@@ -6,27 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64, UInt8
+from hopbytes._arrays import Int32, Int64
 from hopbytes._util.checks import whole
 from hopbytes.algorithms.base import Bounds
 from hopbytes.engine.placement_update import Changes, LocalSettings, Update
-from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
-from hopbytes.machines.place_distances import TableDistance
-from hopbytes.model.allocation import Allocation
+from hopbytes.errors import FormatError
 from hopbytes.model.capacities import exact_imbalance
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.batch import BatchReport, Edges, Numbers, Valued, check_batch, collect_batch
 from hopbytes.solve.changing_placement import ChangingPlacement
-from hopbytes.solve.larger_repair import (
-    FROM_SCRATCH,
-    V_CYCLES,
-    RepairProblem,
-    Savings,
-    by_v_cycles,
-    from_scratch,
-    repaired,
-)
+from hopbytes.solve.larger_repair import RepairProblem, repaired, savings_at_first
+from hopbytes.solve.remapper_start import check_distances, is_one_per_pe, usable_pes
 from hopbytes.solve.sides import PatternLike, PlaceLike, pattern_side, place_side
 
 #: Scanned edges that the search near the changes may spend on one change.
@@ -105,7 +96,7 @@ class Remapper:
         threads: int = 1,
     ) -> None:
         graph, self.where = pattern_side(graph), place_side(where)
-        _check_distances(self.where)
+        check_distances(self.where)
         self.migration_price = whole("migration_price", migration_price, 0)
         self.most_moves = None if most_moves is None else whole("most_moves", most_moves, 0)
         self.work_per_change = whole("work_per_change", work_per_change, 0)
@@ -113,19 +104,15 @@ class Remapper:
         pe = Mapping(mapping.pe if isinstance(mapping, Mapping) else mapping, self.where).pe
         if pe.shape != (graph.n,):
             raise FormatError("mapping", None, f"{pe.size} tasks, expected {graph.n}")
-        self.one_per_pe = _is_one_per_pe(pe, self.where.k) if one_per_pe is None else one_per_pe
-        if self.one_per_pe and not _is_one_per_pe(pe, self.where.k):
+        self.one_per_pe = is_one_per_pe(pe, self.where.k) if one_per_pe is None else one_per_pe
+        if self.one_per_pe and not is_one_per_pe(pe, self.where.k):
             raise FormatError("mapping", None, "several tasks on a PE, expected at most one with one_per_pe")
         self._placement = ChangingPlacement(
-            graph, self.where, pe, _usable(pe, absent, self.where.k), exact_imbalance(imbalance),
+            graph, self.where, pe, usable_pes(pe, absent, self.where.k), exact_imbalance(imbalance),
             one_per_pe=self.one_per_pe,
         )
         saved = whole("saved_per_change", saved_per_change, 0)
-        self._savings = {from_scratch: Savings(saved - saved // 5, FROM_SCRATCH)}
-        if not self.one_per_pe:
-            self._savings[by_v_cycles] = Savings(saved // 5, V_CYCLES)
-        for savings in self._savings.values():  # construction pays for the first repair of each kind
-            savings.saved = int(savings.rate * self._placement.size)
+        self._savings = savings_at_first(saved, self._placement.size, one_per_pe=self.one_per_pe)
 
     # ------------------------------------------------------------------------------------ the current state
 
@@ -304,32 +291,3 @@ class Remapper:
             one_per_pe=self.one_per_pe, seed=self.seed, threads=self.threads,
         )  # fmt: skip
         return problem, tasks
-
-
-def _is_one_per_pe(pe: Int32, k: int) -> bool:
-    return len(pe) == 0 or int(np.bincount(pe, minlength=k).max()) <= 1
-
-
-def _check_distances(where: Allocation) -> None:
-    distance = where.distance
-    if isinstance(distance, TableDistance):
-        table = distance.table
-        if not np.array_equal(table, table.T) or np.diagonal(table).any():
-            what = "a Remapper needs distances that are equal in both directions and 0 on a PE"
-            raise UnsupportedError(what)
-
-
-def _usable(pe: Int32, absent: Sequence[int], k: int) -> UInt8:
-    """Return uint8[k], the PEs that are in use at the beginning."""
-    array = np.array(list(absent), np.int64)
-    if len(array) and not 0 <= int(array.min()) <= int(array.max()) < k:
-        wrong = int(array[(array < 0) | (array >= k)][0])
-        raise FormatError("absent", None, f"PE {wrong}, expected one of 0..{k - 1}")
-    usable = np.ones(k, np.uint8)
-    usable[array] = 0
-    if not usable.any():
-        raise InfeasibleError("every PE is absent, expected at least one in use")
-    if len(pe) and not usable[pe].all():
-        task = int(np.flatnonzero(usable[pe] == 0)[0])
-        raise FormatError("mapping", None, f"task {task} is on PE {pe[task]}, which is absent")
-    return usable

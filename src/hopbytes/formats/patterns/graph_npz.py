@@ -21,6 +21,7 @@ class Npz(Format):
 
     holds = "pattern"
     suffixes = (".npz",)
+    binary = True
     summary = "NumPy archive: SciPy sparse matrix, or indptr, targets, volumes, messages, loads"
 
     def sniff(self, name: str, head: bytes) -> bool:

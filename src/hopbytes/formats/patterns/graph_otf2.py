@@ -31,6 +31,7 @@ class Otf2(Format):
 
     holds = "pattern"
     suffixes = (".otf2",)
+    binary = True
     summary = "OTF2 archives (Score-P, Scalasca); needs the package otf2"
 
     def sniff(self, name: str, head: bytes) -> bool:

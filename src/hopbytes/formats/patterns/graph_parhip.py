@@ -55,6 +55,7 @@ class Parhip(Format):
 
     holds = "pattern"
     suffixes = (".parhip", ".bgf")
+    binary = True
     summary = "binary graph of ParHIP and KaMinPar: undirected, integer weights"
     marked = False
 

@@ -32,6 +32,7 @@ class Pattern(Format):
 
     holds = "pattern"
     suffixes = (".pattern",)
+    binary = True
     summary = "native archive of hopbytes: all arrays, scale and facts about the source"
 
     def sniff(self, name: str, head: bytes) -> bool:

@@ -12,6 +12,7 @@ from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.base import HEAD_BYTES, Source, formats
 from hopbytes.formats.patterns.graph_metis import Header, read_header
 from hopbytes.formats.patterns.graph_parhip import HEADER_BYTES, Layout, read_layout
+from hopbytes.formats.recognition import fits
 from hopbytes.mpi.distributed.file_ranges import RangeFile
 from hopbytes.mpi.distributed.member import Comm, Member
 from hopbytes.mpi.distributed.slab import Slab, first_row
@@ -72,7 +73,7 @@ def _kind(path: str) -> str:
         head = file.bytes(0, min(file.size, HEAD_BYTES))
     suffix = os.path.splitext(path)[1].lower()
     for kind in ("parhip", "metis"):
-        if suffix in formats[kind].suffixes or formats[kind].sniff(path, head):
+        if suffix in formats[kind].suffixes or fits(formats[kind], path, head):
             return kind
     what = "expected a METIS or ParHIP graph; `hopbytes convert` writes them (HDF5 files end with .h5)"
     raise UnsupportedError(f"{path}: {what}")

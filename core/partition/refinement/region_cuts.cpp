@@ -96,7 +96,12 @@ void RegionCuts::improve(const std::vector<FlowRegion>& regions, std::vector<int
                          std::vector<uint8_t>& changed) {
   std::vector<PairFlow::Result> results(regions.size());
   std::vector<int64_t> work = shares_of_work(regions), span(regions.size());
-  parallel_ranges(std::ssize(regions), 1, control_.team(), [&](int32_t worker, int64_t i, int64_t) {
+  // The largest ones begin first, so that the threads end at about the same time.
+  std::vector<int64_t> order(regions.size());
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return work[i] > work[j]; });
+  control_.team().run(std::ssize(order), [&](int32_t worker, int64_t position) {
+    const int64_t i = order[position];
     auto& flow = flows_[worker];
     if (!flow) flow = std::make_unique<PairFlow>(g_, distance_, block_, load_, max_block_weight_, control_);
     results[i] = flow->improve(regions[i], work[i], control_.team());

@@ -1,5 +1,5 @@
-// Binds csr.hpp, csr_checks.hpp, cost.hpp, group_sums.hpp, block_weights.hpp, bandwidth_order.hpp and weights_uneven of
-// graph.hpp.
+// Binds csr.hpp, csr_checks.hpp, cost.hpp, group_sums.hpp, block_weights.hpp, bandwidth_order.hpp and
+// weights_uneven of graph.hpp.
 #include "graph/bandwidth_order.hpp"
 #include "arrays.hpp"
 #include <nanobind/stl/pair.h>

@@ -1,4 +1,4 @@
-"""Checks of rows; symmetric graphs; when the engine takes weights for uneven; the order of Cuthill and McKee."""
+"""Checks of rows; symmetric graphs; when weights are uneven; the order of Cuthill and McKee."""
 
 import itertools
 

@@ -97,12 +97,13 @@ class ReadingOptions:
         limit = {} if self.max_bytes is None else {"max_bytes": self.max_bytes}
         return {"input_format": self.input_format, **limit}
 
-    def read(self, path: str) -> CommGraph:
+    def read(self, path: str, threads: int | None = None) -> CommGraph:
         """Return the pattern in a file."""
         import hopbytes as hb
 
         keywords = self.keywords()
-        graph: CommGraph = hb.read(path, keywords.pop("input_format"), holds="pattern", **keywords)
+        form = keywords.pop("input_format")
+        graph: CommGraph = hb.read(path, form, holds="pattern", workers=threads, **keywords)
         return graph
 
 

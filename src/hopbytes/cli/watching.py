@@ -62,5 +62,5 @@ def watched(
 
         with prompt_end(stopping, patient):
             progress.reading(pattern)
-            graph, seconds = seconds_of(lambda: reading.read(pattern))
+            graph, seconds = seconds_of(lambda: reading.read(pattern, method.threads))
             yield Watch(graph, seconds, method, progress)

@@ -156,6 +156,8 @@ class Source:
         Total size in bytes; None if it is unknown before the end is read (pipes, compressed files).
     max_bytes : int
         Largest number of bytes after decompression; formats with compressed members apply it to them too.
+    workers : int
+        Number of threads that may check a large pattern.
     """
 
     name: str
@@ -164,6 +166,7 @@ class Source:
     options: Dictionary[str, Any] = field(default_factory=dict)
     size: int | None = None
     max_bytes: int = MAX_BYTES
+    workers: int = 1
 
     @property
     def title(self) -> str:

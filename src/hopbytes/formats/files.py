@@ -21,7 +21,8 @@ __all__ = ["atomic_write", "check_writable", "is_ours", "may_write", "open_sourc
 
 @contextlib.contextmanager
 def open_source(
-    path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES, options: Dictionary[str, Any] | None = None
+    path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES, options: Dictionary[str, Any] | None = None,
+    workers: int = 1,
 ) -> Iterator[Source]:
     """Open a file for reading: ``-`` is standard input, gzip, xz and bzip2 are recognised by content.
 
@@ -32,6 +33,8 @@ def open_source(
         The stream raises FormatError after this many bytes of decompressed content.
     options : mapping, optional
         Options that the format receives with the source.
+    workers : int
+        Number of threads that may check a large pattern.
 
     Raises
     ------
@@ -49,7 +52,8 @@ def open_source(
     """
     path = path_text(path)
     with open_stream(path, max_bytes=max_bytes) as (name, stream, size):
-        yield Source(name, stream, None if path == "-" else path, dict(options or {}), size, max_bytes)
+        given = None if path == "-" else path
+        yield Source(name, stream, given, dict(options or {}), size, max_bytes, workers)
 
 
 def is_ours(path: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping as Dictionary
 from typing import Any, Literal, overload
 
 from hopbytes._arrays import Int32
+from hopbytes._util.cpus import thread_count
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError, unknown_name
 from hopbytes.formats.base import READ_OPTIONS
 from hopbytes.formats.files import open_source
@@ -21,21 +22,21 @@ from hopbytes.textio.open_input import MAX_BYTES, path_text
 @overload
 def read(
     path: str | os.PathLike[str], format: str | None = None, *, holds: Literal["pattern"],
-    max_bytes: int = MAX_BYTES, **options: Any,
+    max_bytes: int = MAX_BYTES, workers: int | None = None, **options: Any,
 ) -> CommGraph: ...
 
 
 @overload
 def read(
     path: str | os.PathLike[str], format: str | None = None, *, holds: Literal["mapping"],
-    max_bytes: int = MAX_BYTES, **options: Any,
+    max_bytes: int = MAX_BYTES, workers: int | None = None, **options: Any,
 ) -> Mapping | Int32: ...
 
 
 @overload
 def read(
     path: str | os.PathLike[str], format: str | None = None, *, holds: str | None = None,
-    max_bytes: int = MAX_BYTES, **options: Any,
+    max_bytes: int = MAX_BYTES, workers: int | None = None, **options: Any,
 ) -> Any: ...
 
 
@@ -45,6 +46,7 @@ def read(
     *,
     holds: str | None = None,
     max_bytes: int = MAX_BYTES,
+    workers: int | None = None,
     **options: Any,
 ) -> Any:
     """Read a communication pattern or a mapping.
@@ -60,6 +62,9 @@ def read(
         The expected kind of content; formats of the other kind are refused.
     max_bytes : int
         Largest size after decompression.
+    workers : int, optional
+        Number of threads that check a large pattern; the default is the number of CPUs that this process may
+        use.
     **options
         Facts that the file does not contain; each format uses those that apply to it. Mappings: `where`, the
         Allocation; `n`, the number of tasks; `graph`, the pattern for which a JSON file must have been made;
@@ -94,11 +99,12 @@ def read(
     if holds not in (None, "pattern", "mapping"):
         raise unknown_name("content", holds, ["pattern", "mapping"])
     check_options(options, READ_OPTIONS)
+    count = thread_count(workers, "workers")
     if format is None and holds != "mapping" and _means_pattern(path):
         return pattern(path_text(path))
     if format is None and holds == "pattern":
         check_generator(path)
-    with open_source(path, max_bytes=max_bytes, options=options) as source:
+    with open_source(path, max_bytes=max_bytes, options=options, workers=count) as source:
         chosen = format_named(format, holds) if format is not None else recognise(source, holds)
         if holds is not None and chosen.holds != holds:
             what = f"format {format!r} holds a {chosen.holds}, expected a {holds}"
@@ -122,7 +128,8 @@ def read(
 
 
 def read_pattern(
-    path: str | os.PathLike[str], format: str | None = None, *, max_bytes: int = MAX_BYTES, **options: Any
+    path: str | os.PathLike[str], format: str | None = None, *, max_bytes: int = MAX_BYTES,
+    workers: int | None = None, **options: Any,
 ) -> CommGraph:
     """Read a communication pattern; see :func:`read` for the arguments and errors.
 
@@ -132,7 +139,10 @@ def read_pattern(
     >>> hb.read_pattern("stencil:4x4").n
     16
     """
-    return read(path, format, holds="pattern", max_bytes=max_bytes, **options)
+    graph: CommGraph = read(
+        path, format, holds="pattern", max_bytes=max_bytes, workers=workers, **options
+    )
+    return graph
 
 
 def read_mapping(

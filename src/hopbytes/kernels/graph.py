@@ -180,5 +180,5 @@ def reverse_cuthill_mckee(csr: Csr) -> Int32:
 
 
 def find_asymmetry(arcs: Csr, threads: int = 1) -> int:
-    """Return the index of the first arc whose reverse is missing or has another weight; -1 if there is none."""
+    """Return the index of the first arc whose reverse is missing or has another weight; -1 if none is."""
     return int(_kernel.find_asymmetry(arcs.indptr, arcs.targets, optional(arcs.weights), threads))

@@ -209,6 +209,12 @@ class CommGraph(GraphMakers):
         """Return the directed arcs with `weights` (int64[m], None means 1 each) instead of their volumes."""
         return Csr(self.indptr, self.targets, weights)
 
+    def has_loops(self, threads: int = 1) -> bool:
+        """Return whether a task has an arc to itself (computed once, then kept); O(m) on `threads`."""
+        if "loops" not in self._cache:
+            self._cache["loops"] = kernels.has_diagonal(self.indptr, self.targets, threads)
+        return bool(self._cache["loops"])
+
     def symmetric(self) -> Csr:
         """Return the symmetric graph that mappers use (computed once, then kept).
 
@@ -236,7 +242,7 @@ class CommGraph(GraphMakers):
         return positive
 
     def _build_symmetric(self) -> Csr:
-        if self.undirected and not kernels.has_diagonal(self.indptr, self.targets):
+        if self.undirected and not self.has_loops():
             return self.arcs(self.volumes)
         return kernels.symmetrize(self.arcs(self.volumes))
 

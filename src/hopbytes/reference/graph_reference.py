@@ -1,6 +1,6 @@
-"""Reference of ``csr``, ``csr_checks``, ``block_weights``, ``bandwidth_order`` and ``weights_uneven`` in the core.
+"""Reference of ``csr``, ``csr_checks``, ``block_weights``, ``bandwidth_order`` of the core.
 
-Numbers of threads are not used.
+Also of ``weights_uneven``. Numbers of threads are not used.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ def map_summary(
     from hopbytes.report.verdict import slots_sentence, verdict
 
     seeds = (RANDOM_SEEDS if graph.m <= ARCS_FOR_ALL_SEEDS else 1) if chance else 0
-    seen = graph.with_weights(mapping.info["weight"])
-    evaluation = evaluate(seen, mapping, random_seeds=seeds, launcher=launcher)
+    seen, threads = graph.with_weights(mapping.info["weight"]), mapping.info["threads"]
+    evaluation = evaluate(seen, mapping, random_seeds=seeds, launcher=launcher, threads=threads)
     line = f"{mapping.info['problem']}: {summary(evaluation, mapping)}"
     if "migrations" in mapping.info:
         moved, price = mapping.info["migrations"], mapping.info["migration_cost"]

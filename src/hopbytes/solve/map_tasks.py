@@ -201,7 +201,7 @@ def map_tasks(
     Mapping(16 tasks → 16 PEs, J=12 582 912, eco, seed 0)
     """
     clock = Clock(time_limit)
-    graph, where = pattern_side(graph), place_side(where)
+    graph, where = pattern_side(graph, threads), place_side(where)
     request = _request(
         partition=partition, oversubscribe=oversubscribe, pack=pack, spread=spread, equal_nodes=equal_nodes,
         tasks_per_node=tasks_per_node, per=per, imbalance=imbalance, strict_balance=strict_balance,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Callable, Iterable, Sequence
 
 from hopbytes._frozen import frozen
 from hopbytes._util.checks import check_functions, name_of, whole
 from hopbytes._util.clock import Clock
+from hopbytes._util.cpus import thread_count
 from hopbytes.algorithms.base import Effort, Mapper, Progress, Refiner
 from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.cost.objectives.base import objectives
@@ -117,14 +117,5 @@ def effort_of(
     if work_limit is not None:
         work_limit = whole("work_limit", work_limit, 0)
     check_functions(progress=progress, stop=stop)
-    threads = cpus_allowed() if threads is None else whole("threads", threads, 1)
-    return Effort(
-        whole("seed", seed, 0), threads, None, progress, work_limit=work_limit, began=clock.began
-    )
-
-
-def cpus_allowed() -> int:
-    """Return the number of CPUs that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    seed, count = whole("seed", seed, 0), thread_count(threads)
+    return Effort(seed, count, None, progress, work_limit=work_limit, began=clock.began)

@@ -59,7 +59,7 @@ def run_report(
         "work": effort.counted(),
         "comm_cost": cost,
         **timed,
-        "imbalance": imbalance_of(graph, where, placed),
+        "imbalance": imbalance_of(graph, where, placed, effort.threads),
         **balance_report(found.problem, found.pe),
         **migration_report(task.constraints, placed),
         **found.report(),

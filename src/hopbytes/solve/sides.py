@@ -24,8 +24,10 @@ PatternLike: TypeAlias = Union[
 PlaceLike: TypeAlias = Union[Allocation, Machine, str, "os.PathLike[str]"]
 
 
-def pattern_side(graph: PatternLike) -> CommGraph:
+def pattern_side(graph: PatternLike, threads: int | None = None) -> CommGraph:
     """Return the pattern; a text is a file name or the spec of a generator.
+
+    `threads` may read it, by default one for each CPU.
 
     Raises
     ------
@@ -42,7 +44,7 @@ def pattern_side(graph: PatternLike) -> CommGraph:
     if isinstance(graph, (str, os.PathLike)):
         from hopbytes.formats.reading import read_pattern
 
-        return read_pattern(graph)
+        return read_pattern(graph, workers=threads)
     return CommGraph.of(graph)
 
 

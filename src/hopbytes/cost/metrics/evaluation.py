@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from hopbytes._frozen import frozen
 from hopbytes._util.checks import whole
+from hopbytes._util.cpus import thread_count
 from hopbytes.cost.metrics.baselines import as_recorded, at_random, in_order
 from hopbytes.cost.metrics.evaluation_views import EvaluationViews
 from hopbytes.cost.metrics.link_metrics import dilation_of, hottest_links, relative_to
@@ -49,6 +50,7 @@ def evaluate(
     baselines: bool = True,
     random_seeds: int = 10,
     launcher: str = "fill",
+    threads: int | None = None,
 ) -> Evaluation:
     """Compute all metrics of a mapping, and of the launcher's default mapping and random mappings.
 
@@ -65,6 +67,8 @@ def evaluate(
     launcher : str
         The launcher's default order: ``"fill"``, ``"block"``, ``"cyclic"`` or ``"plane=N"``, see
         :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
+    threads : int, optional
+        Number of threads for large graphs; the default is the number of CPUs that this process may use.
 
     Returns
     -------
@@ -101,17 +105,19 @@ def evaluate(
         raise WrongTypeError(f"the mapping is a {kind}, expected a Mapping such as Mapping(pe, where)")
     if mapping.n != graph.n:
         raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
-    where = mapping.where
+    where, threads = mapping.where, thread_count(threads)
     seeds = range(whole("random_seeds", random_seeds, 0) if baselines else 0)
-    diagonal = diagonal_volume(graph)
-    base = measure_all(graph, where, in_order(graph, mapping, launcher)) if baselines else None
-    recorded = as_recorded(graph, where) if baselines else None
+    diagonal = diagonal_volume(graph, threads)
+    base, recorded = None, None
+    if baselines:
+        base = measure_all(graph, where, in_order(graph, mapping, launcher), threads=threads)
+        recorded = as_recorded(graph, where)
     if base is not None and base.links is not None:
         base = dataclasses.replace(base, links=relative_to(base.links, base.links))
     return Evaluation(
-        mapping=measure_all(graph, where, mapping.pe, base),
+        mapping=measure_all(graph, where, mapping.pe, base, threads),
         in_order=base,
-        random=tuple(measure_all(graph, where, at_random(mapping, seed), base) for seed in seeds),
+        random=tuple(measure_all(graph, where, at_random(mapping, seed), base, threads) for seed in seeds),
         tasks=graph.n,
         pes=where.k,
         total_volume=graph.total_volume,
@@ -122,7 +128,7 @@ def evaluate(
         dilation=dilation_of(graph, where, mapping.pe),
         hottest=hottest_links(graph, where, mapping.pe),
         launcher=launcher,
-        recorded=None if recorded is None else measure_all(graph, where, recorded, base),
+        recorded=None if recorded is None else measure_all(graph, where, recorded, base, threads),
     )
 
 

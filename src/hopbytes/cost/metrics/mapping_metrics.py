@@ -19,6 +19,7 @@ from hopbytes.cost.objectives.scale import check_scale
 from hopbytes.errors import FormatError
 from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
 
 
@@ -114,10 +115,11 @@ def _fields(part: LevelMetrics | TrafficMetrics | LinkMetrics) -> dict[str, Any]
     return {name: value for name, value in values.items() if value is not None}
 
 
-def measure(graph: CommGraph, where: Allocation, pe: Int32) -> MappingMetrics:
+def measure(graph: CommGraph, where: Allocation, pe: Int32, threads: int = 1) -> MappingMetrics:
     """Return the metrics of the mapping `pe` (int32[n], values 0..k-1).
 
-    Arcs of a task to itself are left out of all metrics. O(n + m + k), at most three passes over the arcs.
+    Arcs of a task to itself are left out of all metrics. O(n + m + k), at most three passes over the
+    arcs, which `threads` share.
 
     Raises
     ------
@@ -129,10 +131,10 @@ def measure(graph: CommGraph, where: Allocation, pe: Int32) -> MappingMetrics:
     if len(pe) != graph.n:
         raise FormatError("mapping", None, f"{len(pe)} tasks, expected the {graph.n} of {graph.name}")
     check_scale(graph, where)
-    volume = _sums(graph, graph.volumes, where, pe)
-    arcs = volume if graph.volumes is None else _sums(graph, None, where, pe)
-    tasks = np.bincount(pe, minlength=where.k)
-    loads = load_per_pe(graph, where.k, pe)
+    volume = _sums(graph, graph.volumes, where, pe, threads)
+    arcs = volume if graph.volumes is None else _sums(graph, None, where, pe, threads)
+    tasks = group_sums(pe, None, where.k, threads)
+    loads = tasks if graph.loads is None else load_per_pe(graph, where.k, pe, threads)
     return MappingMetrics(
         comm_cost=volume.cost,
         edge_cut=volume.cut,
@@ -144,7 +146,7 @@ def measure(graph: CommGraph, where: Allocation, pe: Int32) -> MappingMetrics:
         mean_distance=ratio(arcs.cost, arcs.inside + arcs.cut),
         weighted_mean_distance=ratio(volume.cost, volume.inside + volume.cut),
         comm_seconds=_seconds(graph, where, pe),
-        levels=_levels(graph, where, pe, volume, arcs),
+        levels=_levels(graph, where, pe, volume, arcs, threads),
     )
 
 
@@ -156,7 +158,7 @@ def _seconds(graph: CommGraph, where: Allocation, pe: Int32) -> float | None:
 
 
 def measure_all(
-    graph: CommGraph, where: Allocation, pe: Int32, base: MappingMetrics | None = None
+    graph: CommGraph, where: Allocation, pe: Int32, base: MappingMetrics | None = None, threads: int = 1
 ) -> MappingMetrics:
     """Return the metrics of :func:`measure` together with the traffic of PEs, nodes and links.
 
@@ -164,11 +166,13 @@ def measure_all(
     ----------
     base : MappingMetrics or None
         All metrics of the in-order mapping, which normalise the hybrid metric.
+    threads : int
+        Number of threads for large graphs.
     """
     reference = base.links if base is not None else None
     return dataclasses.replace(
-        measure(graph, where, pe),
-        traffic=measure_traffic(graph, where, pe),
+        measure(graph, where, pe, threads),
+        traffic=measure_traffic(graph, where, pe, threads),
         links=measure_links(graph, where, pe, reference),
     )
 
@@ -182,25 +186,27 @@ class _Sums(NamedTuple):
     by_level: list[int]
 
 
-def _sums(graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32) -> _Sums:
+def _sums(
+    graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32, threads: int
+) -> _Sums:
     distance = where.distance
     if isinstance(distance, TreeDistance):
-        by_level = weight_by_level(graph, weights, distance, pe)
+        by_level = weight_by_level(graph, weights, distance, pe, threads)
         cost = sum(weight * d for weight, d in zip(by_level, distance.costs.tolist(), strict=True))
         return _Sums(cost, by_level[0], sum(by_level[1:]), by_level)
-    inside, cut = weight_inside_and_cut(graph, weights, where.k, pe)
-    return _Sums(distance_sum(graph, weights, where, pe), inside, cut, [])
+    inside, cut = weight_inside_and_cut(graph, weights, where.k, pe, threads)
+    return _Sums(distance_sum(graph, weights, where, pe, threads), inside, cut, [])
 
 
 def _levels(
-    graph: CommGraph, where: Allocation, pe: Int32, volume: _Sums, arcs: _Sums
+    graph: CommGraph, where: Allocation, pe: Int32, volume: _Sums, arcs: _Sums, threads: int
 ) -> tuple[LevelMetrics, ...]:
     distance = where.distance
     if not isinstance(distance, TreeDistance):
         return ()
     messages = arcs.by_level
     if graph.messages is not None:
-        messages = weight_by_level(graph, graph.messages, distance, pe)
+        messages = weight_by_level(graph, graph.messages, distance, pe, threads)
     costs, volumes = distance.costs.tolist(), volume.by_level
     return tuple(
         LevelMetrics(
@@ -212,9 +218,9 @@ def _levels(
     )
 
 
-def diagonal_volume(graph: CommGraph) -> int:
+def diagonal_volume(graph: CommGraph, threads: int = 1) -> int:
     """Return the volume of arcs of a task to itself; O(m) time, and O(1) memory if there are none."""
-    if not kernels.has_diagonal(graph.indptr, graph.targets):
+    if not graph.has_loops(threads):
         return 0
     to_itself = graph.sources() == graph.targets
     return kernels.checked_sum(np.ascontiguousarray(graph.arc_volumes()[to_itself]))

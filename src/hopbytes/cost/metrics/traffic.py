@@ -43,17 +43,17 @@ class TrafficMetrics:
     max_node_receive_messages: int
 
 
-def measure_traffic(graph: CommGraph, where: Allocation, pe: Int32) -> TrafficMetrics:
+def measure_traffic(graph: CommGraph, where: Allocation, pe: Int32, threads: int = 1) -> TrafficMetrics:
     """Return the traffic of PEs and nodes under the mapping `pe` (int32[n]); four passes over the arcs.
 
     The definitions are those of Deveci et al., "Fast and high quality topology-aware task mapping", IPDPS
     2015.
     """
-    nodes = np.ascontiguousarray(where.node_of_pe[pe], np.int32)
+    nodes = np.asarray(where.node_of_pe, np.int32)[pe]
     n_nodes = int(nodes.max(initial=-1)) + 1
 
     def crossing(weights: Int64 | None, units: Int32, count: int) -> UnitTraffic:
-        return unit_traffic(graph.arcs(weights), units, count)
+        return unit_traffic(graph.arcs(weights), units, count, threads)
 
     pe_volume, node_volume = crossing(graph.volumes, pe, where.k), crossing(graph.volumes, nodes, n_nodes)
     if graph.volumes is None and graph.messages is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes._arrays import Int32
+from hopbytes._arrays import Int32, UInt8
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Capabilities, Format, Source, Written, formats
 from hopbytes.model.mapping import Mapping
@@ -51,9 +51,7 @@ class Plain(Format):
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return one line per task."""
-        pes = mapping.pe.tolist()
-        lines = {pe: f"{pe}\n" for pe in set(pes)}
-        return Written({"": "".join(map(lines.__getitem__, pes))})
+        return Written({"": _lines(mapping.pe)})
 
     def sniff(self, name: str, head: bytes) -> bool:
         """Tell whether every line holds one number."""
@@ -63,6 +61,20 @@ class Plain(Format):
 
 
 formats.register("plain")(Plain())
+
+
+def _lines(pe: Int32) -> str:
+    """Return one line per number, from a table of all lines; what fills up short lines there is left out."""
+    if not len(pe):
+        return ""
+    numbers, places = list(range(int(pe.max()) + 1)), pe
+    if len(numbers) > len(pe):
+        used, found = np.unique(pe, return_inverse=True)
+        numbers, places = used.tolist(), found.astype(np.int32)
+    lines = np.array([f"{number}\n" for number in numbers], "S")
+    filled: UInt8 = lines.take(places, mode="clip").view(np.uint8)
+    text: bytes = filled[filled != 0].tobytes()
+    return text.decode("ascii")
 
 
 def _fast(data: bytes, limit: int) -> Int32 | None:

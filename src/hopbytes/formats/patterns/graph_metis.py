@@ -170,7 +170,7 @@ class _Rows:
             raise FormatError(name, line, f"the file ends after {rows} vertices, expected {header.n}")
         volumes = self.weights if header.edge_weights else None
         if arcs == 2 * header.edges:
-            fault = kernels.find_asymmetry(Csr(self.indptr, self.targets, volumes))
+            fault = kernels.find_asymmetry(Csr(self.indptr, self.targets, volumes), self.source.workers)
             if fault >= 0:
                 vertex, what = _asymmetry(self.indptr, self.targets, volumes, fault)
                 # If there are comments between the rows, the line of a vertex is unknown.

@@ -91,7 +91,7 @@ def checked_undirected(source: Source, graph: CommGraph) -> CommGraph:
     """Return the graph; FormatError if it is marked as undirected without being symmetric."""
     from hopbytes import kernels
 
-    if graph.undirected and kernels.find_asymmetry(graph.arcs(graph.volumes)) >= 0:
+    if graph.undirected and kernels.find_asymmetry(graph.arcs(graph.volumes), source.workers) >= 0:
         what = "the graph is marked as undirected, but the two directions differ, expected equal ones"
         raise FormatError(source.name, None, what)
     return graph

@@ -19,7 +19,6 @@ from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Format, Source, Written, formats
 from hopbytes.formats.patterns.symmetrize import symmetrized
-from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
 
 #: Flags of the first word; a set bit means absent, or of 32 instead of 64 bits.
@@ -28,7 +27,7 @@ NO_ARC_WEIGHTS, NO_LOADS, NARROW_OFFSETS, NARROW_TARGETS, NARROW_LOADS, NARROW_W
 )
 HEADER_BYTES = 24
 ARCS_PER_PIECE = 1 << 20
-BYTES_PER_PIECE = 1 << 20
+NUMBERS_PER_PIECE = 1 << 17
 
 
 class Layout(NamedTuple):
@@ -71,10 +70,14 @@ class Parhip(Format):
     def read(self, source: Source) -> CommGraph:
         """Return an undirected graph; volumes and loads are None if the file has no such weights."""
         layout = read_layout(source)
-        arrays = {what: _take(source, what, *part[:2]) for what, part in layout.parts.items()}
+        offsets = _take(source, "offsets", *layout.parts["offsets"][:2])
+        targets, largest = _take_targets(source, *layout.parts["neighbours"][:2])
+        rest = ("vertex weights", "edge weights")
+        weights = {
+            what: _take(source, what, *layout.parts[what][:2]) for what in rest if what in layout.parts
+        }
         width = np.dtype(layout.parts["neighbours"][0]).itemsize
         begin = layout.parts["neighbours"][2]
-        offsets = arrays.pop("offsets")
         indptr = offsets.view(np.int64) if offsets.itemsize == 8 else offsets.astype(np.int64)
         indptr -= begin
         aligned = not np.any(indptr % width)
@@ -83,14 +86,10 @@ class Parhip(Format):
         if not in_order or not aligned or np.any(np.diff(indptr) < 0):
             what = f"offsets of rows, expected ascending ones from {begin} to {begin + width * layout.arcs}"
             raise FormatError(source.name, None, what)
-        found = arrays["neighbours"]
-        if layout.arcs and int(found.max()) >= layout.n:
-            what = f"neighbour {found.max()}, expected vertices from 0 to {layout.n - 1}"
+        if largest >= layout.n:
+            what = f"neighbour {largest}, expected vertices from 0 to {layout.n - 1}"
             raise FormatError(source.name, None, what)
-        # Vertices are fewer than 2**31, so that narrow numbers need no copy to be signed.
-        del arrays["neighbours"]
-        narrow = found.view(np.int32) if width == 4 else found.astype(np.int32)
-        return _graph(source, indptr, narrow, arrays.get("edge weights"), arrays.get("vertex weights"))
+        return _graph(source, indptr, targets, weights.get("edge weights"), weights.get("vertex weights"))
 
     def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> Written:
         """Return the file of a symmetric pattern, or with ``symmetrize`` of any pattern."""
@@ -145,21 +144,11 @@ def _width(flags: int, narrow: int) -> int:
 
 def _take(source: Source, what: str, dtype: str, count: int) -> Array:
     """Return numbers from the stream; without a size of the file, memory grows with the content only."""
-    size = np.dtype(dtype).itemsize * count
     # The size of the file, where it is known, was compared with the header.
     found: Array = np.empty(0 if source.size is None else count, dtype)
-    held = 0
-    while held < size:
-        if held == found.nbytes:
-            grown = np.empty(min(count, 2 * len(found) + BYTES_PER_PIECE), dtype)
-            grown[: len(found)] = found
-            found = grown
-        piece = found.view(np.uint8)[held : min(found.nbytes, held + BYTES_PER_PIECE)]
-        got = source.stream.readinto(piece.data)
-        if not got:
-            found_end = f"the file ends inside the {what}, expected {count} numbers there"
-            raise FormatError(source.name, None, found_end)
-        held += got
+    for held in range(0, count, NUMBERS_PER_PIECE):
+        found = _with_room(found, held, count)
+        _fill(source, what, found[held : held + NUMBERS_PER_PIECE], count)
     if sys.byteorder == "big":
         found = found.astype(found.dtype.newbyteorder("="))
     if dtype[1] == "i" and count and int(found.min()) < 0:
@@ -167,12 +156,49 @@ def _take(source: Source, what: str, dtype: str, count: int) -> Array:
     return found
 
 
+def _take_targets(source: Source, dtype: str, count: int) -> tuple[Int32, int]:
+    """Return the neighbours as numbers of 32 bits, and the largest number in the file, -1 without any.
+
+    Numbers of 64 bits are read piece by piece, so that there never are as many of them as arcs.
+    """
+    found: Int32 = np.empty(0 if source.size is None else count, np.int32)
+    piece: Array = np.empty(min(count, NUMBERS_PER_PIECE), dtype)
+    largest = -1
+    for held in range(0, count, NUMBERS_PER_PIECE):
+        found = _with_room(found, held, count)
+        read = piece[: min(NUMBERS_PER_PIECE, count - held)]
+        _fill(source, "neighbours", read, count)
+        largest = max(largest, int(read.max()))
+        found[held : held + len(read)] = read.astype(np.int32)
+    return found, largest
+
+
+def _with_room(found: Any, held: int, count: int) -> Any:
+    """Return the numbers, of which `held` are known, in an array with room for a piece more of `count`."""
+    if min(held + NUMBERS_PER_PIECE, count) <= len(found):
+        return found
+    grown = np.empty(min(count, 2 * len(found) + NUMBERS_PER_PIECE), found.dtype)
+    grown[:held] = found[:held]
+    return grown
+
+
+def _fill(source: Source, what: str, numbers: Array, count: int) -> None:
+    """Read all of these numbers, which are some of `count`, from the stream."""
+    left = numbers.view(np.uint8)
+    while len(left):
+        got = source.stream.readinto(left.data)
+        if not got:
+            found_end = f"the file ends inside the {what}, expected {count} numbers there"
+            raise FormatError(source.name, None, found_end)
+        left = left[got:]
+
+
 def _graph(
     source: Source, indptr: Int64, narrow: Int32, weights: Array | None, loads: Array | None
 ) -> CommGraph:
     """Sort the rows where that is needed, check both directions and build the graph."""
     volumes = None if weights is None else weights.astype(np.int64, copy=False)
-    if kernels.check_csr(indptr, narrow) >= 0:
+    if kernels.check_csr(indptr, narrow, source.workers) >= 0:
         sources = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
         order = np.lexsort((narrow, sources))
         narrow = np.ascontiguousarray(narrow[order])
@@ -180,18 +206,19 @@ def _graph(
         row = kernels.check_csr(indptr, narrow)
         if row >= 0:
             raise FormatError(source.name, None, f"vertex {row} lists a neighbour twice, expected it once")
-    if kernels.has_diagonal(indptr, narrow):
-        raise FormatError(source.name, None, "a vertex is its own neighbour, expected no loops")
-    arc = kernels.find_asymmetry(Csr(indptr, narrow, volumes))
-    if arc >= 0:
-        vertex = int(np.searchsorted(indptr, arc, "right")) - 1
-        what = f"the edge of vertices {vertex} and {narrow[arc]} differs in its two directions, expected both"
-        raise FormatError(source.name, None, f"{what} with equal weights")
-    return CommGraph(
+    graph = CommGraph(
         indptr, narrow, volumes, undirected=True,
         loads=None if loads is None else loads.astype(np.int64, copy=False),
         meta={"name": source.title, "format": "parhip"},
     )
+    if graph.has_loops(source.workers):
+        raise FormatError(source.name, None, "a vertex is its own neighbour, expected no loops")
+    arc = kernels.find_asymmetry(graph.arcs(volumes), source.workers)
+    if arc >= 0:
+        vertex = int(np.searchsorted(indptr, arc, "right")) - 1
+        what = f"the edge of vertices {vertex} and {narrow[arc]} differs in its two directions, expected both"
+        raise FormatError(source.name, None, f"{what} with equal weights")
+    return graph
 
 
 def _pieces(graph: CommGraph) -> Iterator[bytes]:

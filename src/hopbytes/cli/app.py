@@ -9,13 +9,14 @@ import gc
 import io
 import os
 import sys
+import threading
 from typing import Any
 
 import click
 
 from hopbytes._version import __version__
 from hopbytes.cli.commands import command_of
-from hopbytes.cli.ending import clean_end
+from hopbytes.cli.ending import Ended, behind, clean_end
 from hopbytes.cli.help_text import overview
 from hopbytes.errors import HopbytesError, printable
 
@@ -170,10 +171,23 @@ def answer(arguments: list[str]) -> int:
         # The reader of the output has gone; the interpreter must not report that at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
-    except (HopbytesError, OSError, MemoryError) as error:
+    except Exception as error:
+        return _failed(error)
+
+
+def _failed(error: Exception) -> int:
+    """Tell an error and return the exit code; raise it again where a signal is behind it, or a defect."""
+    if behind(error, Ended):
+        raise error
+    if behind(error, KeyboardInterrupt):
+        complain("interrupted")
+        return INTERRUPTED
+    if isinstance(error, (HopbytesError, OSError, MemoryError)):
         complain(sentence(error))
-    except ImportError as error:  # part of the installation is missing, or has no room in memory
+    elif isinstance(error, ImportError):  # part of the installation is missing, or has no room in memory
         complain(f"cannot be loaded: {' '.join(str(error).split())[-200:]}")
+    else:
+        raise error
     return FAILED
 
 
@@ -231,7 +245,12 @@ def main() -> None:
                 from hopbytes.cli.completion import complete
 
                 sys.exit(complete(app, os.environ[COMPLETE]))
-            sys.exit(answer(sys.argv[1:]))
+            code = answer(sys.argv[1:])
+            if code == INTERRUPTED and threading.active_count() > 1:
+                # A search that was asked to stop may take seconds more on large graphs. Python would wait.
+                _forget_what_has_no_room()
+                os._exit(code)
+            sys.exit(code)
     except OSError as error:  # output that could not be written at the end
         complain(sentence(error))
         sys.exit(FAILED)

@@ -1,14 +1,20 @@
-"""SIGTERM and SIGHUP end the program as Ctrl-C does: unfinished files are removed first."""
+"""Signals end the program with an exception, so that unfinished files are removed; none gets lost."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+#: Seconds until an exception that got lost is raised again.
+AGAIN = 0.01
 
 
 class Ended(BaseException):
@@ -19,24 +25,96 @@ class Ended(BaseException):
         self.number = number
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C came."""
+
+
+def behind(error: BaseException | None, kind: type[BaseException]) -> BaseException | None:
+    """Return an error, or what it was made of, if that is of a kind; else None.
+
+    Python turns an exception into another one in some places, as when it arrives while a class is made.
+    """
+    while error is not None and not isinstance(error, kind):
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return error
+
+
+class _Signals:
+    """Raises exceptions for signals, and raises them again if they get lost.
+
+    A handler runs anywhere, also below code that drops every exception, as some of Python's own does while
+    modules are imported, and as weak references and finalizers do. The process would then run on as if the
+    signal had never come. An exception was lost if it is freed before the program has ended.
+    """
+
+    def __init__(self) -> None:
+        self._over = False
+        self._watched: list[weakref.ref[BaseException]] = []
+
+    def end(self, number: int, frame: Any) -> None:
+        """Handle a signal that ends the program. Others are ignored then: cleaning up takes a moment."""
+        for other in ENDING:
+            signal.signal(other, signal.SIG_IGN)
+        raise self._watched_one(partial(Ended, number))
+
+    def interrupt(self, number: int, frame: Any) -> None:
+        """Handle Ctrl-C."""
+        raise self._watched_one(Interrupted)
+
+    def _watched_one(self, make: Callable[[], BaseException]) -> BaseException:
+        # The frame of a handler must not refer to the exception: it would keep itself alive by its traceback.
+        error = make()
+        self._watched.append(weakref.ref(error, lambda _: self._lost(make)))
+        return error
+
+    def stop(self) -> None:
+        """Raise nothing more: the program ends."""
+        self._over = True
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _lost(self, make: Callable[[], BaseException]) -> None:
+        def again(number: int, frame: Any) -> None:
+            if not self._over:
+                raise self._watched_one(make)
+
+        if not self._over and hasattr(signal, "setitimer"):
+            # Python lets only the main thread set handlers.
+            with contextlib.suppress(ValueError):
+                signal.signal(signal.SIGALRM, again)
+                signal.setitimer(signal.ITIMER_REAL, AGAIN)
+
+
+def _quietly(lost: Any) -> None:
+    """Print nothing about an exception of a signal that nobody could catch; it is raised again."""
+    if not issubclass(lost.exc_type, (Ended, Interrupted)):
+        sys.__unraisablehook__(lost)
+
+
 @contextlib.contextmanager
 def clean_end() -> Iterator[None]:
     """Raise an exception at a signal that ends the program, then end by that signal, as its sender expects.
 
-    A signal that is ignored, as under ``nohup``, remains ignored. After the first signal all others are
-    ignored, because cleaning up takes a moment.
+    A signal that is ignored, as under ``nohup``, remains ignored. Ctrl-C raises a KeyboardInterrupt, as
+    everywhere in Python, but one that does not get lost.
     """
-
-    def end(number: int, frame: Any) -> None:
-        for other in ENDING:
-            signal.signal(other, signal.SIG_IGN)
-        raise Ended(number)
-
+    signals = _Signals()
     for number in ENDING:
         if signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, end)
+            signal.signal(number, signals.end)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signals.interrupt)
+    sys.unraisablehook = _quietly
     try:
         yield
-    except Ended as ended:
+    except SystemExit:
+        raise
+    except BaseException as error:
+        signals.stop()
+        ended = behind(error, Ended)
+        if not isinstance(ended, Ended):
+            raise
         signal.signal(ended.number, signal.SIG_DFL)
         os.kill(os.getpid(), ended.number)
+    finally:
+        signals.stop()

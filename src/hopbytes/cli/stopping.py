@@ -116,8 +116,10 @@ def prompt_end(
         over.set()
         os.close(write_end)
         if started:
-            listener.join()
-        os.close(read_end)
+            # Ctrl-C inside an import may leave Python's lock of imports taken, for which the thread waits.
+            listener.join(GRACE)
+        if not listener.is_alive():
+            os.close(read_end)
 
 
 def _end_now() -> None:

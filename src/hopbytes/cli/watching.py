@@ -34,12 +34,13 @@ class Watch:
         from hopbytes.report.expected_work import expected_edges
 
         graph, method = self.graph, self.method
+        anytime = method.anytime  # known from here on without an import, which Ctrl-C might interrupt
         partition = bool(options.get("partition")) or graph.n >= 8 * where.k
         edges = expected_edges(graph.n, graph.m, method.preset, partition=partition)
         self.progress.mapping(
             graph.n + graph.m, edges, time_limit=method.time_limit, work_limit=method.work_limit
         )
-        with early_stop(method.anytime) as stop:
+        with early_stop(anytime) as stop:
             return blocks.map(graph, where, progress=self.progress.report, stop=stop, **options)
 
 
@@ -58,7 +59,7 @@ def watched(
                 tell("stopping …")
 
         def patient() -> bool:
-            return method.anytime and progress.state.mapping_began is not None
+            return progress.state.mapping_began is not None and method.anytime
 
         with prompt_end(stopping, patient):
             progress.reading(pattern)

@@ -1,0 +1,69 @@
+"""Signals end the program, also where code of others drops or changes the exception that they raise."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+#: What may happen to an exception that arrives during READY.
+HAPPENINGS = {
+    "it arrives": "READY",
+    "it is dropped": "try: READY\nexcept BaseException: pass\ntime.sleep(60)",
+    "it is dropped twice": """
+for place in range(2):
+    try:
+        if place == 0: READY
+        time.sleep(60)
+    except BaseException: pass
+time.sleep(60)""",
+    "nobody can catch it": "class Last:\n    def __del__(self): READY\nLast()\ntime.sleep(60)",
+    "it is changed": "try: READY\nexcept BaseException as error: raise RuntimeError('changed') from error",
+}
+SIGNALS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT]
+
+
+def ended_by(number, happening):
+    """Run a program that the signal hits at READY, as a verb of hopbytes; return its end and what it says."""
+    happening = happening.replace("READY", "print('ready', flush=True); time.sleep(60)")
+    lines = "\n".join(f"    {line}" for line in happening.splitlines())
+    code = f"""
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which is ignored in jobs in the background
+import hopbytes.cli.app
+app = sys.modules["hopbytes.cli.app"]
+def command_of(name):
+{lines}
+app.command_of = command_of
+sys.argv = ["hopbytes", "map"]
+app.main()
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.communicate()
+    return process.returncode, errors
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("happening", HAPPENINGS.values(), ids=HAPPENINGS)
+def test_a_signal_ends_the_program_whatever_happens_to_its_exception(number, happening):
+    if number == signal.SIGINT:
+        assert ended_by(number, happening) == (130, "hopbytes: interrupted\n")
+    else:
+        assert ended_by(number, happening) == (-number, "")
+
+
+def test_a_defect_is_still_shown():
+    code = "import sys, hopbytes.cli.app\napp = sys.modules['hopbytes.cli.app']\n"
+    code += "app.command_of = lambda name: 1 // 0\nsys.argv = ['hopbytes', 'map']\napp.main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "ZeroDivisionError" in done.stderr

@@ -143,7 +143,7 @@ template <class W> class GroupPool {
         return partitioner.anneal(graph(), best.part, best.score, derive(seed_, 999));
       });
     }
-    problem_.members.number(number_, 0, best.part, child);
+    problem_.members.number(number_, 0, best.part, child, control.threads());
     sub_ = {};
     members_ = {};
     if (settings_.finished)

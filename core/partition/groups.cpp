@@ -25,7 +25,8 @@ template <class W> class GroupPartitioner {
   // With few groups it extracts all of them and distributes repetitions and recombinations over the threads.
   // With many groups a thread solves a group completely, so that only the groups being solved are in memory.
   void solve(Out<int32_t> child, Out<int64_t> cut) {
-    const auto finish = [&](int64_t i) { cut[i] = pool_[i].finish(spans_.of(i, control_), child); };
+    const Control of_group = control_.with_threads(settings_.threads).shared_by(groups_);
+    const auto finish = [&](int64_t i) { cut[i] = pool_[i].finish(spans_.of(i, of_group), child); };
     if (groups_ / 2 >= settings_.threads) {
       control_.share_out(groups_, [&](int64_t i) {
         pool_[i].extract();

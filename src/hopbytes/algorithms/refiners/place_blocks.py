@@ -82,7 +82,7 @@ class PlaceBlocks(Refiner):
             search = Swap(**{option.name: getattr(self, option.name) for option in fields(self)})
             if search.chains and MOST_PES_STARTED < where.k <= search.most_annealed(where):
                 search = dataclasses.replace(search, starts=0)
-        blocks = quotient_graph(graph, pe, where.k)
+        blocks = quotient_graph(graph, pe, where.k, effort.threads)
         one_each = np.ones(where.k, np.int64)
         order = np.arange(where.k, dtype=np.int32)
         place = search.refine(blocks, where, order, Bounds(one_each, one_each, exact=True), effort)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes.engine import RunControl
 from hopbytes.engine.parallel import LevelGraph, contract_in_parallel
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.records import Csr
@@ -21,10 +22,10 @@ _NO_DISTANCES: tuple[UInt64, Int64, Int64] = (
 )
 
 
-def quotient_csr(csr: Csr, block: Int32, blocks: int) -> Csr:
-    """Return the graph of the weights between blocks, without the weights inside blocks. O(n + m)."""
+def quotient_csr(csr: Csr, block: Int32, blocks: int, threads: int = 1) -> Csr:
+    """Return the graph of the weights between blocks, without the weights inside blocks. O(n + m) work."""
     if len(csr.targets) >= MANY_ARCS:
-        return _contracted(csr, block, blocks)
+        return _contracted(csr, block, blocks, threads)
     sources, targets = np.repeat(block, np.diff(csr.indptr)), block[csr.targets]
     between = sources != targets
     weights = np.ones(len(targets), np.int64) if csr.weights is None else csr.weights
@@ -34,10 +35,11 @@ def quotient_csr(csr: Csr, block: Int32, blocks: int) -> Csr:
     return Csr(indptr, columns, volumes)
 
 
-def _contracted(csr: Csr, block: Int32, blocks: int) -> Csr:
+def _contracted(csr: Csr, block: Int32, blocks: int, threads: int) -> Csr:
     """Return the same graph for many arcs: parallel arcs are merged first, then rows are sorted."""
     graph = LevelGraph(csr.indptr, csr.targets, csr.weights, np.ones(csr.n, np.int64), _NO_DISTANCES)
-    merged = contract_in_parallel(graph, np.ascontiguousarray(block, np.int32), blocks).csr
+    block = np.ascontiguousarray(block, np.int32)
+    merged = contract_in_parallel(graph, block, blocks, control=RunControl(threads=threads)).csr
     sources = np.repeat(np.arange(blocks, dtype=np.int32), np.diff(merged.indptr))
     indptr, columns, volumes, _ = csr_from_arcs(blocks, sources, merged.targets, merged.weights, None)
     return Csr(indptr, columns, volumes)
@@ -52,6 +54,7 @@ def with_isolated(csr: Csr, n: int) -> Csr:
     return Csr(indptr, csr.targets, csr.weights)
 
 
-def quotient_graph(graph: CommGraph, block: Int32, blocks: int) -> CommGraph:
-    """Return the quotient graph as a pattern: the volumes that blocks send to each other. O(n + m)."""
-    return CommGraph(*quotient_csr(graph.arcs(graph.volumes), block, blocks), undirected=graph.undirected)
+def quotient_graph(graph: CommGraph, block: Int32, blocks: int, threads: int = 1) -> CommGraph:
+    """Return the quotient graph as a pattern: the volumes that blocks send to each other. O(n + m) work."""
+    merged = quotient_csr(graph.arcs(graph.volumes), block, blocks, threads)
+    return CommGraph(*merged, undirected=graph.undirected)

@@ -42,8 +42,11 @@ class GroupMembers {
     return {members_.data() + start_[g], static_cast<size_t>(start_[g + 1] - start_[g])};
   }
   // Gives the members of a group the blocks `inner`, numbered from `first` on.
-  void number(int64_t g, int32_t first, std::span<const int32_t> inner, std::span<int32_t> block) const {
-    for (int64_t i = 0; i < size(g); ++i) block[vertex(g, i)] = first + inner[i];
+  void number(int64_t g, int32_t first, std::span<const int32_t> inner, std::span<int32_t> block,
+              Team& team = Team::alone()) const {
+    parallel_ranges(size(g), kVerticesPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) block[vertex(g, i)] = first + inner[i];
+    });
   }
   // The position of a vertex among the members of its group, where there are several.
   int32_t local(int32_t v) const { return local_[v]; }

@@ -144,7 +144,7 @@ template <class W> class GroupPool {
         return partitioner.anneal(graph(), best.part, best.score, derive(seed_, 999));
       });
     }
-    problem_.members.number(number_, 0, best.part, child);
+    problem_.members.number(number_, 0, best.part, child, control.team());
     sub_ = {};
     members_ = {};
     if (settings_.finished)

@@ -125,7 +125,7 @@ template <class W> void Partition<W>::restore(const Snapshot& snapshot) {
 }
 
 template <class W> int64_t Partition<W>::cost_at_boundary() const {
-  constexpr int64_t vertices_per_range = 1 << 11;
+  constexpr int64_t vertices_per_range = 1 << 9;
   const auto cost_of = [&](int64_t begin, int64_t end) {
     int64_t total = 0;
     for (int64_t i = begin; i < end; ++i) {

@@ -18,7 +18,7 @@ template <class BucketOf, class Place>
 void order_by_bucket(int64_t count, int64_t buckets, Team& team, BucketOf bucket_of, std::span<int64_t> first,
                      Place place) {
   constexpr int64_t fewest_items = 1 << 13,
-                    items_per_bucket = 64;  // so that few counters are added up in turn
+                    items_per_bucket = 16;  // so that few counters are added up in turn
   const int64_t step = std::max(fewest_items, items_per_bucket * buckets);
   const int64_t ranges = (count + step - 1) / step;
   std::vector<int64_t> next(ranges * buckets, 0);  // of each range, where its next item of a bucket goes

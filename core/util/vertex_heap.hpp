@@ -3,13 +3,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "util/zeroed_array.hpp"
+
 namespace hopbytes {
 
 // A binary max-heap of vertices with changeable keys.
 class VertexHeap {
  public:
+  // The heap has to be empty.
   void resize(int64_t n) {
-    if (static_cast<int64_t>(place_.size()) < n) place_.resize(n, -1);
+    if (place_.size() < n) place_ = SparseNumbers(n);
   }
   bool empty() const { return items_.empty(); }
   bool contains(int32_t v) const { return place_[v] >= 0; }
@@ -35,7 +38,7 @@ class VertexHeap {
   }
   void remove(int32_t v) {
     const int32_t i = place_[v];
-    place_[v] = -1;
+    place_[v] = SparseNumbers::unset;
     const Item last = items_.back();
     items_.pop_back();
     if (last.vertex == v) return;
@@ -46,7 +49,7 @@ class VertexHeap {
   }
   void pop() { remove(top()); }
   void clear() {
-    for (const Item& item : items_) place_[item.vertex] = -1;
+    for (const Item& item : items_) place_[item.vertex] = SparseNumbers::unset;
     items_.clear();
   }
 
@@ -75,7 +78,7 @@ class VertexHeap {
     put(i, item);
   }
   std::vector<Item> items_;
-  std::vector<int32_t> place_;
+  SparseNumbers place_;  // in items_
 };
 
 }  // namespace hopbytes

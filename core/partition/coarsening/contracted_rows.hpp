@@ -1,16 +1,14 @@
 // The arcs of coarse vertices, for contraction by one thread and by several.
 #pragma once
-#include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <new>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.hpp"
 #include "util/unset_vector.hpp"
+#include "util/zeroed_array.hpp"
 
 namespace hopbytes {
 
@@ -50,38 +48,32 @@ class CoarseMembers {
   UnsetVector<int32_t> vertex_;
 };
 
-// The weight of the arcs from one row to each coarse vertex, plus 1: 0 if there is no arc. A thread uses few
-// parts of a large array, and the system provides pages of zeros where it does.
-template <class Weight> class RowSums {
- public:
-  using Sum = std::make_unsigned_t<Weight>;  // holds the largest weight plus 1
-  RowSums() = default;
-  explicit RowSums(int64_t count)
-      : sum_(static_cast<Sum*>(std::calloc(std::max<int64_t>(1, count), sizeof(Sum)))) {
-    if (!sum_) throw std::bad_alloc();
-  }
-  Sum* data() { return sum_.get(); }
+// The weight of the arcs from one row to each coarse vertex, plus 1: 0 if there is no arc. An unsigned number
+// holds the largest weight plus 1.
+template <class Weight> using RowSums = ZeroedArray<std::make_unsigned_t<Weight>>;
 
- private:
-  struct Free {
-    void operator()(Sum* array) const { std::free(array); }
-  };
-  std::unique_ptr<Sum[], Free> sum_;
-};
+// Adds the weight of an arc to the sum of its row, and writes the coarse vertex to the end of the row. Returns
+// whether the row becomes longer by it, because it had no such arc. Branch-free, because that is
+// unpredictable.
+template <class Weight, class Sum> bool add_to_row(int32_t to, Weight weight, Sum* sum, int32_t* end) {
+  const bool fresh = sum[to] == 0;
+  *end = to;
+  sum[to] += static_cast<Sum>(weight) + fresh;
+  return fresh;
+}
 
-// Adds the arcs of v to the sums of a row and appends the coarse vertices without a sum to `adj`. Returns the
-// new end of the row. Branch-free, because it is unpredictable whether the row already has an arc.
+// Returns the weight of an arc and removes it from the sums.
+template <class Weight, class Sum> Weight take_sum(Sum& sum) {
+  return static_cast<Weight>(std::exchange(sum, Sum{0}) - 1);
+}
+
+// Adds the arcs of v to a row. Returns its new end.
 template <class W, class Sum>
 int64_t add_arcs(const Graph<W>& g, const int32_t* map, int32_t v, Sum* sum, int32_t* row, int64_t filled) {
   const int32_t* adj = g.adj;
   const auto weight = g.weight;
-  for (int64_t e = g.start[v], end = g.start[v + 1]; e < end; ++e) {
-    const int32_t t = map[adj[e]];
-    const bool fresh = sum[t] == 0;
-    row[filled] = t;
-    sum[t] += static_cast<Sum>(weight[e]) + fresh;
-    filled += fresh;
-  }
+  for (int64_t e = g.start[v], end = g.start[v + 1]; e < end; ++e)
+    filled += add_to_row(map[adj[e]], weight[e], sum, row + filled);
   return filled;
 }
 
@@ -90,7 +82,7 @@ int64_t add_arcs(const Graph<W>& g, const int32_t* map, int32_t v, Sum* sum, int
 // that of RowSums, 0 before and after.
 template <class W, class Weight>
 int64_t contract_rows(const Graph<W>& g, std::span<const int32_t> map, int64_t begin, int64_t end,
-                      const CoarseMembers& members, typename RowSums<Weight>::Sum* sum,
+                      const CoarseMembers& members, std::make_unsigned_t<Weight>* sum,
                       const ContractedRows<Weight>& rows) {
   int64_t filled = 0;
   constexpr int64_t ahead = 4;
@@ -108,11 +100,7 @@ int64_t contract_rows(const Graph<W>& g, std::span<const int32_t> map, int64_t b
       next = add_arcs(g, map.data(), v, sum, rows.adj, next);
     }
     sum[c] = 0;
-    for (; filled < next; ++filled) {
-      auto& of_arc = sum[rows.adj[filled]];
-      rows.weight[filled] = static_cast<Weight>(of_arc - 1);
-      of_arc = 0;
-    }
+    for (; filled < next; ++filled) rows.weight[filled] = take_sum<Weight>(sum[rows.adj[filled]]);
   }
   return filled;
 }

@@ -15,7 +15,7 @@ namespace hopbytes {
 
 namespace {
 
-constexpr int64_t vertices_per_range = 1 << 13, rows_per_range = 1 << 11;
+constexpr int64_t vertices_per_range = 1 << 13, rows_per_range = 1 << 9;
 
 int64_t ranges_of(int64_t count, int64_t per_range) { return (count + per_range - 1) / per_range; }
 
@@ -121,6 +121,49 @@ template <class W, class Weight> class RangeContraction {
   RowsOfRange<Weight> spare_;  // whose arrays the next range takes
 };
 
+// Contracts to few coarse vertices, each of many vertices: ranges of vertices are contracted side by side, and
+// what they add to the row of a coarse vertex is merged in their order.
+template <class W, class Weight>
+void contract_to_few(const Graph<W>& g, std::span<const int32_t> map, int64_t count, Team& team,
+                     const CoarseArrays<Weight>& coarse) {
+  struct Part {
+    std::vector<int64_t> start, load;
+    RowsOfRange<Weight> rows;
+  };
+  struct Worker {
+    CoarseMembers members;
+    RowSums<Weight> sums;
+  };
+  std::vector<Part> parts(ranges_of(g.n, vertices_per_range));
+  std::vector<std::unique_ptr<Worker>> workers(team.threads());
+  parallel_ranges(g.n, vertices_per_range, team, [&](int32_t worker, int64_t begin, int64_t end) {
+    if (!workers[worker]) workers[worker] = std::make_unique<Worker>(Worker{{}, RowSums<Weight>(count)});
+    auto& [members, sums] = *workers[worker];
+    auto& [start, load, rows] = parts[begin / vertices_per_range];
+    start.resize(count + 1), load.resize(count);
+    const int64_t most = g.start[end] - g.start[begin];
+    rows.adj = Buffer<int32_t>(most + 1), rows.weight = Buffer<Weight>(most + 1);
+    members.sort(map, 0, count, end - begin, [&](int64_t i) { return static_cast<int32_t>(begin + i); });
+    start[count] =
+        contract_rows(g, map, 0, count, members, sums.data(),
+                      ContractedRows<Weight>{start.data(), load.data(), rows.adj.data(), rows.weight.data()});
+  });
+  RowSums<Weight> sums(count);
+  auto* sum = sums.data();
+  int64_t filled = 0;
+  for (int64_t c = 0; c < count; ++c) {
+    coarse.start[c] = filled, coarse.load[c] = 0;
+    int64_t next = filled;
+    for (const auto& [start, load, rows] : parts) {
+      coarse.load[c] += load[c];
+      for (int64_t e = start[c]; e < start[c + 1]; ++e)
+        next += add_to_row(rows.adj[e], rows.weight[e], sum, coarse.adj.data() + next);
+    }
+    for (; filled < next; ++filled) coarse.weight[filled] = take_sum<Weight>(sum[coarse.adj[filled]]);
+  }
+  coarse.start[count] = filled;
+}
+
 }  // namespace
 
 // The entries of leaders are written first. The others are copied from them, and each leader's from itself.
@@ -147,6 +190,8 @@ void number_clusters(const Clusters& clusters, Team& team, std::span<int32_t> ma
 template <class W, class Weight>
 void contract_in_parallel(const Graph<W>& g, std::span<const int32_t> map, int64_t count, Team& team,
                           const CoarseArrays<Weight>& coarse) {
+  if (count <= rows_per_range && g.n > vertices_per_range)
+    return contract_to_few(g, map, count, team, coarse);
   const MembersOfRanges members(map, count, team);
   const int64_t ranges = ranges_of(count, rows_per_range);
   FirstArcs first(ranges);
@@ -158,6 +203,7 @@ void contract_in_parallel(const Graph<W>& g, std::span<const int32_t> map, int64
   });
   parallel_for(std::ssize(workers), team, [&](int64_t worker) {
     if (workers[worker]) workers[worker]->copy_until(ranges);
+    workers[worker].reset();
   });
   coarse.start[count] = first.of(ranges);
 }

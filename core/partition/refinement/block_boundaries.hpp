@@ -65,9 +65,9 @@ inline void find_boundary_vertices(const AnyGraph& g, const AnyDistance& distanc
                                    const std::vector<int32_t>& block, std::span<const int32_t> on_boundary,
                                    const std::vector<uint8_t>& active, const Control& control,
                                    std::vector<BoundaryVertex>& boundary) {
-  constexpr int64_t range = 1 << 11;
+  constexpr int64_t range = 1 << 9;
   const int64_t count = std::ssize(on_boundary), ranges = (count + range - 1) / range;
-  const bool by_ranges = ranges > 1 && std::ssize(active) <= range / 4;
+  const bool by_ranges = ranges > 1 && std::ssize(active) <= range;
   boundary.clear();
   if (!by_ranges) {
     control.record_work(append_boundary_vertices(g, distance, block, on_boundary, active, boundary));

@@ -6,6 +6,7 @@
 
 #include "partition/context.hpp"
 #include "graph/graph.hpp"
+#include "util/zeroed_array.hpp"
 
 namespace hopbytes {
 
@@ -30,7 +31,7 @@ class Corridor {
         load_(load),
         max_block_weight_(max_block_weight),
         context_(context),
-        label_(g.n, kNone) {}
+        label_(g.n) {}
 
   // Returns the regions around the boundary of a and b, given its vertices: so many of them a region, about;
   // 0 for a single region. The widths are those of the parts of a and b, see RegionWidths. The result does
@@ -43,7 +44,7 @@ class Corridor {
   int64_t span() const { return scanned_edges_ - overlapped_; }
 
  private:
-  static constexpr int32_t kNone = -1, kWaiting = -2, kInseparable = -1;
+  static constexpr int32_t kNone = SparseNumbers::unset, kWaiting = -2, kInseparable = -1;
   // The number of layers that are freed on each side. Better cuts that are farther away are found on coarser
   // graphs, where a layer is thicker. Freeing as much as the maximum block weights permit made flow
   // refinement of large graphs superlinear.
@@ -97,7 +98,7 @@ class Corridor {
   const std::vector<int64_t>& load_;
   std::span<const int64_t> max_block_weight_;
   const FlowContext& context_;
-  std::vector<int32_t> label_;  // the region of each vertex; kNone between calls
+  SparseNumbers label_;                 // the region of each vertex; kNone between calls
   Freed freed_[2];                      // in a and b
   std::vector<int32_t> band_;           // the boundary, and its neighbours
   std::vector<int32_t> part_, seeds_;   // the part grown last; where further ones may begin

@@ -46,7 +46,8 @@ bool PairFlow::number_vertices() {
 template <class Outside> void PairFlow::build_network(int64_t across, Outside outside) {
   const GraphShape& g = g_;
   const AnyGraph::AnyWeights weight = g_.weight;  // copies, because the network is written in between
-  const int32_t *adj = g.adj, *local = local_.data(), *block = block_.data();
+  const int32_t *adj = g.adj, *block = block_.data();
+  const SparseNumbers::Reader local = local_.reader();
   const int32_t n = static_cast<int32_t>(region_->vertices.size()), in_a = region_->in_a;
   net_.clear(n);
   fixed_[0] = load_[a_], fixed_[1] = load_[b_];

@@ -36,7 +36,7 @@ class PairFlow {
         control_(control),
         certificate_{{net_, work_of_side_[0].left, control}, {net_, work_of_side_[1].left, control}},
         flow_(net_, work_left_, control),
-        local_(g.n, -1) {}
+        local_(g.n) {}
 
   struct Move {
     int32_t vertex, to;
@@ -104,7 +104,7 @@ class PairFlow {
   int64_t present_ = 0;
   int64_t fixed_[2] = {0, 0};
   const FlowRegion* region_ = nullptr;
-  std::vector<int32_t> local_;  // number of each vertex in the region; -1 outside
+  SparseNumbers local_;  // number of each vertex in the region; -1 outside
   // arcs from b to a, with the capacity they get when the cut is opened
   std::vector<std::pair<int32_t, int64_t>> back_;
   std::vector<int32_t> candidates_[2];  // vertices adjacent to each fixed side; may hold some that were taken

@@ -13,8 +13,7 @@ void FmSearch<W>::run(const Partition<W>& partition, std::span<const int32_t> se
   size_t best_length = 0;
   int64_t over = 0;  // overload relative to the start of the search
   int32_t fruitless = 0;
-  while (!heap_.empty() && fruitless <= limits.fruitless_moves &&
-         trial_.scanned_edges() < limits.most_work) {
+  while (!heap_.empty() && fruitless <= limits.fruitless_moves && trial_.scanned_edges() < limits.most_work) {
     const int32_t i = heap_.top();
     const Choice choice = trial_.choose(i, limits.slack);
     if (choice.block < 0) {

@@ -37,8 +37,8 @@ int64_t LocalFm<W>::run_round(Partition<W>& partition, Rng& rng, const Control& 
   int64_t total = 0, size = 1;
   next_seed_ = 0;
   fruitless_ = 0;
-  while (next_seed_ < seeds_.size() && fruitless_ < context_.fruitless_searches &&
-         work_left(partition) > 0 && !control.should_stop()) {
+  while (next_seed_ < seeds_.size() && fruitless_ < context_.fruitless_searches && work_left(partition) > 0 &&
+         !control.should_stop()) {
     const int64_t count = take_seeds(std::min<int64_t>(size, context_.fruitless_searches - fruitless_));
     search(partition, count, control);
     const Outcome outcome = make_moves(partition, count);

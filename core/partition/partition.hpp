@@ -194,6 +194,11 @@ inline typename Partition<W>::Choice Partition<W>::choose_from(const W* weight, 
   const int32_t k = k_;
   const int64_t *loads = load.data(), *limit = max_block_weight_.data();
   const int64_t more = vertex_load - (loads[own] > limit[own] ? 0 : slack);
+  if (k == 2) {
+    const int32_t b = 1 - own;
+    if (weight[b] <= 0 || loads[b] + more > limit[b]) return {};
+    return {b, int64_t{weight[b]} - weight[own]};
+  }
   int32_t best = -1;
   W most = 0;
   int64_t least = std::numeric_limits<int64_t>::min();  // A block that is not adjacent is no candidate.

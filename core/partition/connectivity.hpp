@@ -18,6 +18,11 @@ template <class W> class Connectivity {
  public:
   static constexpr int64_t kFewBlocks = 16;
 
+  struct Sum {
+    int32_t block;
+    W weight;
+  };
+
   explicit Connectivity(int64_t k)
       : k_(k), cached_(k <= kFewBlocks), scratch_(cached_ ? 0 : k, 0), blocks_(k) {}
 
@@ -47,27 +52,53 @@ template <class W> class Connectivity {
     return row_at(v);
   }
 
+  // Returns the row of v, or null if it has none yet.
+  const W* known_row(int32_t v) const {
+    return cached_ && row_of_[v] >= 0 ? rows_.data() + row_of_[v] * k_ : nullptr;
+  }
+  // Gives v a row that was computed elsewhere, unless it has one.
+  void keep_row(int32_t v, const W* row) {
+    if (row_of_[v] >= 0) return;
+    row_of_[v] = static_cast<int32_t>(static_cast<int64_t>(rows_.size()) / k_);
+    rows_.insert(rows_.end(), row, row + k_);
+  }
+
   // Selects v: the methods below then speak of its adjacent blocks. Returns the number of scanned edges; see
   // row().
   int64_t select(int32_t v) {
-    if (!cached_)
-      for (int32_t b : blocks()) scratch_[b] = 0;
-    count_ = 0;
-    if (cached_) {
-      int64_t work = 0;
-      weight_ = row(v, work);
-      for (int32_t b = 0; b < k_; ++b) blocks_[count_] = b, count_ += weight_[b] != 0;
-      sum_up();
-      return work;
+    if (!cached_) return select(*g_, part_, v);
+    int64_t work = 0;
+    select_row(row(v, work));
+    return work;
+  }
+  // The same by a scan, where nothing is cached.
+  int64_t select(const Graph<W>& g, const int32_t* part, int32_t v) {
+    clear_scratch();
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+      const int32_t b = part[g.adj[e]];
+      if (scratch_[b] == 0 && g.weight[e] != 0) blocks_[count_++] = b;  // lists every block once
+      scratch_[b] += g.weight[e];
     }
-    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
-      const int32_t b = part_[g_->adj[e]];
-      if (scratch_[b] == 0 && g_->weight[e] != 0) blocks_[count_++] = b;  // lists every block once
-      scratch_[b] += g_->weight[e];
-    }
-    weight_ = scratch_.data();
     sum_up();
-    return g_->degree(v);
+    return g.degree(v);
+  }
+  // Selects a vertex by its weight into every block.
+  void select_row(const W* weight) {
+    count_ = 0;
+    weight_ = weight;
+    for (int32_t b = 0; b < k_; ++b) blocks_[count_] = b, count_ += weight_[b] != 0;
+    sum_up();
+  }
+  // Selects a vertex by its weight into some blocks, where nothing is cached.
+  void select_sums(std::span<const Sum> sums) {
+    clear_scratch();
+    for (const auto [b, weight] : sums)
+      if (weight != 0) blocks_[count_++] = b, scratch_[b] = weight;
+    sum_up();
+  }
+  // Appends the weight from the selected vertex into each adjacent block.
+  void append_sums(std::vector<Sum>& sums) const {
+    for (const int32_t b : blocks()) sums.push_back({b, weight_[b]});
   }
 
   // Updates the cached rows of the neighbours after v has moved from one block to another, and calls visit(u)
@@ -110,6 +141,12 @@ template <class W> class Connectivity {
   static constexpr int64_t kMostCandidates = 64;
 
   std::span<const int32_t> blocks() const { return {blocks_.data(), static_cast<size_t>(count_)}; }
+
+  void clear_scratch() {
+    for (const int32_t b : blocks()) scratch_[b] = 0;
+    count_ = 0;
+    weight_ = scratch_.data();
+  }
 
   void sum_up() {
     total_ = 0;

@@ -87,30 +87,30 @@ template <class W> class Partition {
   // assignment cost of their own. Ties go to the block with the smaller load. A block that v need not leave
   // may be overloaded by `slack`.
   Choice choose(int32_t v, int64_t slack) {
-    if (by_row_) return choose_by_row(v, slack);
+    if (by_row_) {
+      const W* row = connectivity_.row(v, scanned_edges_);
+      return choose_from(row, g_->load[v], block_[v], load_, slack);
+    }
     scanned_edges_ += connectivity_.select(v);
-    const int32_t own = block_[v];
-    Choice best;
-    int64_t own_cost = -1;
-    const bool must_leave = overloaded(own);
-    auto consider = [&](int32_t b) {
-      // The slack is subtracted on the left, because a maximum block weight may be as large as an int64.
-      if (b == own || load_[b] + g_->load[v] - (must_leave ? 0 : slack) > max_block_weight_[b]) return;
-      if (!allows(v, b)) return;
-      if (own_cost < 0) own_cost = cost(v, own);
-      const int64_t gain = own_cost - cost(v, b);
-      if (gain > best.gain || (gain == best.gain && load_[b] < load_[best.block])) best = {b, gain};
-    };
-    for (int32_t b : connectivity_.candidate_blocks()) consider(b);
-    if (linear_cost_)
-      for (int32_t b : linear_cost_->listed(v)) consider(b);
-    return best;
+    return choose_from(connectivity_, v, block_[v], load_, slack);
   }
+
+  // The same for a vertex in block `own` among blocks of other loads: from its row and its load if by_row(),
+  // else from the selected weights.
+  bool by_row() const { return by_row_; }
+  Choice choose_from(const W* row, int64_t vertex_load, int32_t own, const std::vector<int64_t>& load,
+                     int64_t slack) const;
+  Choice choose_from(Connectivity<W>& near, int32_t v, int32_t own, const std::vector<int64_t>& load,
+                     int64_t slack) const;
+
+  // Rows of weights of searches that leave the partition as it is, see Connectivity.
+  const W* known_row(int32_t v) const { return connectivity_.known_row(v); }
+  void keep_row(int32_t v, const W* row) { connectivity_.keep_row(v, row); }
 
   // Returns the gain of moving v to block b.
   int64_t gain(int32_t v, int32_t b) {
     connectivity_.select(v);
-    return cost(v, block_[v]) - cost(v, b);
+    return cost(connectivity_, v, block_[v]) - cost(connectivity_, v, b);
   }
 
   // Moves v; the boundary is not updated. O(degree).
@@ -146,26 +146,6 @@ template <class W> class Partition {
     return linear_cost_ && linear_cost_->has_cheaper_block(v, block_[v]);
   }
 
-  // choose() where the cost is the edge cut alone and all weights of v are in its row: most of the time of
-  // cuts into few blocks is spent here.
-  Choice choose_by_row(int32_t v, int64_t slack) {
-    const W* weight = connectivity_.row(v, scanned_edges_);
-    const int32_t own = block_[v], k = k_;
-    const int64_t load = g_->load[v] - (overloaded(own) ? 0 : slack);
-    const int64_t *loads = load_.data(), *limit = max_block_weight_.data();
-    int32_t best = -1;
-    W most = 0;
-    int64_t least = std::numeric_limits<int64_t>::min();  // A block that is not adjacent is no candidate.
-    for (int32_t b = 0; b < k; ++b) {  // Branch-free, because comparisons are unpredictable.
-      const bool fits = (b != own) & (loads[b] + load <= limit[b]);
-      const bool better = fits & ((weight[b] > most) | ((weight[b] == most) & (loads[b] < least)));
-      best = better ? b : best;
-      most = better ? weight[b] : most;
-      least = better ? loads[b] : least;
-    }
-    return best < 0 ? Choice{} : Choice{best, int64_t{most} - weight[own]};
-  }
-
   // Returns the block that v was in.
   int32_t assign_block(int32_t v, int32_t to) {
     const int32_t from = block_[v];
@@ -177,10 +157,10 @@ template <class W> class Partition {
     return from;
   }
 
-  // Returns the cost of the selected vertex v on block b. The penalty of a forbidden block is left out: sums
+  // Returns the cost of the vertex v that is selected in `near` on block b. The penalty of a forbidden block is left out: sums
   // of gains could overflow with it.
-  int64_t cost(int32_t v, int32_t b) const {
-    const int64_t edges = connectivity_.cost(distance_, b);
+  int64_t cost(const Connectivity<W>& near, int32_t v, int32_t b) const {
+    const int64_t edges = near.cost(distance_, b);
     if (!linear_cost_) return edges;
     const int64_t here = (*linear_cost_)(v, b);
     return here >= LinearCost::kForbidden ? edges : edges + here;
@@ -197,7 +177,7 @@ template <class W> class Partition {
   const Graph<W>* g_ = nullptr;
   const LinearCost* linear_cost_ = nullptr;
   bool edges_only_ = false, projected_ = false;
-  bool by_row_ = false;  // whether choose_by_row() serves
+  bool by_row_ = false;  // whether the row of a vertex decides its choice
   std::vector<int32_t> block_;
   std::vector<int64_t> load_;
   Connectivity<W> connectivity_;
@@ -208,5 +188,53 @@ template <class W> class Partition {
   std::vector<int32_t> suspects_;
   int64_t moves_ = 0, scanned_edges_ = 0;
 };
+
+// Where the cost is the edge cut alone and all weights of v are in its row: most of the time of cuts into few
+// blocks is spent here.
+template <class W>
+inline typename Partition<W>::Choice Partition<W>::choose_from(const W* weight, int64_t vertex_load,
+                                                               int32_t own, const std::vector<int64_t>& load,
+                                                               int64_t slack) const {
+  const int32_t k = k_;
+  const int64_t *loads = load.data(), *limit = max_block_weight_.data();
+  const int64_t more = vertex_load - (loads[own] > limit[own] ? 0 : slack);
+  if (k == 2) {
+    const int32_t b = 1 - own;
+    if (weight[b] <= 0 || loads[b] + more > limit[b]) return {};
+    return {b, int64_t{weight[b]} - weight[own]};
+  }
+  int32_t best = -1;
+  W most = 0;
+  int64_t least = std::numeric_limits<int64_t>::min();  // A block that is not adjacent is no candidate.
+  for (int32_t b = 0; b < k; ++b) {  // Branch-free, because comparisons are unpredictable.
+    const bool fits = (b != own) & (loads[b] + more <= limit[b]);
+    const bool better = fits & ((weight[b] > most) | ((weight[b] == most) & (loads[b] < least)));
+    best = better ? b : best;
+    most = better ? weight[b] : most;
+    least = better ? loads[b] : least;
+  }
+  return best < 0 ? Choice{} : Choice{best, int64_t{most} - weight[own]};
+}
+
+template <class W>
+inline typename Partition<W>::Choice Partition<W>::choose_from(Connectivity<W>& near, int32_t v, int32_t own,
+                                                               const std::vector<int64_t>& load,
+                                                               int64_t slack) const {
+  Choice best;
+  int64_t own_cost = -1;
+  const bool must_leave = load[own] > max_block_weight_[own];
+  auto consider = [&](int32_t b) {
+    // The slack is subtracted on the left, because a maximum block weight may be as large as an int64.
+    if (b == own || load[b] + g_->load[v] - (must_leave ? 0 : slack) > max_block_weight_[b]) return;
+    if (!allows(v, b)) return;
+    if (own_cost < 0) own_cost = cost(near, v, own);
+    const int64_t gain = own_cost - cost(near, v, b);
+    if (gain > best.gain || (gain == best.gain && load[b] < load[best.block])) best = {b, gain};
+  };
+  for (const int32_t b : near.candidate_blocks()) consider(b);
+  if (linear_cost_)
+    for (const int32_t b : linear_cost_->listed(v)) consider(b);
+  return best;
+}
 
 }  // namespace hopbytes

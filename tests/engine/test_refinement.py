@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.engine_cases import FLOWS_ONLY, cost_of, csrs, distances, edges, random_csr, refined, sums
+from helpers.graphs import grid_csr
 from hopbytes.engine import MOST, SearchSettings, rescale_to_63_bits
 from hopbytes.kernels.records import Distances
 
@@ -173,3 +174,23 @@ def test_moderate_numbers_stay_within_the_limit(weights, furthest):
     assert seen.min() >= 1
     assert (furthest == 0 or seen_near.max() >= 1)
     assert np.all(np.argsort(seen_near, kind="stable") == [0, 1, 2])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("k", [2, 9, 20])
+def test_searches_of_a_batch_find_the_same_on_any_number_of_threads(kind, k):
+    """Rows of weights for few blocks, sums of near ones for many; boundaries long enough for batches."""
+    rng = np.random.default_rng(k)
+    csr = grid_csr(60)
+    matrix, near = distances(kind, k, rng)
+    pe = (np.arange(3600) * k // 3600).astype(np.int32)
+    mixed = rng.random(3600) < 0.2
+    pe[mixed] = rng.permutation(pe[mixed])
+    caps = np.array(sums(pe, None, k)) + 4
+    found = [
+        refined(csr, pe, caps, near, cycles=0, search=SearchSettings(seeds=5), seed=1, threads=threads)
+        for threads in (1, 2, 5)
+    ]
+    assert cost_of(csr, matrix, found[0]) < cost_of(csr, matrix, pe)
+    assert np.all(np.array(sums(found[0], None, k)) <= caps)
+    assert all(np.array_equal(found[0], other) for other in found[1:])

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "util/parallel.hpp"
+
 namespace hopbytes {
 
 template <class W>
@@ -9,9 +11,10 @@ void LocalFm<W>::refine(Partition<W>& partition, Rng& rng, const Control& contro
   partition.find_boundary();
   const Graph<W>& g = partition.graph();
   slack_ = g.max_load;
-  heap_.resize(g.n);
   moved_in_round_.resize(std::max<size_t>(moved_in_round_.size(), g.n), 0);
+  searches_.resize(std::max<size_t>(searches_.size(), control.threads()));
   seeds_ = partition.boundary();
+  searched_ = 0;
   work_limit_ = partition.scanned_edges() + context_.most_work * (g.n + g.arcs());
   for (int32_t round = 0; round < context_.rounds && !control.should_stop(); ++round) {
     const int64_t gain = run_round(partition, rng, control);
@@ -21,65 +24,96 @@ void LocalFm<W>::refine(Partition<W>& partition, Rng& rng, const Control& contro
   }
 }
 
+// The first search of a round often finds what all others would find, above all in graphs where every vertex
+// is near every other one. So a round starts with batches of few searches, which grow while searches do not
+// get in each other's way. They have at most a quarter of the searches of the round, and no more than the
+// round would make without a gain.
 template <class W>
 int64_t LocalFm<W>::run_round(Partition<W>& partition, Rng& rng, const Control& control) {
+  constexpr int64_t growth = 4, fewest_batches = 4, most_lost = 8;
   moved_.clear();
   rng.shuffle(seeds_);
-  int64_t total = 0;
-  size_t next = 0;
-  int32_t fruitless = 0;
-  while (next < seeds_.size() && fruitless < context_.fruitless_searches && within_limit(partition) &&
+  const int64_t most = std::max<int64_t>(1, searches_from(std::ssize(seeds_)) / fewest_batches);
+  int64_t total = 0, size = 1;
+  next_seed_ = 0;
+  fruitless_ = 0;
+  while (next_seed_ < seeds_.size() && fruitless_ < context_.fruitless_searches && work_left(partition) > 0 &&
          !control.should_stop()) {
-    for (int32_t queued = 0; queued < std::max(1, context_.seeds) && next < seeds_.size(); ++next) {
-      const int32_t v = seeds_[next];
-      if (moved_in_round_[v]) continue;
-      const Choice choice = partition.choose(v, slack_);
-      if (choice.block < 0) continue;
-      heap_.push(v, choice.gain);
-      ++queued;
-    }
-    const int64_t gain = search(partition);
-    total += gain;
-    fruitless = gain > 0 ? 0 : fruitless + 1;
+    const int64_t count = take_seeds(std::min<int64_t>(size, context_.fruitless_searches - fruitless_));
+    search(partition, count, control);
+    const Outcome outcome = make_moves(partition, count);
+    total += outcome.gain;
+    if (most_lost * outcome.lost > outcome.work) size = std::max<int64_t>(1, size / 2);
+    else size = std::min(most, growth * size);
   }
   for (int32_t v : moved_) moved_in_round_[v] = 0;
   return total;
 }
 
-// Runs one search from the vertices in the heap. Returns its gain.
-template <class W> int64_t LocalFm<W>::search(Partition<W>& partition) {
+// Takes the seeds of the next batch, which has at most so many searches. Returns how many it has.
+template <class W> int64_t LocalFm<W>::take_seeds(int64_t most) {
+  batch_.clear();
+  for (; next_seed_ < seeds_.size() && std::ssize(batch_) < most * seeds_per_search(); ++next_seed_)
+    if (!moved_in_round_[seeds_[next_seed_]]) batch_.push_back(seeds_[next_seed_]);
+  return searches_from(std::ssize(batch_));
+}
+
+// Runs the searches of a batch, and keeps the rows that they computed.
+template <class W>
+void LocalFm<W>::search(Partition<W>& partition, int64_t count, const Control& control) {
+  const typename FmSearch<W>::Limits limits{context_.fruitless_moves, slack_, work_left(partition)};
+  found_.resize(std::max<size_t>(found_.size(), count));
+  parallel_ranges(std::ssize(batch_), seeds_per_search(), control.threads(),
+                  [&](int32_t worker, int64_t begin, int64_t end) {
+                    const auto seeds = std::span(batch_).subspan(begin, end - begin);
+                    searches_[worker].run(partition, seeds, moved_in_round_, limits,
+                                          found_[begin / seeds_per_search()]);
+                  });
+  int64_t longest = 0, sum = 0;
+  for (const Result& found : std::span(found_).first(count)) {
+    longest = std::max(longest, found.scanned_edges);
+    sum += found.scanned_edges;
+    for (size_t i = 0; i < found.fresh.size(); ++i)
+      partition.keep_row(found.fresh[i], found.fresh_rows.data() + i * partition.k());
+  }
+  searched_ += sum;
+  control.record_parallel_work(sum, longest);
+}
+
+template <class W>
+typename LocalFm<W>::Outcome LocalFm<W>::make_moves(Partition<W>& partition, int64_t count) {
+  Outcome outcome;
+  for (const Result& found : std::span(found_).first(count)) {
+    const int64_t gain = found.moves.empty() ? 0 : make_moves_of(partition, found);
+    fruitless_ = gain > 0 ? 0 : fruitless_ + 1;
+    outcome.gain += gain;
+    outcome.work += found.scanned_edges;
+    if (found.gain > 0 && 2 * gain < found.gain) outcome.lost += found.scanned_edges;
+  }
+  return outcome;
+}
+
+// Makes the moves of a search that are still possible, up to the best state on the way. Returns the gain.
+template <class W> int64_t LocalFm<W>::make_moves_of(Partition<W>& partition, const Result& found) {
+  const Graph<W>& g = partition.graph();
   log_.clear();
-  int64_t gain = 0, best_gain = 0;
+  int64_t gain = 0, best_gain = 0, over = 0;
   size_t best_length = 0;
-  int64_t over = 0;  // overload relative to the start of the search
-  int32_t fruitless = 0;
-  while (!heap_.empty() && fruitless <= context_.fruitless_moves && within_limit(partition)) {
-    const int32_t v = heap_.top();
-    const Choice choice = partition.choose(v, slack_);
-    if (choice.block < 0) {
-      heap_.pop();
-      continue;
-    }
-    if (choice.gain < heap_.top_key()) {  // Loads have changed since the vertex was queued.
-      heap_.change(v, choice.gain);
-      if (heap_.top() != v) continue;
-    }
-    heap_.pop();
+  for (const auto [v, to] : found.moves) {
     const int32_t from = partition.block(v);
-    over -= partition.excess(from) + partition.excess(choice.block);
+    const int64_t slack = partition.overloaded(from) ? 0 : slack_;
+    if (moved_in_round_[v] || g.load[v] - slack > partition.room(to)) continue;
+    gain += partition.gain(v, to);
+    over -= partition.excess(from) + partition.excess(to);
+    partition.move(v, to);
     moved_in_round_[v] = 1;
-    partition.move(v, choice.block, [&](int32_t u) { update(partition, u); });
-    over += partition.excess(from) + partition.excess(choice.block);
+    over += partition.excess(from) + partition.excess(to);
     log_.push_back({v, from});
-    gain += choice.gain;
     if (over <= 0 && (gain > best_gain || over < 0)) {
-      best_gain = gain, best_length = log_.size(), fruitless = 0;
-      if (over < 0) over = 0;
-    } else {
-      ++fruitless;
+      best_gain = gain, best_length = log_.size();
+      over = 0;
     }
   }
-  heap_.clear();
   while (log_.size() > best_length) {
     partition.move(log_.back().vertex, log_.back().from);
     moved_in_round_[log_.back().vertex] = 0;  // Later searches of this round may move it.
@@ -87,14 +121,6 @@ template <class W> int64_t LocalFm<W>::search(Partition<W>& partition) {
   }
   for (const Move& m : log_) moved_.push_back(m.vertex);
   return best_gain;
-}
-
-// Queues v under its present gain, if it may move.
-template <class W> void LocalFm<W>::update(Partition<W>& partition, int32_t v) {
-  if (moved_in_round_[v] || partition.graph().degree(v) > kHubDegree) return;
-  const Choice choice = partition.choose(v, slack_);
-  if (choice.block >= 0) heap_.set(v, choice.gain);
-  else if (heap_.contains(v)) heap_.remove(v);
 }
 
 template class LocalFm<int32_t>;

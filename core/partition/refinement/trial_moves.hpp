@@ -1,0 +1,123 @@
+// Moves of one search that leave the partition as it is, so that several searches can run at the same time.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "partition/partition.hpp"
+
+namespace hopbytes {
+
+// The vertices that a search looks at get local numbers 0, 1, ... in the order in which it meets them; only
+// these have a block and a row of weights here. A search meets a few hundred vertices, which therefore stay
+// in the nearest caches, and starting anew costs as much as the search before met.
+template <class W> class TrialMoves {
+ public:
+  using Choice = typename Partition<W>::Choice;
+
+  // Starts with the state of a partition, which has to stay as it is until the last move. Vertices marked in
+  // `locked` do not move.
+  void start(const Partition<W>& base, const std::vector<uint8_t>& locked);
+
+  // Returns the local number of v.
+  int32_t meet(int32_t v) {
+    const size_t at = slot_of(v);
+    return slots_[at].vertex == v ? slots_[at].item : meet_first(v, at);
+  }
+  int32_t count() const { return static_cast<int32_t>(items_.size()); }
+  int32_t vertex(int32_t i) const { return items_[i].vertex; }
+  int32_t block(int32_t i) const { return items_[i].block; }
+  int64_t excess(int32_t b) const { return std::max<int64_t>(0, load_[b] - limit_[b]); }
+
+  // As in Partition.
+  Choice choose(int32_t i, int64_t slack) {
+    const Item& item = items_[i];
+    scanned_edges_ += item.looks;
+    if (by_row_) return base_->choose_from(rows_.data() + i * k_, item.load, item.block, load_, slack);
+    return choose_by_cost(i, slack);
+  }
+
+  // Moves a vertex, which moves once, and calls visit(j) for each neighbour that may move and is no hub.
+  template <class Visit> void move(int32_t i, int32_t to, Visit visit) {
+    const int32_t v = items_[i].vertex, from = items_[i].block;
+    const Graph<W>& g = base_->graph();
+    load_[from] -= items_[i].load;
+    load_[to] += items_[i].load;
+    items_[i].block = to;
+    items_[i].moved = true;
+    scanned_edges_ += g.degree(v);
+    for (int64_t e = g.start[v], end = g.start[v + 1]; e < end; ++e) {
+      const int32_t u = g.adj[e];
+      const size_t at = slot_of(u);
+      int32_t j = slots_[at].item;
+      if (slots_[at].vertex != u) {
+        // A vertex is met here before the first of its neighbours moves, since the row of a vertex that is
+        // met speaks of the state before all moves.
+        if ((*locked_)[u] || g.degree(u) > kHubDegree) continue;
+        j = meet_first(u, at);
+      }
+      if (items_[j].moved) continue;
+      change(j, from, -g.weight[e]);
+      change(j, to, g.weight[e]);
+      if (!items_[j].hub) visit(j);
+    }
+  }
+
+  int64_t scanned_edges() const { return scanned_edges_; }
+  // The vertices whose rows the partition did not know, and these rows before all moves.
+  std::vector<int32_t>& fresh() { return fresh_; }
+  std::vector<W>& fresh_rows() { return fresh_rows_; }
+
+ private:
+  static constexpr int32_t kNone = -1;
+  struct Slot {
+    int32_t vertex = kNone, item = 0;
+  };
+  // With few blocks, the weights of a vertex into all blocks are at i * k; with many, the sums of those that
+  // are near are at `sums`, with room for `most`.
+  struct Item {
+    int32_t vertex, block, slot;
+    int32_t looks = 0;  // scanned edges of a choice
+    int32_t count = 0, most = 0;
+    int64_t sums = 0, load = 0;
+    bool moved = false, hub = false;
+  };
+  using Sum = typename Connectivity<W>::Sum;
+
+  // Where v is in the table, or where it would be.
+  size_t slot_of(int32_t v) const {
+    size_t at = static_cast<uint32_t>(v) * 0x9e3779b1u >> shift_;
+    while (slots_[at].vertex != v && slots_[at].vertex != kNone) at = (at + 1) & mask_;
+    return at;
+  }
+  int32_t meet_first(int32_t v, size_t at);
+  Choice choose_by_cost(int32_t i, int64_t slack);
+  void grow_table();
+  void add_row(int32_t i);
+  void add_sums(Item& item);
+  void change(int32_t i, int32_t block, W weight) {
+    if (dense_) rows_[i * k_ + block] += weight;
+    else change_sum(items_[i], block, weight);
+  }
+  void change_sum(Item& item, int32_t block, W weight);
+
+  const Partition<W>* base_ = nullptr;
+  const std::vector<uint8_t>* locked_ = nullptr;
+  bool by_row_ = false, dense_ = false;  // whether rows decide choices; whether they are for every block
+  int64_t k_ = 0;
+  std::vector<int64_t> load_;
+  std::span<const int64_t> limit_;
+  std::vector<Slot> slots_;
+  size_t mask_ = 0;
+  int32_t shift_ = 0;  // leaves the highest bits of a product as a place in the table
+  std::vector<Item> items_;
+  std::vector<W> rows_;
+  std::vector<Sum> sums_;
+  Connectivity<W> near_{0};  // the blocks near the vertex of a choice
+  int64_t scanned_edges_ = 0;
+  std::vector<int32_t> fresh_;
+  std::vector<W> fresh_rows_;
+};
+
+}  // namespace hopbytes

@@ -59,7 +59,7 @@ template <class W> class Connectivity {
   // Gives v a row that was computed elsewhere, unless it has one.
   void keep_row(int32_t v, const W* row) {
     if (row_of_[v] >= 0) return;
-    row_of_[v] = static_cast<int32_t>(static_cast<int64_t>(rows_.size()) / k_);
+    give_row(v);
     rows_.insert(rows_.end(), row, row + k_);
   }
 
@@ -153,11 +153,14 @@ template <class W> class Connectivity {
     for (int32_t b : blocks()) total_ += weight_[b];
   }
 
+  void give_row(int32_t v) {
+    row_of_[v] = static_cast<int32_t>(std::ssize(with_row_));
+    with_row_.push_back(v);
+  }
   W* row_at(int32_t v) { return rows_.data() + row_of_[v] * k_; }
 
   void add_row(int32_t v) {
-    row_of_[v] = static_cast<int32_t>(std::ssize(with_row_));
-    with_row_.push_back(v);
+    give_row(v);
     rows_.resize(rows_.size() + k_, 0);
     W* row = row_at(v);
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) row[part_[g_->adj[e]]] += g_->weight[e];

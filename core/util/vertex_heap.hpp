@@ -3,16 +3,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "util/zeroed_array.hpp"
-
 namespace hopbytes {
 
 // A binary max-heap of vertices with changeable keys.
 class VertexHeap {
  public:
-  // The heap has to be empty.
   void resize(int64_t n) {
-    if (place_.size() < n) place_ = SparseNumbers(n);
+    if (static_cast<int64_t>(place_.size()) < n) place_.resize(n, -1);
   }
   bool empty() const { return items_.empty(); }
   bool contains(int32_t v) const { return place_[v] >= 0; }
@@ -38,7 +35,7 @@ class VertexHeap {
   }
   void remove(int32_t v) {
     const int32_t i = place_[v];
-    place_[v] = SparseNumbers::unset;
+    place_[v] = -1;
     const Item last = items_.back();
     items_.pop_back();
     if (last.vertex == v) return;
@@ -49,7 +46,7 @@ class VertexHeap {
   }
   void pop() { remove(top()); }
   void clear() {
-    for (const Item& item : items_) place_[item.vertex] = SparseNumbers::unset;
+    for (const Item& item : items_) place_[item.vertex] = -1;
     items_.clear();
   }
 
@@ -78,7 +75,7 @@ class VertexHeap {
     put(i, item);
   }
   std::vector<Item> items_;
-  SparseNumbers place_;  // in items_
+  std::vector<int32_t> place_;
 };
 
 }  // namespace hopbytes

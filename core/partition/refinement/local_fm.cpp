@@ -63,7 +63,7 @@ template <class W>
 void LocalFm<W>::search(Partition<W>& partition, int64_t count, const Control& control) {
   const typename FmSearch<W>::Limits limits{context_.fruitless_moves, slack_, work_left(partition)};
   found_.resize(std::max<size_t>(found_.size(), count));
-  parallel_ranges(std::ssize(batch_), seeds_per_search(), control.threads(),
+  parallel_ranges(std::ssize(batch_), seeds_per_search(), control.team(),
                   [&](int32_t worker, int64_t begin, int64_t end) {
                     const auto seeds = std::span(batch_).subspan(begin, end - begin);
                     searches_[worker].run(partition, seeds, moved_in_round_, limits,

@@ -101,7 +101,8 @@ typename LocalFm<W>::Outcome LocalFm<W>::make_moves(Partition<W>& partition, int
   return outcome;
 }
 
-// Makes the moves of a search that are still possible, up to the best state on the way. Returns the gain.
+// Makes the moves of a search that are still possible, up to the best state on the way. If that is less than
+// half of what the search had gained, it makes none, since the same seeds lead to more now. Returns the gain.
 template <class W> int64_t LocalFm<W>::make_moves_of(Partition<W>& partition, const Result& found) {
   const Graph<W>& g = partition.graph();
   log_.clear();
@@ -122,6 +123,7 @@ template <class W> int64_t LocalFm<W>::make_moves_of(Partition<W>& partition, co
       over = 0;
     }
   }
+  if (2 * best_gain < found.gain) best_gain = 0, best_length = 0;
   while (log_.size() > best_length) {
     partition.move(log_.back().vertex, log_.back().from);
     moved_in_round_[log_.back().vertex] = 0;  // Later searches of this round may move it.

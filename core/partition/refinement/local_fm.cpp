@@ -58,17 +58,19 @@ template <class W> int64_t LocalFm<W>::take_seeds(int64_t most) {
   return searches_from(std::ssize(batch_));
 }
 
+template <class W> std::span<const int32_t> LocalFm<W>::seeds_of(int64_t search) const {
+  const int64_t begin = search * seeds_per_search();
+  return std::span(batch_).subspan(begin, std::min(seeds_per_search(), std::ssize(batch_) - begin));
+}
+
 // Runs the searches of a batch, and keeps the rows that they computed.
 template <class W>
 void LocalFm<W>::search(Partition<W>& partition, int64_t count, const Control& control) {
   const typename FmSearch<W>::Limits limits{context_.fruitless_moves, slack_, work_left(partition)};
   found_.resize(std::max<size_t>(found_.size(), count));
-  parallel_ranges(std::ssize(batch_), seeds_per_search(), control.team(),
-                  [&](int32_t worker, int64_t begin, int64_t end) {
-                    const auto seeds = std::span(batch_).subspan(begin, end - begin);
-                    searches_[worker].run(partition, seeds, moved_in_round_, limits,
-                                          found_[begin / seeds_per_search()]);
-                  });
+  parallel_ranges(count, 1, control.team(), [&](int32_t worker, int64_t i, int64_t) {
+    searches_[worker].run(partition, seeds_of(i), moved_in_round_, limits, found_[i]);
+  });
   int64_t longest = 0, sum = 0;
   for (const Result& found : std::span(found_).first(count)) {
     longest = std::max(longest, found.scanned_edges);
@@ -83,17 +85,24 @@ void LocalFm<W>::search(Partition<W>& partition, int64_t count, const Control& c
 template <class W>
 typename LocalFm<W>::Outcome LocalFm<W>::make_moves(Partition<W>& partition, int64_t count) {
   Outcome outcome;
-  for (const Result& found : std::span(found_).first(count)) {
+  for (int64_t i = 0; i < count; ++i) {
+    const Result& found = found_[i];
     const int64_t gain = found.moves.empty() ? 0 : make_moves_of(partition, found);
-    fruitless_ = gain > 0 ? 0 : fruitless_ + 1;
     outcome.gain += gain;
     outcome.work += found.scanned_edges;
     if (found.gain > 0 && 2 * gain < found.gain) outcome.lost += found.scanned_edges;
+    if (found.gain > 0 && gain <= 0) {  // Other searches were in its way.
+      const std::span<const int32_t> seeds = seeds_of(i);
+      seeds_.insert(seeds_.end(), seeds.begin(), seeds.end());
+    } else {
+      fruitless_ = gain > 0 ? 0 : fruitless_ + 1;
+    }
   }
   return outcome;
 }
 
-// Makes the moves of a search that are still possible, up to the best state on the way. Returns the gain.
+// Makes the moves of a search that are still possible, up to the best state on the way. If that is less than
+// half of what the search had gained, it makes none, since the same seeds lead to more now. Returns the gain.
 template <class W> int64_t LocalFm<W>::make_moves_of(Partition<W>& partition, const Result& found) {
   const Graph<W>& g = partition.graph();
   log_.clear();
@@ -114,6 +123,7 @@ template <class W> int64_t LocalFm<W>::make_moves_of(Partition<W>& partition, co
       over = 0;
     }
   }
+  if (2 * best_gain < found.gain) best_gain = 0, best_length = 0;
   while (log_.size() > best_length) {
     partition.move(log_.back().vertex, log_.back().from);
     moved_in_round_[log_.back().vertex] = 0;  // Later searches of this round may move it.

@@ -40,6 +40,7 @@ template <class W> class LocalFm : public Refiner<W> {
   void search(Partition<W>& partition, int64_t count, const Control& control);
   Outcome make_moves(Partition<W>& partition, int64_t count);
   int64_t make_moves_of(Partition<W>& partition, const Result& found);
+  std::span<const int32_t> seeds_of(int64_t search) const;
   int64_t seeds_per_search() const { return std::max(1, context_.seeds); }
   int64_t searches_from(int64_t seeds) const { return (seeds + seeds_per_search() - 1) / seeds_per_search(); }
   int64_t work_left(const Partition<W>& partition) const {

@@ -28,7 +28,9 @@ _stream: Maker = partial(option, panel="Method")
 SHARED = {"preset", "seed", "threads", "imbalance", "strict_balance", "input_format", "max_bytes"}
 #: The reason why an option has no meaning for a streamed graph, where it is not plain.
 WHY = {
-    "objective": "passes over a file sum up distances (comm_cost), not loads of links, so leave it out",
+    "objective": (
+        "passes over a file sum up distances (comm_cost) and keep no loads of links, so leave it out"
+    ),
     "all": "other metrics need the whole graph, which eval reads",
     "compare_with": "the cost of another order needs the whole graph, which eval reads",
 }

@@ -37,6 +37,7 @@ def test_json_has_the_facts(ring, hopbytes):
     [
         ("--passes", "2"), ("--stream", "--pack"), ("--stream", "--objective", "hops"),
         ("--stream", "--processes"), ("--stream", "--refine", "swap"), ("--stream", "--time-limit", "5"),
+        ("--stream", "--all"), ("--stream", "--compare-with", "block"),
     ],
 )
 def test_options_without_a_meaning_are_refused(ring, hopbytes, words):
@@ -52,3 +53,15 @@ def test_a_damaged_file_leaves_no_output(ring, tmp_path, hopbytes):
     assert done.returncode == 1
     assert str(ring) in done.stderr
     assert not target.exists()
+
+
+def test_one_of_a_kind_is_no_plural(tmp_path, hopbytes):
+    heavy = tmp_path / "heavy.graph"
+    heavy.write_text("3 2 10\n90 2\n1 1 3\n1 2\n")
+    done = hopbytes("map", heavy, "--on", "core:2", "--partition", "--stream")
+    assert done.returncode == 0, done.stderr
+    assert "1 task is heavier than a fair share and has a PE\n" in done.stderr
+    one = tmp_path / "one.graph"
+    one.write_text("1 0\n\n")
+    done = hopbytes("map", one, "--on", "core:1", "--partition", "--stream")
+    assert "; 1 task on 1 PE, at most" in done.stderr

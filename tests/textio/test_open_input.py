@@ -101,6 +101,12 @@ def test_folder_and_missing_and_unreadable(tmp_path):
         content(tmp_path / ("x" * 300))
 
 
+def test_an_empty_name():
+    """As of a variable of the shell that is not set."""
+    with pytest.raises(FormatError, match=mentions("''", "empty", "-")):
+        content("")
+
+
 def test_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(TEXT, mtime=0))))
     with open_source("-") as source:

@@ -28,7 +28,11 @@ _stream: Maker = partial(option, panel="Method")
 SHARED = {"preset", "seed", "threads", "imbalance", "strict_balance", "input_format", "max_bytes"}
 #: The reason why an option has no meaning for a streamed graph, where it is not plain.
 WHY = {
-    "objective": "passes over a file sum up distances (comm_cost) and keep no loads of links, so leave it out"
+    "objective": (
+        "passes over a file sum up distances (comm_cost) and keep no loads of links, so leave it out"
+    ),
+    "all": "other metrics need the whole graph, which eval reads",
+    "compare_with": "the cost of another order needs the whole graph, which eval reads",
 }
 
 
@@ -60,8 +64,8 @@ class StreamOptions:
         ),
     ] = None
 
-    def given(self, *groups: Any) -> bool:
-        """Return whether to stream; an error for options without a meaning, also those of other groups."""
+    def given(self, *groups: Any, **single: Any) -> bool:
+        """Return whether to stream; an error for options without a meaning, in other groups or `single`."""
         if not self.stream:
             given = [name for name in ("passes", "buffer") if getattr(self, name) is not None]
             if given:
@@ -73,9 +77,10 @@ class StreamOptions:
                 unset = value == field.default or value in ([], ())
                 if unset or field.name in SHARED or (field.name == "partition" and value):
                     continue
-                name = "processes" if field.name == "partition" else field.name.replace("_", "-")
-                why = WHY.get(name, "")
-                raise UsageError(f"--stream and --{name} exclude each other{why and f': {why}'}")
+                raise _excluded("processes" if field.name == "partition" else field.name)
+        for name, value in single.items():
+            if value:
+                raise _excluded(name)
         return True
 
     def run(
@@ -129,13 +134,24 @@ class StreamOptions:
             tell(*record["notices"], stream_sentence(mapping))
 
 
+def _excluded(name: str) -> UsageError:
+    typed, why = name.replace("_", "-"), WHY.get(name, "")
+    return UsageError(f"--stream and --{typed} exclude each other{why and f': {why}'}")
+
+
 def stream_sentence(mapping: Mapping) -> str:
     """Return the line of numbers about a streamed mapping."""
     info = mapping.info
     work, clusters = info["work"], ""
     if "clusters" in work:
-        clusters = f"; {work['clusters']:,} clusters, {work['contractions']} contractions"
+        clusters = f"; {_some(work['clusters'], 'cluster')}, {_some(work['contractions'], 'contraction')}"
+    tasks, pes, passes = _some(mapping.n, "task"), _some(mapping.where.k, "PE"), work["passes"]
     return (
-        f"partition: J {info['comm_cost']:,}; {mapping.n:,} tasks on {mapping.where.k:,} PEs, at most "
-        f"{info['bound_kept']:,} of {info['bound_asked']:,} each; {work['passes']} passes{clusters}"
+        f"partition: J {info['comm_cost']:,}; {tasks} on {pes}, at most {info['bound_kept']:,} of "
+        f"{info['bound_asked']:,} each; {_some(passes, 'pass', 'passes')}{clusters}"
     )
+
+
+def _some(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun, in the plural where it is not 1."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"

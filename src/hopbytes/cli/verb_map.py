@@ -48,7 +48,7 @@ def map(
     from hopbytes.cli.output import advice_for, print_json, tell_mapping, written
     from hopbytes.cli.watching import watched
 
-    if stream.given(problem, spread, places, method, blocks, launching):
+    if stream.given(problem, spread, places, method, blocks, launching, all=all, compare_with=compare_with):
         return stream.run(pattern, machine, problem, method, reading, writing, output, json=json, quiet=quiet)
     where, writing = machine.allocation(), writing.checked(blocks.for_format, output)
     with watched(pattern, reading, method, quiet=quiet) as watch:

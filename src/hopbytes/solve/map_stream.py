@@ -238,7 +238,9 @@ class _Run:
         kept = group_sums(pe, bounds.loads, k)
         notices = [] if np.all(kept <= bounds.load_caps) else ["the loads could not be kept within the bound"]
         if bounds.heavy:
-            notices.append(f"{bounds.heavy} tasks are heavier than a fair share and have a PE each")
+            what = "task is heavier" if bounds.heavy == 1 else "tasks are heavier"
+            has = "has a PE" if bounds.heavy == 1 else "have a PE each"
+            notices.append(f"{bounds.heavy} {what} than a fair share and {has}")
         work = {"passes": self.blocks.passes, "moves": self.moves, "repair_moves": self.repaired}
         if self.sketch is not None:
             work |= {"clusters": self.clusters, "contractions": self.sketch.contractions}

@@ -91,6 +91,8 @@ def open_stream(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> 
     """
     path = path_text(path)
     max_bytes = whole("max_bytes", max_bytes, 1)
+    if not path:
+        raise FormatError("''", None, "an empty file name, expected a name, or - (standard input)")
     name = "standard input" if path == "-" else path
     with contextlib.ExitStack() as stack:
         if path == "-" and sys.stdin is None:  # started with standard input closed

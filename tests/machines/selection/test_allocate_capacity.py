@@ -38,6 +38,7 @@ def test_ways_to_say_it(spec, options, capacity):
         ("node:2:cap=1:cap=2 core:2", (), "each once"),
         ("node:2:cap=2000000 core:2", (), "1 to 1000000"),
         ("node:2 core:2", "node=0", "expected LEVEL=NUMBERS:N"),
+        ("node:2 core:2", "3", "'3', expected LEVEL=NUMBERS:N"),
         ("node:2 core:2", "node=0:0", "expected LEVEL=NUMBERS:N"),
         ("node:2 core:2", "node=0:-2", "expected LEVEL=NUMBERS:N"),
         ("node:2 core:2", "node=5:2", "`capacity`"),

@@ -147,8 +147,8 @@ def capacities(machine: Machine, texts: Sequence[str], hosts: Sequence[str] = ()
             outer = machine.ancestors(number - 1).astype(np.int64) if number else np.zeros_like(unit)
             sizes = _times(sizes, _of_units(level.name, level.capacity, unit, outer))
     for text in texts:
-        units, _, size = text.rpartition(":")
-        if not NUMBERS.fullmatch(size) or "-" in size or not 1 <= int(size) <= MAX_CAPACITY:
+        units, colon, size = text.rpartition(":")
+        if not colon or not NUMBERS.fullmatch(size) or "-" in size or not 1 <= int(size) <= MAX_CAPACITY:
             raise FormatError("`capacity`", None, f"{text[:40]!r}, expected LEVEL=NUMBERS:N like node=0-3:2")
         chosen = excluded(machine, units, "`capacity`", hosts)
         sizes = _times(sizes, np.where(chosen, int(size), 1))

@@ -7,6 +7,7 @@
 
 #include "graph/any_distance.hpp"
 #include "graph/graph.hpp"
+#include "util/zeroed_array.hpp"
 
 namespace hopbytes {
 
@@ -31,8 +32,8 @@ template <class W> class Connectivity {
     count_ = 0;
     std::fill(scratch_.begin(), scratch_.end(), 0);
     if (!cached_) return;
-    for (const int32_t v : with_row_) row_of_[v] = -1;
-    if (std::ssize(row_of_) < g.n) row_of_.resize(g.n, -1);
+    for (const int32_t v : with_row_) row_of_[v] = SparseNumbers::unset;
+    if (row_of_.size() < g.n) row_of_ = SparseNumbers(g.n);
     with_row_.clear();
     rows_.clear();
   }
@@ -173,7 +174,7 @@ template <class W> class Connectivity {
   const W* weight_ = nullptr;
   std::vector<W> scratch_, rows_;
   int64_t total_ = 0;  // weight from the selected vertex to all blocks
-  std::vector<int32_t> row_of_;    // the number of the row of each vertex, -1 without one
+  SparseNumbers row_of_;           // the number of the row of each vertex, -1 without one
   std::vector<int32_t> with_row_;  // the vertices that have one
   int64_t count_ = 0;
   std::vector<int32_t> blocks_;  // the first count_ entries are adjacent to the selected vertex

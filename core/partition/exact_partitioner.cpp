@@ -52,8 +52,9 @@ Score ExactPartitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& bl
   if (other) common = common_refinement(block, other, k_, control_.team());
   const int32_t* community = other ? common.data() : block.data();
   pairs_.compare_with(refined ? &block : nullptr);
-  multilevel(g, coarsening(g), community, start_from<W>(block, control_.team()), refiners_, partition_, rng,
-             control_);
+  multilevel(g, coarsening(g), community,
+             start_from<W>(block, other ? refined_communities(k_) : 1, control_.team()), refiners_,
+             partition_, rng, control_);
   pairs_.compare_with(nullptr);
   balance();
   std::vector<int32_t> result = partition_.take_blocks();

@@ -2,6 +2,7 @@
 // partitions, V-cycles and recombinations are calls of multilevel() with different arguments.
 #pragma once
 #include <functional>
+#include <limits>
 #include <unordered_map>
 
 #include "partition/coarsening/coarsen.hpp"
@@ -46,19 +47,30 @@ void multilevel(const Graph<W>& g, const CoarseningContext& coarsening, const in
 }
 
 // A V-cycle or a recombination starts from a partition of the finest graph, of which no contracted edge may
-// be cut.
-template <class W> StartAt<W> start_from(const std::vector<int32_t>& block, Team& team) {
-  return [&block, &team](const Hierarchy<W>& hierarchy, Rng&) {
-    return Start{hierarchy.project_to_coarsest(block, team)};
+// be cut. The community of a vertex is its block times `communities_per_block`, plus a smaller number; with 0
+// the communities do not tell the blocks.
+template <class W>
+StartAt<W> start_from(const std::vector<int32_t>& block, int64_t communities_per_block, Team& team) {
+  return [&block, communities_per_block, &team](const Hierarchy<W>& hierarchy, Rng&) {
+    const std::span<const int32_t> communities = hierarchy.communities();
+    if (communities_per_block == 0 || communities.empty())
+      return Start{hierarchy.project_to_coarsest(block, team)};
+    std::vector<int32_t> coarse(communities.size());
+    for (size_t c = 0; c < coarse.size(); ++c)
+      coarse[c] = static_cast<int32_t>(communities[c] / communities_per_block);
+    return Start{std::move(coarse)};
   };
 }
+
+// How many communities a block of a common refinement of partitions into k blocks has.
+inline int64_t refined_communities(int64_t k) { return k * k <= std::numeric_limits<int32_t>::max() ? k : 0; }
 
 // Returns equal communities for vertices on whose blocks two partitions into k blocks agree. If there are too
 // many pairs of blocks for a product to number them, they are numbered in the order of their appearance.
 inline UnsetVector<int32_t> common_refinement(const std::vector<int32_t>& block, const int32_t* other,
                                               int64_t k, Team& team) {
   UnsetVector<int32_t> community(block.size());
-  if (k * k <= std::numeric_limits<int32_t>::max()) {
+  if (refined_communities(k) > 0) {
     parallel_ranges(std::ssize(block), kVerticesPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
       for (int64_t v = begin; v < end; ++v) community[v] = static_cast<int32_t>(block[v] * k + other[v]);
     });

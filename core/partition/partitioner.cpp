@@ -170,14 +170,22 @@ Score Partitioner<W>::partition(const Graph<W>& g, std::vector<int32_t>& block, 
 template <class W>
 Score Partitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& block, const int32_t* other,
                                 uint64_t seed) {
-  const Score before = score(g, block.data(), max_block_weight_, control_.team());
-  if (control_.should_stop()) return before;
+  if (control_.should_stop()) return score(g, block.data(), max_block_weight_, control_.team());
   Rng rng(seed);
   UnsetVector<int32_t> common;
   if (other) common = common_refinement(block, other, k(), control_.team());
   const int32_t* community = other ? common.data() : block.data();
-  multilevel(g, coarsening(g), community, start_from<W>(block, control_.team()), refiners_, partition_, rng,
-             control_);
+  Score before;
+  const StartAt<W> start = [&](const Hierarchy<W>& hierarchy, Rng& numbers) {
+    const StartAt<W> same = start_from<W>(block, other ? refined_communities(k()) : 1, control_.team());
+    Start coarse = same(hierarchy, numbers);
+    // No cut edge is contracted. Forbidden vertices are counted, so contraction makes them fewer.
+    const bool counted = g.linear_cost != nullptr;
+    before = score(counted ? g : hierarchy.coarsest(), counted ? block.data() : coarse.block.data(),
+                   max_block_weight_, control_.team());
+    return coarse;
+  };
+  multilevel(g, coarsening(g), community, start, refiners_, partition_, rng, control_);
   const Score after = quality();
   std::vector<int32_t> result = partition_.take_blocks();
   if (before < after) return before;

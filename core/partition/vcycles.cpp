@@ -45,8 +45,9 @@ int64_t run_cycles(const Graph<W>& g, const AnyDistance& distance, std::span<con
     const bool alone = static_cast<size_t>((cycle + 1) * g.n) > settings.others.size();
     UnsetVector<int32_t> common;
     if (!alone) common = common_refinement(pe, settings.others.data() + cycle * g.n, k, control.team());
-    multilevel(g, limits, alone ? pe.data() : common.data(), start_from<W>(pe, control.team()), refiners,
-               partition, rng, control);
+    multilevel(g, limits, alone ? pe.data() : common.data(),
+               start_from<W>(pe, alone ? 1 : refined_communities(k), control.team()), refiners, partition,
+               rng, control);
     std::vector<int32_t> result = partition.take_blocks();
     if (placement_cost(g, result.data(), distance) <= placement_cost(g, pe.data(), distance)) pe.swap(result);
   }

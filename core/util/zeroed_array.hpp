@@ -24,8 +24,8 @@ template <class T> class ZeroedArray {
 
  private:
 #if defined(__linux__)
-  // calloc would write zeros into memory that was in use before.
-  static constexpr int64_t fewest_bytes_to_map = 1 << 16;
+  // calloc would write zeros into memory that was in use before, which is faster where there is little of it.
+  static constexpr int64_t fewest_bytes_to_map = 1 << 20;
   static bool is_mapped(int64_t bytes) { return bytes >= fewest_bytes_to_map; }
 #else
   static bool is_mapped(int64_t) { return false; }

@@ -82,6 +82,23 @@ def test_contraction_is_that_of_the_definition(csr, seed):
             assert list(zip(targets[arcs].tolist(), weights[arcs].tolist(), strict=True)) == [*row.items()]
 
 
+@pytest.mark.parametrize("count", [3, 400, 700, 9_000])
+def test_contraction_of_several_ranges_is_that_of_the_definition(count):
+    """To few coarse vertices, of which every range of vertices has some, and to many."""
+    csr = many(20_000, count)
+    rng = np.random.default_rng(count)
+    near = np.arange(csr.n) * count // csr.n
+    cluster = np.where(rng.random(csr.n) < 0.7, near, rng.integers(0, count, csr.n)).astype(np.int32)
+    loads = rng.integers(0, 9, csr.n)
+    rows, total = reference.contract(csr, loads, cluster, count)
+    for threads in THREADS:
+        level = contract_in_parallel(level_of(csr, loads), cluster, count, control=RunControl(0, threads))
+        assert level.loads.tolist() == total
+        assert np.diff(level.indptr).tolist() == [len(row) for row in rows]
+        assert level.targets.tolist() == [target for row in rows for target in row]
+        assert level.weights.tolist() == [weight for row in rows for weight in row.values()]
+
+
 @given(csr=csrs(heaviest=9), seed=st.integers(0, 2**32 - 1), k=st.integers(1, 5), rounds=st.integers(0, 8))
 def test_moves_are_those_of_the_definition(csr, seed, k, rounds):
     rng = np.random.default_rng(seed)

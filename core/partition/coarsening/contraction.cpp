@@ -20,7 +20,7 @@ template <class W> void contract_in_turn(const Graph<W>& g, const Clusters& clus
   CoarseMembers members;
   members.sort(level.map, 0, count, g.n, [](int64_t i) { return static_cast<int32_t>(i); });
   Graph<W>& coarse = level.graph;
-  RowSums<W> sums(count);
+  std::vector<std::make_unsigned_t<W>> sums(count, 0);  // like RowSums, all of which is used here
   coarse.own_start[count] = contract_rows(g, level.map, 0, count, members, sums.data(),
                                           ContractedRows<W>{coarse.own_start.data(), coarse.own_load.data(),
                                                             coarse.own_adj.data(), coarse.own_weight.data()});

@@ -9,7 +9,9 @@
 #include "graph/any_distance.hpp"
 #include "graph/any_graph.hpp"
 #include "util/control.hpp"
+#include "util/bucket_order.hpp"
 #include "util/parallel.hpp"
+#include "util/unset_vector.hpp"
 
 namespace hopbytes {
 
@@ -18,16 +20,17 @@ struct BoundaryVertex {
   int32_t a, b, vertex;
   int64_t cost;
 };
+using BoundaryVertices = UnsetVector<BoundaryVertex>;
 
 // Sorts by pair. A counting sort, first by the larger block number, then by the smaller one: where all blocks
 // touch each other there are almost as many entries as arcs.
-inline void sort_by_blocks(size_t k, std::vector<BoundaryVertex>& found) {
-  std::vector<BoundaryVertex> other(found.size());
+inline void sort_by_blocks(int64_t k, Team& team, BoundaryVertices& found) {
+  BoundaryVertices other(found.size());
+  std::vector<int64_t> first(k + 1);
   for (const auto key : {&BoundaryVertex::b, &BoundaryVertex::a}) {
-    std::vector<size_t> place(k + 1, 0);
-    for (const BoundaryVertex& c : found) ++place[c.*key + 1];
-    for (size_t b = 0; b < k; ++b) place[b + 1] += place[b];
-    for (const BoundaryVertex& c : found) other[place[c.*key]++] = c;
+    order_by_bucket(
+        std::ssize(found), k, team, [&](int64_t i) { return found[i].*key; }, first,
+        [&](int64_t i, int64_t position) { other[position] = found[i]; });
     found.swap(other);
   }
 }
@@ -36,8 +39,7 @@ inline void sort_by_blocks(size_t k, std::vector<BoundaryVertex>& found) {
 // Returns the number of scanned edges.
 inline int64_t append_boundary_vertices(const AnyGraph& g, const AnyDistance& distance,
                                         const std::vector<int32_t>& block, std::span<const int32_t> some,
-                                        const std::vector<uint8_t>& active,
-                                        std::vector<BoundaryVertex>& found) {
+                                        const std::vector<uint8_t>& active, BoundaryVertices& found) {
   std::vector<int32_t> last(active.size(), -1);  // the vertex entered last for each block
   std::vector<size_t> place(active.size(), 0);   // the entry of that vertex
   int64_t scanned = 0;
@@ -64,7 +66,7 @@ inline int64_t append_boundary_vertices(const AnyGraph& g, const AnyDistance& di
 inline void find_boundary_vertices(const AnyGraph& g, const AnyDistance& distance,
                                    const std::vector<int32_t>& block, std::span<const int32_t> on_boundary,
                                    const std::vector<uint8_t>& active, const Control& control,
-                                   std::vector<BoundaryVertex>& boundary) {
+                                   BoundaryVertices& boundary) {
   constexpr int64_t range = 1 << 9;
   const int64_t count = std::ssize(on_boundary), ranges = (count + range - 1) / range;
   const bool by_ranges = ranges > 1 && std::ssize(active) <= range;
@@ -72,19 +74,23 @@ inline void find_boundary_vertices(const AnyGraph& g, const AnyDistance& distanc
   if (!by_ranges) {
     control.record_work(append_boundary_vertices(g, distance, block, on_boundary, active, boundary));
   } else {
-    std::vector<std::vector<BoundaryVertex>> found(ranges);
-    std::vector<int64_t> scanned(ranges);
+    std::vector<BoundaryVertices> found(ranges);
+    std::vector<int64_t> scanned(ranges), first(ranges + 1, 0);
     parallel_ranges(count, range, control.team(), [&](int32_t, int64_t begin, int64_t end) {
       const int64_t i = begin / range;
       scanned[i] = append_boundary_vertices(g, distance, block, on_boundary.subspan(begin, end - begin),
                                             active, found[i]);
     });
-    for (const std::vector<BoundaryVertex>& some : found)
-      boundary.insert(boundary.end(), some.begin(), some.end());
+    for (int64_t i = 0; i < ranges; ++i) first[i + 1] = first[i] + std::ssize(found[i]);
+    boundary.resize(first[ranges]);
+    parallel_ranges(ranges, 16, control.team(), [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        std::copy(found[i].begin(), found[i].end(), boundary.begin() + first[i]);
+    });
     control.record_parallel_work(std::accumulate(scanned.begin(), scanned.end(), int64_t{0}),
                                  *std::max_element(scanned.begin(), scanned.end()));
   }
-  sort_by_blocks(active.size(), boundary);
+  sort_by_blocks(std::ssize(active), control.team(), boundary);
 }
 
 }  // namespace hopbytes

@@ -9,7 +9,7 @@ namespace hopbytes {
 namespace {
 
 // Returns the pairs of adjacent blocks, the most expensive boundary first.
-std::vector<AdjacentBlocks> most_expensive_first(const std::vector<BoundaryVertex>& boundary) {
+std::vector<AdjacentBlocks> most_expensive_first(const BoundaryVertices& boundary) {
   std::vector<AdjacentBlocks> pairs;
   for (size_t i = 0; i < boundary.size(); ++i) {
     if (i == 0 || boundary[i].a != boundary[i - 1].a || boundary[i].b != boundary[i - 1].b)
@@ -48,7 +48,7 @@ void FlowRefinement<W>::refine(Partition<W>& partition, Rng&, const Control& con
   RegionCuts cuts(g, partition.distance(), partition.blocks(), partition.loads(),
                   partition.max_block_weights(), context_, widths_, control);
   std::vector<uint8_t> active(partition.k(), 1), next_active(partition.k());
-  std::vector<BoundaryVertex> boundary;
+  BoundaryVertices boundary;
   std::vector<int32_t> moved;
   const auto improve = [&](const std::vector<AdjacentBlocks>& pairs, int64_t boundary_of_region) {
     if (cuts.exhausted() || control.should_stop()) return;

@@ -10,7 +10,7 @@ namespace hopbytes {
 namespace {
 
 // Returns the vertices of the boundary between two blocks.
-std::vector<int32_t> vertices_of(const std::vector<BoundaryVertex>& boundary, const AdjacentBlocks& pair) {
+std::vector<int32_t> vertices_of(const BoundaryVertices& boundary, const AdjacentBlocks& pair) {
   std::vector<int32_t> vertices;
   for (size_t i = pair.begin; i < pair.end; ++i)
     if (vertices.empty() || vertices.back() != boundary[i].vertex) vertices.push_back(boundary[i].vertex);
@@ -41,7 +41,15 @@ RegionCuts::RegionCuts(const AnyGraph& g, const AnyDistance& distance, std::vect
       flows_(control.threads()),
       work_left_(context.most_work * (g_.arcs() + g_.n)) {}
 
-std::vector<FlowRegion> RegionCuts::regions(const std::vector<BoundaryVertex>& boundary,
+RegionCuts::~RegionCuts() {
+  constexpr int64_t many_vertices = 1 << 16;  // whose arrays take some time to give back
+  parallel_for(std::ssize(flows_), g_.n < many_vertices ? Team::alone() : control_.team(), [&](int64_t worker) {
+    corridors_[worker].reset();
+    flows_[worker].reset();
+  });
+}
+
+std::vector<FlowRegion> RegionCuts::regions(const BoundaryVertices& boundary,
                                             const std::vector<AdjacentBlocks>& pairs,
                                             int64_t boundary_of_region) {
   std::vector<std::vector<FlowRegion>> found(pairs.size());

@@ -32,6 +32,9 @@ class RegionCuts {
   RegionCuts(const AnyGraph& g, const AnyDistance& distance, std::vector<int32_t>& block,
              const std::vector<int64_t>& load, std::span<const int64_t> max_block_weight,
              const FlowContext& context, RegionWidths& widths, const Control& control);
+  RegionCuts(const RegionCuts&) = delete;
+  RegionCuts& operator=(const RegionCuts&) = delete;
+  ~RegionCuts();
 
   // The loads of the present blocks.
   const std::vector<int64_t>& loads() const { return load_; }
@@ -45,8 +48,8 @@ class RegionCuts {
   void look_only_near(std::span<const int32_t> moved);
 
   // Returns the regions around the boundaries of some pairs, see Corridor.
-  std::vector<FlowRegion> regions(const std::vector<BoundaryVertex>& boundary,
-                                  const std::vector<AdjacentBlocks>& pairs, int64_t boundary_of_region);
+  std::vector<FlowRegion> regions(const BoundaryVertices& boundary, const std::vector<AdjacentBlocks>& pairs,
+                                  int64_t boundary_of_region);
 
   // Improves all regions. Appends the vertices that have moved, and marks their blocks as changed.
   void improve(const std::vector<FlowRegion>& regions, std::vector<int32_t>& moved,

@@ -66,10 +66,13 @@ void bind_engine(nb::module_& m) {
         GroupSettings settings = group_settings(given);
         nb::gil_scoped_release release;
         settings.finished = std::get<0>(control_arrays).data() + 1;
-        on_graph(arrays, linear_cost, [&](const auto& graph) {
-          partition_many(graph, in(group), in(block_start), in(max_block_weight), in(seed), in(candidates),
-                         settings, control_of(control_arrays), out(child), out(cut));
-        });
+        on_graph(
+            arrays, linear_cost,
+            [&](const auto& graph) {
+              partition_many(graph, in(group), in(block_start), in(max_block_weight), in(seed),
+                             in(candidates), settings, control_of(control_arrays), out(child), out(cut));
+            },
+            settings.threads);
       },
       "graph"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(), "group"_a.noconvert(),
       "block_start"_a.noconvert(), "max_block_weights"_a.noconvert(), "seeds"_a.noconvert(),
@@ -99,10 +102,14 @@ void bind_engine(nb::module_& m) {
         VCycleSettings settings = vcycle_settings(given);
         nb::gil_scoped_release release;
         settings.others = in(others);
-        return on_graph(arrays, linear_cost, [&](const auto& graph) {
-          return refine_placement(graph, distance_of(distances, max_block_weight.size()),
-                                  in(max_block_weight), seed, settings, control_of(control_arrays), out(pe));
-        });
+        return on_graph(
+            arrays, linear_cost,
+            [&](const auto& graph) {
+              return refine_placement(graph, distance_of(distances, max_block_weight.size()),
+                                      in(max_block_weight), seed, settings, control_of(control_arrays),
+                                      out(pe));
+            },
+            settings.threads);
       },
       "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
       "max_block_weights"_a.noconvert(), "seed"_a, "settings"_a, "others"_a.noconvert(), "pe"_a.noconvert());

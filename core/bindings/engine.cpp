@@ -69,10 +69,13 @@ void bind_engine(nb::module_& m) {
         nb::gil_scoped_release release;
         const TeamOfCall team(threads);
         settings.finished = std::get<0>(control_arrays).data() + 1;
-        on_graph(arrays, linear_cost, [&](const auto& graph) {
-          partition_many(graph, in(group), in(block_start), in(max_block_weight), in(seed), in(candidates),
-                         settings, control_of(control_arrays).with_team(team), out(child), out(cut));
-        });
+        on_graph(
+            arrays, linear_cost,
+            [&](const auto& graph) {
+              partition_many(graph, in(group), in(block_start), in(max_block_weight), in(seed),
+                             in(candidates), settings, control_of(control_arrays).with_team(team), out(child), out(cut));
+            },
+            team);
       },
       "graph"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(), "group"_a.noconvert(),
       "block_start"_a.noconvert(), "max_block_weights"_a.noconvert(), "seeds"_a.noconvert(),
@@ -104,11 +107,14 @@ void bind_engine(nb::module_& m) {
         nb::gil_scoped_release release;
         const TeamOfCall team(threads);
         settings.others = in(others);
-        return on_graph(arrays, linear_cost, [&](const auto& graph) {
-          return refine_placement(graph, distance_of(distances, max_block_weight.size()),
-                                  in(max_block_weight), seed, settings,
-                                  control_of(control_arrays).with_team(team), out(pe));
-        });
+        return on_graph(
+            arrays, linear_cost,
+            [&](const auto& graph) {
+              return refine_placement(graph, distance_of(distances, max_block_weight.size()),
+                                      in(max_block_weight), seed, settings,
+                                      control_of(control_arrays).with_team(team), out(pe));
+            },
+            team);
       },
       "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
       "max_block_weights"_a.noconvert(), "seed"_a, "settings"_a, "others"_a.noconvert(), "pe"_a.noconvert());

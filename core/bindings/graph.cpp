@@ -1,5 +1,5 @@
-// Binds csr.hpp, csr_checks.hpp, cost.hpp, group_sums.hpp, block_weights.hpp, bandwidth_order.hpp and
-// weights_uneven of graph.hpp.
+// Binds csr.hpp, csr_checks.hpp, symmetrize.hpp, cost.hpp, group_sums.hpp, block_weights.hpp,
+// bandwidth_order.hpp and weights_uneven of graph.hpp.
 #include "graph/bandwidth_order.hpp"
 #include "arrays.hpp"
 #include <nanobind/stl/pair.h>
@@ -8,6 +8,7 @@
 #include "graph/csr.hpp"
 #include "graph/csr_checks.hpp"
 #include "graph/group_sums.hpp"
+#include "graph/symmetrize.hpp"
 #include "graph_view.hpp"
 #include "util/team_of_call.hpp"
 
@@ -32,12 +33,13 @@ void bind_graph(nb::module_& m) {
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "threads"_a, Release());
   m.def(
       "wide_sum",
-      [](InArray<int64_t> values) {
-        const __int128 total = wide_sum(in(values));
+      [](InArray<int64_t> values, int32_t threads) {
+        const TeamOfCall team(threads);
+        const __int128 total = wide_sum(in(values), team);
         return std::pair<int64_t, int64_t>(static_cast<int64_t>(total >> 32),
                                            static_cast<int64_t>(total & 0xffffffff));
       },
-      "values"_a.noconvert(), Release());
+      "values"_a.noconvert(), "threads"_a, Release());
   m.def(
       "csr_from_arcs",
       [](InArray<int32_t> source, InArray<int32_t> target, InArray<int64_t> volume, InArray<int64_t> messages,
@@ -51,13 +53,14 @@ void bind_graph(nb::module_& m) {
       "out_messages"_a.noconvert(), Release());
   m.def(
       "symmetrize",
-      [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume,
+      [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, int32_t threads,
          OutArray<int64_t> out_indptr, OutArray<int32_t> out_target, OutArray<int64_t> out_weight) {
-        return symmetrize(in(indptr), in(target), in(volume), out(out_indptr), out(out_target),
-                          out(out_weight));
+        const TeamOfCall team(threads);
+        return Symmetrization({in(indptr), in(target), in(volume)}, team)
+            .write(out(out_indptr), out(out_target), out(out_weight));
       },
-      "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "out_indptr"_a.noconvert(),
-      "out_targets"_a.noconvert(), "out_weights"_a.noconvert(), Release());
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "threads"_a,
+      "out_indptr"_a.noconvert(), "out_targets"_a.noconvert(), "out_weights"_a.noconvert(), Release());
   m.def(
       "find_asymmetry",
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, int32_t threads) {
@@ -74,8 +77,7 @@ void bind_graph(nb::module_& m) {
   m.def(
       "weights_uneven",
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight) {
-        return with_weights(in(indptr), in(target), in(weight), {}, nullptr,
-                            [](const auto& g) { return g.uneven; });
+        return with_weights(in(indptr), in(target), in(weight), {}, [](const auto& g) { return g.uneven; });
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), Release());
   m.def(

@@ -1,5 +1,6 @@
 // Python's arrays as graphs and distances of the engine.
 #pragma once
+#include <atomic>
 #include <type_traits>
 #include <vector>
 
@@ -10,13 +11,16 @@
 
 namespace hopbytes {
 
+// How many weights a thread converts at once.
+constexpr int64_t kWeightsPerRange = 1 << 17;
+
 // A view of Python's arrays as a graph of the engine. Weights are copied to 32 bits if their sum fits;
 // without weights or loads nothing is stored for them.
 template <class W> struct View {
-  std::vector<W> weight;
+  Buffer<W> weight;
   Graph<W> graph;
 
-  View(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads) {
+  View(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads, Team& team = Team::alone()) {
     graph.n = static_cast<int64_t>(indptr.size()) - 1;
     graph.start = indptr.data();
     graph.adj = target.data();
@@ -24,43 +28,50 @@ template <class W> struct View {
       if constexpr (std::is_same_v<W, int64_t>) {
         graph.weight = Weights(weights.data());
       } else {
-        weight.assign(weights.begin(), weights.end());
+        weight = Buffer<W>(std::ssize(weights));
+        parallel_ranges(std::ssize(weights), kWeightsPerRange, team,
+                        [&](int32_t, int64_t begin, int64_t end) {
+                          for (int64_t e = begin; e < end; ++e) weight[e] = static_cast<W>(weights[e]);
+                        });
         graph.weight = Weights<W>(weight.data());
       }
     }
     if (!loads.empty()) graph.load = Weights(loads.data());
     graph.sum_loads();
-    graph.uneven = weights_uneven(graph);
+    graph.uneven = weights_uneven(graph, team);
   }
 };
 
-inline bool fits_32_bits(In<int64_t> weights, size_t arcs) {
+inline bool fits_32_bits(In<int64_t> weights, size_t arcs, Team& team) {
   constexpr int64_t most = 0x7fffffff;
   if (weights.empty()) return arcs <= static_cast<size_t>(most);
-  int64_t total = 0;
-  for (int64_t w : weights) {
-    if (w > most - total) return false;
-    total += w;
-  }
-  return true;
+  std::atomic<int64_t> sum{0};  // at most by `most` too large for each range
+  parallel_ranges(std::ssize(weights), kWeightsPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
+    int64_t total = 0;
+    for (int64_t e = begin; e < end && total <= most; ++e)
+      total = weights[e] > most ? most + 1 : total + weights[e];
+    if (sum.load(std::memory_order_relaxed) <= most) sum += total;
+  });
+  return sum <= most;
 }
 
+// Calls work(graph); the threads of the team make the view.
 template <class Work>
 auto with_weights(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads,
-                  std::shared_ptr<const LinearCost> linear_cost, Work work) {
-  if (fits_32_bits(weights, target.size())) {
-    View<int32_t> view(indptr, target, weights, loads);
+                  std::shared_ptr<const LinearCost> linear_cost, Team& team, Work work) {
+  if (fits_32_bits(weights, target.size(), team)) {
+    View<int32_t> view(indptr, target, weights, loads, team);
     view.graph.linear_cost = std::move(linear_cost);
     return work(view.graph);
   }
-  View<int64_t> view(indptr, target, weights, loads);
+  View<int64_t> view(indptr, target, weights, loads, team);
   view.graph.linear_cost = std::move(linear_cost);
   return work(view.graph);
 }
 
 template <class Work>
 auto with_weights(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads, Work work) {
-  return with_weights(indptr, target, weights, loads, nullptr, std::move(work));
+  return with_weights(indptr, target, weights, loads, nullptr, 1, std::move(work));
 }
 
 // Calls work(distance) with distances as Python passes them: a table, labels and bit costs, or labels and a

@@ -27,11 +27,11 @@ inline std::shared_ptr<const LinearCost> linear_cost_of(const LinearCostArrays& 
   return read_linear_cost(in(start), in(block), in(cost), in(rest));
 }
 
-// Calls work(graph).
+// Calls work(graph); the threads of the team make the view of the graph.
 template <class Work>
-auto on_graph(const GraphArrays& graph, const LinearCostArrays& linear_cost, Work work) {
+auto on_graph(const GraphArrays& graph, const LinearCostArrays& linear_cost, Work work, Team& team = Team::alone()) {
   const auto& [start, target, weights, loads] = graph;
-  return with_weights(in(start), in(target), in(weights), in(loads), linear_cost_of(linear_cost),
+  return with_weights(in(start), in(target), in(weights), in(loads), linear_cost_of(linear_cost), team,
                       std::move(work));
 }
 

@@ -1,4 +1,4 @@
-// Compressed sparse rows: construction, symmetrisation. Free functions over spans.
+// Compressed sparse rows and their construction. Free functions over spans.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -20,12 +20,6 @@ struct Csr {
   int64_t m() const { return static_cast<int64_t>(target.size()); }
   int64_t w(int64_t arc) const { return weight.empty() ? 1 : weight[arc]; }
 };
-
-inline __int128 wide_sum(In<int64_t> values) {
-  __int128 total = 0;
-  for (int64_t v : values) total += v;
-  return total;
-}
 
 // Builds rows from unsorted arcs. Two stable counting sorts (by target, then by source) order the arcs, and
 // repeated arcs are summed. Returns the number of different arcs. O(n + m) time and memory.
@@ -63,46 +57,6 @@ inline int64_t csr_from_arcs(In<int32_t> source, In<int32_t> target, In<int64_t>
   }
   for (int64_t i = 0; i < n; ++i) indptr[i + 1] += indptr[i];
   return last + 1;
-}
-
-// Builds the symmetric graph with weight C[i,j] + C[j,i] in both directions and no diagonal, by merging each
-// row with the transposed row. Returns the number of arcs.
-inline int64_t symmetrize(In<int64_t> indptr, In<int32_t> target, In<int64_t> volume, Out<int64_t> out_indptr,
-                          Out<int32_t> out_target, Out<int64_t> out_weight) {
-  const int64_t n = static_cast<int64_t>(indptr.size()) - 1;
-  const int64_t m = static_cast<int64_t>(target.size());
-  std::vector<int64_t> back_start(n + 2, 0), back_volume(m);
-  std::vector<int32_t> back_source(m);
-  for (int32_t t : target) ++back_start[t + 2];
-  for (int64_t i = 0; i < n; ++i) back_start[i + 2] += back_start[i + 1];
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t e = indptr[i]; e < indptr[i + 1]; ++e) {
-      const int64_t place = back_start[target[e] + 1]++;
-      back_source[place] = static_cast<int32_t>(i);
-      back_volume[place] = volume[e];
-    }
-  int64_t filled = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    out_indptr[i] = filled;
-    int64_t a = indptr[i], b = back_start[i];
-    const int64_t a_end = indptr[i + 1], b_end = back_start[i + 1];
-    while (a < a_end || b < b_end) {
-      int32_t j;
-      int64_t w = 0;
-      if (b >= b_end || (a < a_end && target[a] <= back_source[b])) j = target[a];
-      else j = back_source[b];
-      if (j == i) {  // Twice the volume of a diagonal arc could exceed 63 bits.
-        ++a, ++b;
-        continue;
-      }
-      if (a < a_end && target[a] == j) w += volume[a++];
-      if (b < b_end && back_source[b] == j) w += back_volume[b++];
-      out_target[filled] = j;
-      out_weight[filled++] = w;
-    }
-  }
-  out_indptr[n] = filled;
-  return filled;
 }
 
 // Builds the subgraph induced by `members` (ascending). place[v] is the position of v among them, negative

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -115,14 +116,24 @@ template <class W> void prefetch_arcs(const Graph<W>& g, int32_t v) {
 
 // Returns whether the standard deviation of the weights exceeds their mean. This is usually true if they span
 // orders of magnitude, and never if they are similar.
-template <class W> bool weights_uneven(const Graph<W>& g) {
+template <class W> bool weights_uneven(const Graph<W>& g, Team& team = Team::alone()) {
   if (g.weight.all_one()) return false;
-  double sum = 0, squares = 0;
-  for (int64_t e = 0; e < g.arcs(); ++e) {
-    const auto w = static_cast<double>(g.weight[e]);
-    sum += w, squares += w * w;
-  }
-  return squares * static_cast<double>(g.arcs()) > 2 * sum * sum;
+  constexpr int64_t kArcs = 1 << 17;  // of a thread at once
+  unsigned __int128 sum = 0, squares = 0;  // exact, so that the order does not matter
+  std::mutex adding;
+  parallel_ranges(g.arcs(), kArcs, team, [&](int32_t, int64_t begin, int64_t end) {
+    unsigned __int128 own_sum = 0, own_squares = 0;
+    for (int64_t e = begin; e < end; ++e) {
+      const auto w = static_cast<uint64_t>(g.weight[e]);
+      own_sum += w;
+      own_squares += static_cast<unsigned __int128>(w) * w;
+    }
+    const std::lock_guard<std::mutex> hold(adding);
+    sum += own_sum;
+    squares += own_squares;
+  });
+  const auto total = static_cast<double>(sum);
+  return static_cast<double>(squares) * static_cast<double>(g.arcs()) > 2 * total * total;
 }
 
 // Returns the load of two average vertices.

@@ -1,6 +1,7 @@
-// Sums of values per group, such as the loads of PEs.
+// Sums of values: per group, such as the loads of PEs, and of all.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -43,6 +44,24 @@ inline void group_sums(std::span<const int32_t> group, std::span<const int64_t> 
   });
   for (const std::vector<int64_t>& part : own)
     for (size_t i = 0; i < part.size(); ++i) sum[i % groups] += part[i];
+}
+
+// Returns the exact sum, which may exceed 63 bits. Upper and lower halves are summed apart.
+inline __int128 wide_sum(std::span<const int64_t> values, Team& team) {
+  constexpr int64_t kItems = 1 << 18;
+  std::atomic<int64_t> upper{0};
+  std::atomic<uint64_t> lower{0};
+  parallel_ranges(std::ssize(values), kItems, team, [&](int32_t, int64_t begin, int64_t end) {
+    int64_t high = 0;
+    uint64_t low = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      high += values[i] >> 32;
+      low += static_cast<uint32_t>(values[i]);
+    }
+    upper += high;
+    lower += low;
+  });
+  return (static_cast<__int128>(upper.load()) << 32) + lower.load();
 }
 
 }  // namespace hopbytes

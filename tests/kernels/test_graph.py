@@ -31,6 +31,31 @@ def test_symmetrize_adds_both_directions_and_leaves_out_the_diagonal():
     assert weights.tolist() == [2**61 + 5] * 2
 
 
+@pytest.mark.parametrize("weights", [False, True])
+def test_symmetric_graphs_do_not_depend_on_threads(weights):
+    """Directed arcs with loops and pairs in both directions, from and to some vertices many more."""
+    rng, n = np.random.default_rng(5), 30_000
+    key = np.unique(np.r_[rng.integers(0, n * n, 200_000), 7 * n + np.arange(n), np.arange(n) * (n + 1)])
+    indptr = np.searchsorted(key // n, np.arange(n + 1)).astype(np.int64)
+    volumes = rng.integers(0, 9, len(key)) if weights else None
+    arcs = Csr(indptr, (key % n).astype(np.int32), volumes)
+    one = kernels.symmetrize(arcs)
+    for threads in (2, 5):
+        for alone, shared in zip(one, kernels.symmetrize(arcs, threads), strict=True):
+            assert np.array_equal(alone, shared)
+    rows = np.repeat(np.arange(n), np.diff(one.indptr))
+    inner = key[key // n != key % n]
+    both = np.unique(np.r_[inner, inner % n * n + inner // n])
+    assert np.array_equal(rows * n + one.targets, both)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_sums_beyond_63_bits_are_exact(threads):
+    values = np.full(600_000, 2**62 + 5)
+    values[::2] = -(2**61) - 1
+    assert kernels.checked_sum(values, threads) == 300_000 * (2**62 + 5 - 2**61 - 1)
+
+
 @pytest.mark.parametrize("unit", [1, 10**9])  # in 32 bits, in 64
 @pytest.mark.parametrize(("heaviest", "uneven"), [(1, False), (6, False), (7, True), (1000, True)])
 def test_nine_edges_of_one_and_a_heavier_one(unit, heaviest, uneven):

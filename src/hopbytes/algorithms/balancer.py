@@ -130,7 +130,7 @@ def fill_empty(
     Without linear costs a task that is heavier than the maximum load `caps` (int64[k]) of its new PE returns,
     and the lightest task of all PEs with several takes its place, if it is light enough.
     """
-    if np.all(np.bincount(pe, minlength=where.k)):
+    if int(group_sums(pe, None, where.k).min()) > 0:
         return Rebalanced(np.array(pe, np.int32))
     filled = _run(graph, where, pe, None, np.ones(where.k, np.int64), linear_cost, fill_empty=True)
     if caps is None or graph.loads is None or linear_cost is not None:

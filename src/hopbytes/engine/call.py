@@ -38,7 +38,7 @@ class Call:
     def prepare(cls, problem: SearchProblem, control: RunControl) -> Call:
         """Scale numbers that could overflow and convert arguments to the form that compiled code takes."""
         indptr, targets, weights = problem.csr
-        seen, distances, scale = prepare(weights, len(targets), problem.distances)
+        seen, distances, scale = prepare(weights, len(targets), problem.distances, control.threads)
         costs = as_arrays(rescale_linear_cost(problem.linear_cost, weights, len(targets), scale))
         graph = (indptr, targets, optional(seen), optional(problem.loads))
         return cls(graph, distances, costs, (control.flag(), np.zeros(2, np.int64)), control)

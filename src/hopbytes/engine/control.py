@@ -102,7 +102,7 @@ def stop_asked() -> bool:
 
 
 def rescale_to_63_bits(
-    weights: Int64 | None, arcs: int, distances: Int64 | None = None
+    weights: Int64 | None, arcs: int, distances: Int64 | None = None, threads: int = 1
 ) -> tuple[Int64 | None, Int64 | None]:
     """Scale weights and distances down if sums of their products could exceed :data:`MOST`.
 
@@ -115,7 +115,7 @@ def rescale_to_63_bits(
     >>> rescale_to_63_bits(np.array([2**60, 1]), 2)
     (array([288230376151711744,                  1]), None)
     """
-    furthest, shift = excess_bits(weights, arcs, distances)
+    furthest, shift = excess_bits(weights, arcs, distances, threads)
     if distances is not None and shift:
         less = min(shift, max(0, furthest.bit_length() - 20))
         distances, shift = distances >> less, shift - less
@@ -134,9 +134,11 @@ def rescale_linear_cost(
     return linear_cost.scaled(1, 2**shift) if shift else linear_cost
 
 
-def excess_bits(weights: Int64 | None, arcs: int, distances: Int64 | None) -> tuple[int, int]:
+def excess_bits(
+    weights: Int64 | None, arcs: int, distances: Int64 | None, threads: int = 1
+) -> tuple[int, int]:
     """Return the largest distance and the number of excess bits of sums of products."""
-    total = arcs if weights is None else checked_sum(weights)
+    total = arcs if weights is None else checked_sum(weights, threads)
     furthest = 1 if distances is None or not len(distances) else int(distances.max())
     return furthest, max(0, (total * furthest).bit_length() - MOST.bit_length() + 1)
 

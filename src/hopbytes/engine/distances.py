@@ -26,7 +26,7 @@ class Prepared(NamedTuple):
     scale: Int64 | None
 
 
-def prepare(weights: Int64 | None, arcs: int, distances: Distances) -> Prepared:
+def prepare(weights: Int64 | None, arcs: int, distances: Distances, threads: int = 1) -> Prepared:
     """Convert distances to the form that compiled code takes.
 
     Parameters
@@ -34,17 +34,19 @@ def prepare(weights: Int64 | None, arcs: int, distances: Distances) -> Prepared:
     weights : int64[arcs] or None
     distances : Distances
         A tree, a dense table, or a network. For a network only weights are scaled, never distances.
+    threads : int
+        Number of threads that sum many weights.
     """
     labels, bit_costs, table = distances
     nobody, nothing = np.empty(0, np.uint64), np.empty(0, np.int64)
     if labels is not None and table is not None:
         scale = table[LARGEST : LARGEST + 1]
-        _, shift = excess_bits(weights, arcs, scale)
+        _, shift = excess_bits(weights, arcs, scale, threads)
         if weights is not None and shift:
             weights = np.maximum(weights >> shift, 1)
         return Prepared(weights, (labels, np.zeros(65, np.int64), table), scale)
     given = bit_costs if table is None else table
-    seen, near = rescale_to_63_bits(weights, arcs, given)
+    seen, near = rescale_to_63_bits(weights, arcs, given, threads)
     if table is not None:
         return Prepared(seen, (nobody, np.zeros(65, np.int64), nothing if near is None else near), given)
     costs = np.zeros(65, np.int64) if near is None else near

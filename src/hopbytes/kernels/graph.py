@@ -21,9 +21,9 @@ def has_diagonal(indptr: Int64, targets: Int32, threads: int = 1) -> bool:
     return bool(_kernel.has_diagonal(indptr, targets, threads))
 
 
-def checked_sum(values: Int64) -> int:
+def checked_sum(values: Int64, threads: int = 1) -> int:
     """Return the exact sum of int64 values, which may exceed 63 bits."""
-    high, low = _kernel.wide_sum(values)
+    high, low = _kernel.wide_sum(values, threads)
     return (int(high) << 32) + int(low)
 
 
@@ -57,15 +57,18 @@ def csr_from_arcs(
     return indptr, columns, volume_out, None if messages is None else message_out
 
 
-def symmetrize(arcs: Csr) -> Csr:
-    """Return the graph with weight ``C[i,j] + C[j,i]`` in both directions and no diagonal."""
+def symmetrize(arcs: Csr, threads: int = 1) -> Csr:
+    """Return the graph with weight ``C[i,j] + C[j,i]`` in both directions and no diagonal.
+
+    The arrays are views of larger ones, of which pages that were never written take no memory.
+    """
     indptr, targets, weights = arcs
-    volumes = np.ones(len(targets), np.int64) if weights is None else np.ascontiguousarray(weights)
+    volumes = optional(None if weights is None else np.ascontiguousarray(weights))
     out_indptr = np.empty(len(indptr), np.int64)
     out_targets = np.empty(2 * len(targets), np.int32)
     out_weights = np.empty(2 * len(targets), np.int64)
-    count = int(_kernel.symmetrize(indptr, targets, volumes, out_indptr, out_targets, out_weights))
-    return Csr(out_indptr, out_targets[:count].copy(), out_weights[:count].copy())
+    count = int(_kernel.symmetrize(indptr, targets, volumes, threads, out_indptr, out_targets, out_weights))
+    return Csr(out_indptr, out_targets[:count], out_weights[:count])
 
 
 def induced_csr(csr: Csr, members: Int32, place: Int32) -> Csr:
@@ -132,8 +135,7 @@ def weights_uneven(csr: Csr) -> bool:
     Returns
     -------
     bool
-        Whether the standard deviation of the weights exceeds their mean, computed in double precision in the
-        order of the arcs.
+        Whether the standard deviation of the weights exceeds their mean, computed from exact sums.
 
     Notes
     -----

@@ -215,22 +215,22 @@ class CommGraph(GraphMakers):
             self._cache["loops"] = kernels.has_diagonal(self.indptr, self.targets, threads)
         return bool(self._cache["loops"])
 
-    def symmetric(self) -> Csr:
+    def symmetric(self, threads: int = 1) -> Csr:
         """Return the symmetric graph that mappers use (computed once, then kept).
 
         Undirected graphs without diagonal are returned as they are, weight w in each direction;
         otherwise the weight of {i, j} is ``C[i,j] + C[j,i]``. The cost of a mapping on this
         graph is J for the former and 2 J for the latter (each pair is stored twice), so that both
-        order mappings equally. O(n + m).
+        order mappings equally. O(n + m), shared by `threads`.
         """
         if "symmetric" not in self._cache:
-            self._cache["symmetric"] = self._build_symmetric()
+            self._cache["symmetric"] = self._build_symmetric(threads)
         csr: Csr = self._cache["symmetric"]
         return csr
 
-    def symmetric_positive(self) -> Csr:
+    def symmetric_positive(self, threads: int = 1) -> Csr:
         """Like :meth:`symmetric` without edges of weight 0 (pairs that exchange only empty messages)."""
-        csr = self.symmetric()
+        csr = self.symmetric(threads)
         if csr.weights is None or not len(csr.weights) or int(csr.weights.min()) > 0:
             return csr
         if "symmetric_positive" not in self._cache:
@@ -241,10 +241,10 @@ class CommGraph(GraphMakers):
         positive: Csr = self._cache["symmetric_positive"]
         return positive
 
-    def _build_symmetric(self) -> Csr:
-        if self.undirected and not self.has_loops():
+    def _build_symmetric(self, threads: int) -> Csr:
+        if self.undirected and not self.has_loops(threads):
             return self.arcs(self.volumes)
-        return kernels.symmetrize(self.arcs(self.volumes))
+        return kernels.symmetrize(self.arcs(self.volumes), threads)
 
     # ---------------------------------------------------------------- for other libraries
 

@@ -31,7 +31,7 @@ def has_diagonal(indptr: Int64, targets: Int32, threads: int) -> bool:
     return any(i in targets[indptr[i] : indptr[i + 1]] for i in range(len(indptr) - 1))
 
 
-def wide_sum(values: Int64) -> tuple[int, int]:
+def wide_sum(values: Int64, threads: int) -> tuple[int, int]:
     """Return (high, low) such that high * 2**32 + low is the exact sum."""
     total = sum(int(v) for v in values)
     return total >> 32, total & 0xFFFFFFFF
@@ -66,7 +66,8 @@ def _arcs(indptr: Int64, targets: Int32, volumes: Int64) -> list[tuple[int, int,
 
 
 def symmetrize(
-    indptr: Int64, targets: Int32, volumes: Int64, out_indptr: Int64, out_targets: Int32, out_weights: Int64
+    indptr: Int64, targets: Int32, volumes: Int64, threads: int, out_indptr: Int64, out_targets: Int32,
+    out_weights: Int64,
 ) -> int:
     """Fill the graph with weight C[i,j] + C[j,i] and no diagonal; return its number of arcs."""
     arcs = [(i, j, w) for i, j, w in _arcs(indptr, targets, volumes) if i != j]
@@ -119,12 +120,9 @@ def reverse_cuthill_mckee(indptr: Int64, targets: Int32, order: Int32) -> None:
 
 
 def weights_uneven(indptr: Int64, targets: Int32, weights: Int64) -> bool:
-    """Return whether the standard deviation of the weights exceeds their mean, in double precision."""
-    count, total, squares = len(targets), 0.0, 0.0
-    for weight in weights.tolist():
-        total += float(weight)
-        squares += float(weight) * float(weight)
-    return squares * count > 2 * total * total
+    """Return whether the standard deviation of the weights exceeds their mean, from exact sums."""
+    total, squares = sum(weights.tolist()), sum(weight * weight for weight in weights.tolist())
+    return float(squares) * len(targets) > 2 * float(total) * float(total)
 
 
 def induced_csr(

@@ -265,7 +265,8 @@ def _with_less_congestion(found: Placed, links: Refiner, effort: Effort) -> Plac
         Given(found.pe), (links,), goal=LINKS, finish=(links,),
         competitors=tuple(dataclasses.replace(chain(*each), goal=LINKS) for each in words),
     )
-    pe, notices = solve(found.problem, lowering, effort)
+    lowered = solve(found.problem, lowering, effort)
+    pe, notices = lowered.pe, lowered.notices
     return dataclasses.replace(found, pe=pe, notices=notices)
 
 

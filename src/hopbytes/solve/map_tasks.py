@@ -13,6 +13,7 @@ import numpy as np
 from hopbytes._arrays import Int32
 from hopbytes._util.checks import check_truths, name_of, whole
 from hopbytes._util.clock import Clock
+from hopbytes._util.cpus import thread_count
 from hopbytes.algorithms.base import Mapper, Progress, Refiner
 from hopbytes.cost.message_time.form import SearchForm
 from hopbytes.cost.objectives.base import objectives
@@ -201,6 +202,7 @@ def map_tasks(
     Mapping(16 tasks → 16 PEs, J=12 582 912, eco, seed 0)
     """
     clock = Clock(time_limit)
+    threads = thread_count(threads)
     graph, where = pattern_side(graph, threads), place_side(where)
     request = _request(
         partition=partition, oversubscribe=oversubscribe, pack=pack, spread=spread, equal_nodes=equal_nodes,

@@ -101,7 +101,7 @@ def _hosts_exchanged(graph: CommGraph, where: Allocation, pe: Int32, steps: Chai
     owner[used] = host
     between = quotient_graph(graph, owner[pe], len(counts))
     problem = formulate(between, where.select(places[:, 0]), Request(partition=False))
-    order, _ = solve(problem, steps, effort)
+    order = solve(problem, steps, effort).pe
     moved: Int32 = places[order[owner[pe]], np.searchsorted(used, pe) % places.shape[1]].astype(np.int32)
     return moved
 
@@ -148,7 +148,7 @@ def _placed(
     """Return which of the `pes` each of the `tasks` has if these alone are placed."""
     ascending = np.sort(pes)
     problem = formulate(_among(graph, tasks), where.select(ascending), Request(partition=False))
-    pe, _ = solve(problem, steps, effort)
+    pe = solve(problem, steps, effort).pe
     place: Int64 = np.argsort(pes, kind="stable")[pe]
     return place
 

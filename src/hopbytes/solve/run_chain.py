@@ -37,8 +37,8 @@ class Placed:
     worth: Worth
 
 
-def solve(problem: Problem, steps: Chain, effort: Effort) -> tuple[Int32, list[str]]:
-    """Return a mapping of the problem, and notices about relaxed bounds.
+def solve(problem: Problem, steps: Chain, effort: Effort) -> Placed:
+    """Return a mapping of the problem, with notices about relaxed bounds.
 
     With a current mapping (``problem.current``) two mappings are computed: the current one is refined, and
     the units of a new one are relabelled to agree with it as far as possible. The better one by communication
@@ -50,15 +50,14 @@ def solve(problem: Problem, steps: Chain, effort: Effort) -> tuple[Int32, list[s
     objective worse.
     """
     if problem.graph.n == 0:
-        return np.empty(0, np.int32), []
+        return Placed(np.empty(0, np.int32), [], (0, 0, 0, 0))
     if problem.current is None:
-        found = _anew(problem, steps, effort)
-    else:
-        found = _improved(problem, _present(problem), steps, steps.steps, effort)
-        if not effort.used_up:
-            # In case of a tie min() returns the first, which is the current mapping.
-            found = min(found, _anew(problem, steps, effort), key=_by_worth)
-    return found.pe, found.notices
+        return _anew(problem, steps, effort)
+    found = _improved(problem, _present(problem), steps, steps.steps, effort)
+    if not effort.used_up:
+        # In case of a tie min() returns the first, which is the current mapping.
+        found = min(found, _anew(problem, steps, effort), key=_by_worth)
+    return found
 
 
 def _anew(problem: Problem, steps: Chain, effort: Effort) -> Placed:

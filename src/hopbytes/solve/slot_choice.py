@@ -17,6 +17,7 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.feasibility import feasible
 from hopbytes.solve.presets import Chain
 from hopbytes.solve.problem import Problem, formulate
+from hopbytes.solve.run_chain import Placed as Solved
 from hopbytes.solve.run_chain import solve
 from hopbytes.solve.slot_policies import Policy, Task, Value, policies
 
@@ -53,7 +54,10 @@ class Placed:
     @property
     def placed(self) -> Int32:
         """The PE of every task in the caller's allocation, int32[n]."""
-        return self.problem.pes[self.pe].astype(np.int32)
+        pes = self.problem.pes
+        if np.array_equal(pes, np.arange(self.problem.where.k)):
+            return self.pe
+        return pes.astype(np.int32)[self.pe]
 
     def report(self) -> dict[str, Any]:
         """Return the entries of ``Mapping.info`` about the choice; none if there was no choice."""
@@ -145,15 +149,24 @@ def _run(task: Task, policy: Policy, steps: Chain, effort: Effort) -> Placed:
     """Solve the problem of one policy."""
     if policy.window is None:
         problem = task.formulated(policy.request)
-        pe, notices = _solved(task, problem, steps, effort)
-    else:
-        pes, notices = _chosen(task, policy.window, steps, effort)
-        problem = task.formulated(dataclasses.replace(policy.request, slots=np.sort(pes)))
-        pe = np.searchsorted(problem.pes, pes).astype(np.int32)
+        found = _solved(task, problem, steps, effort)
+        value = _value(task, problem, steps, found, effort)
+        return Placed(problem, found.pe, found.notices, policy.name, value)
+    pes, notices = _chosen(task, policy.window, steps, effort)
+    problem = task.formulated(dataclasses.replace(policy.request, slots=np.sort(pes)))
+    pe = np.searchsorted(problem.pes, pes).astype(np.int32)
     return Placed(problem, pe, notices, policy.name, task.value(problem, pe, effort.threads))
 
 
-def _solved(task: Task, problem: Problem, steps: Chain, effort: Effort) -> tuple[Int32, list[str]]:
+def _value(task: Task, problem: Problem, steps: Chain, found: Solved, effort: Effort) -> Value:
+    """Return the key of a result, of which the cost is known where the chain compares by it."""
+    misplaced, _, cost, _ = found.worth
+    if misplaced or not task.objective == steps.goal == "comm_cost":
+        return task.value(problem, found.pe, effort.threads)
+    return int(cost), int(cost)
+
+
+def _solved(task: Task, problem: Problem, steps: Chain, effort: Effort) -> Solved:
     graph, where = task.goal.lowered(problem.graph, problem.where)
     check_scale(graph, where)  # messages may be larger than the volumes that have been checked
     return solve(dataclasses.replace(problem, graph=graph, where=where), steps, effort)
@@ -171,8 +184,8 @@ def _chosen(task: Task, pes: Int64, steps: Chain, effort: Effort) -> tuple[Int64
     problem = formulate(
         _with_empty_tasks(task.graph, len(pes)), task.where.select(pes), task.request, constraints
     )
-    pe, notices = _solved(task, problem, steps, effort)
-    return pes[problem.pes[pe[:n]]], notices
+    found = _solved(task, problem, steps, effort)
+    return pes[problem.pes[found.pe[:n]]], found.notices
 
 
 def _with_empty_tasks(graph: CommGraph, n: int) -> CommGraph:

@@ -82,7 +82,7 @@ class Integrated(Mapper):
         if bounds.exact or where.k < 2 or graph.n == 0:
             return cutter.map(graph, where, bounds, effort)
         levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=False)
-        whole = Subproblem.whole(graph, bounds)
+        whole = Subproblem.whole(graph, bounds, effort.threads)
         each = 2 if whole.csr.indptr is graph.indptr else 1
         subproblems, maps = self._coarsened(whole, levels, effort)
         depth, group = 0, np.zeros(subproblems[-1].n, np.int32)

@@ -218,7 +218,7 @@ class Multisection(Mapper):
         outside: ExternalPartitions | WarmStart | None,
     ) -> Int32:
         """Return the leaf of every task."""
-        root = Subproblem.whole(graph, bounds).rescaled_to_63_bits()
+        root = Subproblem.whole(graph, bounds, effort.threads).rescaled_to_63_bits(effort.threads)
         each = 2 if root.csr.indptr is graph.indptr else 1
         root = renumbered(root)
         if isinstance(outside, WarmStart) and root.members is not None:

@@ -102,10 +102,10 @@ class Subproblem:
     linear_cost: LinearCost | None
 
     @classmethod
-    def whole(cls, graph: CommGraph, bounds: Bounds) -> Subproblem:
-        """Return the subproblem of all tasks, before the first cut."""
+    def whole(cls, graph: CommGraph, bounds: Bounds, threads: int = 1) -> Subproblem:
+        """Return the subproblem of all tasks, before the first cut; `threads` make the symmetric graph."""
         loads = None if bounds.exact else graph.loads
-        return cls(0, 0, (), None, graph.symmetric_positive(), loads, bounds.linear_cost)
+        return cls(0, 0, (), None, graph.symmetric_positive(threads), loads, bounds.linear_cost)
 
     @property
     def n(self) -> int:
@@ -117,10 +117,10 @@ class Subproblem:
         """Number of tasks and arcs."""
         return self.n + len(self.csr.targets)
 
-    def rescaled_to_63_bits(self) -> Subproblem:
+    def rescaled_to_63_bits(self, threads: int = 1) -> Subproblem:
         """Rescale weights that could overflow, so that all parts of the subproblem have the same scale."""
         weights, arcs = self.csr.weights, len(self.csr.targets)
-        seen, _ = rescale_to_63_bits(weights, arcs)
+        seen, _ = rescale_to_63_bits(weights, arcs, threads=threads)
         linear_cost = rescale_linear_cost(self.linear_cost, weights, arcs, None)
         return self if seen is weights else replace(
             self, csr=self.csr._replace(weights=seen), linear_cost=linear_cost

@@ -1,0 +1,132 @@
+// The symmetric graph of directed arcs.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "graph/csr.hpp"
+#include "graph/graph.hpp"
+#include "graph/row_ranges.hpp"
+
+namespace hopbytes {
+
+// Builds the symmetric graph with weight C[i,j] + C[j,i] in both directions and no diagonal, by merging each
+// row with the transposed row.
+class Symmetrization {
+ public:
+  Symmetrization(const Csr& g, Team& team)
+      : g_(g),
+        team_(team),
+        start_(g.n() + 1, 0),
+        source_(g.m()),
+        weight_(g.weight.empty() ? 0 : g.m()) {
+    transpose();
+  }
+
+  // Writes the rows and returns the number of arcs.
+  int64_t write(Out<int64_t> indptr, Out<int32_t> target, Out<int64_t> weight) const {
+    indptr[0] = 0;
+    if (team_.threads() == 1) {  // without a pass for the lengths of the rows
+      write_rows(0, g_.n(), indptr, target, weight);
+      return indptr[g_.n()];
+    }
+    parallel_rows(g_.indptr, team_, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        int64_t length = 0;
+        merge(i, [&](int32_t, int64_t) { ++length; });
+        indptr[i + 1] = length;
+      }
+    });
+    for (int64_t i = 0; i < g_.n(); ++i) indptr[i + 1] += indptr[i];
+    parallel_rows(g_.indptr, team_, [&](int32_t, int64_t begin, int64_t end) {
+      write_rows(begin, end, indptr, target, weight);
+    });
+    return indptr[g_.n()];
+  }
+
+ private:
+  // Threads put the arcs into their transposed rows in any order, and sort each row then.
+  void transpose() {
+    parallel_rows(g_.indptr, team_, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t e = g_.indptr[begin]; e < g_.indptr[end]; ++e) add(start_[g_.target[e] + 1], 1);
+    });
+    for (int64_t i = 0; i < g_.n(); ++i) start_[i + 1] += start_[i];
+    std::vector<int64_t> next(start_.begin(), start_.end() - 1);
+    parallel_rows(g_.indptr, team_, [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        for (int64_t e = g_.indptr[i]; e < g_.indptr[i + 1]; ++e) {
+          const int64_t place = add(next[g_.target[e]], 1);
+          source_[place] = static_cast<int32_t>(i);
+          if (weighted()) weight_[place] = g_.weight[e];
+        }
+    });
+    if (team_.threads() == 1) return;
+    parallel_rows(start_, team_, [&](int32_t, int64_t begin, int64_t end) {
+      std::vector<std::pair<int32_t, int64_t>> row;
+      for (int64_t i = begin; i < end; ++i) sort_row(start_[i], start_[i + 1], row);
+    });
+  }
+
+  // Sorts a transposed row by sources, which differ, by means of a buffer.
+  void sort_row(int64_t begin, int64_t end, std::vector<std::pair<int32_t, int64_t>>& row) {
+    if (std::is_sorted(source_.data() + begin, source_.data() + end)) return;
+    row.clear();
+    for (int64_t b = begin; b < end; ++b) row.emplace_back(source_[b], back_weight(b));
+    std::sort(row.begin(), row.end());
+    for (int64_t b = begin; b < end; ++b) {
+      source_[b] = row[b - begin].first;
+      if (weighted()) weight_[b] = row[b - begin].second;
+    }
+  }
+
+  bool weighted() const { return weight_.size() > 0; }
+  int64_t back_weight(int64_t place) const { return weighted() ? weight_[place] : 1; }
+
+  // Writes some rows from indptr[begin] on, and their ends, which may be known.
+  void write_rows(int64_t begin, int64_t end, Out<int64_t> indptr, Out<int32_t> target,
+                  Out<int64_t> weight) const {
+    int64_t next = indptr[begin];
+    for (int64_t i = begin; i < end; ++i) {
+      merge(i, [&](int32_t j, int64_t w) {
+        target[next] = j;
+        weight[next++] = w;
+      });
+      if (team_.threads() == 1) indptr[i + 1] = next;
+    }
+  }
+
+  // Returns the value before; atomically if several threads add.
+  int64_t add(int64_t& value, int64_t more) const {
+    if (team_.threads() > 1) return shared_add(value, more);
+    value += more;
+    return value - more;
+  }
+
+  // Calls emit(neighbour, weight) in ascending order of neighbours.
+  template <class Emit> void merge(int64_t i, Emit emit) const {
+    int64_t a = g_.indptr[i], b = start_[i];
+    const int64_t a_end = g_.indptr[i + 1], b_end = start_[i + 1];
+    while (a < a_end || b < b_end) {
+      const bool forth = b >= b_end || (a < a_end && g_.target[a] <= source_[b]);
+      const int32_t j = forth ? g_.target[a] : source_[b];
+      if (j == i) {  // Twice the volume of a diagonal arc could exceed 63 bits.
+        ++a, ++b;
+        continue;
+      }
+      int64_t w = 0;
+      if (a < a_end && g_.target[a] == j) w += g_.w(a++);
+      if (b < b_end && source_[b] == j) w += back_weight(b++);
+      emit(j, w);
+    }
+  }
+
+  const Csr g_;
+  const Team& team_;
+  // Of the transposed rows; without weights each is 1.
+  std::vector<int64_t> start_;
+  Buffer<int32_t> source_;
+  Buffer<int64_t> weight_;
+};
+
+}  // namespace hopbytes

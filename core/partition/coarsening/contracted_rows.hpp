@@ -52,8 +52,8 @@ class CoarseMembers {
 // holds the largest weight plus 1.
 template <class Weight> using RowSums = ZeroedArray<std::make_unsigned_t<Weight>>;
 
-// Adds the weight of an arc to the sum of its row, and writes the coarse vertex to the end of the row. Returns
-// whether the row becomes longer by it, because it had no such arc. Branch-free, because that is
+// Adds the weight of an arc to the sum of its row, and writes the coarse vertex to the end of the row.
+// Returns whether the row becomes longer by it, because it had no such arc. Branch-free, because that is
 // unpredictable.
 template <class Weight, class Sum> bool add_to_row(int32_t to, Weight weight, Sum* sum, int32_t* end) {
   const bool fresh = sum[to] == 0;

@@ -121,8 +121,8 @@ template <class W, class Weight> class RangeContraction {
   RowsOfRange<Weight> spare_;  // whose arrays the next range takes
 };
 
-// Contracts to few coarse vertices, each of many vertices: ranges of vertices are contracted side by side, and
-// what they add to the row of a coarse vertex is merged in their order.
+// Contracts to few coarse vertices, each of many vertices: ranges of vertices are contracted side by side,
+// and what they add to the row of a coarse vertex is merged in their order.
 template <class W, class Weight>
 void contract_to_few(const Graph<W>& g, std::span<const int32_t> map, int64_t count, Team& team,
                      const CoarseArrays<Weight>& coarse) {

@@ -73,7 +73,8 @@ void bind_engine(nb::module_& m) {
             arrays, linear_cost,
             [&](const auto& graph) {
               partition_many(graph, in(group), in(block_start), in(max_block_weight), in(seed),
-                             in(candidates), settings, control_of(control_arrays).with_team(team), out(child), out(cut));
+                             in(candidates), settings, control_of(control_arrays).with_team(team), out(child),
+                             out(cut));
             },
             team);
       },

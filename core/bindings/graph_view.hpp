@@ -20,7 +20,8 @@ template <class W> struct View {
   Buffer<W> weight;
   Graph<W> graph;
 
-  View(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads, Team& team = Team::alone()) {
+  View(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads,
+       Team& team = Team::alone()) {
     graph.n = static_cast<int64_t>(indptr.size()) - 1;
     graph.start = indptr.data();
     graph.adj = target.data();
@@ -71,7 +72,7 @@ auto with_weights(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, I
 
 template <class Work>
 auto with_weights(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads, Work work) {
-  return with_weights(indptr, target, weights, loads, nullptr, 1, std::move(work));
+  return with_weights(indptr, target, weights, loads, nullptr, Team::alone(), std::move(work));
 }
 
 // Calls work(distance) with distances as Python passes them: a table, labels and bit costs, or labels and a

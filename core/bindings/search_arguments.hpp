@@ -29,7 +29,8 @@ inline std::shared_ptr<const LinearCost> linear_cost_of(const LinearCostArrays& 
 
 // Calls work(graph); the threads of the team make the view of the graph.
 template <class Work>
-auto on_graph(const GraphArrays& graph, const LinearCostArrays& linear_cost, Work work, Team& team = Team::alone()) {
+auto on_graph(const GraphArrays& graph, const LinearCostArrays& linear_cost, Work work,
+              Team& team = Team::alone()) {
   const auto& [start, target, weights, loads] = graph;
   return with_weights(in(start), in(target), in(weights), in(loads), linear_cost_of(linear_cost), team,
                       std::move(work));

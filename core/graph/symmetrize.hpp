@@ -16,11 +16,7 @@ namespace hopbytes {
 class Symmetrization {
  public:
   Symmetrization(const Csr& g, Team& team)
-      : g_(g),
-        team_(team),
-        start_(g.n() + 1, 0),
-        source_(g.m()),
-        weight_(g.weight.empty() ? 0 : g.m()) {
+      : g_(g), team_(team), start_(g.n() + 1, 0), source_(g.m()), weight_(g.weight.empty() ? 0 : g.m()) {
     transpose();
   }
 
@@ -122,7 +118,7 @@ class Symmetrization {
   }
 
   const Csr g_;
-  const Team& team_;
+  Team& team_;
   // Of the transposed rows; without weights each is 1.
   std::vector<int64_t> start_;
   Buffer<int32_t> source_;

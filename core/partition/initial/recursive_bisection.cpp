@@ -40,7 +40,8 @@ std::vector<int32_t> bisect(const Graph<W>& g, int64_t target, const int64_t (&m
     partition.assign(g, std::move(part));
     refiners.refine(partition, rng, control);
     part = partition.take_blocks();
-    const Score s = score(g, part.data(), std::span<const int64_t>(max_block_weight, 2), Team::alone(), false);
+    const Score s =
+        score(g, part.data(), std::span<const int64_t>(max_block_weight, 2), Team::alone(), false);
     if (s < best_score) best_score = s, best = part;
     control.record_work(g.arcs());
   }

@@ -43,10 +43,11 @@ RegionCuts::RegionCuts(const AnyGraph& g, const AnyDistance& distance, std::vect
 
 RegionCuts::~RegionCuts() {
   constexpr int64_t many_vertices = 1 << 16;  // whose arrays take some time to give back
-  parallel_for(std::ssize(flows_), g_.n < many_vertices ? Team::alone() : control_.team(), [&](int64_t worker) {
-    corridors_[worker].reset();
-    flows_[worker].reset();
-  });
+  parallel_for(std::ssize(flows_), g_.n < many_vertices ? Team::alone() : control_.team(),
+               [&](int64_t worker) {
+                 corridors_[worker].reset();
+                 flows_[worker].reset();
+               });
 }
 
 std::vector<FlowRegion> RegionCuts::regions(const BoundaryVertices& boundary,

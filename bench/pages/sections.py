@@ -28,6 +28,9 @@ from bench.studies import (
     startup,
     training_grids,
 )
+from bench.studies import (
+    many_threads as with_threads,
+)
 from bench.studies.best_known import Store
 from hopbytes.report.benchmark_comparison import compare
 
@@ -83,6 +86,12 @@ def threads(rows: list[Row]) -> Iterator[Piece]:
     )
     title = "Speed-up that work and span allow, by threads"
     yield SpeedUps("threads_speed_up", title, parallel_threads.speed_ups(rows))
+
+
+def many_threads(rows: list[Row]) -> Iterator[Piece]:
+    """Presets and rivals with more and more threads."""
+    yield with_threads.table(rows)
+    yield SpeedUps("many_threads_speed_up", "Measured speed-up, by threads", with_threads.speed_ups(rows))
 
 
 def known(rows: list[Row]) -> Iterator[Piece]:

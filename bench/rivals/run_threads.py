@@ -2,9 +2,9 @@
 
     python -m bench.rivals.run_threads GRAPH.bin kaminpar:default 16
 
-Started by bench/studies/many_threads.py, because Mt-KaHyPar fixes the number of threads of a process. SharedMap
-maps to the machine; KaMinPar and Mt-KaHyPar partition into as many blocks as it has cores, which is less to do.
-Prints one JSON object; reading is not counted.
+Started by bench/studies/many_threads.py, because Mt-KaHyPar fixes the number of threads of a process.
+SharedMap maps to the machine; KaMinPar and Mt-KaHyPar partition into as many blocks as it has cores, which is
+less to do. Prints one JSON object; reading is not counted.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from pathlib import Path
 import numpy as np
 
 import hopbytes as hb
+from bench.evaluate import evaluate
+from bench.instances.graphs import Arrays
 from bench.rivals.needed import need
 from hopbytes.partitioners.parhip import memory_file, write_parhip
 
@@ -87,12 +89,10 @@ def main() -> None:
     cpu, wall = time.process_time(), time.perf_counter()
     found = run()
     seconds = {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}
-    block = np.asarray(found, np.int32)
-    where = hb.machine("island:6@100 node:8@10 core:4@1")
-    cost = hb.evaluate(graph, where, block)["comm_cost"] if name == "sharedmap" else None
     csr = graph.symmetric()
-    cut = int(np.count_nonzero(np.repeat(block, np.diff(csr.indptr)) != block[csr.targets])) // 2
-    print(json.dumps({"comm_cost": cost, "cut": cut, **seconds}))
+    arrays = Arrays(csr.indptr, csr.targets, np.ones(len(csr.targets), np.int64), np.ones(graph.n, np.int64))
+    judged = evaluate(arrays, np.asarray(found, np.int64), HIERARCHY, DISTANCE, IMBALANCE)
+    print(json.dumps({"comm_cost": judged["comm_cost"], "cut": judged["edge_cut"], **seconds}))
 
 
 if __name__ == "__main__":

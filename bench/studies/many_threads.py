@@ -1,11 +1,11 @@
 """Presets and rivals with more and more threads, on one machine in one run.
 
-    python -m bench.studies.many_threads GRAPH.bin … --tools fast,eco,kaminpar:default --out many_threads.jsonl
+    python -m bench.studies.many_threads GRAPH.bin … --tools fast,kaminpar:default --out many_threads.jsonl
 
-A tool is a preset, or NAME:MODE of a rival (bench/rivals/run_threads.py). H is 4:8:6, D 1:10:100, imbalance 3 %.
-Every run of a preset reads the graph anew, so that its seconds include symmetrising and the final verification;
-reading is given on its own. With ``--threads 1,2,4,8,16`` and graphs of 2^20 vertices it takes about a minute per
-graph on 16 cores; rivals take longer.
+A tool is a preset, or NAME:MODE of a rival (bench/rivals/run_threads.py). H is 4:8:6, D 1:10:100, imbalance
+3 %, seed 1. Every run of a preset reads the graph anew, so that its seconds include symmetrising and the
+final verification; reading is given on its own. Graphs of 2^20 vertices take about a minute per preset on 16
+cores; rivals may take longer.
 """
 
 from __future__ import annotations
@@ -52,23 +52,25 @@ def of_rival(path: Path, tool: str, threads: int) -> Row:
 
 
 def table(rows: list[Row]) -> str:
-    """Return a row per graph and tool: seconds on every number of threads, and the speed-up on the most."""
+    """Return a row per graph and tool: seconds on every number of threads, their ratio, that of CPU times."""
     counts = sorted({row["threads"] for row in rows})
-    lines = [
-        "| graph | tool | J | "
-        + " | ".join(f"wall s, {count} thr." for count in counts)
-        + " | speed-up | CPU |",
-        "|---" * (len(counts) + 5) + "|",
+    heads = [
+        "graph",
+        "tool",
+        "J",
+        *(f"wall s, {count}" for count in counts),
+        "speed-up",
+        "CPU s over one thread",
     ]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for graph, tool in dict.fromkeys((row["graph"], row["tool"]) for row in rows):
         found = {row["threads"]: row for row in rows if (row["graph"], row["tool"]) == (graph, tool)}
         one, most = found[min(found)], found[max(found)]
-        cost = f"{one['comm_cost']:,}" if one["comm_cost"] else f"cut {one['cut']:,}"
-        walls = " | ".join(
-            f"{found[count]['wall_seconds']:.2f}" if count in found else "" for count in counts
-        )
-        speed, cpu = (one[name] / most[name] for name in ("wall_seconds", "cpu_seconds"))
-        lines.append(f"| {graph} | `{tool}` | {cost} | {walls} | {speed:.1f} | {1 / cpu:.2f} |")
+        cells = [graph, f"`{tool}`", f"{most['comm_cost']:,}"]
+        cells += [f"{found[count]['wall_seconds']:.2f}" if count in found else "" for count in counts]
+        cells.append(f"{one['wall_seconds'] / most['wall_seconds']:.1f}")
+        cells.append(f"{most['cpu_seconds'] / one['cpu_seconds']:.2f}")
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -157,8 +157,8 @@ template <class W> class Partition {
     return from;
   }
 
-  // Returns the cost of the vertex v that is selected in `near` on block b. The penalty of a forbidden block is left out: sums
-  // of gains could overflow with it.
+  // Returns the cost of the vertex v that is selected in `near` on block b. The penalty of a forbidden block
+  // is left out: sums of gains could overflow with it.
   int64_t cost(const Connectivity<W>& near, int32_t v, int32_t b) const {
     const int64_t edges = near.cost(distance_, b);
     if (!linear_cost_) return edges;

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bench.pages.kept import Row
-from bench.studies import balance, deep, gap, growth, mpi_patterns, network_cases
+from bench.studies import balance, deep, gap, growth, many_threads, mpi_patterns, network_cases
 from bench.studies.best_known import Store
 from hopbytes.report.benchmark_comparison import Comparison, Standing, compare
 
@@ -61,6 +61,12 @@ def time_growth(rows: list[Row], family: str, preset: str = "fast") -> float:
     own = [row for row in rows if (row["family"], row["preset"]) == (family, preset)]
     own.sort(key=lambda row: row["n"])
     return growth.per_edge(own[-1])[0] / growth.per_edge(own[0])[0]
+
+
+def least_speed_up(rows: list[Row], presets: list[str], threads: int) -> float:
+    """The least wall time on one thread over that on several, of some presets on all graphs."""
+    found = many_threads.speed_ups([row for row in rows if row["tool"] in presets])
+    return min(speed for curve in found.values() for count, speed in curve if count == threads)
 
 
 def recordings(rows: list[Row], preset: str, against: str, of: str) -> float:
@@ -111,6 +117,7 @@ NUMBERS: dict[str, Callable[..., float]] = {
     "gap": gap_to_best, "broken": broken, "time_growth": time_growth, "recordings": recordings,
     "over_kahip": over_kahip,
     "slowest": slowest, "mean_gap": mean_gap, "largest_gap": largest_gap, "median": median, "behind": behind,
+    "least_speed_up": least_speed_up,
 }  # fmt: skip
 
 

@@ -202,7 +202,7 @@ def trained(rows: list[Row]) -> Iterator[Piece]:
 
 
 SECTIONS: dict[str, Callable[[list[Row]], Iterator[Piece]]] = {
-    "foundation": foundation, "one_thread": one_thread, "threads": threads,
+    "foundation": foundation, "one_thread": one_thread, "threads": threads, "many_threads": many_threads,
     "known": known, "growth": growing,
     "deep": deepened, "balance": balanced, "families": generated, "mpi_patterns": recordings,
     "qaplib": quadratic, "startup": starting, "network_cases": networked, "training_grids": trained,

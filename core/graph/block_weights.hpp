@@ -10,8 +10,8 @@
 namespace hopbytes {
 
 // Adds the weight of the arcs from block a to another block b to weight[a * blocks + b], and sets that entry
-// of `seen` if there is such an arc, even without weight. Every part of the rows adds to a table of its own; there are
-// only as many parts as tables are no larger together than one entry per arc.
+// of `seen` if there is such an arc, even without weight. Every part of the rows adds to a table of its own;
+// there are only as many parts as tables are no larger together than one entry per arc.
 inline void block_weights(const Csr& g, In<int32_t> block, int64_t blocks, Team& team, Out<int64_t> weight,
                           Out<uint8_t> seen) {
   const auto entries = std::ssize(weight);

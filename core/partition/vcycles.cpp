@@ -25,7 +25,7 @@ void anneal(const Graph<W>& g, const VCycleSettings& settings, RefinerChain<W>& 
   pe = partition.take_blocks();
 }
 
-// Runs one sequence of cycles on pe, in place. Returns the number of moves tried.
+// Runs one sequence of cycles on pe, in place. Returns the number of moves made.
 template <class W>
 int64_t run_cycles(const Graph<W>& g, const AnyDistance& distance, std::span<const int64_t> max_block_weight,
                    uint64_t seed, const VCycleSettings& settings, const Control& control,

@@ -24,7 +24,7 @@ struct VCycleSettings {
 };
 
 // Refines pe in place by the cheapest of several sequences. The mapping never becomes worse: a cycle with a
-// more expensive result is discarded. Returns the number of moves tried.
+// more expensive result is discarded. Returns the number of moves made.
 template <class W>
 int64_t refine_placement(const Graph<W>& g, const AnyDistance& distance,
                          std::span<const int64_t> max_block_weight, uint64_t seed,

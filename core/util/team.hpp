@@ -14,9 +14,10 @@
 
 namespace hopbytes {
 
-// The calling thread and up to threads - 1 helpers. A loop of independent jobs is open to all of them: whoever
-// has nothing to do takes the next job of the loop that was begun first. A thread that waits for the last jobs
-// of its own loop takes jobs of loops within these only, so that nothing else delays what follows.
+// The calling thread and up to threads - 1 helpers. A loop of independent jobs is open to all of them: a
+// thread that has nothing to do takes the next job of the loop that was begun first. A thread that waits for
+// the last jobs of its own loop takes jobs of loops within these only, so that nothing else delays what
+// follows.
 class Team {
  public:
   // Gets the number of the thread among those that work on the loop, 0 for the one that began it, and the
@@ -166,8 +167,8 @@ class Team {
   void start_helper() {
     try {
       std::thread([this] {
-        // A thread takes what it needs to throw an exception, a few bytes, when it asks for it first. If memory
-        // has run out by then, the process ends.
+        // A thread takes what it needs to throw an exception, a few bytes, when it asks for it first. If
+        // memory has run out by then, the process ends.
         [[maybe_unused]] const volatile int thrown = std::uncaught_exceptions();
         stay();
       }).detach();

@@ -87,10 +87,12 @@ def refined_under_distances(graph, spec, sweeps, **options):
 def test_under_distances_the_cost_falls_and_the_bound_is_kept(spec, threads):
     graph = grid(60)
     before, annealed = (
-        refined_under_distances(graph, spec, sweeps, seed=1, threads=threads) for sweeps in (0, 200)
+        [refined_under_distances(graph, spec, sweeps, seed=seed, threads=threads) for seed in (1, 2)]
+        for sweeps in (0, 200)
     )
-    assert annealed.info["balance"] == "met"
-    assert annealed.info["comm_cost"] < before.info["comm_cost"]
+    assert all(found.info["balance"] == "met" for found in annealed)
+    costs = [sum(found.info["comm_cost"] for found in several) for several in (before, annealed)]
+    assert costs[1] < costs[0]
 
 
 def test_distances_of_zero_and_very_large_ones():

@@ -2,6 +2,8 @@
 
 Why golden: they are exact for a fixed seed, on every machine, while seconds are not. A change here means
 the search itself changed (or became nondeterministic); look at the amount before writing down new numbers.
+Searches of localised FM count the moves that are made in the end: those that a search takes back were counted
+as well before searches ran side by side.
 """
 
 import numpy as np
@@ -44,5 +46,5 @@ def test_the_same_work_every_time():
 
 def test_the_work_is_what_it_was():
     assert measured() == {
-        "cut": 58, "moves": 2844, "cost": 1573, "evaluations": 257980, "swapped cost": 3891,
+        "cut": 58, "moves": 177, "cost": 1555, "evaluations": 257980, "swapped cost": 3891,
     }

@@ -67,10 +67,11 @@ template <class W> std::span<const int32_t> LocalFm<W>::seeds_of(int64_t search)
   return std::span(batch_).subspan(begin, std::min(seeds_per_search(), std::ssize(batch_) - begin));
 }
 
-// Runs the searches of a batch, and keeps the rows that they computed.
+// Runs the searches of a batch, which share the work that is left, and keeps the rows that they computed.
 template <class W>
 void LocalFm<W>::search(Partition<W>& partition, int64_t count, const Control& control) {
-  const typename FmSearch<W>::Limits limits{context_.fruitless_moves, slack_, work_left(partition)};
+  const typename FmSearch<W>::Limits limits{context_.fruitless_moves, slack_,
+                                            work_left(partition) / std::max<int64_t>(1, count)};
   found_.resize(std::max<size_t>(found_.size(), count));
   parallel_ranges(count, 1, control.team(), [&](int32_t worker, int64_t i, int64_t) {
     searches_[worker].run(partition, seeds_of(i), moved_in_round_, limits, found_[i]);

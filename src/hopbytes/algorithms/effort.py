@@ -131,6 +131,7 @@ class Effort:
 
         Examples
         --------
+        >>> import numpy as np
         >>> effort = Effort()
         >>> def half() -> Int32:
         ...     effort.spend(7)

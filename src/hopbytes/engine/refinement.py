@@ -78,7 +78,7 @@ def refine_placement(
     -------
     int32[n], int
         A mapping that costs no more (after rounding by :func:`rescale_to_63_bits`), and the number of
-        tried moves.
+        moves that were made.
     """
     call = Call.prepare(problem, control)
     result = pe.copy()

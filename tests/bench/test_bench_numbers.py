@@ -55,6 +55,11 @@ NETWORKED = [
         ("2", "eco", "hop_bytes", 10), ("2", "fast", "hop_bytes", 12),
     )
 ]  # fmt: skip
+THREADED = [
+    {"graph": "box", "tool": tool, "threads": threads, "wall_seconds": seconds}
+    for tool, walls in {"fast": (6.0, 2.0), "eco": (10.0, 4.0), "strong": (9.0, 9.0)}.items()
+    for threads, seconds in zip((1, 4), walls, strict=True)
+]
 BY_HAND = [
     (BESIDE, {"what": "ratio", "contender": "hopbytes:fast", "measure": "comm_cost"}, 1.0),
     (BESIDE, {"what": "ratio", "contender": "hopbytes:fast", "measure": "wall_seconds"}, 0.5),
@@ -73,6 +78,7 @@ BY_HAND = [
     (STARTED, {"what": "median", "name": "x", "of": "cpu_seconds"}, 2.0),
     (UNIT, {"what": "broken"}, 1.0),
     (NETWORKED, {"what": "behind", "contender": "eco", "objective": "hop_bytes"}, 1.0),
+    (THREADED, {"what": "least_speed_up", "presets": ["fast", "eco"], "threads": 4}, 2.5),
 ]
 
 

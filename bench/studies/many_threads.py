@@ -5,7 +5,7 @@
 A tool is a preset, or NAME:MODE of a rival (bench/rivals/run_threads.py). H is 4:8:6, D 1:10:100, imbalance
 3 %, seed 1. Every run of a preset reads the graph anew, so that its seconds include symmetrising and the
 final verification; reading is given on its own. Graphs of 2^20 vertices take about a minute per preset on 16
-cores; rivals may take longer.
+cores; rivals may take longer. ``bench.instances.large_graphs`` writes such graphs.
 """
 
 from __future__ import annotations

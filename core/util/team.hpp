@@ -63,6 +63,7 @@ class Team {
       while (loop && loop != other) loop = loop->parent;
       return loop == other;
     }
+
     const int64_t count;
     const Job& job;
     Loop* const parent;  // the loop whose job began this one

@@ -24,7 +24,6 @@ from bench.studies import (
     growth,
     mpi_patterns,
     network_cases,
-    parallel_threads,
     startup,
     training_grids,
 )
@@ -79,18 +78,20 @@ def beside_rivals(rows: list[Row], name: str) -> Iterator[Piece]:
 
 def threads(rows: list[Row]) -> Iterator[Piece]:
     """Presets on one and on two threads, and what their work and span allow with more."""
-    yield parallel_threads.table(rows)
+    yield with_threads.table(rows)
+    yield with_threads.work_table(rows)
     yield (
         "With P threads a run takes at most (work - span) / P + span (Brent's bound), counted in scanned "
         "edges and without what threads cost; the picture shows the speed-up that follows:"
     )
     title = "Speed-up that work and span allow, by threads"
-    yield SpeedUps("threads_speed_up", title, parallel_threads.speed_ups(rows))
+    yield SpeedUps("threads_speed_up", title, with_threads.possible_speed_ups(rows))
 
 
 def many_threads(rows: list[Row]) -> Iterator[Piece]:
     """Presets and rivals with more and more threads."""
     yield with_threads.table(rows)
+    yield with_threads.work_table(rows)
     yield SpeedUps("many_threads_speed_up", "Measured speed-up, by threads", with_threads.speed_ups(rows))
 
 

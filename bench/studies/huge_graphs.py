@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import hopbytes as hb
-from bench.studies.parallel_threads import run
+from bench.studies.many_threads import timed
 
 
 def write_box(side: int, path: Path) -> None:
@@ -70,7 +70,7 @@ def main() -> None:
         graph = hb.read(path)
         reading, read_peak = time.process_time() - cpu, peak()
     csr = graph.indptr.nbytes + graph.targets.nbytes
-    mapping, seconds, _ = run(graph, args.preset, 1, args.threads)
+    mapping, seconds, _ = timed(graph, args.preset, 1, args.threads)
     edges = graph.m // 2
     print("edges | CSR, MB | reading over CSR | mapping over CSR | CPU s of both | ns an edge | J")
     print(

@@ -56,7 +56,7 @@ NETWORKED = [
     )
 ]  # fmt: skip
 THREADED = [
-    {"graph": "box", "tool": tool, "threads": threads, "wall_seconds": seconds}
+    {"graph": "box", "tool": tool, "seed": 1, "threads": threads, "wall_seconds": seconds}
     for tool, walls in {"fast": (6.0, 2.0), "eco": (10.0, 4.0), "strong": (9.0, 9.0)}.items()
     for threads, seconds in zip((1, 4), walls, strict=True)
 ]

@@ -134,8 +134,10 @@ void bind_graph(nb::module_& m) {
   m.def(
       "group_sums",
       [](InArray<int32_t> group, InArray<int64_t> value, int32_t threads, OutArray<int64_t> sums) {
-        const TeamOfCall team(threads);
-        group_sums(in(group), in(value), team, out(sums));
+        // Starting threads takes longer than summing few items.
+        const TeamOfCall team(group.size() < (1 << 15) ? 1 : threads);
+        const std::span<const int64_t> values = in(value);
+        group_sums(in(group), values.empty() ? Weights<int64_t>() : Weights(values.data()), team, out(sums));
       },
       "groups"_a.noconvert(), "values"_a.noconvert(), "threads"_a, "sums"_a.noconvert(), Release());
 }

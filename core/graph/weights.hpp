@@ -15,6 +15,8 @@ template <class T> class Weights {
 
   T operator[](int64_t i) const { return first_[i & mask_]; }
   bool all_one() const { return mask_ == 0; }
+  // The array, null if there is none.
+  const T* array() const { return all_one() ? nullptr : first_; }
   // Returns a copy of the entries begin .. end - 1.
   std::vector<T> copy(int64_t begin, int64_t end) const {
     return all_one() ? std::vector<T>(static_cast<size_t>(end - begin), 1)

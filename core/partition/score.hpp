@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/graph.hpp"
+#include "graph/group_sums.hpp"
 
 namespace hopbytes {
 
@@ -29,21 +30,10 @@ inline void best_first(std::vector<Candidate>& candidates) {
                    [](const Candidate& x, const Candidate& y) { return x.score < y.score; });
 }
 
-// Ranges of vertices are added up side by side, unless there are so many blocks that the sums of each range
-// would cost more.
 inline std::vector<int64_t> block_loads(const GraphShape& g, int64_t k, const int32_t* part,
                                         Team& team = Team::alone()) {
   std::vector<int64_t> load(k, 0);
-  if (team.threads() == 1 || g.n <= kVerticesPerRange || k > kVerticesPerRange / 4) {
-    for (int64_t v = 0; v < g.n; ++v) load[part[v]] += g.load[v];
-    return load;
-  }
-  parallel_ranges(g.n, kVerticesPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
-    std::vector<int64_t> own(k, 0);
-    for (int64_t v = begin; v < end; ++v) own[part[v]] += g.load[v];
-    for (int64_t b = 0; b < k; ++b)
-      if (own[b] != 0) shared_add(load[b], own[b]);
-  });
+  group_sums({part, static_cast<size_t>(g.n)}, g.load, team, load);
   return load;
 }
 

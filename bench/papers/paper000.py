@@ -37,7 +37,8 @@ from hopbytes.algorithms.mappers.two_phase import TwoPhase
 from hopbytes.algorithms.shared.quotient_graph import quotient_graph
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.solve.feasibility import enforce_bounds
-from hopbytes.solve.problem import Request, formulate
+from hopbytes.solve.formulate import formulate
+from hopbytes.solve.problem import Request
 
 GRAPHS = (
     "brack2", "copter2", "crankshaft_n", "pump_n", "wing", "t60k", "delaunay_n16", "rgg_n_2_15_s0",

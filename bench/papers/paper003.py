@@ -29,7 +29,8 @@ from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.hybrid import four_terms
 from hopbytes.cost.objectives.link_sums import traffic
 from hopbytes.solve.feasibility import enforce_bounds
-from hopbytes.solve.problem import Request, formulate
+from hopbytes.solve.formulate import formulate
+from hopbytes.solve.problem import Request
 
 SIZES = (17, 8, 24)
 NODES_PER_ROUTER, SLOTS = 2, 16

@@ -25,7 +25,8 @@ from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.two_level.neighbourhood import node_hops
 from hopbytes.algorithms.two_level.node_level import cut, finish, settings_of
 from hopbytes.machines.common.table import Table
-from hopbytes.solve.problem import Request, formulate
+from hopbytes.solve.formulate import formulate
+from hopbytes.solve.problem import Request
 
 #: What is asked of it: its own default, and the same with no imbalance allowed.
 WAYS = {"plain": (), "-b0": ("-b0",)}

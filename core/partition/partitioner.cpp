@@ -1,9 +1,6 @@
 #include "partition/partitioner.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
-#include <thread>
 
 #include "partition/bundles.hpp"
 #include "partition/coarsening/fragments.hpp"
@@ -44,7 +41,7 @@ Partitioner<W>::Partitioner(std::span<const int64_t> max_block_weight, const Con
       initial_refiners_(without_flows(context.refinement)),
       refiners_(context.refinement),
       partition_({}, max_block_weight, control.team()),
-      smallest_max_weight_(*std::min_element(max_block_weight.begin(), max_block_weight.end())) {}
+      room_(max_block_weight) {}
 
 template <class W>
 HierarchySharing Partitioner<W>::hierarchies(const Graph<W>& g, int64_t repetitions) const {
@@ -63,7 +60,7 @@ HierarchySharing Partitioner<W>::hierarchies(const Graph<W>& g, int64_t repetiti
 // graphs, and so do blocks with little room and the few light edges of uneven weights. Four times the limit
 // was measured: from twice the limit on, cuts are heavier.
 template <class W> bool Partitioner<W>::starts_coarse(const Graph<W>& g) const {
-  return g.n >= 4 * shared_contraction_limit(g) && !g.linear_cost && !g.uneven && !tight(g) &&
+  return g.n >= 4 * shared_contraction_limit(g) && !g.linear_cost && !g.uneven && !room_.is_tight(g) &&
          (arcs_are_huge(g) || !is_lattice_like(g));
 }
 
@@ -73,7 +70,7 @@ Score Partitioner<W>::repeat(const Graph<W>& g, std::vector<int32_t>& block, uin
   Rng rng(seed);
   Hierarchy<W> shared(g);
   if (is_road_like(g, context_.fragments))
-    shared = coarsen_to_fragments(g, smallest_max_weight_, context_.fragments, rng, control_);
+    shared = coarsen_to_fragments(g, room_.smallest_weight(), context_.fragments, rng, control_);
   // Fragments are few, so more runs are affordable, though not where the context asks for the least effort.
   if (shared.size() > 0) count *= std::clamp(context_.initial.partitions, 1, context_.fragments.most_runs);
   else if (count == 1 && !starts_coarse(g))
@@ -110,7 +107,7 @@ Score Partitioner<W>::relaxed(const Graph<W>& g, std::vector<int32_t>& block, co
   if (!suits_relaxation(g, k(), how) || control_.should_stop()) return before;
   Rng rng(seed);
   std::vector<int32_t> result = block;
-  const CoarseningContext limits = coarsening_limits(g, how.coarsest * k(), smallest_max_weight_);
+  const CoarseningContext limits = coarsening_limits(g, how.coarsest * k(), room_.smallest_weight());
   if (!relax_shapes(coarsen(g, nullptr, limits, rng, control_), max_block_weight_, how.rounds, control_,
                     result) ||
       control_.should_stop())
@@ -144,7 +141,7 @@ Score Partitioner<W>::anneal(const Graph<W>& g, std::vector<int32_t>& block, con
 template <class W>
 Score Partitioner<W>::repetition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed,
                                  int64_t number) {
-  if (g.uneven ? number % 4 < 3 && divisible(g) : number % 2 == 0 && tight(g)) {
+  if (g.uneven ? number % 4 < 3 && room_.is_divisible(g) : number % 2 == 0 && room_.is_tight(g)) {
     const Score found = from_equal_sizes(g, block, seed);
     if (found.overload == 0) return found;
   }
@@ -201,28 +198,6 @@ template <class W> Score Partitioner<W>::quality() {
   return {partition_.overload(), partition_.cost_at_boundary()};
 }
 
-// Returns whether a block has less room than one of its sides needs to move by about one vertex. Many blocks
-// of few vertices are better partitioned the other way. All three constants were measured.
-template <class W> bool Partitioner<W>::tight(const Graph<W>& g) const {
-  constexpr int64_t few_blocks = 16, few_vertices = 96;
-  if (!divisible(g) || (k() > few_blocks && g.n < few_vertices * k())) return false;
-  const double vertex = static_cast<double>(g.total_load) / static_cast<double>(g.n);
-  const auto blocks = static_cast<double>(k());
-  const double side = vertex * std::sqrt(static_cast<double>(g.n) / blocks);
-  return total_slack(g) / blocks < 0.8 * side;
-}
-
-// Returns whether blocks of equal sizes are possible: every vertex is small compared with every block, and
-// all vertices fit.
-template <class W> bool Partitioner<W>::divisible(const Graph<W>& g) const {
-  return !g.linear_cost && g.total_load > 0 && g.max_load <= smallest_max_weight_ / 8 && total_slack(g) >= 0;
-}
-
-template <class W> double Partitioner<W>::total_slack(const Graph<W>& g) const {
-  return std::accumulate(max_block_weight_.begin(), max_block_weight_.end(), 0.0) -
-         static_cast<double>(g.total_load);
-}
-
 // Computes blocks of equal sizes (in proportion to the maximum weights), then a V-cycle that may use the
 // available room.
 template <class W>
@@ -265,7 +240,7 @@ template <class W> int64_t Partitioner<W>::shared_contraction_limit(const Graph<
 }
 
 template <class W> CoarseningContext Partitioner<W>::coarsening(const Graph<W>& g) const {
-  CoarseningContext limits = coarsening_limits(g, coarsest_size(g), smallest_max_weight_);
+  CoarseningContext limits = coarsening_limits(g, coarsest_size(g), room_.smallest_weight());
   limits.heaviest_edges_first = g.uneven;
   return limits;
 }

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "partition/block_room.hpp"
 #include "partition/context.hpp"
 #include "partition/refinement/refiner.hpp"
 #include "partition/score.hpp"
@@ -71,9 +72,6 @@ template <class W> class Partitioner {
 
   Score quality();
   bool starts_coarse(const Graph<W>& g) const;
-  bool tight(const Graph<W>& g) const;
-  bool divisible(const Graph<W>& g) const;
-  double total_slack(const Graph<W>& g) const;
   CoarseningContext coarsening(const Graph<W>& g) const;
   int64_t coarsest_size(const Graph<W>& g) const;
   int64_t shared_contraction_limit(const Graph<W>& g) const;
@@ -85,7 +83,7 @@ template <class W> class Partitioner {
   RefinerChain<W> initial_refiners_;  // for initial partitions
   RefinerChain<W> refiners_;          // for the partition that is kept
   Partition<W> partition_;            // keeps its buffers from call to call
-  int64_t smallest_max_weight_ = 0;
+  BlockRoom room_;
   bool relaxation_helped_ = false;
 };
 

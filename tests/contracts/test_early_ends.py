@@ -17,7 +17,8 @@ from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.engine import WorkMeter, metered_by
 from hopbytes.patterns.base import pattern
-from hopbytes.solve.problem import Request, formulate
+from hopbytes.solve.formulate import formulate
+from hopbytes.solve.problem import Request
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("large graph")]
 

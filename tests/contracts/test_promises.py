@@ -18,9 +18,10 @@ from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
 from hopbytes.patterns.base import pattern
 from hopbytes.solve.feasibility import enforce_bounds
+from hopbytes.solve.formulate import formulate
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.presets import QUICK, presets
-from hopbytes.solve.problem import Request, formulate
+from hopbytes.solve.problem import Request
 
 
 @dataclass(frozen=True)

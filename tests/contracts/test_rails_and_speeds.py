@@ -13,7 +13,8 @@ from helpers.strategies import random_graph
 from hopbytes._util.options import build
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.solve.problem import Request, formulate
+from hopbytes.solve.formulate import formulate
+from hopbytes.solve.problem import Request
 
 #: Work enough to see something, little enough for a test.
 OPTIONS = {"congestion": "congestion:group_work=60,task_work=10", "routed": "routed:effort=1"}

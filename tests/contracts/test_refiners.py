@@ -8,10 +8,11 @@ from helpers.strategies import random_graph, random_machine
 from hopbytes._util.options import build, describe
 from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.model.capacities import group_sums
+from hopbytes.model.exact_sums import group_sums
 from hopbytes.solve.feasibility import enforce_bounds
+from hopbytes.solve.formulate import formulate
 from hopbytes.solve.map_tasks import map_tasks
-from hopbytes.solve.problem import Request, formulate
+from hopbytes.solve.problem import Request
 
 #: Those that need routes have a contract of their own, test_routed.py.
 REFINERS = [name for name, kind in refiners.items() if not kind.needs_routes]

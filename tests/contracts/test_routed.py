@@ -13,11 +13,12 @@ from hopbytes._util.options import build, describe
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
-from hopbytes.model.capacities import group_sums
+from hopbytes.model.exact_sums import group_sums
 from hopbytes.solve.feasibility import enforce_bounds
+from hopbytes.solve.formulate import formulate
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.presets import presets
-from hopbytes.solve.problem import Request, formulate
+from hopbytes.solve.problem import Request
 
 MACHINES = [
     "torus:3x4@5:nodes=2 / package:2@2 core:2@1", "mesh:5x2@3 / core:3@1",

@@ -8,8 +8,9 @@ from helpers.graphs import grid
 from hopbytes.algorithms.base import Effort
 from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries, held
 from hopbytes.solve.feasibility import enforce_bounds
+from hopbytes.solve.formulate import formulate
 from hopbytes.solve.presets import presets
-from hopbytes.solve.problem import Request, formulate
+from hopbytes.solve.problem import Request
 from hopbytes.solve.zero_load import zero_load_excess
 
 WHERE = hb.machine("node:4@10 core:4@1")

@@ -17,8 +17,8 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.auto_objective import objective_of
 from hopbytes.solve.congestion_on_rails import LINKS, Given, weighs_links, worth_it
+from hopbytes.solve.formulate import too_few_slots
 from hopbytes.solve.map_tasks import map_tasks
-from hopbytes.solve.problem import too_few_slots
 from hopbytes.solve.slot_policies import slot_choices
 
 

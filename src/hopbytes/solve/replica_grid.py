@@ -14,8 +14,9 @@ from hopbytes.machines.common.gpu_domains import gpu_domains
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.ml import training_of
+from hopbytes.solve.formulate import formulate
 from hopbytes.solve.presets import Chain
-from hopbytes.solve.problem import Request, formulate
+from hopbytes.solve.problem import Request
 from hopbytes.solve.run_chain import solve
 
 

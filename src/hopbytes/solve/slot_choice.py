@@ -15,8 +15,9 @@ from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
 from hopbytes.cost.objectives.scale import check_scale
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.feasibility import feasible
+from hopbytes.solve.formulate import formulate
 from hopbytes.solve.presets import Chain
-from hopbytes.solve.problem import Problem, formulate
+from hopbytes.solve.problem import Problem
 from hopbytes.solve.run_chain import Placed as Solved
 from hopbytes.solve.run_chain import solve
 from hopbytes.solve.slot_policies import Policy, Task, Value, policies
@@ -86,7 +87,7 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
     Raises
     ------
     InfeasibleError, ScaleError, UnsupportedError
-        See :func:`hopbytes.solve.problem.formulate` and the mappers.
+        See :func:`hopbytes.solve.formulate.formulate` and the mappers.
 
     Notes
     -----

@@ -17,7 +17,8 @@ from hopbytes.machines.selection.slot_counts import asked_by_job, spread
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.constraints import Constraints
-from hopbytes.solve.problem import Problem, Request, formulate
+from hopbytes.solve.formulate import formulate
+from hopbytes.solve.problem import Problem, Request
 
 #: Key by which mappings are compared: the requested objective, then J plus the linear assignment cost.
 Value: TypeAlias = tuple[int | float, int]
@@ -53,7 +54,7 @@ class Task:
     Parameters
     ----------
     graph, where, request, constraints
-        The arguments of :func:`hopbytes.solve.problem.formulate`.
+        The arguments of :func:`hopbytes.solve.formulate.formulate`.
     objective : str
         Name of the objective.
     goal : Objective

@@ -15,7 +15,8 @@ from hopbytes.cost.metrics.link_metrics import measure_links
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.report.network_text import route_facts, route_text
-from hopbytes.solve.problem import Request, formulate
+from hopbytes.solve.formulate import formulate
+from hopbytes.solve.problem import Request
 
 VALIANT = [
     "dragonfly:5x3x2:route=valiant / core:2", "dragonfly:4x2x1:route=valiant",

@@ -13,6 +13,7 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.algorithms.multisection.cut_level import Level
+from hopbytes.algorithms.multisection.descent import descend
 from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, levels_of
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.engine import RefinementSettings, SearchProblem, SearchSettings, refine_placement
@@ -20,8 +21,9 @@ from hopbytes.engine.coarse import coarsen_once
 from hopbytes.engine.settings import SEARCH_OPTIONS
 from hopbytes.machines.common.lowering import kernel_distances
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import child_bounds, group_sums
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.exact_sums import group_sums
+from hopbytes.model.split_bounds import child_bounds
 
 
 @mappers.register("integrated")
@@ -96,7 +98,9 @@ class Integrated(Mapper):
                 subproblem = Subproblem(
                     depth, 0, (), None, subproblem.csr, subproblem.loads, subproblem.linear_cost
                 )
-                group = cutter.descend(subproblem, levels[:deep], each, False, effort, None, group)
+                group = descend(
+                    subproblem, levels[:deep], each, False, effort, cutter.settings, None, group
+                )
                 group = _refined(subproblem, levels[deep - 1], group, where, each, search, effort)
                 depth = deep
         pe: Int32 = pe_of_leaf[group]

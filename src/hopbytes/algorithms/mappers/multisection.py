@@ -12,16 +12,16 @@ from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.multisection.cut_level import Level
+from hopbytes.algorithms.multisection.descent import descend, taken
 from hopbytes.algorithms.multisection.effort_per_level import unexpected_shares
 from hopbytes.algorithms.multisection.external_choice import ExternalChoice
-from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, group_seeds, levels_of
+from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, levels_of
 from hopbytes.algorithms.multisection.locality import renumbered
 from hopbytes.algorithms.multisection.warm_start import WarmStart
-from hopbytes.engine import PartitionSettings, SearchProblem, SearchSettings, VertexGroups, partition_many
+from hopbytes.engine import PartitionSettings, SearchSettings
 from hopbytes.engine.settings import SEARCH_OPTIONS
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Multisection(Mapper):
     Notes
     -----
     The method is that of SharedMap (Schulz and Woydt, 2025) with these differences. Maximum block weights are
-    integers that every later cut can meet (:func:`hopbytes.model.capacities.child_bounds`), those of outer
+    integers that every later cut can meet (:func:`hopbytes.model.split_bounds.child_bounds`), those of outer
     cuts as large as this allows (`slack`). Levels of equal distance are one cut. Seeds derive from the
     position in the hierarchy, so the result does not depend on the number of threads. Every cut keeps the
     best of several runs and recombines them. Inner cuts, which determine less of the cost, get
@@ -180,7 +180,7 @@ class Multisection(Mapper):
         levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=self.slack == "even")
         with self._external.started(bounds, effort) as outside:
             leaf = self._cut(graph, levels, bounds, effort, outside)
-        pe = _taken(pe_of_leaf, leaf)
+        pe = taken(pe_of_leaf, leaf)
         # Without further runs, a repetition would only return the known cuts.
         if effort.used_up or max(self.repetitions, self.recombinations) < 1:
             return pe
@@ -211,7 +211,7 @@ class Multisection(Mapper):
         """Return the result of :meth:`again` for levels whose effort is known."""
         before, by_level = effort.work.get("cut_short", 0), replace(self, schedule="level", trace="")
         leaf = by_level._cut(graph, levels, bounds, effort, WarmStart(levels, known))
-        return known[0] if effort.work.get("cut_short", 0) != before else _taken(pe_of_leaf, leaf)
+        return known[0] if effort.work.get("cut_short", 0) != before else taken(pe_of_leaf, leaf)
 
     def _cut(
         self, graph: CommGraph, levels: list[Level], bounds: Bounds, effort: Effort,
@@ -225,7 +225,7 @@ class Multisection(Mapper):
             outside = outside.renumbered(root.members)
 
         def cut(subproblem: Subproblem, last: int, own: Effort) -> Int32:
-            return self.descend(subproblem, levels[:last], each, bounds.exact, own, outside)
+            return descend(subproblem, levels[:last], each, bounds.exact, own, self.settings, outside)
 
         if self.schedule == "level":
             found = cut(root, len(levels), effort)
@@ -241,49 +241,8 @@ class Multisection(Mapper):
         stop = None if outside is None else outside.stop
         return run_schedule(root, levels, cut, schedule, effort, self.trace, stop)
 
-    def descend(
-        self, subproblem: Subproblem, levels: list[Level], each: int, exact: bool, effort: Effort,
-        outside: ExternalPartitions | WarmStart | None = None, group: Int32 | None = None,
-    ) -> Int32:
-        """Return the group of the last of `levels` that holds each task of a subproblem.
-
-        `each` is the number of arcs that an edge represents; `group` is the known group of every task at
-        ``levels[subproblem.depth]``, None if all tasks are in the group of the subproblem.
-        """
-        csr, cost = subproblem.csr, 0
-        low, high = subproblem.group, subproblem.group + 1  # groups are counted from the first one inside
-        if group is None:
-            group = np.zeros(subproblem.n, np.int32)
-        else:
-            low, high = 0, levels[subproblem.depth].groups
-        for depth in range(subproblem.depth, len(levels)):
-            if isinstance(outside, WarmStart) and effort.out_of_time:  # a known mapping is the result
-                effort.count(cut_short=1)
-                break
-            level, count = levels[depth], high - low
-            first, beyond = int(level.start[low]), int(level.start[high])
-            start = level.start[low : high + 1] - first
-            prices = level.linear_cost(subproblem.linear_cost, group, low, each)
-            loads = group_sums(group, subproblem.loads, count, effort.threads)
-            problem = SearchProblem(csr, subproblem.loads, linear_cost=prices)
-            groups = VertexGroups(
-                group, start, level.caps(loads, low, exact=exact),
-                group_seeds(effort.seed, depth, level.groups)[low:high],
-            )
-            others = None if outside is None else outside.candidates(problem, groups, depth, effort)
-            child, cut = partition_many(
-                problem, groups, self._settings(level.share, effort), candidates=others,
-                control=effort.run_control(
-                    effort.watch(f"level {depth + 1} of {len(levels)}, J {cost:,}", count)
-                ),
-            )
-            cost += each * level.distance * int(cut.sum())
-            effort.count(cuts=count)
-            group = child if count == 1 else _taken(start.astype(np.int32), group) + child
-            low, high = first, beyond
-        return group if low == 0 else group + np.int32(low)
-
-    def _settings(self, share: float, spent: Effort) -> PartitionSettings:
+    def settings(self, share: float, spent: Effort) -> PartitionSettings:
+        """Return the effort for cuts of a level that determines `share` of the cost."""
         if spent.used_up:  # a mapping must be returned, but with the least effort
             return PartitionSettings(
                 repetitions=min(1, self.repetitions), recombinations=0, initial_partitions=1,
@@ -318,14 +277,6 @@ class Multisection(Mapper):
             self.partitioner, self.parallel_partitioner, self.kaminpar_preset,
             self.kaminpar_partitions, self.kaminpar_inner_partitions, self.kaminpar_from,
         )
-
-
-def _taken(values: Int32, places: Int32) -> Int32:
-    """Return int32[n], ``values[places]`` for places that exist; the places themselves if values count up."""
-    if np.array_equal(values, np.arange(len(values))):
-        return places
-    taken: Int32 = values.take(places, mode="clip")  # which saves a copy
-    return taken
 
 
 def _check_schedule(name: str) -> None:

@@ -20,8 +20,8 @@ from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.exact_sums import group_sums
 from hopbytes.mpi.distributed.check_slab import cost_over_ranks
 from hopbytes.mpi.distributed.deal_rows import deal, groups_of
 from hopbytes.mpi.distributed.ptscotch import cut_by_ptscotch

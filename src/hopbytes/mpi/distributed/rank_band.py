@@ -13,7 +13,7 @@ from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.linear_cost import held
 from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import group_sums
+from hopbytes.model.exact_sums import group_sums
 from hopbytes.mpi.distributed.rank_moves import Target
 from hopbytes.mpi.distributed.slab import Rows
 

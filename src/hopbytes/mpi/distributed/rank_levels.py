@@ -12,8 +12,8 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.exact_sums import group_sums
 from hopbytes.mpi.distributed.check_slab import cost_over_ranks
 from hopbytes.mpi.distributed.rank_band import refine_band
 from hopbytes.mpi.distributed.rank_clusters import clusters_over_ranks

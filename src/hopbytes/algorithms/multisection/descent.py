@@ -1,0 +1,74 @@
+"""From the whole graph to single PEs: each level divides all of its groups in one compiled call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Effort
+from hopbytes.algorithms.multisection.cut_level import Level
+from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, group_seeds
+from hopbytes.algorithms.multisection.warm_start import WarmStart
+from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
+from hopbytes.model.exact_sums import group_sums
+
+if TYPE_CHECKING:
+    from hopbytes.algorithms.multisection.external_partitions import ExternalPartitions
+
+#: The effort for cuts of a level, by the share of the cost that it determines and by what was spent.
+Settings = Callable[[float, Effort], PartitionSettings]
+
+
+def descend(
+    subproblem: Subproblem, levels: list[Level], each: int, exact: bool, effort: Effort,
+    settings: Settings, outside: ExternalPartitions | WarmStart | None = None, group: Int32 | None = None,
+) -> Int32:
+    """Return the group of the last of `levels` that holds each task of a subproblem.
+
+    `each` is the number of arcs that an edge represents; `settings` gives the effort for a level by its share
+    of the cost; `group` is the known group of every task at ``levels[subproblem.depth]``, None if all tasks
+    are in the group of the subproblem.
+    """
+    csr, cost = subproblem.csr, 0
+    low, high = subproblem.group, subproblem.group + 1  # groups are counted from the first one inside
+    if group is None:
+        group = np.zeros(subproblem.n, np.int32)
+    else:
+        low, high = 0, levels[subproblem.depth].groups
+    for depth in range(subproblem.depth, len(levels)):
+        if isinstance(outside, WarmStart) and effort.out_of_time:  # a known mapping is the result
+            effort.count(cut_short=1)
+            break
+        level, count = levels[depth], high - low
+        first, beyond = int(level.start[low]), int(level.start[high])
+        start = level.start[low : high + 1] - first
+        prices = level.linear_cost(subproblem.linear_cost, group, low, each)
+        loads = group_sums(group, subproblem.loads, count, effort.threads)
+        problem = SearchProblem(csr, subproblem.loads, linear_cost=prices)
+        groups = VertexGroups(
+            group, start, level.caps(loads, low, exact=exact),
+            group_seeds(effort.seed, depth, level.groups)[low:high],
+        )
+        others = None if outside is None else outside.candidates(problem, groups, depth, effort)
+        child, cut = partition_many(
+            problem, groups, settings(level.share, effort), candidates=others,
+            control=effort.run_control(
+                effort.watch(f"level {depth + 1} of {len(levels)}, J {cost:,}", count)
+            ),
+        )
+        cost += each * level.distance * int(cut.sum())
+        effort.count(cuts=count)
+        group = child if count == 1 else taken(start.astype(np.int32), group) + child
+        low, high = first, beyond
+    return group if low == 0 else group + np.int32(low)
+
+
+def taken(values: Int32, places: Int32) -> Int32:
+    """Return int32[n], ``values[places]`` for places that exist; the places themselves if values count up."""
+    if np.array_equal(values, np.arange(len(values))):
+        return places
+    found: Int32 = values.take(places, mode="clip")  # which saves a copy
+    return found

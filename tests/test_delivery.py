@@ -137,6 +137,17 @@ def table(name):
     return re.findall(r'"([^"]+)"', found[1])
 
 
+def test_the_extra_docs_brings_what_the_notebooks_import():
+    """The site executes them; data frames need pandas, which no notebook imports itself."""
+    docs, declared = table("docs"), as_declared(table("docs") + table("dependencies"))
+    assert set(docs) <= set(table("test"))
+    cells = json.loads((ROOT / "examples/first_mapping.ipynb").read_text())["cells"]
+    source = "\n".join("".join(each["source"]) for each in cells)
+    source += (ROOT / "docs/learn/notebook.md").read_text()
+    imported = set(re.findall(r"^import (\w+)", source, re.MULTILINE)) | {"pandas"}
+    assert imported - set(sys.stdlib_module_names) - {"hopbytes"} <= set(declared)
+
+
 def test_the_conda_recipe_asks_for_what_the_package_declares():
     yaml = pytest.importorskip("yaml")
     wanted = yaml.safe_load((ROOT / "packaging/conda/recipe.yaml").read_text())["requirements"]

@@ -5,13 +5,12 @@ The public names are imported when they are first asked for, so that ``import ho
 
 from __future__ import annotations
 
-import importlib as _importlib
-import typing as _typing
-from typing import TYPE_CHECKING
-
 from hopbytes._version import __version__ as __version__
 
+TYPE_CHECKING = False  # type checkers take it for true; `typing` would cost more than all else here
 if TYPE_CHECKING:
+    import typing as _typing
+
     from hopbytes.algorithms import mappers as mappers
     from hopbytes.algorithms import refiners as refiners
     from hopbytes.algorithms.base import Bounds as Bounds
@@ -104,7 +103,9 @@ __all__ = [*_MODULE_OF, "__version__"]
 def __getattr__(name: str) -> _typing.Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'hopbytes' has no attribute {name!r}")
-    module = _importlib.import_module(_MODULE_OF[name])
+    import importlib
+
+    module = importlib.import_module(_MODULE_OF[name])
     value: _typing.Any = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
     return value

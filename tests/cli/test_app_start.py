@@ -49,6 +49,12 @@ def test_help_imports_nothing_heavy(arguments):
     assert others == {"hopbytes", *(f"hopbytes.{name}" for name in light)}
 
 
+def test_little_is_imported_before_ctrl_c_is_handled():
+    code = "import sys; before = {*sys.modules}; import hopbytes.cli; print(*{*sys.modules} - before)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"click", "enum", "re", "signal", "typing"}.isdisjoint(done.stdout.split())
+
+
 def test_import_of_the_package_loads_nothing_but_the_version():
     code = "import sys, hopbytes; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -67,3 +67,33 @@ def test_a_defect_is_still_shown():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert "ZeroDivisionError" in done.stderr
+
+
+EARLY = """
+import os, signal, sys
+signal.signal(signal.SIGINT, {handler})
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+from hopbytes.cli import main
+sys.argv = ["hopbytes", "--version"]
+main()
+"""
+
+
+def interrupted_while_loading(handler):
+    code = EARLY.format(handler=handler)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+
+
+def test_ctrl_c_while_the_program_is_loaded_ends_it_without_a_traceback():
+    done = interrupted_while_loading("signal.default_int_handler")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "hopbytes: interrupted\n")
+
+
+def test_ctrl_c_that_is_ignored_remains_ignored_while_the_program_is_loaded():
+    done = interrupted_while_loading("signal.SIG_IGN")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("hopbytes ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, gcd
 
 
 def complaints(run, pe, info):
@@ -132,8 +132,11 @@ def _partition(run, pe, held, usable, info):
     capacity = [1] * where.k if where.capacity is None else where.capacity.tolist()
     free_of_places = not {"fixed", "forbidden", "initial"} & set(options)
     loads = None if graph.loads is None else graph.loads.tolist()
-    if loads is not None and (not any(loads) or set(loads) == {1}):
-        loads = None
+    unit = gcd(*loads) if loads else 1  # caps count multiples of what divides all loads
+    if loads is not None and (not any(loads) or set(loads) == {unit}):
+        loads, unit = None, max(unit, 1)
+    elif loads is not None:
+        loads = [load // unit for load in loads]
     found = []
     if graph.n >= len(usable) and free_of_places and len(held) < len(usable):
         found.append(f"{len(usable) - len(held)} of {len(usable)} PEs are empty")
@@ -151,8 +154,8 @@ def _partition(run, pe, held, usable, info):
     if over and free_of_places and len(set(capacity)) == 1:
         most = ceil(Fraction(sum(loads), len(usable))) + max(loads)  # Graham: longest tasks first
         found += [f"PE {p} holds {load}, more than mean and heaviest" for p, load, _ in over if load > most]
-    if usable and info["bound_asked"] != max(caps):
-        found.append(f"bound_asked {info['bound_asked']}, the definition gives {max(caps)}")
+    if usable and info["bound_asked"] != max(caps) * unit:
+        found.append(f"bound_asked {info['bound_asked']}, the definition gives {max(caps)} times {unit}")
     return found
 
 

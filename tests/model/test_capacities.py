@@ -21,7 +21,7 @@ def test_imbalance_that_is_no_slack_is_refused(bad):
 
 def test_imbalance_is_taken_as_written():
     """In binary 1.1 * 2^60 / 2 would be off by tens; the decimal meaning is exact."""
-    loads = np.array([2**59, 2**58, 2**58])
+    loads = np.array([2**59, 2**58 + 1, 2**58 - 1])
     assert load_bound(loads, 3, np.ones(2, np.int64), exact_imbalance(0.1)).caps[0] == 11 * 2**60 // 20
 
 
@@ -47,6 +47,22 @@ def test_loads_of_nothing_or_one_count_tasks(loads):
     bound = load_bound(loads, 65, np.ones(64, np.int64), THREE_PERCENT)
     assert bound.loads is None
     assert set(bound.caps.tolist()) == {2}
+
+
+@given(
+    loads=st.lists(st.integers(0, 9), min_size=1, max_size=40),
+    capacity=st.lists(st.integers(1, 3), min_size=1, max_size=9),
+    times=st.integers(1, 2**50),
+    percent=st.integers(0, 30),
+)
+def test_a_factor_of_all_loads_does_not_change_the_bound(loads, capacity, times, percent):
+    array, sizes = np.array(loads, np.int64), np.array(capacity, np.int64)
+    plain = load_bound(array, len(loads), sizes, Fraction(percent, 100))
+    larger = load_bound(array * times, len(loads), sizes, Fraction(percent, 100))
+    assert np.array_equal(larger.caps, plain.caps)
+    assert np.array_equal(larger.loads, plain.loads)
+    assert larger.heavy == plain.heavy
+    assert larger.unit == (plain.unit * times if any(loads) else 1)
 
 
 def test_larger_pes_may_hold_more():

@@ -192,3 +192,16 @@ def test_options_out_of_range_are_refused(tmp_path):
     for options in ({"passes": 0}, {"buffer": -1}, {"imbalance": 3}, {"format": "csv"}):
         with pytest.raises(UnsupportedError):
             hb.map_stream(path, "core:2@1", **options)
+
+
+@pytest.mark.parametrize("buffer", [0, 300])
+def test_a_factor_of_all_loads_changes_no_bound(tmp_path, buffer):
+    """25 vertices more than fit evenly: loads of 7 each have the bound of loads of 1 each, 7 times."""
+    found = []
+    for load in (1, 7):
+        path = written(tmp_path, grid(25, loads=np.full(625, load)), f"{load}.parhip")
+        mapping = hb.map_stream(path, MACHINE, buffer=buffer, imbalance=0)
+        asked, kept = mapping.info["bound_asked"], mapping.info["bound_kept"]
+        found.append((mapping.pe.tolist(), mapping.info["balance"], asked // load, kept // load))
+    assert found[0] == found[1]
+    assert found[0][1:] == ("met", 27, 27)

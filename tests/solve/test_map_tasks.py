@@ -73,15 +73,48 @@ def test_a_hub_of_a_quarter_of_the_load_gets_a_pe_to_itself():
 
 
 def test_loads_that_cannot_be_balanced_are_said_to_be_relaxed():
-    """Three loads of 3 on two PEs: asked 5 (the even share, rounded up), kept 6."""
+    """Loads of 5, 5, 5, 2 on two PEs: asked 9 (the even share, rounded up), kept 10; likewise three times."""
     two = hb.Allocation.whole(Tree((Level("core", 1),), (2,)))
-    graph = chain_of(3, [3, 3, 3])
-    info = map_tasks(graph, two, mapper="identity", partition=True).info
-    assert (info["balance"], info["bound_asked"], info["bound_kept"]) == ("relaxed", 5, 6)
-    assert "5" in info["notices"][0]
-    assert "6" in info["notices"][0]
-    with pytest.raises(InfeasibleError, match="within 5 per PE"):
+    for times in (1, 3):
+        graph = chain_of(4, [5 * times, 5 * times, 5 * times, 2 * times])
+        info = map_tasks(graph, two, mapper="identity", partition=True).info
+        found = info["balance"], info["bound_asked"], info["bound_kept"]
+        assert found == ("relaxed", 9 * times, 10 * times)
+        what = f"the loads could not be kept within {9 * times} per PE: PE 0 holds {10 * times}"
+        assert info["notices"] == [what]
+    with pytest.raises(InfeasibleError, match="within 27 per PE"):
         map_tasks(graph, two, mapper="identity", partition=True, strict_balance=True)
+
+
+@pytest.mark.parametrize("preset", ["fast", "eco"])
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize(
+    "loads", [np.ones(65, np.int64), np.arange(65) % 4, np.repeat([40, 1], [1, 64])],
+    ids=["equal", "unequal", "heavy"],
+)
+def test_a_factor_of_all_loads_changes_no_answer(loads, large, preset):
+    """Loads of 7 each made balance "relaxed" where loads of 1 each made it "met"."""
+    where = cluster(4)
+    if large:
+        where = hb.Allocation(
+            where.machine, where.core_start, where.cores, capacity=np.tile(np.array([1, 3]), 8)
+        )
+    plain = map_tasks(chain_of(65, loads), where, preset=preset, partition=True)
+    for times in (7, 10**6):
+        larger = map_tasks(chain_of(65, loads * times), where, preset=preset, partition=True)
+        assert np.array_equal(larger.pe, plain.pe)
+        for name in ("balance", "imbalance", "comm_cost"):
+            assert larger.info[name] == plain.info[name]
+        for name in ("bound_asked", "bound_kept"):
+            assert larger.info[name] == plain.info[name] * times
+    if loads.max() == 1:
+        assert plain.info["balance"] == "met"
+
+
+def test_tasks_fixed_to_a_pe_are_refused_in_the_loads_of_the_caller():
+    message = "fixed to PE 0 sum to 140, but it may carry 35"
+    with pytest.raises(InfeasibleError, match=message):
+        map_tasks(chain_of(65, np.full(65, 7)), cluster(4), partition=True, fixed=dict.fromkeys(range(20), 0))
 
 
 def test_all_zero_loads_count_as_one_each():
@@ -219,8 +252,8 @@ def test_refiners_are_told_the_relaxed_bound():
 
     seen = []
     two = hb.Allocation.whole(Tree((Level("core", 1),), (2,)))
-    map_tasks(chain_of(3, [3, 3, 3]), two, mapper="identity", refine=Looks(), partition=True)
-    assert seen == [[5, 6]]
+    map_tasks(chain_of(4, [5, 5, 5, 2]), two, mapper="identity", refine=Looks(), partition=True)
+    assert seen == [[9, 10]]
 
 
 def test_progress_and_an_interrupt_pass_through():

@@ -159,6 +159,23 @@ def test_unit_loads_keep_the_bound_of_map_tasks(grid):
         assert np.all(remapper.pe_loads <= caps)
 
 
+@pytest.mark.parametrize("times", [7, 2**40])
+def test_equal_loads_have_the_bounds_and_answers_of_loads_of_one(times):
+    ring = np.arange(25)
+    changes = {"edges": [(0, 12, 50), (3, 20, 60), (9, 2, 70)], "vanished": [5]}
+    found = []
+    for load in (1, times):
+        graph = hb.CommGraph.from_edges(ring, (ring + 1) % 25, n=25, loads=np.full(25, load))
+        remapper = hb.Remapper(graph, "node:2@10 core:4@1", np.minimum(ring // 4, 5), seed=3)
+        balance = remapper.apply(**changes).balance
+        arrived = remapper.apply(arrived={5: load}).balance
+        found.append(((remapper.bounds // load).tolist(), remapper.pe.tolist(), balance, arrived))
+    assert found[0] == found[1]
+    remapper.apply(loads={3: 1})
+    total = 24 * times + 1
+    assert remapper.bounds[0] == max(103 * total // 800, -(-total // 8))
+
+
 @pytest.mark.parametrize("most", [0, 3])
 def test_no_more_moves_than_allowed(grid, most):
     graph, where, mapping = grid

@@ -37,6 +37,26 @@ def test_a_preset_never_costs_more_than_the_launchers_own_orders(spec, preset):
             assert mapping.tasks_per_pe().max() == 1
 
 
+@pytest.mark.parametrize("spec", MACHINES)
+def test_a_partition_into_fewer_tasks_than_pes_chooses_slots_as_processes_do(spec):
+    """It had one choice only, tasks spread over all nodes, with up to ten times the cost."""
+    where = hb.machine(spec)
+    for n in (2, where.k // 2, where.k - 1):
+        graph = random_graph(np.random.default_rng(n), n=n)
+        processes = hb.map_tasks(graph, where, preset="fast", partition=False, seed=1)
+        partition = hb.map_tasks(graph, where, preset="fast", partition=True, seed=1)
+        assert np.array_equal(partition.pe, processes.pe)
+        assert partition.info["problem"] == "partition"
+        assert partition.info["alternatives"] == processes.info["alternatives"]
+
+
+def test_a_partition_keeps_prescribed_slots():
+    graph = random_graph(np.random.default_rng(1), n=20)
+    mapping = hb.map_tasks(graph, "node:8@10 core:5@1", preset="fast", partition=True, spread=True)
+    assert sorted(np.bincount(mapping.pe // 5)) == [2] * 4 + [3] * 4
+    assert "alternatives" not in mapping.info
+
+
 def test_a_cube_on_a_larger_torus_finds_a_cube_of_nodes():
     """64 tasks as 4x4x4 on 512 nodes: every message takes one hop, as the grid fits into the machine."""
     graph = hb.read("stencil:4x4x4:bytes=1")

@@ -4,6 +4,16 @@ Importing this package imports no verb: NumPy, the compiled core, the verbs and 
 are imported when a verb needs them, so that ``hopbytes --help`` answers at once.
 """
 
-from hopbytes.cli.app import app, main
+from __future__ import annotations
 
-__all__ = ["app", "main"]
+from hopbytes.cli.beginning import watch_for_interrupts
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the program with the process's arguments; never returns."""
+    watch_for_interrupts()
+    from hopbytes.cli.app import main as run
+
+    run()

@@ -15,13 +15,14 @@ from typing import Any
 import click
 
 from hopbytes._version import __version__
+from hopbytes.cli.beginning import INTERRUPTED
 from hopbytes.cli.commands import command_of
 from hopbytes.cli.ending import Ended, behind, clean_end
 from hopbytes.cli.help_text import overview
 from hopbytes.errors import HopbytesError, printable
 
 #: Exit codes.
-FAILED, WRONG_USE, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
+FAILED, WRONG_USE, PIPE_CLOSED = 1, 2, 141
 
 #: Variable by which a shell asks for completions.
 COMPLETE = "_HOPBYTES_COMPLETE"

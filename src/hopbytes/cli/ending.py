@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from hopbytes.cli.beginning import end_at_once
+
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 #: Seconds until an exception that got lost is raised again.
@@ -102,7 +104,7 @@ def clean_end() -> Iterator[None]:
     for number in ENDING:
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, signals.end)
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, end_at_once):
         signal.signal(signal.SIGINT, signals.interrupt)
     sys.unraisablehook = _quietly
     try:

@@ -9,12 +9,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from hopbytes.cli.beginning import INTERRUPTED
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 #: Seconds that the program has to end by itself after Ctrl-C, where nothing is half-written.
 GRACE = 0.4
-#: Exit code of a program that Ctrl-C has ended.
-INTERRUPTED = 130
 
 
 @contextmanager

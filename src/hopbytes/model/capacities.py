@@ -62,36 +62,45 @@ class LoadBound:
     Parameters
     ----------
     loads : int64[n] or None
-        Loads, in which that of a heavy task is reduced to a full PE, so that it fills any PE alone. None
-        means 1 each.
+        Loads in multiples of `unit`, in which that of a heavy task is reduced to a full PE, so that it fills
+        any PE alone. None means 1 each.
     caps : int64[k]
         Largest sum of these loads per PE.
     heavy : int
         Number of tasks whose load was reduced.
+    unit : int
+        What 1 stands for in `loads` and `caps`.
     """
 
     loads: Int64 | None
     caps: Int64
     heavy: int = 0
+    unit: int = 1
 
 
-def load_bound(loads: Int64 | None, n: int, capacity: Int64, imbalance: Fraction) -> LoadBound:
+def load_bound(
+    loads: Int64 | None, n: int, capacity: Int64, imbalance: Fraction, unit: int | None = None
+) -> LoadBound:
     """Return the integer cap of every PE.
 
     With equal PEs the cap is ``L = max(floor((1 + imbalance) c / k), ceil(c / k))`` for total load c on
-    k PEs. Tasks heavier than ``(1 + imbalance) c / k`` take a PE each, and L is computed from the rest.
+    k PEs. All loads are multiples of a unit, and so are sums of them; c and L count units, so that loads of
+    7 each have the same mappings as loads of 1 each. Tasks heavier than ``(1 + imbalance) c / k`` take a PE
+    each, and L is computed from the rest.
     Unequal PEs get caps in proportion to their capacity.
 
     Parameters
     ----------
     loads : int64[n] or None
-        None, all one or all zero: tasks count one each.
+        None, all equal or all zero: tasks count one each.
     n : int
         Number of tasks.
     capacity : int64[k]
         Relative capacity of each PE, >= 1.
     imbalance : Fraction
         Exact slack, see :func:`exact_imbalance`.
+    unit : int or None
+        A divisor of all loads; None for the greatest, see :func:`common_divisor`.
 
     Raises
     ------
@@ -105,6 +114,9 @@ def load_bound(loads: Int64 | None, n: int, capacity: Int64, imbalance: Fraction
     >>> bound = load_bound(np.array([100, 1, 1, 1, 1]), 5, np.ones(3, np.int64), Fraction(3, 100))
     >>> bound.caps, bound.loads
     (array([2, 2, 2]), array([2, 1, 1, 1, 1]))
+    >>> bound = load_bound(np.array([14, 7, 7]), 3, np.ones(3, np.int64), Fraction(3, 100))
+    >>> bound.caps, bound.loads, bound.unit
+    (array([1, 1, 1]), array([1, 1, 1]), 7)
     """
     if loads is None or len(loads) == 0 or int(loads.max()) == 0 or int(loads.min()) == int(loads.max()) == 1:
         return LoadBound(None, _caps(n, capacity, imbalance))
@@ -112,12 +124,33 @@ def load_bound(loads: Int64 | None, n: int, capacity: Int64, imbalance: Fraction
     if total > MAX_TOTAL_LOAD:
         factor = -(-total // MAX_TOTAL_LOAD)
         raise ScaleError(f"loads sum to {total}, more than 2^62: divide them by {factor} or more")
+    unit = common_divisor(loads) if unit is None else unit
+    if unit > 1:
+        loads = loads // unit
+        if int(loads.min()) == int(loads.max()) == 1:
+            return LoadBound(None, _caps(n, capacity, imbalance), unit=unit)
     heavy, free = _heavy_tasks(loads, capacity, imbalance)
     rest = loads if not len(heavy) else np.delete(loads, heavy)
     caps = np.maximum(_caps(sum_of(rest), capacity, imbalance, free), 1)
     if len(heavy):
         loads = np.minimum(loads, int(caps.max()))
-    return LoadBound(loads, caps, len(heavy))
+    return LoadBound(loads, caps, len(heavy), unit)
+
+
+def common_divisor(loads: Int64) -> int:
+    """Return the greatest common divisor of loads >= 0; 0 without any load. O(n), mostly O(1).
+
+    Examples
+    --------
+    >>> common_divisor(np.array([14, 0, 21])), common_divisor(np.array([0, 0]))
+    (7, 0)
+    """
+    divisor = 0
+    for begin in range(0, len(loads), 4096):
+        divisor = math.gcd(divisor, int(np.gcd.reduce(loads[begin : begin + 4096])))
+        if divisor == 1:
+            break
+    return divisor
 
 
 def _heavy_tasks(loads: Int64, capacity: Int64, imbalance: Fraction) -> tuple[Int64, int]:

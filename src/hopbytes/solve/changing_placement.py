@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -21,6 +22,7 @@ from hopbytes.errors import HopbytesError, InfeasibleError, ScaleError
 from hopbytes.kernels.changing import ArcRows
 from hopbytes.machines.common.lowering import kernel_distances
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import common_divisor
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.exact_sums import sum_of
 from hopbytes.model.mapping import Mapping
@@ -62,6 +64,8 @@ class ChangingPlacement:
         self.rows = ArcRows.of(csr._replace(weights=weights * self._times))
         loads = np.ones(graph.n, np.int64) if one_per_pe else graph.task_loads().astype(np.int64)
         self._total_load = self._checked_load(sum_of(loads))
+        #: A divisor of all loads, the greatest at first: bounds are multiples of it, as those of map_tasks.
+        self._load_unit = common_divisor(loads)
         #: One more than the largest number that a task ever had, and the number of tasks that are present.
         self.numbers, self.count = graph.n, graph.n
         self.state = PlacementState.of(self.rows, pe, loads, usable, kernel_distances(where))
@@ -138,6 +142,7 @@ class ChangingPlacement:
         last = dict(zip(loaded.tolist(), values.tolist(), strict=True))  # the last of several loads counts
         tasks, loads = np.array(list(last), np.int32), np.array(list(last.values()), np.int64)
         self._total_load += int(loads.sum()) - int(state.load[tasks].sum()) - gone
+        self._load_unit = math.gcd(self._load_unit, common_divisor(loads))
         usable = state.usable.copy() if len(batch.lost) + len(batch.restored) else state.usable
         usable[batch.lost], usable[batch.restored] = 0, 1
         caps_changed = self._set_bounds(usable)
@@ -206,9 +211,10 @@ class ChangingPlacement:
         return changed
 
     def _cap(self, size: int, of: int) -> int:
-        total = self._total_load
+        unit = max(self._load_unit, 1)
+        total = self._total_load // unit
         roomy = Fraction(1 + self.imbalance) * total * size / of
-        return min(max(int(roomy), -(-total * size // of)), max(total, 1))
+        return min(max(int(roomy), -(-total * size // of)), max(total, 1)) * unit
 
     def _checked_weight(self, weight: int, more: int) -> int:
         if (weight + more) * self._largest > MOST_COST:

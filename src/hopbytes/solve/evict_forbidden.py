@@ -107,8 +107,13 @@ def _chain(pe: Int32, task: int, allowed: Bool, room: Int64, linear_cost: Linear
     )
 
 
-def check_fixed_loads(loads: Int64 | None, caps: Int64, linear_cost: LinearCost) -> Int64:
-    """Return int64[k], the load of the tasks fixed to each PE; raise InfeasibleError if it is too large."""
+def check_fixed_loads(
+    loads: Int64 | None, caps: Int64, linear_cost: LinearCost, unit: int = 1
+) -> Int64:
+    """Return int64[k], the load of the tasks fixed to each PE; raise InfeasibleError if it is too large.
+
+    Loads and caps count multiples of `unit`; the error names what users gave.
+    """
     alone = (linear_cost.rest >= FORBIDDEN) & (np.diff(linear_cost.indptr) == 1)
     tasks = np.flatnonzero(alone)
     pes = linear_cost.pes[linear_cost.indptr[tasks]]
@@ -116,9 +121,9 @@ def check_fixed_loads(loads: Int64 | None, caps: Int64, linear_cost: LinearCost)
     over = np.flatnonzero(sums > caps)
     if len(over):
         pe = int(over[0])
-        what = "hold" if loads is None else "carry"
+        what = "hold" if loads is None and unit == 1 else "carry"
         raise InfeasibleError(
-            f"the tasks fixed to PE {pe} sum to {sums[pe]}, but it may {what} {caps[pe]}: "
+            f"the tasks fixed to PE {pe} sum to {sums[pe] * unit}, but it may {what} {caps[pe] * unit}: "
             "fix fewer tasks there, or allow a larger imbalance or capacity"
         )
     return sums

@@ -89,8 +89,8 @@ def enforce_bounds(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, 
         return pe, bounds, notices
     worst = int(np.argmax(kept - bounds.load))
     what = (
-        f"the loads could not be kept within {bounds.load[worst]} per PE: "
-        f"PE {problem.pes[worst]} holds {kept[worst]}"
+        f"the loads could not be kept within {bounds.load[worst] * problem.load_unit} per PE: "
+        f"PE {problem.pes[worst]} holds {kept[worst] * problem.load_unit}"
     )
     if problem.strict:
         raise InfeasibleError(f"{what}; allow a larger imbalance or a relaxed balance")
@@ -176,6 +176,6 @@ def balance_report(problem: Problem, pe: Int32) -> dict[str, Any]:
     met = bool(np.all(kept <= problem.bounds.load))
     return {
         "balance": "met" if met else "relaxed",
-        "bound_asked": int(problem.bounds.load.max()),
-        "bound_kept": int(kept.max()),
+        "bound_asked": int(problem.bounds.load.max()) * problem.load_unit,
+        "bound_kept": int(kept.max()) * problem.load_unit,
     }

@@ -75,7 +75,7 @@ def _renumbered(pe: Int32 | None, pes: Int64, k: int) -> Int32 | None:
 def _check_places(problem: Problem, linear_cost: LinearCost) -> None:
     """Raise an error for constraints that cannot be met, before any search begins."""
     bounds, where = problem.bounds, problem.where
-    check_fixed_loads(problem.graph.loads, bounds.load, linear_cost)
+    check_fixed_loads(problem.graph.loads, bounds.load, linear_cost, problem.load_unit)
     if bounds.exact and bounds.count is not None:
         in_order = np.repeat(np.arange(where.k, dtype=np.int32), bounds.count)
         evict_forbidden(where, in_order, None, bounds.count, linear_cost, exact=True)
@@ -111,7 +111,7 @@ def _without_places(
         problem = _counted(name, graph, where, np.arange(k), _counts(where, n), request)
     else:
         problem = _bounded(name, graph, where, bound, request)
-    return dataclasses.replace(problem, notices=(*constraints, *problem.notices))
+    return dataclasses.replace(problem, notices=(*constraints, *problem.notices), load_unit=bound.unit)
 
 
 def _treated_as_partition(graph: CommGraph, k: int, request: Request) -> tuple[bool, tuple[str, ...]]:

@@ -161,6 +161,7 @@ class _Bounds:
     zero_load_caps: Int64
     tree: TreeOfPes
     heavy: int
+    unit: int
 
     @classmethod
     def of(cls, loads: Int64 | None, n: int, where: Allocation, slack: Any) -> _Bounds:
@@ -170,7 +171,8 @@ class _Bounds:
         caps = np.ones(where.k, np.int64) if n <= where.k else found.caps
         zero_load = 0 if found.loads is None else int(np.count_nonzero(found.loads == 0))
         zero_load_caps = count_bounds(zero_load, capacity, slack)
-        return cls(found.loads, caps, zero_load_caps, tree_of(where, caps, zero_load_caps), found.heavy)
+        tree = tree_of(where, caps, zero_load_caps)
+        return cls(found.loads, caps, zero_load_caps, tree, found.heavy, found.unit)
 
 
 @dataclass(slots=True)
@@ -196,7 +198,7 @@ class _Run:
         small = max(SMALL_CLUSTER * total // n, PAIRS_PER_CLUSTER * total // buffer)
         heaviest = max(1, min(total // (CLUSTERS_PER_PE * k), small))
         self.sketch = Sketch(n, loads, buffer, heaviest, max(heaviest, total // (FEWEST_PER_PE * k)))
-        cluster(self.blocks, self.sketch)
+        cluster(self.blocks, self.sketch, loads)
         check_sums(self.blocks.total_weight, self.where)
         graph, cluster_of = self.sketch.graph()
         self.clusters = graph.n
@@ -219,10 +221,10 @@ class _Run:
                 pe = meet_bounds(alone, self.where, pe, zero_load, self.bounds.zero_load_caps).pe
             self.repaired = int(np.count_nonzero(pe != before))
         if strict and self._over(pe):
-            kept = group_sums(pe, loads, k)
-            worst = int(np.argmax(kept - self.bounds.load_caps))
-            what = f"the loads could not be kept within {self.bounds.load_caps[worst]} per PE"
-            raise InfeasibleError(f"{what}: PE {worst} holds {kept[worst]}; allow a larger imbalance")
+            kept, caps, unit = group_sums(pe, loads, k), self.bounds.load_caps, self.bounds.unit
+            worst = int(np.argmax(kept - caps))
+            what = f"the loads could not be kept within {caps[worst] * unit} per PE"
+            raise InfeasibleError(f"{what}: PE {worst} holds {kept[worst] * unit}; allow a larger imbalance")
         return pe
 
     def _over(self, pe: Int32) -> bool:
@@ -255,7 +257,8 @@ class _Run:
             "version": __version__, "deterministic": True, "work": dict(sorted(work.items())),
             "comm_cost": cost, "imbalance": float(kept.max() / mean - 1) if mean else 0.0,
             "balance": "relaxed" if notices and not bounds.heavy else "met",
-            "bound_asked": int(bounds.load_caps.max()), "bound_kept": int(kept.max()),
+            "bound_asked": int(bounds.load_caps.max()) * bounds.unit,
+            "bound_kept": int(kept.max()) * bounds.unit,
             "notices": notices, "history": [],
         }
 

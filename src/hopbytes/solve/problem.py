@@ -70,6 +70,8 @@ class Problem:
         Sentences for the user.
     current : int32[n] or None
         Current PE of every task in `where`, -1 for a PE outside.
+    load_unit : int
+        What 1 stands for in loads and their bounds: the caller's loads are multiples of it.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Problem:
     strict: bool = False
     notices: tuple[str, ...] = field(default=())
     current: Int32 | None = None
+    load_unit: int = 1
 
     @property
     def none_empty(self) -> bool:

@@ -211,7 +211,8 @@ def _in_order(task: Task, tried: list[Policy]) -> list[Placed]:
         if policy.window is not None or policy.request.mapper_chooses:
             continue
         problem = task.formulated(policy.request)
-        if problem.name != "processes" or problem.bounds.count is None:
+        one_each = problem.name == "processes" or task.graph.n < task.where.k
+        if not one_each or problem.bounds.count is None:
             continue
         pe = np.repeat(np.arange(problem.where.k, dtype=np.int32), problem.bounds.count)
         found.append(Placed(problem, pe, [], policy.name, task.value(problem, pe)))

@@ -88,7 +88,8 @@ def policies(task: Task, *, silent: bool = True) -> Iterator[Policy]:
     With constraints on single tasks the search cannot choose freely, and neither can it without `silent`
     tasks (tasks without messages, one per free slot); then nodes are filled or tasks are spread. A current
     mapping keeps its slots, or may leave them if migration is free. If the job prescribes the number of tasks
-    per node, it is kept, because the user requested it from the scheduler.
+    per node, it is kept, because the user requested it from the scheduler. A partition into fewer tasks than
+    PEs has one task per PE as well, so that it has the same choice.
     """
     request, where, n = task.request, task.where, task.graph.n
     settled = request.chooses_slots or request.mapper_chooses or task.constraints.initial is not None
@@ -97,7 +98,7 @@ def policies(task: Task, *, silent: bool = True) -> Iterator[Policy]:
         near = window(where, min(FREE_SLOTS[-1] * n, where.k))
         yield Policy("free", request, np.union1d(np.asarray(task.constraints.initial, np.int64), near))
         return
-    if settled or asked_by_job(where, n) or not 0 < n < where.k or request.partition:
+    if settled or asked_by_job(where, n) or not 0 < n < where.k:
         yield Policy(_what_constrains(task), request)
         return
     if request.equal_nodes:
@@ -116,7 +117,7 @@ def _free_to_leave(task: Task) -> bool:
     restricted = constraints.fixed is not None or constraints.forbidden is not None
     if constraints.initial is None or constraints.price or restricted:
         return False
-    whole = task.request.chooses_slots or task.request.partition or task.request.mapper_chooses
+    whole = task.request.chooses_slots or task.request.mapper_chooses
     return not whole and 0 < n < task.where.k and len(np.unique(constraints.initial)) == n
 
 

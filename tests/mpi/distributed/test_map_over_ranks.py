@@ -179,8 +179,8 @@ def test_what_is_wrong_is_raised_on_all():
 
 
 def test_loads_that_cannot_be_met():
-    loads = np.array([3, 3, 3, 3, 3], np.int64)
-    graph = hb.CommGraph(np.zeros(6, np.int64), np.empty(0, np.int32), loads=loads, undirected=True)
+    loads = np.array([5, 5, 5, 2], np.int64)
+    graph = hb.CommGraph(np.zeros(5, np.int64), np.empty(0, np.int32), loads=loads, undirected=True)
     refused(
         InfeasibleError, "could not be kept", lambda rank: part_of(graph, rank, 2), on="core:2@1", size=2,
         strict_balance=True,
@@ -191,3 +191,17 @@ def test_slabs_together_are_the_graph():
     graph = grid(9)
     again = whole([part_of(graph, rank, 4) for rank in range(4)])
     assert again.targets.tolist() == graph.targets.tolist()
+
+
+def test_a_factor_of_all_loads_changes_no_answer():
+    """The first process has loads of 0 alone, and every process has other divisors of its own."""
+    plain = np.repeat([0, 2, 3], [100, 200, 100])
+    found = []
+    for times in (1, 7):
+        rows = grid(20)
+        graph = hb.CommGraph(rows.indptr, rows.targets, rows.volumes, loads=plain * times, undirected=True)
+        pe, info = mapped(graph, TREE, 4, preset="fast")
+        bounds = info["bound_asked"] // times, info["bound_kept"] // times
+        found.append((pe.tolist(), info["balance"], bounds))
+        assert info["bound_kept"] == np.bincount(pe, weights=graph.loads).max()
+    assert found[0] == found[1]

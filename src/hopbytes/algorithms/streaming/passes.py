@@ -83,10 +83,10 @@ class CheckedStream:
             raise stream.changed("the graph changed between two passes")
 
 
-def cluster(blocks: CheckedStream, sketch: Sketch) -> None:
+def cluster(blocks: CheckedStream, sketch: Sketch, loads: Int64 | None) -> None:
     """Put all vertices into a sketch, in one pass."""
     for block in blocks.blocks():
-        sketch.add(block)
+        sketch.add(own_loads(block, loads))
 
 
 def place_online(blocks: CheckedStream, tree: TreeOfPes, loads: Int64 | None) -> MappingState:
@@ -112,7 +112,7 @@ def refine(blocks: CheckedStream, tree: TreeOfPes, state: MappingState, loads: I
 
 
 def own_loads(block: Block, loads: Int64 | None) -> Block:
-    """Return a block with the loads that bounds take into account, in which heavy tasks are reduced."""
+    """Return a block with the loads that bounds take into account (:class:`.LoadBound`)."""
     return block._replace(loads=None if loads is None else loads[block.first : block.first + block.rows])
 
 

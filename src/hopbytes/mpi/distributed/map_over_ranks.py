@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import resource
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +17,7 @@ from hopbytes._version import __version__
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError, unknown_name
 from hopbytes.machines.common.lowering import kernel_distances
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import LoadBound, exact_imbalance, load_bound
+from hopbytes.model.capacities import LoadBound, common_divisor, exact_imbalance, load_bound
 from hopbytes.model.exact_sums import sum_of
 from hopbytes.mpi.distributed.check_slab import Judged, check_sums_over_ranks, judge
 from hopbytes.mpi.distributed.islands_over_ranks import CUTTERS, Task, has_islands, map_by_islands
@@ -138,8 +139,10 @@ def map_distributed(
     with member.phase("read"):
         options = (preset, str(imbalance), strict_balance, seed)
         rows, place = _begin(member, slab, where, (road, cutter), options)
-    bound = _bound_over_ranks(rows, place, exact_imbalance(imbalance))
-    within = replace(rows, loads=_counted(rows, place, bound))
+    unit = _unit_over_ranks(rows, place)
+    units = rows if unit == 1 else replace(rows, loads=rows.loads // unit)
+    bound = _bound_over_ranks(units, place, exact_imbalance(imbalance))
+    within = replace(units, loads=_counted(units, place, bound))
     heaviest = max(member.all(int(within.loads.max(initial=1))))
     task = Task(place, bound.caps, heaviest, preset, seed, cutter)
     found, courses = {}, {}
@@ -154,13 +157,13 @@ def map_distributed(
     met = _overload(judged, bound.caps) == 0
     kept = judge(rows, place, pe)
     if strict_balance and not met:
-        what = f"a PE holds {int(judged.loads.max())}, expected at most {int(bound.caps.max())}"
+        what = f"a PE holds {int(judged.loads.max()) * unit}, expected at most {int(bound.caps.max()) * unit}"
         raise InfeasibleError(f"the loads could not be kept within the bound: {what}")
     info = {
         "problem": "partition", "preset": preset, "seed": seed, "ranks": member.size, "version": __version__,
         "comm_cost": judged.comm_cost, "imbalance": kept.imbalance, "balance": "met" if met else "relaxed",
-        "bound_asked": int(bound.caps.max()), "bound_kept": int(judged.loads.max()), "road": best,
-        "empty": int(np.sum(judged.tasks == 0)), 
+        "bound_asked": int(bound.caps.max()) * unit, "bound_kept": int(judged.loads.max()) * unit,
+        "road": best, "empty": int(np.sum(judged.tasks == 0)), 
         "roads": {name: each[0].comm_cost for name, each in found.items()},
         "courses": {name: course.told() for name, course in courses.items()}, **_by_rank(member, rows),
     }
@@ -199,6 +202,11 @@ def _begin(
     return rows, place
 
 
+def _unit_over_ranks(rows: Rows, where: Allocation) -> int:
+    """Return the greatest common divisor of all loads; 1 where every PE has a task of its own."""
+    return 1 if rows.total <= where.k else max(1, math.gcd(*rows.member.all(common_divisor(rows.loads))))
+
+
 def _bound_over_ranks(rows: Rows, where: Allocation, imbalance: Fraction) -> LoadBound:
     """Return the largest load of every PE; what may be heavier than a PE is told to all processes."""
     k, total = where.k, rows.member.total(int(rows.loads.sum()))
@@ -212,7 +220,7 @@ def _bound_over_ranks(rows: Rows, where: Allocation, imbalance: Fraction) -> Loa
         rest = total - sum_of(heavy)
     pieces, left = divmod(rest, piece)
     light = np.append(np.full(pieces, piece, np.int64), np.int64(left))
-    return load_bound(np.concatenate([heavy, light]), rows.total, capacity, imbalance)
+    return load_bound(np.concatenate([heavy, light]), rows.total, capacity, imbalance, unit=1)
 
 
 def _counted(rows: Rows, where: Allocation, bound: LoadBound) -> Int64:

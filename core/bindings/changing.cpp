@@ -8,10 +8,11 @@
 #include "arrays.hpp"
 #include "changing/batch_update.hpp"
 #include "graph_view.hpp"
+#include "released_lock.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
-using Release = nb::call_guard<nb::gil_scoped_release>;
+using Release = nb::call_guard<ReleasedLock>;
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include "partition/exact_placement.hpp"
 #include "partition/groups.hpp"
 #include "partition/vcycles.hpp"
+#include "released_lock.hpp"
 #include "search_arguments.hpp"
 #include "search_settings.hpp"
 #include "util/team_of_call.hpp"
@@ -66,7 +67,7 @@ void bind_engine(nb::module_& m) {
          OutArray<int64_t> cut) {
         int32_t threads = 1;
         GroupSettings settings = group_settings(given, threads);
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         const TeamOfCall team(threads);
         settings.finished = std::get<0>(control_arrays).data() + 1;
         on_graph(
@@ -86,7 +87,7 @@ void bind_engine(nb::module_& m) {
       [](GraphArrays arrays, LinearCostArrays linear_cost, ControlArrays control_arrays,
          InArray<int64_t> max_block_weight, int64_t per_block, int64_t fewest, uint64_t seed,
          OutArray<int32_t> maps, OutArray<int64_t> sizes) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         return on_graph(arrays, linear_cost, [&](const auto& graph) {
           const auto limit = in(max_block_weight);
           const int64_t target = std::max(fewest, per_block * static_cast<int64_t>(limit.size()));
@@ -105,7 +106,7 @@ void bind_engine(nb::module_& m) {
          const nb::dict& given, InArray<int32_t> others, OutArray<int32_t> pe) {
         int32_t threads = 1;
         VCycleSettings settings = vcycle_settings(given, threads);
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         const TeamOfCall team(threads);
         settings.others = in(others);
         return on_graph(
@@ -124,7 +125,7 @@ void bind_engine(nb::module_& m) {
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
          ControlArrays control_arrays, InArray<int64_t> size, uint64_t seed, int32_t sweeps,
          int64_t hot_percent, OutArray<int32_t> pe) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         AnnealingContext annealing;
         annealing.sweeps = sweeps;
         annealing.hot_if_exact = static_cast<double>(hot_percent) / 100;

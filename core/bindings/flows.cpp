@@ -1,5 +1,6 @@
 // Binds fair_flows.hpp.
 #include "arrays.hpp"
+#include "released_lock.hpp"
 #include "routing/fair_flows.hpp"
 
 using namespace hopbytes;
@@ -11,7 +12,7 @@ void bind_flows(nb::module_& m) {
       [](InArray<int64_t> start, InArray<int64_t> link, InArray<double> share, InArray<double> capacity,
          InArray<double> penalty, InArray<double> wait, double tolerance, int64_t steps,
          OutArray<double> left, OutArray<double> clock) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         return fair_flows({in(start), in(link), in(share), in(capacity), in(penalty), in(wait)}, tolerance,
                           steps, out(left), out(clock));
       },

@@ -2,6 +2,7 @@
 #include "partition/coarsening/natural_cuts.hpp"
 #include "partition/coarsening/parallel_contraction.hpp"
 #include "partition/coarsening/tree_parts.hpp"
+#include "released_lock.hpp"
 #include "search_arguments.hpp"
 
 using namespace hopbytes;
@@ -11,7 +12,7 @@ void bind_fragments(nb::module_& m) {
   m.def(
       "cluster_tree_parts",
       [](GraphArrays arrays, int64_t max_cluster, InArray<int32_t> community, OutArray<int32_t> map) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         return on_graph(arrays, {}, [&](const auto& graph) {
           const Clusters clusters =
               cluster_tree_parts(graph, community.size() == 0 ? nullptr : community.data(), max_cluster);
@@ -24,7 +25,7 @@ void bind_fragments(nb::module_& m) {
       "fragments_between_natural_cuts",
       [](GraphArrays arrays, ControlArrays control_arrays, int64_t region, int64_t cores_per_region,
          int64_t most_work, uint64_t seed, OutArray<int32_t> map) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         return on_graph(arrays, {}, [&](const auto& graph) {
           Rng rng(seed);
           const Clusters clusters = fragments_between_natural_cuts(

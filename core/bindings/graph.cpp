@@ -10,11 +10,12 @@
 #include "graph/group_sums.hpp"
 #include "graph/symmetrize.hpp"
 #include "graph_view.hpp"
+#include "released_lock.hpp"
 #include "util/team_of_call.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
-using Release = nb::call_guard<nb::gil_scoped_release>;
+using Release = nb::call_guard<ReleasedLock>;
 
 void bind_graph(nb::module_& m) {
   m.def(

@@ -2,10 +2,11 @@
 #include "arrays.hpp"
 #include "assignment/best_swap.hpp"
 #include "grouping/group.hpp"
+#include "released_lock.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
-using Release = nb::call_guard<nb::gil_scoped_release>;
+using Release = nb::call_guard<ReleasedLock>;
 
 void bind_group(nb::module_& m) {
   m.def(

@@ -1,6 +1,7 @@
 // Binds stored_routes.hpp and ptram_order of ptram.hpp: what the leader processes of PTRAM compute from their
 // own routes.
 #include "arrays.hpp"
+#include "released_lock.hpp"
 #include "routing/ptram.hpp"
 #include "routing/stored_routes.hpp"
 
@@ -12,7 +13,7 @@ void bind_leaders(nb::module_& m) {
       "ptram_order",
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int64_t> size,
          InArray<int64_t> capacity, OutArray<int32_t> order) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         const Flows flows({in(indptr), in(target), in(volume)});
         int64_t compared = 0;
         const auto found = ptram_order(flows, PlaceFit(in(size), in(capacity)), compared);
@@ -27,7 +28,7 @@ void bind_leaders(nb::module_& m) {
          InArray<int64_t> parts, int32_t shift, int64_t links, InArray<int64_t> flow_start,
          InArray<int64_t> row, InArray<int64_t> volume, OutArray<int64_t> start, OutArray<int64_t> link,
          OutArray<int64_t> amount) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         return sum_over_routes({in(route_start), in(route_link), in(part), in(parts)}, shift, links,
                                in(flow_start), in(row), in(volume), out(start), out(link), out(amount));
       },
@@ -38,7 +39,7 @@ void bind_leaders(nb::module_& m) {
       "hybrid_after_each",
       [](InArray<int64_t> start, InArray<int64_t> link, InArray<int64_t> amount, InArray<int64_t> load,
          InArray<int64_t> price, InArray<double> terms, OutArray<double> value) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         hybrid_after_each({in(start), in(link), in(amount)}, in(load), in(price), hybrid_of(in(terms)),
                           out(value));
       },
@@ -48,7 +49,7 @@ void bind_leaders(nb::module_& m) {
       "peak_after_each",
       [](InArray<int64_t> start, InArray<int64_t> link, InArray<int64_t> amount, InArray<int64_t> load,
          InArray<int64_t> price, OutArray<int64_t> top, OutArray<int64_t> count) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         peak_after_each({in(start), in(link), in(amount)}, in(load), in(price), out(top), out(count));
       },
       "start"_a.noconvert(), "link"_a.noconvert(), "amount"_a.noconvert(), "load"_a.noconvert(),

@@ -4,6 +4,7 @@
 #include "partition/coarsening/parallel_contraction.hpp"
 #include "partition/coarsening/synchronous_clustering.hpp"
 #include "partition/refinement/synchronous_moves.hpp"
+#include "released_lock.hpp"
 #include "search_arguments.hpp"
 #include "util/parallel.hpp"
 #include "util/team_of_call.hpp"
@@ -52,7 +53,7 @@ void bind_parallel(nb::module_& m) {
          OutArray<int32_t> map) {
         const SynchronousContext context{max_cluster, fewest, local_range, seed,
                                          community.size() == 0 ? nullptr : community.data()};
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         return on_level(arrays, [&](const auto& graph) {
           const Control control = control_of(control_arrays);
           const TeamOfCall team(threads);
@@ -68,7 +69,7 @@ void bind_parallel(nb::module_& m) {
       [](LevelArrays arrays, ControlArrays control_arrays, InArray<int32_t> map, int64_t count,
          int32_t threads, OutArray<int64_t> indptr, OutArray<int32_t> targets, OutArray<int32_t> narrow,
          OutArray<int64_t> wide, OutArray<int64_t> loads) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         on_level(arrays, [&]<class W>(const Graph<W>& graph) {
           control_of(control_arrays)
               .record_parallel_work(graph.arcs(), most_arcs_of_range(graph, kVerticesPerRange));
@@ -90,7 +91,7 @@ void bind_parallel(nb::module_& m) {
       [](LevelArrays arrays, DistanceArrays distances, ControlArrays control_arrays,
          InArray<int64_t> max_block_weight, int32_t rounds, int32_t threads, ByteArray near_boundary,
          OutArray<int32_t> pe) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         return on_level(arrays, [&](const auto& graph) {
           const auto& [label, bit_cost, table] = distances;
           const AnyDistance distance =
@@ -107,7 +108,7 @@ void bind_parallel(nb::module_& m) {
       "project_in_parallel",
       [](InArray<int32_t> map, InArray<int32_t> coarse_pe, InArray<uint8_t> coarse_near, int32_t threads,
          OutArray<int32_t> pe, ByteArray near_boundary) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         const TeamOfCall team(threads);
         parallel_ranges(static_cast<int64_t>(map.size()), 1 << 14, team,
                         [&](int32_t, int64_t begin, int64_t end) {

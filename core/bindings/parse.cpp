@@ -2,10 +2,11 @@
 #include "arrays.hpp"
 #include "io/parse_metis.hpp"
 #include "io/parse_table.hpp"
+#include "released_lock.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
-using Release = nb::call_guard<nb::gil_scoped_release>;
+using Release = nb::call_guard<ReleasedLock>;
 
 namespace {
 

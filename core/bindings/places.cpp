@@ -3,6 +3,7 @@
 
 #include "arrays.hpp"
 #include "graph_view.hpp"
+#include "released_lock.hpp"
 #include "routing/hop_greedy.hpp"
 #include "routing/hop_swap.hpp"
 
@@ -16,7 +17,7 @@ void bind_places(nb::module_& m) {
          InArray<int64_t> capacity, InArray<int32_t> near, InArray<uint16_t> hops, InArray<int32_t> site,
          InArray<int64_t> place_start, InArray<int32_t> place_of, InArray<uint64_t> label,
          InArray<int64_t> bit_cost, InArray<int64_t> table, int32_t seeds, OutArray<int32_t> place) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         const Neighbourhood neighbourhood{in(near), in(hops), in(site), in(place_start), in(place_of)};
         return HopGreedy({in(indptr), in(target), in(weight)}, in(size), in(capacity), neighbourhood,
                          any_distance(in(label), in(bit_cost), in(table), neighbourhood.places()))
@@ -33,7 +34,7 @@ void bind_places(nb::module_& m) {
          InArray<int64_t> place_start, InArray<int32_t> place_of, InArray<uint64_t> label,
          InArray<int64_t> bit_cost, InArray<int64_t> table, int32_t delta, OutArray<int32_t> control,
          OutArray<int32_t> place) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         const Neighbourhood neighbourhood{in(near), in(hops), in(site), in(place_start), in(place_of)};
         int64_t evaluations = 0;
         const int64_t change =

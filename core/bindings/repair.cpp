@@ -1,11 +1,12 @@
 // Binds repair.hpp and list_schedule.hpp.
 #include "feasibility/list_schedule.hpp"
 #include "feasibility/repair.hpp"
+#include "released_lock.hpp"
 #include "search_arguments.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
-using Release = nb::call_guard<nb::gil_scoped_release>;
+using Release = nb::call_guard<ReleasedLock>;
 
 namespace {
 

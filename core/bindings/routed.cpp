@@ -2,6 +2,7 @@
 #include <nanobind/stl/pair.h>
 
 #include "arrays.hpp"
+#include "released_lock.hpp"
 #include "routing/congestion_search.hpp"
 #include "named_settings.hpp"
 #include "routing/ptram.hpp"
@@ -85,7 +86,7 @@ void bind_routed(nb::module_& m) {
          InArray<double> weights, InArray<int32_t> classes, OutArray<int32_t> control,
          OutArray<int32_t> place) {
         NamedSettings settings(options);
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         const Flows flows({in(indptr), in(target), in(volume)}, {ports, in(out_port), in(in_port)});
         Problem problem{in(size),
                         in(capacity),
@@ -112,7 +113,7 @@ void bind_routed(nb::module_& m) {
       [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
          InArray<int32_t> head, InArray<int32_t> endpoint, int64_t links, InArray<int64_t> price,
          InArray<int64_t> capacity, OutArray<int32_t> control, OutArray<int32_t> classes) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         with_placed_routes(form, route_arrays(numbers, table, first, head), in(endpoint), 0,
                            [&](const PlacedRoutes& routes) {
                              const auto found = route_classes(routes, links, in(price), in(capacity),

@@ -1,6 +1,7 @@
 // Binds any_routes.hpp, link_loads.hpp, shortest.hpp and traffic.hpp.
 #include "arrays.hpp"
 #include <nanobind/stl/tuple.h>
+#include "released_lock.hpp"
 #include "routing/any_routes.hpp"
 #include "routing/link_loads.hpp"
 #include "route_arguments.hpp"
@@ -30,7 +31,7 @@ void bind_routes(nb::module_& m) {
       "route_hops",
       [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
          InArray<int32_t> head, InArray<int32_t> source, InArray<int32_t> target, OutArray<int64_t> hops) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         const auto routes = any_routes(form, route_arrays(numbers, table, first, head));
         for (size_t i = 0; i < source.size(); ++i)
           hops.data()[i] = routes->hops(source.data()[i], target.data()[i]);
@@ -41,7 +42,7 @@ void bind_routes(nb::module_& m) {
       "hop_table",
       [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
          InArray<int32_t> head, InArray<int32_t> endpoint, OutArray<uint16_t> hops) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         return hop_table(*any_routes(form, route_arrays(numbers, table, first, head)), in(endpoint),
                          out(hops));
       },
@@ -51,7 +52,7 @@ void bind_routes(nb::module_& m) {
       "route_visits",
       [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
          InArray<int32_t> head, InArray<int32_t> source, InArray<int32_t> target, OutArray<int64_t> start) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         count_visits(*any_routes(form, route_arrays(numbers, table, first, head)), in(source), in(target),
                      out(start));
       },
@@ -62,7 +63,7 @@ void bind_routes(nb::module_& m) {
       [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
          InArray<int32_t> head, InArray<int32_t> source, InArray<int32_t> target, InArray<int64_t> start,
          OutArray<int64_t> link, OutArray<int64_t> numerator, OutArray<int64_t> denominator) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         list_visits(*any_routes(form, route_arrays(numbers, table, first, head)), in(source), in(target),
                     in(start), out(link), out(numerator), out(denominator));
       },
@@ -74,7 +75,7 @@ void bind_routes(nb::module_& m) {
       [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
          InArray<int32_t> head, InArray<int64_t> indptr, InArray<int32_t> arc_target, InArray<int64_t> weight,
          InArray<int32_t> endpoint, int32_t shift, OutArray<int64_t> amount) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         return add_arcs(*any_routes(form, route_arrays(numbers, table, first, head)),
                         {in(indptr), in(arc_target), in(weight)}, in(endpoint), shift, out(amount));
       },
@@ -86,7 +87,7 @@ void bind_routes(nb::module_& m) {
       [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
          InArray<int32_t> head, InArray<int64_t> indptr, InArray<int32_t> arc_target,
          InArray<int32_t> endpoint, int64_t link, OutArray<uint8_t> marked) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         mark_arcs_over(*any_routes(form, route_arrays(numbers, table, first, head)),
                        {in(indptr), in(arc_target), {}}, in(endpoint), link, out(marked));
       },
@@ -98,7 +99,7 @@ void bind_routes(nb::module_& m) {
       [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
          InArray<int32_t> head, InArray<int64_t> indptr, InArray<int32_t> arc_target, InArray<int64_t> weight,
          InArray<int32_t> endpoint, OutArray<int64_t> flows, OutArray<int64_t> amounts) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         return hop_histogram(*any_routes(form, route_arrays(numbers, table, first, head)),
                              {in(indptr), in(arc_target), in(weight)}, in(endpoint), out(flows),
                              out(amounts));
@@ -110,7 +111,7 @@ void bind_routes(nb::module_& m) {
       "shortest_table",
       [](InArray<int32_t> tail, InArray<int32_t> head, InArray<int32_t> row, int64_t endpoints,
          OutArray<int32_t> table) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         shortest_table(in(tail), in(head), in(row), endpoints, out(table));
       },
       "tails"_a.noconvert(), "heads"_a.noconvert(), "rows"_a.noconvert(), "n_endpoints"_a,
@@ -119,7 +120,7 @@ void bind_routes(nb::module_& m) {
       "distance_table",
       [](InArray<int32_t> tail, InArray<int32_t> head, InArray<int32_t> row, int64_t endpoints,
          OutArray<int32_t> table) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         distance_table(in(tail), in(head), in(row), endpoints, out(table));
       },
       "tails"_a.noconvert(), "heads"_a.noconvert(), "rows"_a.noconvert(), "n_endpoints"_a,
@@ -130,7 +131,7 @@ void bind_routes(nb::module_& m) {
          int32_t threads, OutArray<int64_t> sent, OutArray<int64_t> received) {
         TrafficSums sums;
         {
-          nb::gil_scoped_release release;
+          const ReleasedLock released;
           const TeamOfCall team(threads);
           sums = unit_traffic({in(indptr), in(target), in(weight)}, in(unit), team, out(sent), out(received));
         }

@@ -1,6 +1,7 @@
 // Binds swap_refine.hpp and pairwise_repartition.hpp: one task per slot, by SwapSearch.
 #include "named_settings.hpp"
 #include "assignment/pairwise_repartition.hpp"
+#include "released_lock.hpp"
 #include "search_arguments.hpp"
 #include "assignment/swap_refine.hpp"
 #include "util/team_of_call.hpp"
@@ -46,7 +47,7 @@ void bind_slot_groups(nb::module_& m) {
          OutArray<int32_t> pe, OutArray<int64_t> counted) {
         int32_t threads = 1;
         const SwapOptions options = swap_options(given, threads);
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         const TeamOfCall team(threads);
         const Control control = control_of(control_arrays).with_team(team);
         SwapCounts counts;
@@ -67,7 +68,7 @@ void bind_slot_groups(nb::module_& m) {
          const nb::dict& given, uint64_t seed, InArray<int64_t> capacity, OutArray<int32_t> pe,
          OutArray<int64_t> counted) {
         const RepartitionOptions options = repartition_options(given);
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         const Control control = control_of(control_arrays);
         on_both(arrays, linear_cost, distances, capacity.size(),
                 [&](const auto& graph, const auto& distance) {

@@ -3,6 +3,7 @@
 #include "assignment/chains.hpp"
 #include "assignment/constructions.hpp"
 #include "assignment/pair_search.hpp"
+#include "released_lock.hpp"
 #include "search_arguments.hpp"
 
 using namespace hopbytes;
@@ -20,7 +21,7 @@ void bind_slots(nb::module_& m) {
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
          ControlArrays control_arrays, int kind, int64_t reach, InArray<int32_t> order,
          InArray<int64_t> capacity, OutArray<int32_t> pe, OutArray<int64_t> counted) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         const Control control = control_of(control_arrays);
         PairCounts counts;
         on_both(arrays, linear_cost, distances, capacity.size(),
@@ -42,7 +43,7 @@ void bind_slots(nb::module_& m) {
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
          ControlArrays control_arrays, int64_t fruitless_exchanges, int64_t budget, InArray<int32_t> order,
          InArray<int64_t> capacity, OutArray<int32_t> pe, OutArray<int64_t> counted) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         const Control control = control_of(control_arrays);
         const auto k = static_cast<int64_t>(capacity.size());
         PairCounts counts;
@@ -62,7 +63,7 @@ void bind_slots(nb::module_& m) {
       "place_greedily",
       [](GraphArrays arrays, DistanceArrays distances, ControlArrays control_arrays, bool linked,
          InArray<int64_t> room, OutArray<int32_t> pe) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         on_both(arrays, {}, distances, room.size(), [&](const auto& graph, const auto& distance) {
           place_greedily(graph, distance, in(room), linked, control_of(control_arrays), out(pe));
         });

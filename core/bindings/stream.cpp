@@ -4,13 +4,14 @@
 #include <tuple>
 
 #include "arrays.hpp"
+#include "released_lock.hpp"
 #include "streaming/stream_check.hpp"
 #include "streaming/stream_sketch.hpp"
 #include "streaming/stream_tree.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
-using Release = nb::call_guard<nb::gil_scoped_release>;
+using Release = nb::call_guard<ReleasedLock>;
 
 namespace {
 

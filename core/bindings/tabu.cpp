@@ -2,6 +2,7 @@
 #include "arrays.hpp"
 #include "named_settings.hpp"
 #include "assignment/tabu.hpp"
+#include "released_lock.hpp"
 #include "util/team_of_call.hpp"
 
 using namespace hopbytes;
@@ -37,7 +38,7 @@ void bind_tabu(nb::module_& m) {
         problem.n = seed.size() ? static_cast<int64_t>(place.size() / seed.size()) : 0;
         problem.symmetric = symmetric;
         problem.flow = in(flow), problem.distance = in(distance), problem.linear_cost = in(linear_cost);
-        nb::gil_scoped_release release;
+        const ReleasedLock released;
         const TeamOfCall team(threads);
         tabu_many(problem, out(place), in(seed), options,
                   Control(control.data(), work.data()).with_team(team), out(change), out(done));

@@ -68,7 +68,7 @@ def _weights(rng, count):
         return np.maximum(most - rng.integers(0, 3, count) * rng.integers(0, max(2, most // 2), count), 0)
     if kind == 6:
         return np.floor(2.0 ** rng.uniform(0, 40, count)).astype(np.int64)
-    return rng.integers(0, int(rng.choice([3, 100, 10**6])), count)
+    return rng.integers(0, int(rng.choice([3, 100, 10**6])), count) * int(rng.choice([1, 1, 7]))
 
 
 def _arcs(rng, n):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.machines.selection.allocate import machine
@@ -79,3 +80,35 @@ def test_lists_are_no_arrays_where_arrays_are_kept():
         CommGraph([0, 1, 2], [1, 0])
     with pytest.raises(FormatError, match="expected 1-d integers"):
         Mapping([0.5, 1], machine("node:2 core:1"))
+
+
+def csr(indptr=(0, 1, 2), targets=(1, 0)):
+    return np.array(indptr, np.int64), np.array(targets, np.int32)
+
+
+@pytest.mark.parametrize(
+    ("indptr", "targets"),
+    [(None, None), (5, 5), (np.array(0), np.array([], np.int32)), (csr()[0], None), (None, csr()[1]),
+     (np.frombuffer(b"x" + csr()[0].tobytes(), np.int64, offset=1), csr()[1])],
+    ids=["none", "numbers", "no dimension", "no targets", "no rows", "not aligned"],
+)  # fmt: skip
+def test_arrays_that_are_none_are_refused(indptr, targets):
+    with pytest.raises(FormatError, match="must be a contiguous 1-d int"):
+        CommGraph(indptr, targets)
+
+
+@pytest.mark.parametrize("volumes", [[1, 2], [1, 1]])
+def test_a_graph_that_claims_to_be_undirected_is_checked_before_a_search(volumes):
+    """Searches on graphs that are not symmetric did not end."""
+    indptr, targets = csr() if volumes == [1, 2] else csr((0, 1, 2, 2), (1, 2))
+    graph = CommGraph(indptr, targets, np.array(volumes), undirected=True)
+    with pytest.raises(FormatError, match="edge 0-1 is missing or weighs differently"):
+        hb.map_tasks(graph, "node:2@10 core:2@1")
+
+
+def test_the_directions_of_edges_are_checked_once(monkeypatch):
+    graph = CommGraph(*csr(), np.array([3, 3]), undirected=True)
+    hb.map_tasks(graph, "node:2@10 core:2@1")
+    monkeypatch.setattr("hopbytes.kernels.find_asymmetry", None)
+    hb.map_tasks(graph, "node:2@10 core:2@1")
+    hb.map_tasks(CommGraph.from_edges([0], [1], undirected=True), "node:2@10 core:2@1")

@@ -42,6 +42,15 @@ def test_the_launcher_decides_what_in_order_means():
     assert "srun" in said(graph, mapping, launcher="block")[0]
 
 
+def test_what_is_said_of_a_partition_into_fewer_tasks_than_slots():
+    graph = hb.read("stencil:3x3:bytes=1000")
+    mapping = hb.map_tasks(graph, hb.machine("node:4@10 core:4@1"), partition=True)
+    assert "in order (nodes filled in order, as mpirun does)" in said(graph, mapping)[0]
+    assert slots_sentence(mapping).startswith("9 tasks on 16 slots: ")
+    mapping = hb.map_tasks(graph, hb.machine("node:2@10 core:2@1"), partition=True)
+    assert "in order (blocks of consecutive tasks)" in said(graph, mapping)[0]
+
+
 def test_counts_that_were_asked_for_are_those_of_the_baseline():
     mapping = place("node:2@10 core:4@1", [4, 5, 0, 1], problem="processes", slots="asked")
     assert in_order(ring(4, 1), mapping).tolist() == [0, 1, 4, 5]

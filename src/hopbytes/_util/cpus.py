@@ -6,9 +6,14 @@ import os
 
 from hopbytes._util.checks import whole
 
+#: Largest number of threads that are started on request.
+MOST_THREADS = 1024
+
 
 def thread_count(threads: int | None, name: str = "threads") -> int:
     """Return the number of threads that the caller gave under this `name`, by default one for each CPU.
+
+    More than :data:`MOST_THREADS` and than there are CPUs are of no use; answers do not depend on them.
 
     Raises
     ------
@@ -20,7 +25,9 @@ def thread_count(threads: int | None, name: str = "threads") -> int:
     >>> thread_count(3), thread_count(None) == cpus_allowed()
     (3, True)
     """
-    return cpus_allowed() if threads is None else whole(name, threads, 1)
+    if threads is None:
+        return cpus_allowed()
+    return min(whole(name, threads, 1), max(MOST_THREADS, cpus_allowed()))
 
 
 def cpus_allowed() -> int:

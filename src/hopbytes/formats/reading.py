@@ -113,7 +113,10 @@ def read(
         if ambiguity is not None:
             raise FormatError(source.name, None, ambiguity)
         try:
-            return chosen.read(source)
+            found = chosen.read(source)
+            if isinstance(found, CommGraph):
+                found.know_directions()
+            return found
         except MemoryError:
             raise UnsupportedError(f"{source.name}: the content does not fit into memory") from None
         except FormatError as error:

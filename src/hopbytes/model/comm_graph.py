@@ -95,21 +95,19 @@ class CommGraph(GraphMakers):
             self._cache["total_" + name] = self._checked_total(name)
 
     def _check_shapes(self) -> None:
-        expected = {
-            "indptr": (np.int64, None),
-            "targets": (np.int32, None),
-            "volumes": (np.int64, len(self.targets)),
-            "messages": (np.int64, len(self.targets)),
-            "loads": (np.int64, len(self.indptr) - 1),
-        }
-        for name, (dtype, length) in expected.items():
+        dtypes = dict.fromkeys(("indptr", "volumes", "messages", "loads"), np.int64)
+        dtypes["targets"] = np.int32
+        for name, dtype in dtypes.items():
             array = getattr(self, name)
-            if array is None:
+            if array is None and name not in ("indptr", "targets"):
                 continue
             fits = isinstance(array, np.ndarray) and array.dtype == dtype and array.ndim == 1
-            if not fits or not array.flags.c_contiguous:
+            if not fits or not (array.flags.c_contiguous and array.flags.aligned):
                 raise bad_graph(f"{name} must be a contiguous 1-d {np.dtype(dtype)} array")
-            if length is not None and len(array) != length:
+        lengths = {"volumes": self.m, "messages": self.m, "loads": self.n}
+        for name, length in lengths.items():
+            array = getattr(self, name)
+            if array is not None and len(array) != length:
                 raise bad_graph(f"{name} has {len(array)} entries, expected {length}")
         if len(self.indptr) < 1 or len(self.indptr) - 1 > MAX_TASKS:
             raise bad_graph(f"{len(self.indptr) - 1} tasks, expected 0 to {MAX_TASKS}")
@@ -214,6 +212,19 @@ class CommGraph(GraphMakers):
         if "loops" not in self._cache:
             self._cache["loops"] = kernels.has_diagonal(self.indptr, self.targets, threads)
         return bool(self._cache["loops"])
+
+    def check_directions(self, threads: int = 1) -> None:
+        """Raise FormatError where an edge of an undirected graph lacks a direction (checked once); O(m).
+
+        The constructor believes its arrays. Searches do not end on graphs that are not symmetric.
+        """
+        if self.undirected and "paired" not in self._cache:
+            graph_sources.check_symmetric(self.arcs(self.volumes), threads)
+            self.know_directions()
+
+    def know_directions(self) -> None:
+        """Take it for granted that an undirected graph has both directions of its edges, as in readers."""
+        self._cache["paired"] = True
 
     def symmetric(self, threads: int = 1) -> Csr:
         """Return the symmetric graph that mappers use (computed once, then kept).

@@ -38,6 +38,8 @@ class GraphMakers:
             loads: Int64 | None = None, undirected: bool = False, scale: int = 1,
             meta: Mapping[str, Any] | None = None,
         ) -> None: ...
+        def check_directions(self, threads: int = 1) -> None: ...  # noqa: D102
+        def know_directions(self) -> None: ...  # noqa: D102
 
     @classmethod
     def from_edges(
@@ -103,10 +105,12 @@ class GraphMakers:
                 check_total(name, kernels.checked_sum(values))
         indptr, columns, merged_volume, merged_count = kernels.csr_from_arcs(n, src, dst, volume, count)
         load, _ = to_integers("loads", loads, n)
-        return cls(
+        graph = cls(
             indptr, columns, merged_volume, merged_count, load, undirected=undirected, scale=scale,
             meta=dict(meta or {}),
         )
+        graph.know_directions()
+        return graph
 
     @classmethod
     def from_dense(
@@ -213,11 +217,12 @@ class GraphMakers:
         (True, 18)
         """
         graph = cls._of(graph_sources.of_metis(xadj, adjncy, adjwgt), loads=vwgt, meta=meta)
-        graph_sources.check_symmetric(graph.indptr, graph.targets, graph.volumes)
-        return cls(
+        found = cls(
             graph.indptr, graph.targets, graph.volumes, None, graph.loads, undirected=True, scale=graph.scale,
             meta=graph.meta,
         )
+        found.check_directions()
+        return found
 
     @classmethod
     def of(cls, thing: object) -> Self:

@@ -122,12 +122,12 @@ def _row_starts(xadj: ArrayLike) -> Int64:
     return array.astype(np.int64)
 
 
-def check_symmetric(indptr: Int64, targets: Int32, volumes: Int64 | None) -> None:
+def check_symmetric(arcs: Csr, threads: int = 1) -> None:
     """Raise FormatError unless every arc has a reverse of the same volume. O(n + m)."""
-    arc = kernels.find_asymmetry(Csr(indptr, targets, volumes))
+    arc = kernels.find_asymmetry(arcs, threads)
     if arc >= 0:
-        source = int(np.searchsorted(indptr, arc, side="right")) - 1
-        what = f"edge {source}-{targets[arc]} is missing or weighs differently in the other direction"
+        source = int(np.searchsorted(arcs.indptr, arc, side="right")) - 1
+        what = f"edge {source}-{arcs.targets[arc]} is missing or weighs differently in the other direction"
         raise bad_graph(f"{what}, expected both directions as METIS does")
 
 

@@ -90,7 +90,8 @@ def slots_sentence(mapping: Mapping) -> str:
         for other in OPTIONS
         if other != slots and other in values
     ]
-    sentence = f"{mapping.n:,} processes on {mapping.where.k:,} slots: {SLOTS[str(slots)]}"
+    what = "tasks" if info.get("problem") == "partition" else "processes"
+    sentence = f"{mapping.n:,} {what} on {mapping.where.k:,} slots: {SLOTS[str(slots)]}"
     return "; ".join([sentence, *others])
 
 
@@ -106,7 +107,7 @@ def _between_units(evaluation: Evaluation, mapping: Mapping) -> list[str]:
     own, theirs = _leaving(evaluation.mapping, several), _leaving(base, several)
     name, what = _unit_of_volume(evaluation, info)
     order = ORDERS.get(evaluation.launcher, f"the launcher's order {evaluation.launcher}")
-    if info.get("problem") == "partition":
+    if info.get("problem") == "partition" and int(mapping.tasks_per_pe().max()) > 1:
         order = "blocks of consecutive tasks"
     sentences = [
         f"Between {unit}s: {amount(own, name)}, {_share(own, total)} of all {what}; in order ({order}) "

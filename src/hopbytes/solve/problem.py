@@ -55,7 +55,8 @@ class Problem:
     ----------
     name : {"processes", "partition"}
     graph : CommGraph
-        The pattern for mappers: volumes by the chosen weight, loads of heavy tasks reduced to a full PE.
+        The pattern for mappers: volumes by the chosen weight, loads in multiples of `load_unit`, those of
+        heavy tasks reduced to a full PE.
     where : Allocation
         The PEs that may be used, a part of the caller's allocation.
     pes : int64[where.k]

@@ -8,6 +8,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._util.checks import whole
+from hopbytes._util.cpus import thread_count
 from hopbytes.algorithms.base import Bounds
 from hopbytes.engine.placement_update import Changes, LocalSettings, Update
 from hopbytes.errors import FormatError
@@ -100,7 +101,7 @@ class Remapper:
         self.migration_price = whole("migration_price", migration_price, 0)
         self.most_moves = None if most_moves is None else whole("most_moves", most_moves, 0)
         self.work_per_change = whole("work_per_change", work_per_change, 0)
-        self.seed, self.threads = seed, whole("threads", threads, 1)
+        self.seed, self.threads = seed, thread_count(threads)
         pe = Mapping(mapping.pe if isinstance(mapping, Mapping) else mapping, self.where).pe
         if pe.shape != (graph.n,):
             raise FormatError("mapping", None, f"{pe.size} tasks, expected {graph.n}")

@@ -45,7 +45,9 @@ def pattern_side(graph: PatternLike, threads: int | None = None) -> CommGraph:
         from hopbytes.formats.reading import read_pattern
 
         return read_pattern(graph, workers=threads)
-    return CommGraph.of(graph)
+    found = CommGraph.of(graph)
+    found.check_directions(threads or 1)
+    return found
 
 
 def place_side(where: PlaceLike) -> Allocation:

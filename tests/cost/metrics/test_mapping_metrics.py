@@ -150,6 +150,32 @@ def test_in_order_blocks_of_a_partition_follow_the_loads():
     assert in_order(graph, Mapping(pe, where, {"problem": "processes"})).tolist() == [0, 0, 1, 1, 2, 3]
 
 
+def test_in_order_blocks_of_a_partition_do_not_depend_on_the_mapping():
+    """The same for loads of 7 each; before, the counts per PE were those of the mapping."""
+    where = tree(("node", 2, 10), ("core", 2, 1))
+    for loads in (None, [0] * 9, [1] * 9, [7] * 9):
+        graph = CommGraph.from_edges([0], [1], n=9, loads=loads)
+        for pe in (np.zeros(9, np.int32), np.arange(9, dtype=np.int32) % 4):
+            found = in_order(graph, Mapping(pe, where, {"problem": "partition"}))
+            assert found.tolist() == [0, 0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_in_order_blocks_follow_the_capacities():
+    plain = tree(("core", 3, 1))
+    where = Allocation(plain.machine, plain.core_start, plain.cores, capacity=np.array([1, 3, 2]))
+    for loads in (None, [5] * 12):
+        graph = CommGraph.from_edges([0], [1], n=12, loads=loads)
+        found = in_order(graph, Mapping(np.arange(12) % 3, where))
+        assert np.bincount(found).tolist() == [2, 6, 4]
+
+
+def test_a_partition_with_one_task_per_pe_has_the_baseline_of_processes():
+    where = tree(("node", 2, 10), ("core", 2, 1))
+    graph = CommGraph.from_edges([0], [1], n=2, loads=[1, 9])
+    mapping = Mapping(np.array([1, 3], np.int32), where, {"problem": "partition", "slots": "spread"})
+    assert in_order(graph, mapping).tolist() == [0, 1]
+
+
 def test_in_order_blocks_survive_the_largest_loads():
     where = tree(("core", 3, 1))
     graph = CommGraph.from_edges([0], [1], n=3, loads=[2**61, 2**61, 2**61])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.machines.selection.launcher_order import launcher_placement
+from hopbytes.machines.selection.slot_counts import even_counts
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import common_divisor
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.origin import recorded_hosts
@@ -19,24 +23,25 @@ COUNTS_ASKED = ("asked", "job")
 def in_order(graph: CommGraph, mapping: Mapping, order: str = "fill") -> Int32:
     """Return int32[n], the launcher's default mapping: tasks in the order of their numbers.
 
-    If there are fewer processes than PEs, they take the PEs that the launcher would choose (`order`, see
+    If every task has a PE of its own, tasks take the PEs that the launcher would choose (`order`, see
     :func:`hopbytes.machines.selection.launcher_order.launcher_placement`), unless the mapping was computed
-    for prescribed numbers of tasks per node, because the launcher would then get the same numbers. Otherwise
-    every PE gets as many tasks as in `mapping`. In the partition problem with loads equal numbers of tasks
-    would be unbalanced, so the PEs get contiguous blocks of about equal load: a task is mapped to the PE
-    whose share of the total load contains the middle of the task's load. O(n log n + k).
+    for prescribed numbers of tasks per node, because the launcher would then get the same numbers. Processes
+    that share PEs keep the numbers of tasks per PE that they have in `mapping`.
+
+    No launcher maps the tasks of a partition. Programs give PEs blocks of consecutive tasks then, so that the
+    baseline depends on the pattern and the machine only: blocks of equal numbers of tasks, or of about equal
+    load in proportion to the capacities of the PEs, where a task is mapped to the PE whose share of the total
+    load contains the middle of the task's load. O(n log n + k).
     """
-    k = mapping.where.k
-    if mapping.n <= k and not _is_partition(mapping) and int(mapping.tasks_per_pe().max(initial=0)) <= 1:
+    where = mapping.where
+    if mapping.n <= where.k and int(mapping.tasks_per_pe().max(initial=0)) <= 1:
         if mapping.info.get("slots") not in COUNTS_ASKED:
-            return launcher_placement(mapping.where, mapping.n, order).pe
+            return launcher_placement(where, mapping.n, order).pe
         used = np.flatnonzero(mapping.tasks_per_pe())
-        return used[launcher_placement(mapping.where.select(used), mapping.n, order).pe].astype(np.int32)
-    if graph.loads is None or graph.total_load == 0 or not _is_partition(mapping):
-        return np.repeat(np.arange(k, dtype=np.int32), mapping.tasks_per_pe())
-    ends = _shares(graph.total_load, k)
-    middle = np.cumsum(graph.loads) - graph.loads + graph.loads // 2
-    return np.minimum(np.searchsorted(ends, middle, side="right"), k - 1).astype(np.int32)
+        return used[launcher_placement(where.select(used), mapping.n, order).pe].astype(np.int32)
+    if not _is_partition(mapping):
+        return np.repeat(np.arange(where.k, dtype=np.int32), mapping.tasks_per_pe())
+    return _blocks(graph, where)
 
 
 def at_random(mapping: Mapping, seed: int) -> Int32:
@@ -80,7 +85,23 @@ def _is_partition(mapping: Mapping) -> bool:
     return problem == "partition" if problem else mapping.n > mapping.where.k
 
 
-def _shares(total: int, k: int) -> Int64:
-    """Return int64[k], the end of each PE's share of `total`: floor(total * (p + 1) / k)."""
-    pe = np.arange(1, k + 1, dtype=np.int64)
-    return total // k * pe + total % k * pe // k
+def _blocks(graph: CommGraph, where: Allocation) -> Int32:
+    """Return int32[n], blocks of consecutive tasks with about equal load, or equal numbers of equal tasks."""
+    loads = graph.task_loads()
+    # A common factor of all loads must not move the ends of blocks.
+    divisor = common_divisor(loads) if graph.loads is not None else 1
+    loads = loads // divisor if divisor else np.ones(graph.n, np.int64)
+    if where.capacity is None and int(loads.min(initial=1)) == int(loads.max(initial=1)) == 1:
+        return np.repeat(np.arange(where.k, dtype=np.int32), even_counts(where, graph.n))
+    ends = _shares(int(loads.sum()), where)
+    middle = np.cumsum(loads) - loads + loads // 2
+    return np.minimum(np.searchsorted(ends, middle, side="right"), where.k - 1).astype(np.int32)
+
+
+def _shares(total: int, where: Allocation) -> Int64:
+    """Return int64[k], the end of each PE's share of `total`, which is proportional to its capacity."""
+    if where.capacity is None:
+        pe = np.arange(1, where.k + 1, dtype=np.int64)
+        return total // where.k * pe + total % where.k * pe // where.k
+    below = list(accumulate(where.capacity.tolist()))
+    return np.array([total * size // below[-1] for size in below], np.int64)

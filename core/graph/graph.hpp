@@ -69,6 +69,13 @@ struct GraphShape {
   }
 };
 
+// Returns how many vertices a thread takes at once where the arcs of each are looked at: fewer of high degree.
+inline int64_t vertices_per_range(const GraphShape& g) {
+  constexpr int64_t arcs = 1 << 14, fewest = 32;
+  const auto degree = std::max<int64_t>(1, g.arcs() / std::max<int64_t>(1, g.n));
+  return std::clamp(arcs / degree, fewest, kVerticesPerRange);
+}
+
 // Returns the number of arcs of the range of `step` consecutive vertices that has the most.
 inline int64_t most_arcs_of_range(const GraphShape& g, int64_t step) {
   int64_t most = 0;

@@ -212,7 +212,7 @@ std::vector<int32_t> ExactPartitioner<W>::best_initial_bisection(const Graph<W>&
     partition_.blocks_were_changed();
     std::iota(pool_.begin(), pool_.end(), 0);
     for (int32_t round = 0; round < 2; ++round)
-      if (!pairs_.improve_bisection(partition_, pool_)) break;
+      if (!pairs_.improve_bisection(partition_, pool_, control_)) break;
     pairs_.refine_attached(partition_, control_);
     const Score found = pairs_.quality(partition_);
     if (found < best_score) best_score = found, best = partition_.blocks();

@@ -25,20 +25,24 @@ template <class W> Score PairwiseFm<W>::quality(const Partition<W>& partition) c
 }
 
 template <class W>
-bool PairwiseFm<W>::improve_bisection(Partition<W>& partition, std::span<const int32_t> vertices) {
+bool PairwiseFm<W>::improve_bisection(Partition<W>& partition, std::span<const int32_t> vertices,
+                                      const Control& control) {
   load_ = partition.loads();
-  const bool better = improve(0, 1, vertices);
+  const bool better = improve(0, 1, vertices, control);
   partition.blocks_were_changed();
   return better;
 }
 
-template <class W> bool PairwiseFm<W>::improve(int32_t a, int32_t b, std::span<const int32_t> seeds) {
+template <class W>
+bool PairwiseFm<W>::improve(int32_t a, int32_t b, std::span<const int32_t> seeds, const Control& control) {
   typename TwoWayFm<W>::Limits limits;
   limits.window = g_->max_load;  // The window is one vertex: wider windows were measured and were worse.
   limits.allowed_imbalance = allowed_imbalance(*g_);
   limits.fruitless_moves = g_->max_load == 1 ? fruitless_moves_ * 3 / 5 : fruitless_moves_;
   int64_t gain = 0;
-  return fm_.improve(a, b, seeds, limits, gain);
+  const bool better = fm_.improve(a, b, seeds, limits, control.team(), gain);
+  control.record_parallel_work(fm_.scanned_edges(), fm_.span());
+  return better;
 }
 
 template <class W>
@@ -66,11 +70,10 @@ void PairwiseFm<W>::refine_attached(Partition<W>& partition, const Control& cont
         differs |= changed_[seeds.back()] >= before;
       }
       if (!differs) continue;
-      if (improve(a, b, seeds)) {
+      if (improve(a, b, seeds, control)) {
         next[a] = next[b] = 1;
         for (const int32_t v : fm_.moved()) mark(v);
       }
-      control.record_work(fm_.scanned_edges());
     }
     active_.swap(next);
   }
@@ -86,16 +89,15 @@ template <class W> void PairwiseFm<W>::mark(int32_t v) {
 // Lists the boundary vertices of every pair of blocks with an active block, pair by pair.
 template <class W> void PairwiseFm<W>::find_boundary(const Control& control) {
   boundary_.clear();
-  const int64_t n = g_->n, ranges = (n + kVerticesPerRange - 1) / kVerticesPerRange;
-  const bool by_ranges = ranges > 1 && k_ < kVerticesPerRange;
-  control.record_parallel_work(g_->arcs(),
-                               by_ranges ? most_arcs_of_range(*g_, kVerticesPerRange) : g_->arcs());
+  const int64_t n = g_->n, step = vertices_per_range(*g_);
+  const bool by_ranges = n > step && k_ < kVerticesPerRange;
+  control.record_parallel_work(g_->arcs(), by_ranges ? most_arcs_of_range(*g_, step) : g_->arcs());
   if (!by_ranges || control.threads() == 1) {
     append_boundary(0, n, boundary_);
   } else {
-    std::vector<std::vector<PairVertex>> found(ranges);
-    parallel_ranges(n, kVerticesPerRange, control.team(), [&](int32_t, int64_t begin, int64_t end) {
-      append_boundary(begin, end, found[begin / kVerticesPerRange]);
+    std::vector<std::vector<PairVertex>> found((n + step - 1) / step);
+    parallel_ranges(n, step, control.team(), [&](int32_t, int64_t begin, int64_t end) {
+      append_boundary(begin, end, found[begin / step]);
     });
     for (const auto& some : found) boundary_.insert(boundary_.end(), some.begin(), some.end());
   }

@@ -49,13 +49,13 @@ template <class W> class PairwiseFm : public Refiner<W> {
   void refine_attached(Partition<W>& partition, const Control& control);
   // Searches once between the blocks 0 and 1 from the given vertices. Returns whether the state became
   // better.
-  bool improve_bisection(Partition<W>& partition, std::span<const int32_t> vertices);
+  bool improve_bisection(Partition<W>& partition, std::span<const int32_t> vertices, const Control& control);
 
   // The edge cut, and how far blocks are above their sizes by more than one vertex.
   Score quality(const Partition<W>& partition) const;
 
  private:
-  bool improve(int32_t a, int32_t b, std::span<const int32_t> seeds);
+  bool improve(int32_t a, int32_t b, std::span<const int32_t> seeds, const Control& control);
   void mark(int32_t v);
   void find_boundary(const Control& control);
   void append_boundary(int64_t begin, int64_t end, std::vector<PairVertex>& found) const;

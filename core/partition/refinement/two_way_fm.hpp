@@ -4,15 +4,18 @@
 // it is negative, and each vertex at most once. The best state is kept (Fiduccia, Mattheyses 1982): balance
 // counts first, up to an allowed imbalance, then the cut, and among equal cuts the balance again. Inside a
 // search a block may deviate from its target by `window`, so that parts of the boundary can move as a whole.
-// With exact targets and unit loads the result is an exchange of equal numbers of vertices.
+// With exact targets and unit loads the result is an exchange of equal numbers of vertices. The gains of the
+// vertices that a search starts from are most of its work, and are computed by ranges.
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "util/bucket_queue.hpp"
 #include "graph/graph.hpp"
+#include "util/parallel.hpp"
 
 namespace hopbytes {
 
@@ -47,13 +50,13 @@ template <class W> class TwoWayFm {
 
   // Searches between the blocks a and b from some of their vertices. Returns whether the state became better:
   // a smaller imbalance, or the same imbalance and a smaller cut. `gain` is the decrease of the cut.
-  bool improve(int32_t a, int32_t b, std::span<const int32_t> seeds, const Limits& limits, int64_t& gain) {
+  bool improve(int32_t a, int32_t b, std::span<const int32_t> seeds, const Limits& limits, Team& team,
+               int64_t& gain) {
     block_[0] = a, block_[1] = b;
     ++search_;
-    scanned_edges_ = 0;
+    scanned_edges_ = span_ = 0;
     sign_[a] = -1, sign_[b] = 1;
-    for (int32_t v : seeds)
-      if (const int side = side_of(v); side >= 0) consider(v, side);
+    consider_all(seeds, team);
     log_.clear();
     const int64_t first_excess = excess_imbalance(limits), first_imbalance = imbalance();
     int64_t now = 0, best = 0, best_excess = first_excess, best_imbalance = first_imbalance;
@@ -87,11 +90,15 @@ template <class W> class TwoWayFm {
     return best_excess < first_excess || best > 0;
   }
 
-  // Edges scanned by the last search, and the vertices it moved permanently.
+  // Edges scanned by the last search, how many of them in turn, and the vertices it moved permanently.
   int64_t scanned_edges() const { return scanned_edges_; }
+  int64_t span() const { return span_; }
   std::span<const int32_t> moved() const { return log_; }
 
  private:
+  static constexpr int64_t kSeedsPerRange = 256;
+  static constexpr int64_t kStays = std::numeric_limits<int64_t>::min();
+
   int side_of(int32_t v) const { return part_[v] == block_[0] ? 0 : part_[v] == block_[1] ? 1 : -1; }
   int64_t excess(int side) const { return load_[block_[side]] - target_[block_[side]]; }
   int64_t excess_imbalance(const Limits& limits) const {
@@ -116,9 +123,38 @@ template <class W> class TwoWayFm {
     return (from <= limits.window && to <= limits.window) || from + to < imbalance();
   }
 
-  // Queues v if it is adjacent to the other block or loses nothing by moving, because then it makes room.
-  // Branch-free, because it is unpredictable in which block a neighbour is.
+  // Queues the vertices of both blocks among the seeds, see gain().
+  void consider_all(std::span<const int32_t> seeds, Team& team) {
+    const int64_t count = std::ssize(seeds), step = std::min(kSeedsPerRange, vertices_per_range(*g_) / 4);
+    gains_.resize(std::max<size_t>(gains_.size(), count));
+    scanned_by_range_.assign((count + step - 1) / step, 0);
+    parallel_ranges(count, step, team, [&](int32_t, int64_t begin, int64_t end) {
+      int64_t scanned = 0;
+      for (int64_t i = begin; i < end; ++i)
+        if (const int side = side_of(seeds[i]); side >= 0) {
+          gains_[i] = gain(seeds[i], side);
+          scanned += g_->degree(seeds[i]);
+        }
+      scanned_by_range_[begin / step] = scanned;
+    });
+    for (int64_t i = 0; i < count; ++i)
+      if (const int side = side_of(seeds[i]); side >= 0 && gains_[i] != kStays)
+        queue_[side].push(seeds[i], gains_[i]);
+    for (const int64_t scanned : scanned_by_range_) {
+      scanned_edges_ += scanned;
+      span_ = std::max(span_, scanned);
+    }
+  }
+
   void consider(int32_t v, int side) {
+    if (const int64_t by = gain(v, side); by != kStays) queue_[side].push(v, by);
+    scanned_edges_ += g_->degree(v), span_ += g_->degree(v);
+  }
+
+  // Returns what a move of v to the other side gains if it is adjacent to the other block or loses nothing by
+  // moving, because then it makes room. Branch-free, because it is unpredictable in which block a neighbour
+  // is.
+  int64_t gain(int32_t v, int side) const {
     const int32_t own = block_[side], other = block_[1 - side], *part = part_, *adj = g_->adj;
     const Weights<W> weight = g_->weight;
     int64_t stay = 0, connection = 0;  // weight into its own block, and into the other one
@@ -128,9 +164,8 @@ template <class W> class TwoWayFm {
       stay += -int64_t{p == own} & w;
       connection += -int64_t{p == other} & w;
     }
-    const int64_t bias = bias_ ? bias_[v] : 0, gain = connection - stay - (side == 0 ? bias : -bias);
-    scanned_edges_ += g_->degree(v);
-    if (connection > 0 || gain >= 0) queue_[side].push(v, gain);
+    const int64_t bias = bias_ ? bias_[v] : 0, by = connection - stay - (side == 0 ? bias : -bias);
+    return connection > 0 || by >= 0 ? by : kStays;
   }
 
   void assign(int32_t v, int32_t to) {
@@ -142,7 +177,7 @@ template <class W> class TwoWayFm {
   void move(int32_t v, int side) {
     assign(v, block_[1 - side]);
     locked_[v] = search_;
-    scanned_edges_ += g_->degree(v);
+    scanned_edges_ += g_->degree(v), span_ += g_->degree(v);
     const int64_t sign = side == 0 ? 1 : -1;
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
       const int32_t u = g_->adj[e];
@@ -165,8 +200,9 @@ template <class W> class TwoWayFm {
   BucketQueue queue_[2];
   std::vector<int32_t> locked_;  // number of the search in which a vertex moved
   std::vector<int32_t> log_;
+  std::vector<int64_t> gains_, scanned_by_range_;  // of the vertices that a search starts from
   int32_t search_ = 0;
-  int64_t scanned_edges_ = 0;
+  int64_t scanned_edges_ = 0, span_ = 0;
 };
 
 // Compiled in pairwise_fm.cpp, and used by searches for one task per PE as well.

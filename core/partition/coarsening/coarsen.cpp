@@ -13,22 +13,24 @@ constexpr double largest_shrink = 3.0;  // the largest factor between the sizes 
 
 template <class W>
 Level<W> contract_and_count(const Graph<W>& g, const Clusters& clusters, const Control& control) {
-  control.record_parallel_work(g.arcs(),
-                               contracted_by_ranges(g) ? most_arcs_of_range(g, kVerticesPerRange) : g.arcs());
+  control.record_parallel_work(
+      g.arcs(), contracted_by_ranges(g) ? most_arcs_of_range(g, vertices_per_range(g)) : g.arcs());
   return contract(g, clusters, team_for(g, control));
 }
 
 // Which clustering a round of coarsening uses. A new one is a function in a file of its own and a line here.
-// Large graphs are clustered by all threads, whatever their number is, so that it does not change the result.
-// Where few heavy edges matter, the ends of the heaviest ones of the whole graph have to come first.
+// Graphs of many vertices or arcs are clustered by all threads, whatever their number is, so that it does not
+// change the result. Where few heavy edges matter, the ends of the heaviest ones of the whole graph have to
+// come first.
 template <class W>
 Clusters clusters_of(const Graph<W>& g, const int32_t* community, const CoarseningContext& context,
                      int64_t fewest, Rng& rng, const Control& control) {
-  constexpr int64_t many_vertices = 1 << 15, local_range = 1 << 13;
-  if (g.n < many_vertices || context.heaviest_edges_first) {
+  constexpr int64_t many_vertices = 1 << 15, many_arcs = 1 << 19;
+  if ((g.n < many_vertices && g.arcs() < many_arcs) || context.heaviest_edges_first) {
     control.record_work(g.arcs());
     return cluster_heavy_edges(g, community, context, fewest, rng, control);
   }
+  const int64_t local_range = g.n < many_vertices ? vertices_per_range(g) : kVerticesPerRange;
   return cluster_synchronously(g, {context.max_cluster, fewest, local_range, rng.next(), community},
                                control.team(), control);
 }

@@ -27,8 +27,11 @@ inline CoarseningContext coarsening_limits(const GraphShape& g, int64_t target, 
   return {target, std::max({int64_t{1}, std::min(fair, block_weight / 4), average_pair(g)}), false};
 }
 
-// Small graphs are contracted faster than threads are started.
-inline bool contracted_by_ranges(const GraphShape& g) { return g.n >= 1 << 13; }
+// Small graphs are contracted faster than threads begin.
+inline bool contracted_by_ranges(const GraphShape& g) {
+  constexpr int64_t many_vertices = 1 << 13, many_arcs = 1 << 16;
+  return g.n >= many_vertices || g.arcs() >= many_arcs;
+}
 inline Team& team_for(const GraphShape& g, const Control& control) {
   return contracted_by_ranges(g) ? control.team() : Team::alone();
 }

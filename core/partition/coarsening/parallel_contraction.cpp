@@ -1,6 +1,7 @@
 #include "partition/coarsening/parallel_contraction.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -15,7 +16,25 @@ namespace hopbytes {
 
 namespace {
 
-constexpr int64_t vertices_per_range = 1 << 13, rows_per_range = 1 << 9;
+// How many consecutive coarse vertices a thread takes at once: fewer where their vertices have many arcs. A
+// power of two, since the range of a coarse vertex is asked for often.
+class CoarseRanges {
+ public:
+  static constexpr int64_t kMost = 1 << 9;
+
+  CoarseRanges(int64_t arcs, int64_t count) : count_(count) {
+    constexpr int64_t many_arcs = 1 << 16;
+    while (shift_ > 0 && arcs / std::max<int64_t>(1, count) > many_arcs >> shift_) --shift_;
+  }
+  int64_t count() const { return (count_ + (int64_t{1} << shift_) - 1) >> shift_; }
+  int64_t of(int64_t coarse) const { return coarse >> shift_; }
+  int64_t begin(int64_t range) const { return range << shift_; }
+  int64_t end(int64_t range) const { return std::min(count_, (range + 1) << shift_); }
+
+ private:
+  int64_t count_;
+  int32_t shift_ = std::countr_zero(static_cast<uint64_t>(kMost));
+};
 
 int64_t ranges_of(int64_t count, int64_t per_range) { return (count + per_range - 1) / per_range; }
 
@@ -24,11 +43,11 @@ struct MembersOfRanges {
   std::vector<int64_t> first;
   UnsetVector<int32_t> vertex;
 
-  MembersOfRanges(std::span<const int32_t> map, int64_t count, Team& team)
-      : first(ranges_of(count, rows_per_range) + 1), vertex(map.size()) {
+  MembersOfRanges(std::span<const int32_t> map, const CoarseRanges& ranges, Team& team)
+      : first(ranges.count() + 1), vertex(map.size()) {
     order_by_bucket(
-        std::ssize(map), std::ssize(first) - 1, team, [&](int64_t v) { return map[v] / rows_per_range; },
-        first, [&](int64_t v, int64_t position) { vertex[position] = static_cast<int32_t>(v); });
+        std::ssize(map), ranges.count(), team, [&](int64_t v) { return ranges.of(map[v]); }, first,
+        [&](int64_t v, int64_t position) { vertex[position] = static_cast<int32_t>(v); });
   }
 
   std::span<const int32_t> of(int64_t range) const {
@@ -68,9 +87,15 @@ template <class Weight> struct RowsOfRange {
 // Contracts ranges of coarse vertices with one of several threads.
 template <class W, class Weight> class RangeContraction {
  public:
-  RangeContraction(const Graph<W>& g, std::span<const int32_t> map, int64_t count,
+  RangeContraction(const Graph<W>& g, std::span<const int32_t> map, int64_t count, const CoarseRanges& ranges,
                    const MembersOfRanges& members, const CoarseArrays<Weight>& coarse, FirstArcs& first)
-      : g_(g), map_(map), count_(count), of_ranges_(members), coarse_(coarse), first_(first), sums_(count) {}
+      : g_(g),
+        map_(map),
+        ranges_(ranges),
+        of_ranges_(members),
+        coarse_(coarse),
+        first_(first),
+        sums_(count) {}
 
   // Rows are held twice from here until all earlier ranges have been contracted, too.
   void contract(int64_t range) {
@@ -79,7 +104,7 @@ template <class W, class Weight> class RangeContraction {
     for (const int32_t v : vertices) most += g_.degree(v);
     RowsOfRange<Weight> rows = std::exchange(spare_, {});
     if (rows.adj.size() <= most) rows.adj = Buffer<int32_t>(most + 1), rows.weight = Buffer<Weight>(most + 1);
-    const int64_t begin = range * rows_per_range, end = std::min(count_, begin + rows_per_range);
+    const int64_t begin = ranges_.begin(range), end = ranges_.end(range);
     members_.sort(map_, begin, end, std::ssize(vertices), [&](int64_t i) { return vertices[i]; });
     rows.range = range;
     rows.filled = contract_rows(g_, map_, begin, end, members_, sums_.data(),
@@ -103,15 +128,14 @@ template <class W, class Weight> class RangeContraction {
  private:
   void copy(const RowsOfRange<Weight>& rows) const {
     const int64_t offset = first_.of(rows.range);
-    const int64_t begin = rows.range * rows_per_range, end = std::min(count_, begin + rows_per_range);
-    for (int64_t c = begin; c < end; ++c) coarse_.start[c] += offset;
+    for (int64_t c = ranges_.begin(rows.range); c < ranges_.end(rows.range); ++c) coarse_.start[c] += offset;
     std::copy(rows.adj.data(), rows.adj.data() + rows.filled, coarse_.adj.data() + offset);
     std::copy(rows.weight.data(), rows.weight.data() + rows.filled, coarse_.weight.data() + offset);
   }
 
   const Graph<W>& g_;
   std::span<const int32_t> map_;
-  int64_t count_;
+  const CoarseRanges& ranges_;
   const MembersOfRanges& of_ranges_;
   const CoarseArrays<Weight>& coarse_;
   FirstArcs& first_;
@@ -134,12 +158,12 @@ void contract_to_few(const Graph<W>& g, std::span<const int32_t> map, int64_t co
     CoarseMembers members;
     RowSums<Weight> sums;
   };
-  std::vector<Part> parts(ranges_of(g.n, vertices_per_range));
+  std::vector<Part> parts(ranges_of(g.n, kVerticesPerRange));
   std::vector<std::unique_ptr<Worker>> workers(team.threads());
-  parallel_ranges(g.n, vertices_per_range, team, [&](int32_t worker, int64_t begin, int64_t end) {
+  parallel_ranges(g.n, kVerticesPerRange, team, [&](int32_t worker, int64_t begin, int64_t end) {
     if (!workers[worker]) workers[worker] = std::make_unique<Worker>(Worker{{}, RowSums<Weight>(count)});
     auto& [members, sums] = *workers[worker];
-    auto& [start, load, rows] = parts[begin / vertices_per_range];
+    auto& [start, load, rows] = parts[begin / kVerticesPerRange];
     start.resize(count + 1), load.resize(count);
     const int64_t most = g.start[end] - g.start[begin];
     rows.adj = Buffer<int32_t>(most + 1), rows.weight = Buffer<Weight>(most + 1);
@@ -170,19 +194,19 @@ void contract_to_few(const Graph<W>& g, std::span<const int32_t> map, int64_t co
 void number_clusters(const Clusters& clusters, Team& team, std::span<int32_t> map) {
   const UnsetVector<int32_t>& leader = clusters.leader;
   const auto n = static_cast<int64_t>(leader.size());
-  std::vector<int32_t> before(ranges_of(n, vertices_per_range) + 1, 0);
-  parallel_ranges(n, vertices_per_range, team, [&](int32_t, int64_t begin, int64_t end) {
+  std::vector<int32_t> before(ranges_of(n, kVerticesPerRange) + 1, 0);
+  parallel_ranges(n, kVerticesPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
     int32_t found = 0;
     for (int64_t v = begin; v < end; ++v) found += leader[v] == v;
-    before[begin / vertices_per_range + 1] = found;
+    before[begin / kVerticesPerRange + 1] = found;
   });
   for (size_t i = 1; i < before.size(); ++i) before[i] += before[i - 1];
-  parallel_ranges(n, vertices_per_range, team, [&](int32_t, int64_t begin, int64_t end) {
-    int32_t next = before[begin / vertices_per_range];
+  parallel_ranges(n, kVerticesPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
+    int32_t next = before[begin / kVerticesPerRange];
     for (int64_t v = begin; v < end; ++v)
       if (leader[v] == v) map[v] = next++;
   });
-  parallel_ranges(n, vertices_per_range, team, [&](int32_t, int64_t begin, int64_t end) {
+  parallel_ranges(n, kVerticesPerRange, team, [&](int32_t, int64_t begin, int64_t end) {
     for (int64_t v = begin; v < end; ++v) shared_store(map[v], shared_load(map[leader[v]]));
   });
 }
@@ -190,22 +214,23 @@ void number_clusters(const Clusters& clusters, Team& team, std::span<int32_t> ma
 template <class W, class Weight>
 void contract_in_parallel(const Graph<W>& g, std::span<const int32_t> map, int64_t count, Team& team,
                           const CoarseArrays<Weight>& coarse) {
-  if (count <= rows_per_range && g.n > vertices_per_range)
+  if (count <= CoarseRanges::kMost && g.n > kVerticesPerRange)
     return contract_to_few(g, map, count, team, coarse);
-  const MembersOfRanges members(map, count, team);
-  const int64_t ranges = ranges_of(count, rows_per_range);
-  FirstArcs first(ranges);
+  const CoarseRanges ranges(g.arcs(), count);
+  const MembersOfRanges members(map, ranges, team);
+  FirstArcs first(ranges.count());
   using Worker = RangeContraction<W, Weight>;
   std::vector<std::unique_ptr<Worker>> workers(team.threads());
-  parallel_ranges(ranges, 1, team, [&](int32_t worker, int64_t range, int64_t) {
-    if (!workers[worker]) workers[worker] = std::make_unique<Worker>(g, map, count, members, coarse, first);
+  parallel_ranges(ranges.count(), 1, team, [&](int32_t worker, int64_t range, int64_t) {
+    if (!workers[worker])
+      workers[worker] = std::make_unique<Worker>(g, map, count, ranges, members, coarse, first);
     workers[worker]->contract(range);
   });
   parallel_for(std::ssize(workers), team, [&](int64_t worker) {
-    if (workers[worker]) workers[worker]->copy_until(ranges);
+    if (workers[worker]) workers[worker]->copy_until(ranges.count());
     workers[worker].reset();
   });
-  coarse.start[count] = first.of(ranges);
+  coarse.start[count] = first.of(ranges.count());
 }
 
 template void contract_in_parallel(const Graph<UnitWeight>&, std::span<const int32_t>, int64_t, Team&,

@@ -14,7 +14,7 @@ namespace hopbytes {
 
 namespace {
 
-constexpr int64_t visits_per_range = 1024;
+constexpr int64_t most_visits = 1024;
 // visits and arcs for which memory is asked beforehand
 constexpr int64_t ahead = ClustersInRounds::ahead, many_arcs = 32;
 
@@ -25,6 +25,7 @@ class SynchronousClustering {
       : g_(g),
         context_(context),
         team_(team),
+        visits_at_once_(std::min(most_visits, vertices_per_range(g))),
         clusters_(g, context, team),
         target_(g.n),
         wanted_(g.n),
@@ -36,7 +37,7 @@ class SynchronousClustering {
     int64_t span = most_arcs_of_range(g_, context_.local_range);
     // Visits of a range, each of a vertex of average degree.
     const auto most_of_visits = [&](int64_t visits) {
-      return std::min(visits, visits_per_range) * (1 + g_.arcs() / std::max<int64_t>(1, g_.n));
+      return std::min(visits, visits_at_once_) * (1 + g_.arcs() / std::max<int64_t>(1, g_.n));
     };
     parallel_ranges(g_.n, kVerticesPerRange, team_, [&](int32_t, int64_t begin, int64_t end) {
       std::copy(clusters_.load.begin() + begin, clusters_.load.begin() + end, wanted_.begin() + begin);
@@ -51,7 +52,7 @@ class SynchronousClustering {
     span += std::min(std::ssize(order.vertex), ClassOrder::per_range);
     if (clusters_.found.count * 4 > g_.n * 3 && !control.should_stop()) {
       find_preferred(g);
-      span += most_arcs_of_range(g_, visits_per_range);
+      span += most_arcs_of_range(g_, visits_at_once_);
       span += match_two_hop();
     }
     control.record_parallel_work(g_.arcs(), std::min(span, g_.arcs()));
@@ -80,10 +81,9 @@ class SynchronousClustering {
 
   // Calls work(worker, range, v) for the visited vertices.
   template <class Work> void for_each(std::span<const int32_t> visited, Work work) const {
-    parallel_ranges(static_cast<int64_t>(visited.size()), visits_per_range, team_,
+    parallel_ranges(static_cast<int64_t>(visited.size()), visits_at_once_, team_,
                     [&](int32_t worker, int64_t begin, int64_t end) {
-                      for (int64_t i = begin; i < end; ++i)
-                        work(worker, begin / visits_per_range, visited[i]);
+                      for (int64_t i = begin; i < end; ++i) work(worker, begin / visits_at_once_, visited[i]);
                     });
   }
 
@@ -94,7 +94,7 @@ class SynchronousClustering {
       if (!clusters_.matched[v]) clusters_.found.leader[v] = none;
     });
     const auto size = std::ssize(visited);
-    parallel_ranges(size, visits_per_range, team_, [&](int32_t worker, int64_t begin, int64_t end) {
+    parallel_ranges(size, visits_at_once_, team_, [&](int32_t worker, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         if (i + 3 * ahead < size) __builtin_prefetch(&g.start[visited[i + 3 * ahead]]);
         if (i + 2 * ahead < size) prefetch_arcs(g, visited[i + 2 * ahead]);
@@ -134,7 +134,7 @@ class SynchronousClustering {
 
   // Moves the visited vertices to the clusters that they want to join, as far as there is room.
   void join(std::span<const int32_t> visited) {
-    std::vector<std::vector<int32_t>> refused((visited.size() + visits_per_range - 1) / visits_per_range);
+    std::vector<std::vector<int32_t>> refused((visited.size() + visits_at_once_ - 1) / visits_at_once_);
     std::vector<int64_t> joined(refused.size(), 0);
     for_each(visited, [&](int32_t, int64_t range, int32_t v) {
       int32_t& leader = clusters_.found.leader[v];
@@ -168,7 +168,7 @@ class SynchronousClustering {
 
   // Writes the neighbour that each vertex that is alone rates highest.
   template <class W> void find_preferred(const Graph<W>& g) {
-    parallel_ranges(g_.n, visits_per_range, team_, [&](int32_t, int64_t begin, int64_t end) {
+    parallel_ranges(g_.n, visits_at_once_, team_, [&](int32_t, int64_t begin, int64_t end) {
       for (int64_t v = begin; v < end; ++v) target_[v] = clusters_.matched[v] ? none : preferred(g, v);
     });
   }
@@ -204,6 +204,7 @@ class SynchronousClustering {
   const GraphShape& g_;
   const SynchronousContext context_;
   Team& team_;
+  const int64_t visits_at_once_;  // that a thread makes at once
   ClustersInRounds clusters_;
   UnsetVector<int32_t> target_;
   UnsetVector<int64_t> wanted_;  // load of each cluster if all joined it that want to

@@ -31,13 +31,13 @@ void LocalFm<W>::refine(Partition<W>& partition, Rng& rng, const Control& contro
 // turn: in batches they miss several per cent.
 template <class W>
 int64_t LocalFm<W>::run_round(Partition<W>& partition, Rng& rng, const Control& control) {
-  constexpr int64_t growth = 4, fewest_batches = 4, most_lost = 8;
+  constexpr int64_t growth = 4, fewest_batches = 4, most_lost = 8, most_beside_hubs = 8;
   moved_.clear();
   rng.shuffle(seeds_);
   const bool hubs = std::any_of(seeds_.begin(), seeds_.end(),
                                 [&](int32_t v) { return partition.graph().degree(v) > kHubDegree; });
-  const int64_t batched = hubs ? 1 : searches_from(std::ssize(seeds_)) / fewest_batches;
-  const int64_t most = std::max<int64_t>(1, batched);
+  const int64_t share = std::max<int64_t>(1, searches_from(std::ssize(seeds_)) / fewest_batches);
+  const int64_t most = hubs ? std::min(share, most_beside_hubs) : share;
   int64_t total = 0, size = 1;
   next_seed_ = 0;
   fruitless_ = 0;
@@ -107,7 +107,8 @@ typename LocalFm<W>::Outcome LocalFm<W>::make_moves(Partition<W>& partition, int
 }
 
 // Makes the moves of a search that are still possible, up to the best state on the way. If that is less than
-// half of what the search had gained, it makes none, since the same seeds lead to more now. Returns the gain.
+// half of what the search had gained, it makes none, since the same seeds lead to more now. Returns the gain,
+// which is negative if the moves make less of a block too heavy at a price.
 template <class W> int64_t LocalFm<W>::make_moves_of(Partition<W>& partition, const Result& found) {
   const Graph<W>& g = partition.graph();
   log_.clear();
@@ -128,7 +129,7 @@ template <class W> int64_t LocalFm<W>::make_moves_of(Partition<W>& partition, co
       over = 0;
     }
   }
-  if (2 * best_gain < found.gain) best_gain = 0, best_length = 0;
+  if (found.gain > 0 && 2 * best_gain < found.gain) best_gain = 0, best_length = 0;
   while (log_.size() > best_length) {
     partition.move(log_.back().vertex, log_.back().from);
     moved_in_round_[log_.back().vertex] = 0;  // Later searches of this round may move it.

@@ -1,15 +1,16 @@
-// Pairwise repartitioning of one-task-per-slot mappings: the tasks of two units of the machine are
-// bisected again, with exactly as many tasks in each unit as before.
+// Pairwise repartitioning of one-task-per-slot mappings: the tasks of two units of the machine are bisected
+// again. A cheaper bisection is carried out by exchanges, a local search in its neighbourhood follows, and
+// everything is undone unless the true cost falls.
 //
-// With fixed unit sizes, the cost of a task depends on its unit for neighbours outside the two units, and on
-// whether both are in the same unit for neighbours inside. This is a bisection problem with linear costs.
-// The search starts from the present bisection and from new exact ones (partition/exact_partitioner.hpp) and
-// makes passes of two-way FM. A cheaper bisection is carried out by exchanges, a local search in its
-// neighbourhood follows, and everything is undone unless the true cost falls.
+// Pairs are bisected in batches, which threads share, and carried out in their order. A bisection depends on
+// the tasks of its units and on where their neighbours are: if an earlier pair of the batch has changed that,
+// the pair is bisected anew. So the result is that of one thread.
 #pragma once
-#include "assignment/swap.hpp"
-#include "graph/csr.hpp"
-#include "partition/exact_partitioner.hpp"
+#include <algorithm>
+#include <memory>
+
+#include "assignment/pair_bisection.hpp"
+#include "util/parallel.hpp"
 
 namespace hopbytes {
 
@@ -29,11 +30,13 @@ template <class W, class D> class PairwiseRepartition {
         start_(unit_start),
         options_(options),
         control_(control),
-        local_(graph.n, -1),
-        sizes_(2, 0),
-        load_(2, 0),
-        fm_(sizes_, load_),
-        bisector_(sizes_, ExactContext{}, control) {}
+        bisections_(control.threads()),
+        unit_of_(unit_start.back()),
+        changed_in_(unit_start.size(), 0) {
+    for (size_t u = 0; u + 1 < unit_start.size(); ++u)
+      std::fill(unit_of_.begin() + unit_start[u], unit_of_.begin() + unit_start[u + 1],
+                static_cast<int32_t>(u));
+  }
   PairwiseRepartition(const PairwiseRepartition&) = delete;
 
   // Works on pairs of units (first, second, first, ...). Returns the change of the cost and counts the pairs
@@ -43,13 +46,21 @@ template <class W, class D> class PairwiseRepartition {
     int64_t total = 0;
     for (int64_t round = 0; round < options_.rounds; ++round) {
       next.assign(start_.size(), 0);
-      for (size_t p = 0; p + 1 < pairs.size(); p += 2) {
-        if (!changed[pairs[p]] && !changed[pairs[p + 1]]) continue;
-        if (work() >= options_.budget || control_.should_stop()) return total;
-        const int64_t change =
-            repartition(pairs[p], pairs[p + 1], derive(seed, round * static_cast<int64_t>(pairs.size()) + p));
-        if (change < 0) next[pairs[p]] = next[pairs[p + 1]] = 1, ++gained;
-        total += change;
+      pairs_.clear();
+      for (size_t p = 0; p + 1 < pairs.size(); p += 2)
+        if (changed[pairs[p]] || changed[pairs[p + 1]])
+          pairs_.push_back(
+              {pairs[p], pairs[p + 1],
+               derive(seed, round * static_cast<int64_t>(pairs.size()) + static_cast<int64_t>(p))});
+      for (size_t done = 0; done < pairs_.size(); done += batch_.size()) {
+        bisect_batch(done);
+        for (size_t i = 0; i < batch_.size(); ++i) {
+          const Pair& pair = pairs_[done + i];
+          if (work() >= options_.budget || control_.should_stop()) return total;
+          const int64_t change = carry_out(pair, batch_[i]);
+          if (change < 0) next[pair.first] = next[pair.second] = 1, ++gained;
+          total += change;
+        }
       }
       changed.swap(next);
       if (std::find(changed.begin(), changed.end(), 1) == changed.end()) break;
@@ -60,119 +71,62 @@ template <class W, class D> class PairwiseRepartition {
   int64_t work() const { return own_work_ + search_.work(); }
 
  private:
-  PeRange range(int32_t unit) const {
-    return {static_cast<int32_t>(start_[unit]), static_cast<int32_t>(start_[unit + 1])};
+  struct Pair {
+    int32_t first, second;
+    uint64_t seed;
+  };
+
+  Bisected bisect(const Pair& pair, int32_t worker) {
+    if (!bisections_[worker])
+      bisections_[worker] =
+          std::make_unique<PairBisection<W, D>>(g_, search_, start_, options_.new_bisections, control_);
+    return bisections_[worker]->run(pair.first, pair.second, pair.seed);
   }
 
-  int64_t repartition(int32_t first, int32_t second, uint64_t seed) {
-    const PeRange one = range(first), other = range(second);
-    const int64_t between_units = search_.distance(one.first, other.first);
-    const int64_t within_units =
-        std::max(search_.distance(one.first, one.last - 1), search_.distance(other.first, other.last - 1));
-    if (between_units <= within_units) return 0;
-    members_.clear();
-    // Tasks that are forbidden in one of the units stay; they count as neighbours outside.
-    for (const int side : {0, 1}) {
-      const int64_t before = static_cast<int64_t>(members_.size());
-      for (const int32_t v : search_.tasks(side == 0 ? one : other))
-        if (std::max(search_.assignment_cost(v, one.first), search_.assignment_cost(v, other.first)) <
-            LinearCost::kForbidden)
-          members_.push_back(v);
-      sizes_[side] = static_cast<int64_t>(members_.size()) - before;
-    }
-    if (sizes_[0] == 0 || sizes_[1] == 0) return 0;
-    build_pair_graph(one.first, other.first, between_units - within_units);
-    std::vector<int32_t> now(members_.size(), 0), best;
-    std::fill(now.begin() + sizes_[0], now.end(), 1);
-    const int64_t before = bisection_cost(now);
-    best = now;
-    int64_t least = improve(best);
-    for (int64_t t = 0; t < options_.new_bisections && !control_.should_stop(); ++t) {
-      std::vector<int32_t> part;
-      bisector_.partition(pair_, part, derive(seed, t));
-      if (sizes_[0] == sizes_[1]) orient(part);
-      if (const int64_t found = improve(part); found < least) least = found, best.swap(part);
-    }
-    if (least >= before) return 0;
-    std::vector<int32_t> leave, come;
-    for (size_t m = 0; m < members_.size(); ++m)
-      if (best[m] != now[m]) (now[m] == 0 ? leave : come).push_back(members_[m]);
-    return search_.attempt(leave, come);
+  // Bisects the pairs from `begin` on for the present mapping.
+  void bisect_batch(size_t begin) {
+    const size_t most = control_.threads() == 1 ? 1 : pairs_per_thread * control_.threads();
+    batch_.resize(std::min(most, pairs_.size() - begin));
+    ++round_;
+    control_.team().run(std::ssize(batch_), [&](int32_t worker, int64_t i) {
+      if (!control_.should_stop()) batch_[i] = bisect(pairs_[begin + i], worker);
+    });
   }
 
-  // Builds the graph among the members, whose weights are multiplied by the cost of separating two tasks, and
-  // `bias_`, the cost of a member in the second unit minus that in the first, for its outside neighbours and
-  // its linear cost.
-  void build_pair_graph(int32_t first, int32_t second, int64_t separation) {
-    int64_t bound = 0;
-    for (size_t m = 0; m < members_.size(); ++m)
-      local_[members_[m]] = static_cast<int32_t>(m), bound += g_.degree(members_[m]);
-    pair_ = Graph<int64_t>();
-    pair_.allocate(static_cast<int64_t>(members_.size()), bound);
-    bias_.assign(members_.size(), 0);
-    int64_t filled = 0;
-    for (size_t m = 0; m < members_.size(); ++m) {
-      const int32_t v = members_[m];
-      pair_.own_start[m] = filled;
-      pair_.own_load[m] = 1;
-      bias_[m] = search_.assignment_cost(v, second) - search_.assignment_cost(v, first);
-      for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
-        const int32_t w = g_.adj[e];
-        if (local_[w] < 0) {
-          bias_[m] += g_.weight[e] *
-                      (search_.distance(second, search_.pe(w)) - search_.distance(first, search_.pe(w)));
-          continue;
-        }
-        pair_.own_adj[filled] = local_[w];
-        pair_.own_weight[filled++] = g_.weight[e] * separation;
-      }
-    }
-    pair_.own_start[pair_.n] = filled;
-    pair_.sum_loads();
-    for (const int32_t v : members_) local_[v] = -1;
-    own_work_ += bound;
+  // Returns the change of the cost.
+  int64_t carry_out(const Pair& pair, Bisected& found) {
+    if (changed_in_[pair.first] == round_ || changed_in_[pair.second] == round_) found = bisect(pair, 0);
+    own_work_ += found.work;
+    control_.record_parallel_work(found.new_work, found.span);
+    if (found.leave.empty()) return 0;
+    const int64_t change = search_.attempt(found.leave, found.come);
+    if (change < 0)
+      for (const auto& [u, v] : search_.exchanged())
+        for (const int32_t task : {u, v}) note_change(task);
+    return change;
   }
 
-  int64_t bisection_cost(const std::vector<int32_t>& part) const {
-    int64_t total = edge_cut(pair_, part.data());
-    for (size_t m = 0; m < part.size(); ++m) total += part[m] ? bias_[m] : 0;
-    return total;
+  // Notes the units on whose pairs it matters that a task has moved: those of the task and of its neighbours.
+  // The unit that it came from is that of a task that was exchanged with it.
+  void note_change(int32_t task) {
+    changed_in_[unit_of_[search_.pe(task)]] = round_;
+    for (int64_t e = g_.start[task]; e < g_.start[task + 1]; ++e)
+      changed_in_[unit_of_[search_.pe(g_.adj[e])]] = round_;
   }
 
-  // The sides of a new bisection have no order: take the cheaper one.
-  void orient(std::vector<int32_t>& part) const {
-    int64_t bias_sum = 0;
-    for (size_t m = 0; m < part.size(); ++m) bias_sum += part[m] ? bias_[m] : -bias_[m];
-    if (bias_sum > 0)
-      for (int32_t& p : part) p = 1 - p;
-  }
-
-  // Makes FM passes from `part`, which keep the sizes. Returns the resulting cost.
-  int64_t improve(std::vector<int32_t>& part) {
-    load_ = sizes_;
-    fm_.attach(pair_, part.data(), bias_.data());
-    all_.resize(members_.size());
-    std::iota(all_.begin(), all_.end(), 0);
-    int64_t gain = 0;
-    for (int pass = 0; pass < 8; ++pass) {
-      const bool better = fm_.improve(0, 1, all_, typename TwoWayFm<int64_t>::Limits{}, gain);
-      own_work_ += fm_.scanned_edges();
-      if (!better) break;
-    }
-    return bisection_cost(part);
-  }
+  static constexpr size_t pairs_per_thread = 4;
 
   const Graph<W>& g_;
   SwapSearch<W, D>& search_;
   std::span<const int64_t> start_;
   const RepartitionOptions options_;
   const Control& control_;
-  std::vector<int32_t> local_, members_, all_;
-  std::vector<int64_t> bias_;
-  std::vector<int64_t> sizes_, load_;  // of the pair: tasks to hold and tasks held
-  TwoWayFm<int64_t> fm_;
-  ExactPartitioner<int64_t> bisector_;
-  Graph<int64_t> pair_;
+  std::vector<std::unique_ptr<PairBisection<W, D>>> bisections_;  // one for each thread
+  std::vector<Pair> pairs_;  // of a round
+  std::vector<Bisected> batch_;
+  std::vector<int32_t> unit_of_;  // of each PE
+  std::vector<int64_t> changed_in_;  // the batch in which pairs with a unit had to be bisected anew last
+  int64_t round_ = 0;  // batches
   int64_t own_work_ = 0;
 };
 

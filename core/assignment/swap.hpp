@@ -107,6 +107,9 @@ template <class W, class D> class SwapSearch {
     return state_.keep_or_undo(change, 0);
   }
 
+  // What the last attempt exchanged, in turn, if it gained.
+  std::span<const std::pair<int32_t, int32_t>> exchanged() const { return state_.log(); }
+
   // Exchanges tasks until no candidate gains, starting from all tasks in random order. Returns the change of
   // the cost.
   int64_t descend_everywhere(Rng& rng) {

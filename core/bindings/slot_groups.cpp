@@ -27,12 +27,13 @@ SwapOptions swap_options(const nb::dict& given, int32_t& threads) {
   return options;
 }
 
-RepartitionOptions repartition_options(const nb::dict& given) {
+RepartitionOptions repartition_options(const nb::dict& given, int32_t& threads) {
   NamedSettings settings(given);
   RepartitionOptions options;
   settings.read("new_bisections", options.new_bisections);
   settings.read("rounds", options.rounds);
   settings.read("budget", options.budget);
+  settings.read("threads", threads);
   settings.expect_all_read();
   return options;
 }
@@ -67,9 +68,11 @@ void bind_slot_groups(nb::module_& m) {
          ControlArrays control_arrays, InArray<int32_t> pairs, InArray<int64_t> unit_start,
          const nb::dict& given, uint64_t seed, InArray<int64_t> capacity, OutArray<int32_t> pe,
          OutArray<int64_t> counted) {
-        const RepartitionOptions options = repartition_options(given);
+        int32_t threads = 1;
+        const RepartitionOptions options = repartition_options(given, threads);
         const ReleasedLock released;
-        const Control control = control_of(control_arrays);
+        const TeamOfCall team(threads);
+        const Control control = control_of(control_arrays).with_team(team);
         on_both(arrays, linear_cost, distances, capacity.size(),
                 [&](const auto& graph, const auto& distance) {
                   SwapSearch search(graph, distance, in(capacity), out(pe), SwapOptions{}, control);

@@ -28,6 +28,12 @@ class Control {
   }
   Team& team() const { return *team_; }
   int32_t threads() const { return team_->threads(); }
+  // The control of a search whose work and span are counted apart.
+  Control with_counters(int64_t* work, int64_t* span) const {
+    Control other = *this;
+    other.work_ = work, other.span_ = span;
+    return other;
+  }
   // The control of one of several searches side by side, with a span of its own.
   Control with_span(int64_t* span) const {
     Control other = *this;

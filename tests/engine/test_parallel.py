@@ -174,6 +174,23 @@ def test_presets_share_one_large_cut_among_threads_without_another_answer(preset
     assert len(answers) == 1
 
 
+@pytest.mark.parametrize("imbalance", [0, 0.03])
+def test_few_vertices_of_high_degree_are_shared_among_threads_without_another_answer(imbalance):
+    """A graph of 2,400 tasks and 2^19 arcs, which is clustered, contracted and searched by ranges."""
+    rng = np.random.default_rng(7)
+    n = 2_400
+    ends = rng.integers(0, n, (2, 310_000))
+    ends[0, :20_000] %= 20  # hubs
+    graph = hb.CommGraph.from_edges(*np.unique(np.sort(ends[:, ends[0] != ends[1]], axis=0), axis=1))
+    assert len(graph.symmetric().targets) >= 2**19
+    where = hb.machine("node:5@10 core:3@1")
+    answers = {
+        hb.map_tasks(graph, where, preset="fast", seed=3, threads=threads, imbalance=imbalance).pe.tobytes()
+        for threads in (1, 3)
+    }
+    assert len(answers) == 1
+
+
 def test_edges_without_weights_count_as_edges_of_weight_one():
     """They take no memory, so that compiled code has a type of its own for them."""
     csr, two = many(60_000, 4), np.array([0, 3, 3, 0])

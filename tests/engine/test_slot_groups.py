@@ -118,6 +118,27 @@ def test_two_nodes_end_at_the_optimum():
 
 
 @pytest.mark.parametrize("form", ["tree", "table"])
+def test_pairs_are_cut_anew_by_several_threads_as_by_one(form):
+    """Pairs of a batch share units and neighbours, so that many of them have to be bisected again."""
+    rng = np.random.default_rng(3)
+    csr, (matrix, near) = random_csr(rng, 256, per_task=4), distances(form, 256, rng)
+    pe = rng.permutation(256).astype(np.int32)
+    pairs = rng.permutation(np.array(list(itertools.combinations(range(16), 2))))
+    answers = []
+    for threads in (1, 2, 5):
+        spent = []
+        found, gained = repartition_pairs(
+            SearchProblem(csr, None, near), pe, np.arange(0, 257, 16), pairs,
+            RepartitionSettings(threads=threads),
+            control=RunControl(1, spend=lambda arcs, whole, spent=spent: spent.append(arcs)),
+        )
+        assert gained > 0
+        answers.append((found.pe.tolist(), found.evaluations, found.swaps, gained, sum(spent)))
+    assert cost_of(csr, matrix, np.array(answers[0][0])) < cost_of(csr, matrix, pe)
+    assert answers[0] == answers[1] == answers[2]
+
+
+@pytest.mark.parametrize("form", ["tree", "table"])
 def test_pairs_cut_anew_never_cost_more_and_fixed_tasks_stay(form):
     for seed in range(10):
         rng = np.random.default_rng(seed)

@@ -76,11 +76,14 @@ class RepartitionSettings:
         Number of passes over the pairs; later passes visit only pairs with a unit that has changed.
     budget : int
         Approximate number of edges to scan.
+    threads : int
+        Number of threads; the result does not depend on it.
     """
 
     new_bisections: int = 1
     rounds: int = 3
     budget: int = 2**40
+    threads: int = 1
 
 
 def repartition_pairs(

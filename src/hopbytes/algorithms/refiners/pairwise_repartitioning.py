@@ -74,8 +74,9 @@ class PairwiseRepartitioning(Refiner):
                 spent.append(arcs)
                 effort.spend(arcs, whole)
 
+            settings = RepartitionSettings(new_bisections, self.rounds, left, effort.threads)
             found, gained = repartition_pairs(
-                problem, now, units.start, pairs, RepartitionSettings(new_bisections, self.rounds, left),
+                problem, now, units.start, pairs, settings,
                 control=replace(effort.run_control(), spend=spend),
             )
             effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps, repartitionings=gained)

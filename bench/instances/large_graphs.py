@@ -5,6 +5,7 @@
 - ``del_L``: the Delaunay graph of 2^L random points in the unit square, numbered along a Morton curve.
 - ``rgg_L``: the pairs of 2^L such points within 0.55 sqrt(ln n / n).
 - ``grid_K``: a box of K^3 vertices with 6 neighbours.
+- ``ba_L``: 2^L vertices, each with 9 edges to earlier ones, drawn by their degree (Barabási, Albert).
 - ``rmat_L``: 8 * 2^L edges drawn by R-MAT (0.57, 0.19, 0.19, 0.05), vertices with edges numbered at random.
 
 All random numbers have fixed seeds.
@@ -61,6 +62,20 @@ def grid(side: int) -> Edges:
     return side**3, first, second
 
 
+def preferential(power: int) -> Edges:
+    """Return the edges of a graph of preferential attachment without parallel ones."""
+    random, count, each = np.random.default_rng(SEED), 2**power, 9
+    first = np.repeat(np.arange(1, count), each)
+    places = (random.random(len(first)) * (2 * np.arange(len(first)) + 1)).astype(np.int64)
+    ends = np.zeros(2 * len(first), np.int64)  # of all edges so far
+    ends[::2] = first
+    for i, place in enumerate(places.tolist()):
+        ends[2 * i + 1] = ends[place] if place < 2 * i else first[i] - 1
+    second = ends[1::2]
+    code = np.unique((np.minimum(first, second) * count + np.maximum(first, second))[first != second])
+    return count, code // count, code % count
+
+
 def rmat(power: int) -> Edges:
     """Return the edges of an R-MAT graph without isolated vertices."""
     random, draws = np.random.default_rng(SEED), 8 * 2**power
@@ -77,7 +92,9 @@ def rmat(power: int) -> Edges:
     return len(used), number[first], number[second]
 
 
-KINDS: dict[str, Callable[[int], Edges]] = {"del": delaunay, "rgg": geometric, "grid": grid, "rmat": rmat}
+KINDS: dict[str, Callable[[int], Edges]] = {
+    "del": delaunay, "rgg": geometric, "grid": grid, "ba": preferential, "rmat": rmat
+}
 
 
 def write(path: Path, edges: Edges) -> None:

@@ -88,6 +88,12 @@ def threads(rows: list[Row]) -> Iterator[Piece]:
     yield SpeedUps("threads_speed_up", title, with_threads.possible_speed_ups(rows))
 
 
+def slot_threads(rows: list[Row]) -> Iterator[Piece]:
+    """Presets with one task per slot on one and on two threads."""
+    yield with_threads.table(rows)
+    yield with_threads.work_table(rows)
+
+
 def many_threads(rows: list[Row]) -> Iterator[Piece]:
     """Presets and rivals with more and more threads."""
     yield with_threads.table(rows)
@@ -203,7 +209,8 @@ def trained(rows: list[Row]) -> Iterator[Piece]:
 
 
 SECTIONS: dict[str, Callable[[list[Row]], Iterator[Piece]]] = {
-    "foundation": foundation, "one_thread": one_thread, "threads": threads, "many_threads": many_threads,
+    "foundation": foundation, "one_thread": one_thread, "threads": threads,
+    "slot_threads": slot_threads, "many_threads": many_threads,
     "known": known, "growth": growing,
     "deep": deepened, "balance": balanced, "families": generated, "mpi_patterns": recordings,
     "qaplib": quadratic, "startup": starting, "network_cases": networked, "training_grids": trained,

@@ -36,7 +36,8 @@ template <class W> class Partitioner {
 
   // Makes `count` independent repetitions, numbered from `first`, on the coarse graph of one shared
   // hierarchy, recombines them in pairs and uncoarsens the best one. On road-like graphs the coarse graph
-  // are the fragments between natural cuts, and there are more repetitions.
+  // are the fragments between natural cuts, and there are more repetitions. A partition around the core of
+  // the graph competes with the first one.
   Score repeat(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t first, int64_t count);
 
   // Contracts vertices that are together in all given partitions (in `block` if `other` is null), starts from
@@ -58,6 +59,9 @@ template <class W> class Partitioner {
   // grown side by side rarely find them, but when they do, the result is better.
   Score repetition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t number);
 
+  Score repeat_from_coarse(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t first,
+                           int64_t count);
+  Score or_around_core(const Graph<W>& g, std::vector<int32_t>& block, const Score& found, uint64_t seed);
   // Computes a partition from scratch; more than `direct` blocks are computed in bundles.
   Score partition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t direct);
   Score in_bundles(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t direct);

@@ -275,3 +275,17 @@ def test_sparse_components_shrink_and_hubs_stay_cheap():
     child, cut = cut_once(graph, [n // 1000 + 1] * 1000, PartitionSettings(initial_partitions=1))
     assert max(np.bincount(child)) <= n // 1000 + 1
     assert cut == 2 * (n - np.bincount(child)[child[0]])  # each edge came in both directions
+
+
+def test_a_core_gets_a_block_of_its_own():
+    """Coarsening mixes a dense core with the leaves around it, which cost less apart."""
+    rng = np.random.default_rng(4)
+    core, n = 300, 1_200
+    inside = rng.integers(0, core, (9_000, 2))
+    leaves = np.stack([np.repeat(np.arange(core, n), 2), rng.zipf(1.6, 2 * (n - core)) % core], axis=1)
+    number = rng.permutation(n)
+    csr = edges(n, number[np.concatenate([inside, leaves])].tolist(), np.ones(9_000 + len(leaves), np.int64))
+    for seed in range(3):
+        child, cut = cut_once(csr, [310] * 4, seed=seed)
+        assert cut <= len(leaves)
+        assert max(sums(child, None, 4)) <= 310

@@ -11,8 +11,8 @@
 
 namespace hopbytes {
 
-// A cheaper bisection of two units: the tasks that leave the first one for the second, and those that come from
-// there; none if nothing cheaper was found.
+// A cheaper bisection of two units: the tasks that leave the first one for the second, and those that come
+// from there; none if nothing cheaper was found.
 struct Bisected {
   std::vector<int32_t> leave, come;
   int64_t work = 0;               // scanned edges, without those of new bisections,

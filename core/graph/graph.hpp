@@ -69,7 +69,8 @@ struct GraphShape {
   }
 };
 
-// Returns how many vertices a thread takes at once where the arcs of each are looked at: fewer of high degree.
+// Returns how many vertices a thread takes at once where the arcs of each are looked at: fewer of high
+// degree.
 inline int64_t vertices_per_range(const GraphShape& g) {
   constexpr int64_t arcs = 1 << 14, fewest = 32;
   const auto degree = std::max<int64_t>(1, g.arcs() / std::max<int64_t>(1, g.n));

@@ -72,8 +72,9 @@ Score Partitioner<W>::repeat(const Graph<W>& g, std::vector<int32_t>& block, uin
   return first == 0 ? or_around_core(g, block, found, derive(seed, 4)) : found;
 }
 
-// Coarsening mixes the vertices of a core with their many neighbours, and no search separates them again. So a
-// partition whose first blocks hold the vertices of the highest degrees competes with the one that was found.
+// Coarsening mixes the vertices of a core with their many neighbours, and no search separates them again. So
+// a partition whose first blocks hold the vertices of the highest degrees competes with the one that was
+// found.
 template <class W>
 Score Partitioner<W>::or_around_core(const Graph<W>& g, std::vector<int32_t>& block, const Score& found,
                                      uint64_t seed) {

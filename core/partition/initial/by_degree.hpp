@@ -18,8 +18,8 @@ inline bool may_have_core(const GraphShape& g) {
   return most * g.n > times_the_mean * g.arcs();
 }
 
-// Fills block after block with vertices of decreasing weight of edges per load, up to the given sizes, so that
-// a core is in the first blocks. What fits nowhere goes to the last block. O(m + n log n).
+// Fills block after block with vertices of decreasing weight of edges per load, up to the given sizes, so
+// that a core is in the first blocks. What fits nowhere goes to the last block. O(m + n log n).
 template <class W>
 std::vector<int32_t> blocks_by_degree(const Graph<W>& g, std::span<const int64_t> size) {
   std::vector<double> density(g.n);

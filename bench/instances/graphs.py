@@ -110,10 +110,13 @@ def from_edges(n: int, near: Int64, far: Int64, volumes: Int64 | None = None) ->
     return Arrays(indptr, targets, None if unit else whole.data)
 
 
-def points_along_curve(count: int, seed: int) -> NDArray[np.float64]:
-    """Random points of the unit square, numbered along a Z-order curve (as application data are: local)."""
+def points_along_curve(count: int, seed: int, side: int = 65536) -> NDArray[np.float64]:
+    """Random points of the unit square, numbered along a Z-order curve (as application data are: local).
+
+    The curve goes through a grid of ``side`` by ``side`` cells, at most 65536.
+    """
     points = np.random.default_rng(seed).random((count, 2))
-    cells = (points * 65536).astype(np.uint64)
+    cells = (points * side).astype(np.uint64)
     key = np.zeros(count, np.uint64)
     for bit in range(16):
         for axis in range(2):

@@ -21,6 +21,7 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial import Delaunay, cKDTree
 
+from bench.instances.graphs import points_along_curve
 from hopbytes._arrays import Int64
 
 SEED = 1
@@ -29,13 +30,7 @@ Edges = tuple[int, Int64, Int64]  # number of vertices, both ends of every edge
 
 def points(count: int) -> np.ndarray:
     """Return float64[count, 2], random points in the order of a Morton curve."""
-    found = np.random.default_rng(SEED).random((count, 2))
-    cells = (found * 65535).astype(np.uint64)
-    key = np.zeros(count, np.uint64)
-    for bit in range(16):
-        for axis in range(2):
-            key |= ((cells[:, axis] >> np.uint64(bit)) & np.uint64(1)) << np.uint64(2 * bit + axis)
-    return found[np.argsort(key, kind="stable")]
+    return points_along_curve(count, SEED, side=65535)  # the kept rows are of graphs with this number
 
 
 def delaunay(power: int) -> Edges:

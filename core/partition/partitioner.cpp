@@ -68,16 +68,16 @@ template <class W> bool Partitioner<W>::starts_coarse(const Graph<W>& g) const {
 template <class W>
 Score Partitioner<W>::repeat(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t first,
                              int64_t count) {
-  const Score found = repeat_from_coarse(g, block, seed, first, count);
-  return first == 0 ? or_around_core(g, block, found, derive(seed, 4)) : found;
+  const Score found = repeat_multilevel(g, block, seed, first, count);
+  return first == 0 ? around_core_if_better(g, block, found, derive(seed, 4)) : found;
 }
 
 // Coarsening mixes the vertices of a core with their many neighbours, and no search separates them again. So
 // a partition whose first blocks hold the vertices of the highest degrees competes with the one that was
 // found.
 template <class W>
-Score Partitioner<W>::or_around_core(const Graph<W>& g, std::vector<int32_t>& block, const Score& found,
-                                     uint64_t seed) {
+Score Partitioner<W>::around_core_if_better(const Graph<W>& g, std::vector<int32_t>& block,
+                                            const Score& found, uint64_t seed) {
   if (g.linear_cost || control_.should_stop() || !may_have_core(g)) return found;
   std::vector<int32_t> other = blocks_by_degree(g, fair_sizes(max_block_weight_, g.total_load));
   control_.record_work(g.arcs());
@@ -88,8 +88,8 @@ Score Partitioner<W>::or_around_core(const Graph<W>& g, std::vector<int32_t>& bl
 }
 
 template <class W>
-Score Partitioner<W>::repeat_from_coarse(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed,
-                                         int64_t first, int64_t count) {
+Score Partitioner<W>::repeat_multilevel(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed,
+                                        int64_t first, int64_t count) {
   Rng rng(seed);
   Hierarchy<W> shared(g);
   if (is_road_like(g, context_.fragments))

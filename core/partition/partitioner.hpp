@@ -59,9 +59,11 @@ template <class W> class Partitioner {
   // grown side by side rarely find them, but when they do, the result is better.
   Score repetition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t number);
 
-  Score repeat_from_coarse(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t first,
-                           int64_t count);
-  Score or_around_core(const Graph<W>& g, std::vector<int32_t>& block, const Score& found, uint64_t seed);
+  // repeat() without the partition around the core, which then takes the place of `block` if it is better.
+  Score repeat_multilevel(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t first,
+                          int64_t count);
+  Score around_core_if_better(const Graph<W>& g, std::vector<int32_t>& block, const Score& found,
+                              uint64_t seed);
   // Computes a partition from scratch; more than `direct` blocks are computed in bundles.
   Score partition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t direct);
   Score in_bundles(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t direct);

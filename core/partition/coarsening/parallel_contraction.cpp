@@ -1,7 +1,6 @@
 #include "partition/coarsening/parallel_contraction.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -20,7 +19,8 @@ namespace {
 // power of two, since the range of a coarse vertex is asked for often.
 class CoarseRanges {
  public:
-  static constexpr int64_t kMost = 1 << 9;
+  static constexpr int32_t kMostShift = 9;
+  static constexpr int64_t kMost = 1 << kMostShift;
 
   CoarseRanges(int64_t arcs, int64_t count) : count_(count) {
     constexpr int64_t many_arcs = 1 << 16;
@@ -33,7 +33,7 @@ class CoarseRanges {
 
  private:
   int64_t count_;
-  int32_t shift_ = std::countr_zero(static_cast<uint64_t>(kMost));
+  int32_t shift_ = kMostShift;
 };
 
 int64_t ranges_of(int64_t count, int64_t per_range) { return (count + per_range - 1) / per_range; }

@@ -111,8 +111,9 @@ class Multisection(Mapper):
     proportionally fewer runs and repetitions. If a level then determines far more of the cost than estimated
     (:mod:`hopbytes.algorithms.multisection.effort_per_level`), all cuts are repeated with the effort that
     fits the measured shares. If blocks have little room, as deep in a hierarchy, cuts start from blocks of
-    equal size. Blocks of exact sizes are computed by recursive bisection
-    (``core/partition/exact_partitioner.hpp``).
+    equal size. Where few vertices have far more neighbours than the others, blocks of decreasing degree
+    compete with the first run (``core/partition/initial/by_degree.hpp``). Blocks of exact sizes are computed
+    by recursive bisection (``core/partition/exact_partitioner.hpp``).
 
     O(levels x (n + m)) for meshes; all groups of one level are partitioned in one compiled call.
     """

@@ -16,7 +16,7 @@ from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.common.stored_file import machine_text
 from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import JobInfo
+from hopbytes.machines.node.job_info import JobInfo
 from hopbytes.machines.node.sysfs import collect, node_from_files
 from hopbytes.textio.cpu_lists import format_list, parse_list
 

@@ -11,7 +11,9 @@ from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.kinds.job import nodes_of
 from hopbytes.machines.kinds.synthetic import read_synthetic
 from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import JobInfo, find_job, read_flux, read_slots
+from hopbytes.machines.node.job_environment import find_job, read_flux
+from hopbytes.machines.node.job_info import JobInfo
+from hopbytes.textio.host_file import read_slots
 from hopbytes.machines.selection.allocate import cores_of_a_task
 
 

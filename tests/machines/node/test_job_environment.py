@@ -13,8 +13,8 @@ from hopbytes.machines.kinds.synthetic import read_synthetic
 from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.job_environment import find_job, read_flux
 from hopbytes.machines.node.job_info import JobInfo
-from hopbytes.textio.host_file import read_slots
 from hopbytes.machines.selection.allocate import cores_of_a_task
+from hopbytes.textio.host_file import read_slots
 
 
 def test_no_job_outside_any():

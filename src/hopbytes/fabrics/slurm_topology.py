@@ -113,8 +113,7 @@ def read_slurm_topology(path: str) -> SwitchTree:
         if "switchname" in record:
             switches.add(_switch(file, number, record))
         elif "blockname" in record:
-            hosts = expand_hosts(record.get("nodes", ""), file, number)
-            blocks.add(Switch(record["blockname"], number, [], hosts))
+            blocks.add(Switch(record["blockname"], number, [], _nodes(file, number, record)))
             shown |= {record["blocksize"]} if "blocksize" in record else set()
         elif "aggregatedblock" in record:
             shown |= {record["blocksize"]} if "blocksize" in record else set()
@@ -141,7 +140,12 @@ def _switch(path: str, number: int, record: dict[str, str]) -> Switch:
         if record.get("nodes") and "level" not in record:
             raise FormatError(path, number, f"switch {name!r} with Nodes= and Switches=, which Slurm refuses")
         return Switch(name, number, expand_hosts(record["switches"], path, number))
-    return Switch(name, number, [], expand_hosts(record.get("nodes", ""), path, number))  # dynamic nodes
+    return Switch(name, number, [], _nodes(path, number, record))
+
+
+def _nodes(path: str, number: int, record: dict[str, str]) -> list[str]:
+    """Nodes of a switch or block; none where dynamic nodes are still to come."""
+    return expand_hosts(record["nodes"], path, number) if record.get("nodes") else []
 
 
 def _sizes(path: str, number: int | None, text: str) -> list[int]:

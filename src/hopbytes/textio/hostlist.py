@@ -34,7 +34,7 @@ def expand_hosts(text: str, where: str = "`hosts`", line: int | None = None) -> 
     ------
     FormatError
         An unclosed bracket, a range that runs backwards, a name with other characters than letters,
-        digits, ``.``, ``_`` and ``-``, or more than 2**20 hosts. A list without any name is empty.
+        digits, ``.``, ``_`` and ``-``, no name, or more than 2**20 hosts.
 
     Examples
     --------
@@ -54,6 +54,8 @@ def expand_hosts(text: str, where: str = "`hosts`", line: int | None = None) -> 
         if len(hosts) + count > MAX_HOSTS:
             raise FormatError(where, line, f"more than {MAX_HOSTS} hosts in {word[:40]!r}")
         hosts += ["".join(parts) for parts in itertools.product(*choices)]
+    if not hosts:
+        raise FormatError(where, line, "no host name, expected names like n[1-4]")
     for host in hosts:
         if not HOST_NAME.fullmatch(host):
             raise FormatError(

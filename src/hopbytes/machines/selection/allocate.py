@@ -167,9 +167,10 @@ def _more_tasks(where: Allocation, tasks: Int64 | None) -> tuple[str, ...]:
     short = np.flatnonzero(tasks > slots)
     if not len(short):
         return ()
-    first, system = short[0], where.machine.job.system
+    first, job = short[0], where.machine.job
+    system = job.system if "file" in job.system else f"{job.system} job"
     others = f" and {len(short) - 1} more hosts" if len(short) > 1 else ""
-    what = f"the {system} asks for {tasks[first]} tasks on {where.machine.job.hosts[first]}{others}"
+    what = f"the {system} asks for {tasks[first]} tasks on {job.hosts[first]}{others}"
     found = f"{slots[first]} slot{'s were' if slots[first] != 1 else ' was'} found there"
     return (f"{what}, but {found}: no slot gets two tasks without `oversubscribe=True`",)
 

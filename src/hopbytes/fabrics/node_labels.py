@@ -135,7 +135,7 @@ def _from_json(path: str, found: Any) -> Places:
         labelled = {}
         for number, item in enumerate(items):
             facts = item.get("metadata") if isinstance(item, dict) else None
-            labels = facts.get("labels", {}) if isinstance(facts, dict) else None
+            labels = (facts.get("labels") or {}) if isinstance(facts, dict) else None
             kind = item.get("kind", "Node") if isinstance(item, dict) else "Node"
             if not isinstance(labels, dict) or not isinstance(facts, dict) or kind != "Node":
                 what = "has no metadata" if kind == "Node" else f"is a {str(kind)[:40]}"

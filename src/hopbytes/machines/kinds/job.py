@@ -45,11 +45,10 @@ class JobMachine(NodeMachine):
         path = path.removeprefix(":")
         job = _of_host_file(path) if path else find_job(os.environ)
         if job is None:
-            missing = missing_list(os.environ)
-            known = "not inside a job of Slurm, PBS, LSF, Flux, OAR or Grid Engine, nor a default host file"
+            here = "not inside a job of Slurm, PBS, LSF, Flux, OAR or Grid Engine, and no default host file"
             raise UnsupportedError(
-                f"{missing or known}, expected `spec='job'` in one of them (or `spec='local'`, job:HOSTFILE, "
-                "hwloc:FILE@hosts)"
+                f"{missing_list(os.environ) or here}, expected the hosts of a job (or `spec='local'`, "
+                "job:HOSTFILE, hwloc:FILE@hosts)"
             )
         trees, warnings = nodes_of(job, this_node(), platform.node())
         job = job.with_cores([int(tree.cores[-1]) + 1 for tree in trees])
@@ -112,6 +111,7 @@ def nodes_of(job: JobInfo, here: NodeTree, host: str) -> tuple[list[NodeTree], t
         others = f"{len(guessed)} host{'s' if len(guessed) > 1 else ''}"
         warnings.append(f"only {host} was looked at, {others} of the job taken to be like it; {PROBE}")
     if cut:
-        warnings.append(f"{len(cut)} hosts have fewer CPUs for this job: their first ones are assumed")
+        some = f"{len(cut)} hosts have" if len(cut) > 1 else f"{cut[0]} has"
+        warnings.append(f"{some} fewer CPUs for this job: the first ones are assumed")
     return trees, tuple(warnings)
 

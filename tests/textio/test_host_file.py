@@ -24,7 +24,7 @@ FILES = {
     "Hydra": ("n1:2\nn2:4 binding=user:0,1\n", {"n1": 2, "n2": 4}),
     "MVAPICH with an adapter": ("n1:2:mlx5_0\nn2:2:mlx5_1\n", {"n1": 2, "n2": 2}),
     "brackets": ("n[1-2] slots=4\n", {"n1": 4, "n2": 4}),
-    "Grid Engine": ("n1 4 all.q@n1 UNDEFINED\nn2 2 all.q@n2 0,0:0,1\n", {"n1": 4, "n2": 2}),
+    "Grid Engine": ("n1 4 all.q@n1 UNDEFINED\nn2 2 all.q <NULL>\n", {"n1": 4, "n2": 2}),
     "hosts left out": ("n1\nn2\n^n2\n", {"n1": None}),
     "no slot": ("n1 slots=0\nn2 slots=2\n", {"n1": 0, "n2": 2}),
     "an address": ("10.0.0.1 slots=2\n", {"10.0.0.1": 2}),

@@ -7,9 +7,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from helpers.program_server import ProgramServer
-
 import hopbytes as hb
+from helpers.program_server import ProgramServer
 
 #: Options of ``map_tasks`` whose values are words of the command line, and those that are flags of it.
 WORDS = ("seed", "threads", "imbalance", "preset", "mapper", "objective", "work_limit", "tasks_per_node",
@@ -48,7 +47,7 @@ class Program:
             return []
         lines = said.splitlines()
         if done.returncode not in (1, 2) or len(lines) != 1 or "Traceback" in said:
-            return [f"{called}: exit code {done.returncode}, {said[:2000]!r}, expected one line as {answer!r}"]
+            return [f"{called}: exit code {done.returncode}, {said[:999]!r}, expected a line as {answer!r}"]
         return [f"{called}: a file was written beside an error"] if out.exists() else []
 
 
@@ -58,7 +57,8 @@ def command(run, folder: Path) -> list[str] | None:
     if run.place.spec is None or options.get("weight") == "unit":
         return None
     hb.write(graph, folder / "graph.npz", force=True)
-    words = ["map", "graph.npz", "--on", run.place.spec, "-o", "out.txt", "--format", "plain", "--force", "-q"]
+    words = ["map", "graph.npz", "--on", run.place.spec, "-q"]
+    words += ["-o", "out.txt", "--format", "plain", "--force"]
     for name in WORDS:
         if name in options:
             words += [f"--{name.replace('_', '-')}", str(options[name])]

@@ -8,8 +8,8 @@ A run ends in a right answer, or in an error of the package in one line. Anythin
 answer, another exception, a crash, a run that does not end. Runs happen in a process of their own, which is
 started again after a crash or when a run takes longer than `--seconds`. On a build with sanitizers
 (``.ci/sanitize``) what these find ends the process, so it is a finding like any crash. Every fourth answer is
-asked for again with another number of threads. With `--program`, runs that a command line can express are also
-made by the command line, and both answers are compared. The exit code is 1 where anything was found.
+asked for again with another number of threads. With `--program`, runs that a command line can express are
+also made by the command line, and both answers are compared. The exit code is 1 where anything was found.
 """
 
 from __future__ import annotations

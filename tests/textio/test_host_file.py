@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+
 import pytest
 
 from helpers.errors import mentions
+from helpers.real_mpi import RUN_AS_ROOT, mpi
 from hopbytes.errors import FormatError
+from hopbytes.machines.kinds.local import this_node
+from hopbytes.machines.node.job_info import JobInfo
 from hopbytes.textio.host_file import read_slots
 
 #: Content, and the slots of every host: Open MPI 4 and PRRTE (hostfile_lex.l), Hydra, MVAPICH and others.
@@ -73,3 +80,26 @@ def test_files_that_are_none(tmp_path):
     (tmp_path / "long").write_bytes(b"x" * 70000)
     with pytest.raises(FormatError, match="long:1: 65536 characters"):
         read_slots(str(tmp_path / "long"))
+
+
+@pytest.mark.launcher
+@pytest.mark.parametrize(
+    "content",
+    [
+        "localhost\n", "localhost\nlocalhost\n", "localhost slots = 3\n", "localhost max_slots=3\n",
+        "me@localhost cpu=4 # slots=9\n", "// one\nlocalhost count=2 max-slots=5\n",
+    ],
+)  # fmt: skip
+def test_open_mpi_counts_the_same_slots(tmp_path, content):
+    launch, _ = mpi("openmpi 5")
+    path = tmp_path / "hosts"
+    path.write_text(content)
+    words = [launch[0], "--hostfile", str(path), "--display", "allocation", "-n", "1", "true"]
+    own = os.environ | RUN_AS_ROOT
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=own)
+    shown = re.findall(r"slots=(\d+) max_slots", done.stdout + done.stderr)
+    assert shown, done.stderr
+    hosts, slots = read_slots(str(path))
+    job = JobInfo("host file", hosts, None, slots)
+    cores = int(this_node().cores[-1]) + 1
+    assert int(shown[0]) == (job.with_cores([cores]).tasks or (cores,))[0]

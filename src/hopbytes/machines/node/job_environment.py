@@ -179,8 +179,9 @@ HOST_FILES = {
 #: The manager started last comes first: Flux runs inside jobs of others.
 READERS: Sequence[tuple[str, Callable[[Environment], JobInfo]]] = (
     ("FLUX_URI", flux_job), ("SLURM_JOB_NODELIST", slurm_job), ("SLURM_NODELIST", slurm_job),
-    ("PBS_NODEFILE", pbs_job), ("LSB_MCPU_HOSTS", lsf_job), ("LSB_HOSTS", lsf_job),
-    ("LSB_DJOB_HOSTFILE", lsf_job), ("OAR_NODEFILE", oar_job), ("PE_HOSTFILE", grid_engine_job),
+    ("SLURM_JOB_NODELIST_HET_GROUP_0", slurm_job), ("PBS_NODEFILE", pbs_job),
+    ("LSB_MCPU_HOSTS", lsf_job), ("LSB_HOSTS", lsf_job), ("LSB_DJOB_HOSTFILE", lsf_job),
+    ("OAR_NODEFILE", oar_job), ("PE_HOSTFILE", grid_engine_job),
     *((name, host_file_job) for name in HOST_FILES),
 )  # fmt: skip
 WITHOUT_LIST = {

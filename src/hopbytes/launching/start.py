@@ -40,11 +40,14 @@ class Prepared:
         The files it uses.
     placed : Mapping
         The mapping that the command produces.
+    notices : tuple of str
+        What of the user's command was left out, and why.
     """
 
     start: Start
     receipt: Receipt
     placed: Mapping
+    notices: tuple[str, ...] = ()
 
 
 def checked_command(
@@ -213,10 +216,11 @@ def prepare_start(
     Raises
     ------
     InfeasibleError
-        There are several nodes, and their names are not known.
+        There are several nodes, and their names are not known, or the command has another number of nodes.
     HopbytesError
         The written files differ from the mapping.
     """
+    command, notices = _without_nodes(command, len(set(mapping.where.node_of_pe[mapping.pe].tolist())))
     form = command.launcher.form
     if form == "openmpi":
         options["version"] = "4" if command.launcher.version == "4" else "5"
@@ -226,7 +230,26 @@ def prepare_start(
     receipt = write(Mapping(mapping.pe, mapping.where, one), stem, form, force=force, **options)
     written = receipt.placed or mapping
     _check_written(stem, form, written, options.get("hosts"))
-    return Prepared(placed(command, receipt.launch), receipt, written)
+    return Prepared(placed(command, receipt.launch), receipt, written, notices)
+
+
+def _without_nodes(command: LaunchCommand, used: int) -> tuple[LaunchCommand, tuple[str, ...]]:
+    """Return a command of Slurm without its number of nodes, after a check that it is that of the mapping."""
+    form = command.launcher.form
+    given = [o for o in command.options if form in ("slurm", "flux") and o.name in ("N", "nodes")]
+    for option in given:
+        if option.value.isdecimal() and int(option.value) != used:
+            typed = " ".join(option.words)
+            raise InfeasibleError(f"{command.tool}: {typed}, expected {used} nodes as in the mapping")
+    if form != "slurm" or not given:
+        return command, ()
+    typed = ", ".join(" ".join(option.words) for option in given)
+    kept = tuple(option for option in command.options if option not in given)
+    notice = (
+        f"{typed} is left out of the command: the launch file names the {used} nodes, and srun has refused "
+        "a number beside it since 23.11"
+    )
+    return dataclasses.replace(command, options=kept), (notice,)
 
 
 def _check_names(mapping: Mapping, command: LaunchCommand, hosts: Any) -> None:

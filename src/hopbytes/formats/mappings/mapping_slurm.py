@@ -56,10 +56,10 @@ class Slurm(HostList):
         launch = prepare(mapping, options)
         binding = common_binding(launch)
         files = {"": hosts_by_rank(binding.launch, self.head("host of rank 0, 1, 2, ..."))}
-        used = int((launch.tasks_per_node() > 0).sum())
         # The option --cpus-per-task must be absent: it would restrict the step to as many CPUs as its tasks
-        # request, and srun then refuses to bind to the other CPUs of a partly filled node.
-        srun = f"srun -n {launch.n} -N {used} --distribution=arbitrary"
+        # request, and srun then refuses to bind to the other CPUs of a partly filled node. So must --nodes,
+        # which srun has refused beside an arbitrary distribution since 23.11; the file names the nodes.
+        srun = f"srun -n {launch.n} --distribution=arbitrary"
         if launch.most_tasks_on_a_slot() > 1:
             srun += " --overcommit"
         used_places = np.concatenate([mapping.where.cores_of(pe) for pe in set(mapping.pe.tolist())])

@@ -167,6 +167,18 @@ def test_the_number_of_nodes_is_left_out_where_srun_refuses_it(nodes):
     assert ("-N" in flux.start.words, flux.notices) == (True, ())
 
 
+def test_a_step_is_not_limited_to_the_cpus_per_task_of_its_job(monkeypatch):
+    """In a job with ``-c 2`` srun 24.11 and 26.05 say: More processors requested than permitted."""
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", "2")
+    monkeypatch.setenv("SLURM_TRES_PER_TASK", "cpu=2")
+    mapping = place("node:2@10 core:2@1", [3, 0, 1, 2], hosts=("a", "b"))
+    start = prepare_start(mapping, checked_command(["srun", "./app"], 4), "p").start
+    unset = "env -u SLURM_CPUS_PER_TASK -u SLURM_TRES_PER_TASK srun -n 4 "
+    assert start.text().startswith(f"SLURM_HOSTFILE=p {unset}")
+    other = prepare_start(mapping, checked_command(["mpirun", "./app"], 4), "q").start
+    assert "-u" not in other.words
+
+
 def test_settings_of_the_user_stay_and_do_not_displace_ours():
     mapping = place("node:2@10 core:4@1", [3, 0, 1, 2], hosts=("a", "b"), cores_per_slot=2)
     start = launched("mpirun -x PATH ./app", "openmpi", mapping)
@@ -385,9 +397,18 @@ def test_options_of_a_mapping_are_for_all_programs():
     ],
 )
 def test_a_command_gets_the_programs_of_the_pattern(words, tasks, text):
-    command = with_programs_of(parsed(words.split()), coupled(*tasks))
+    command = with_programs_of(parsed(words.split()), coupled(*tasks), programs=True)
     assert shlex.join(command.words()) == text
     assert command.count == 3
+
+
+def test_programs_of_a_file_are_shown_and_not_started():
+    """What starts stands in the command, or the user agrees: a pattern may come from anybody."""
+    with pytest.raises(UnsupportedError) as caught:
+        with_programs_of(parsed(["mpirun"]), coupled(2, 0, 1))
+    assert "2 ranks of \"./p0 'a b'\"; 1 ranks of \"./p2 'a b'\"" in str(caught.value)
+    assert "`programs=True`" in str(caught.value)
+    assert with_programs_of(parsed(["mpirun", "-n", "3"]), hb.CommGraph.from_edges([0], [1], [1], n=3)).count == 3
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ DIFFERENT = "nodes need different cores, which srun cannot express: {stem}.place
 PARTIAL = (
     "the job has only some CPUs of its nodes, which srun may renumber: {stem}.place.sh binds instead"
 )
+#: What srun takes as limits of a step is taken out of its environment by `hopbytes run`, and in lines for a job.
+UNLIMITED = "without SLURM_CPUS_PER_TASK"
 
 
 class Slurm(HostList):
@@ -140,12 +142,12 @@ def _notices(launch: Launch, whole: bool) -> list[str]:
         return notices
     if launch.numbering.known and whole:
         notices.append(
-            "the binding assumes that the job has whole nodes (sbatch --exclusive); "
+            f"the binding assumes that the job has whole nodes (sbatch --exclusive) {UNLIMITED}; "
             "check with: srun --cpu-bind=verbose"
         )
     elif not launch.numbering.known:
         notices.append(
             "the CPU numbers of the operating system are unknown and assumed to be the core numbers of whole "
-            "nodes (sbatch --exclusive); check with: srun --cpu-bind=verbose"
+            f"nodes (sbatch --exclusive) {UNLIMITED}; check with: srun --cpu-bind=verbose"
         )
     return notices

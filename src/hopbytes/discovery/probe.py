@@ -35,7 +35,7 @@ def probe(command: Sequence[str]) -> NodeMachine:
     Parameters
     ----------
     command : sequence of str
-        What starts one process on every node of the job, as ``["srun", "-N16", "--ntasks-per-node=1"]`` or
+        What starts one process on every node of the job, as ``["srun", "-N16", "-n16"]`` or
         ``["mpirun", "--map-by", "ppr:1:node"]``. The probe program is appended.
 
     Returns

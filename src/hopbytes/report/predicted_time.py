@@ -23,8 +23,8 @@ LIMITS = {
 }
 GRADES = {
     "bound": "lower bounds, no simulation",
-    "flows": "flows between nodes, by SimGrid",
-    "replay": "all messages, by SimGrid's MPI",
+    "flows": "flows that share links between nodes",
+    "replay": "all messages, replayed by SimGrid",
 }
 
 

@@ -7,6 +7,9 @@ from typing import Any
 
 from hopbytes._frozen import field_names, frozen
 
+#: Fields that JSON has in another form, or within others.
+LISTED = ("links", "notices", "assumed")
+
 
 @frozen
 class Prediction:
@@ -39,6 +42,8 @@ class Prediction:
         Time that the simulation itself took.
     notices : tuple of str
         What was assumed.
+    assumed : str
+        Name of the speeds that were assumed where the machine has none; "" if nothing was.
 
     Examples
     --------
@@ -63,9 +68,10 @@ class Prediction:
     messages: int
     computing_seconds: float = 0.0
     notices: tuple[str, ...] = field(default=())
+    assumed: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         named = [dict(zip(("name", "bytes", "seconds"), link, strict=True)) for link in self.links]
-        facts = {name: getattr(self, name) for name in field_names(self) if name not in ("links", "notices")}
+        facts = {name: getattr(self, name) for name in field_names(self) if name not in LISTED}
         return facts | {"links": named, "notices": list(self.notices)}

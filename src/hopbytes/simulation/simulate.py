@@ -152,7 +152,8 @@ def simulate(
     found = predicted(phase, there, chosen, seconds, time.perf_counter() - began)
     said = {SAID: in_order, ONE_PATH: chosen == "replay" and there.spread}
     more = tuple(each for each, holds in said.items() if holds)
-    return dataclasses.replace(found, notices=(*found.notices, *more))
+    named = assume if there.links.notices or there.inside.notices else ""
+    return dataclasses.replace(found, notices=(*found.notices, *more), assumed=named)
 
 
 def _announce(flows: int, messages: int, grade: str, tell: Callable[[str], None]) -> None:

@@ -21,8 +21,8 @@ class SimulationOptions:
         str | None,
         _simulation(
             "--grade", metavar="GRADE", values="grades",
-            help="How the time is found: bound (lower bounds, at once), flows (messages, added up per pair of "
-            "nodes, share links) or replay (SimGrid, every message).",
+            help="How the time is found: bound (lower bounds, at once), flows (messages share links, added "
+            "up per pair of nodes) or replay (SimGrid, every message).",
             default="flows",
         ),
     ] = None

@@ -69,5 +69,6 @@ def map(
     advice = advice_for(receipt, writing.format, record)
     if json:
         return print_json(record)
-    assert evaluation is not None and verdict is not None
+    assert evaluation is not None
+    assert verdict is not None
     tell(*record["notices"], *map_summary(graph, mapping, evaluation, verdict), *launch_lines(advice))

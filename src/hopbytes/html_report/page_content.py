@@ -100,7 +100,9 @@ def page_of(graph: CommGraph, mappings: dict[str, Mapping], launcher: str, origi
     return Page(
         title=f"{_short(origin.pattern or graph.name)} on {_short(first.where.machine.spec())}",
         subtitle=f"{graph.n:,} tasks, {graph.m:,} arcs, {total}; {first.where.k:,} PEs",
-        judged=tuple(_judged(name, one, verdicts[name], evaluations[name], unit) for name, one in mappings.items()),
+        judged=tuple(
+            _judged(name, one, verdicts[name], evaluations[name], unit) for name, one in mappings.items()
+        ),
         matrices=tuple(matrix_charts(graph, everyone, unit)),
         charts=tuple(charts),
         comparison=comparison_table(evaluations, complete=False, unit=unit),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from hopbytes.errors import FormatError, UnsupportedError, WrongTypeError
 from hopbytes.formats.files import atomic_write, check_writable
-from hopbytes.html_report.page_content import IN_ORDER, Page, page_of
+from hopbytes.html_report.page_content import IN_ORDER, page_of
 from hopbytes.html_report.page_html import page_html
 from hopbytes.html_report.report_origin import Origin
 from hopbytes.model.comm_graph import CommGraph

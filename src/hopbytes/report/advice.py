@@ -151,8 +151,8 @@ def advise(
     -------
     Advice
         The recommendation is the launcher's own order unless something saves at least 5 % of its predicted
-        time; from lower bounds there is none. Among candidates within 2 % of the best, an order is preferred to a preset and a preset with
-        less work to one with more.
+        time; from lower bounds there is none. Among candidates within 2 % of the best, an order is preferred
+        to a preset and a preset with less work to one with more.
 
     Raises
     ------
@@ -224,7 +224,9 @@ def _others(
     orders, used = rank_orders(training), np.sort(first.pe)
     info = {"problem": "processes", "mapper": "training-order"}
     return [
-        (name, partial(Mapping, used[orders[name]], where, info)) for name in MEGATRON_OPTIONS if name in orders
+        (name, partial(Mapping, used[rank], where, info))
+        for name, rank in orders.items()
+        if name in MEGATRON_OPTIONS
     ]
 
 
@@ -243,7 +245,7 @@ def _candidate(
 
 
 def _judged(graph: CommGraph, found: list[Candidate]) -> tuple[Verdict, Candidate | None]:
-    """Return the verdict on the best candidate, or on an equal one that is simpler; and what is recommended."""
+    """Return the verdict on the best candidate, or a simpler one that is equal; and what is recommended."""
     usual, others = found[0], found[1:] or found
     if usual.prediction.grade == "bound":  # an equal bound does not say that a placement is equal
         moved = [each for each in others if not np.array_equal(each.mapping.pe, usual.mapping.pe)]

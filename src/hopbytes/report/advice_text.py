@@ -44,17 +44,18 @@ def _by_mesh(pattern: str, machine: str, method: str) -> list[str]:
     """Return the commands that start a program of torch.distributed on a mapping."""
     file, spec = shlex.quote(pattern), shlex.quote(machine)
     return [
-        f"hopbytes map {file} --on {spec}{method} --format mesh -o mesh.py  # train.py calls its torch_mesh()",
-        "sh mesh.py.sh train.py  # on every host",
+        f"hopbytes map {file} --on {spec}{method} --format mesh -o mesh.py",
+        "sh mesh.py.sh train.py  # on every host; train.py calls torch_mesh() of mesh.py",
     ]
 
 
 def advice_record(advice: Advice, pattern: str, machine: str) -> dict[str, Any]:
     """Return what ``advise --json`` prints."""
+    found = advice.recommended
     return {
-        "recommendation": advice.verdict.sentence, "keep": advice.verdict.keep,
-        "recommended": None if advice.recommended is None else advice.recommended.name,
-        "verdict": advice.verdict.to_dict(), "usual": advice.usual.name, "gain": advice.gain, "type": to_type(advice, pattern, machine),
+        "recommendation": advice.verdict.sentence, "verdict": advice.verdict.to_dict(),
+        "keep": advice.verdict.keep, "recommended": None if found is None else found.name,
+        "usual": advice.usual.name, "gain": advice.gain, "type": to_type(advice, pattern, machine),
         "undo": UNDO, "grade": advice.grade, "rounds": advice.rounds, "machine": machine,
         "candidates": [each.to_dict() for each in advice.candidates], "notices": list(advice.notices),
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The verdict on a mapping: is it worth a change? Bytes between nodes and predicted time beside the order now."""
+"""The verdict on a mapping: is it worth a change? Traffic and time beside the launcher's order."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Verdict:
     Parameters
     ----------
     decision : str or None
-        ``"change"``, ``"keep"`` or ``"not decided"``; None for a partition, which no launcher's order replaces.
+        ``"change"``, ``"keep"`` or ``"not decided"``; None for a partition.
     sentence : str
         The decision in words; "" for a partition.
     remark : str
@@ -144,8 +144,9 @@ def verdict(
     >>> print(first.replace("; ", ";\n"))
     Between nodes: 0 B, none of all bytes;
     in order (nodes filled in order, as mpirun does) 10 kB, 100 %: all of it less.
-    >>> print(second)
-    Use this mapping: the messages are predicted to take 800 ns instead of 2 us (60 % less) at assumed speeds (hdr100).
+    >>> print(second.replace(" (6", "\\n(6"))
+    Use this mapping: the messages are predicted to take 800 ns instead of 2 us
+    (60 % less) at assumed speeds (hdr100).
     """
     base = evaluation.in_order
     assert base is not None
@@ -162,13 +163,15 @@ def verdict(
         if decision == OPEN:
             sentence += _by_cost(own.comm_cost, base.comm_cost)
         predictions = None if isinstance(found, str) else found
-    between = [None if one.traffic is None else int(one.traffic.inter_node_volume) for one in (own, base)]
+    between, before = (
+        None if one.traffic is None else int(one.traffic.inter_node_volume) for one in (own, base)
+    )
     measure = "" if is_training(graph) else " ('hopbytes bench-pattern' measures it)"
     remark = f"The program gains this share of the time that it waits for them{measure}."
     return Verdict(
         decision, sentence, remark if decision == CHANGE else "",
         tuple(_between_units(evaluation, mapping, unit, what, is_training(graph))),
-        own.comm_cost, base.comm_cost, *between, unit,
+        own.comm_cost, base.comm_cost, between, before, unit,
         predictions[1] if predictions else None, predictions[0] if predictions else None,
     )  # fmt: skip
 

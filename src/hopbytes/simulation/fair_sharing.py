@@ -1,4 +1,4 @@
-"""Grade ``flows``: messages between nodes share links fairly, the model of SimGrid without its corrections."""
+"""Grade ``flows``: messages between nodes share links fairly, SimGrid's model without corrections."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from hopbytes.html_report.page_tables import Table
 #: The page may load nothing, from nowhere, and runs nothing.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 MATRIX_TEXT = (
-    "Each row is a task that sends, each column a task that receives; both stand in the order of the machine, and "
-    "lines separate the nodes. What lies in the squares on the diagonal stays inside a node. The colours are "
-    "logarithmic and the same in all matrices."
+    "Each row is a task that sends, each column a task that receives; both stand in the order of the "
+    "machine, and lines separate the nodes. What lies in the squares on the diagonal stays inside a node. "
+    "The colours are logarithmic and the same in all matrices."
 )
 UNDO_TEXT = (
     "start the program as before, without these files. Nothing is installed, changed or kept. Ranks keep "

@@ -141,7 +141,7 @@ def verdict(
     >>> graph = hb.CommGraph.from_edges([0, 1], [2, 3], [5000, 5000])
     >>> mapping = hb.map_tasks(graph, hb.machine("node:2@10 core:2@1"))
     >>> first, second, _ = verdict(graph, mapping, hb.evaluate(graph, mapping)).sentences
-    >>> print(first.replace("; ", ";\n"))
+    >>> print(first.replace("; ", ";\\n"))
     Between nodes: 0 B, none of all bytes;
     in order (nodes filled in order, as mpirun does) 10 kB, 100 %: all of it less.
     >>> print(second.replace(" (6", "\\n(6"))

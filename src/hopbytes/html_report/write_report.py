@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from collections.abc import Mapping as Dictionary
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 
 
 def write_report(
-    graph: CommGraph | ArrayLike | scipy.sparse.sparray | NetworkxGraph,
-    mappings: Mapping | Dictionary[str, Mapping],
+    graph: CommGraph | ArrayLike | os.PathLike[str] | scipy.sparse.sparray | NetworkxGraph,
+    mappings: Mapping | str | os.PathLike[str] | Dictionary[str, Mapping | str | os.PathLike[str]],
     path: str | os.PathLike[str],
     *,
     launcher: str = "fill",
@@ -41,8 +40,8 @@ def write_report(
 
     Parameters
     ----------
-    graph : CommGraph, or a matrix or graph that :meth:`hopbytes.CommGraph.of` takes
-    mappings : Mapping or dictionary of str to Mapping
+    graph : CommGraph, or what :meth:`hopbytes.CommGraph.of` takes: a matrix, another graph, or a text
+    mappings : Mapping, or the name of a file that holds one, or a dictionary of them by name
         Mappings of the graph to one machine. The keys are the names in the report; the first one is the
         mapping that the commands use.
     path : path or ``"-"``
@@ -96,17 +95,13 @@ def check_report_target(path: str, *, force: bool) -> None:
         check_writable(path, force)
 
 
-def _named(mappings: Mapping | Dictionary[str, Mapping]) -> dict[str, Mapping]:
-    if isinstance(mappings, Mapping):
-        return {"mapping": mappings}
-    if not isinstance(mappings, Dictionary) or not mappings or not _are_mappings(mappings.values()):
-        kind = type(mappings).__name__
-        raise WrongTypeError(f"mappings are a {kind}, expected a Mapping, or a dictionary with some by name")
-    return {str(name): mapping for name, mapping in mappings.items()}
-
-
-def _are_mappings(values: Iterable[object]) -> bool:
-    return all(isinstance(each, Mapping) for each in values)
+def _named(mappings: Any) -> dict[str, Mapping]:
+    if isinstance(mappings, Dictionary) and mappings:
+        return {str(name): Mapping.of(mapping) for name, mapping in mappings.items()}
+    if isinstance(mappings, (Mapping, str, os.PathLike)):
+        return {"mapping": Mapping.of(mappings)}
+    kind = type(mappings).__name__
+    raise WrongTypeError(f"mappings are a {kind}, expected a Mapping, or a dictionary with some by name")
 
 
 def _check(graph: CommGraph, mappings: dict[str, Mapping]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
-from hopbytes.errors import FormatError, WrongTypeError, unknown_name
+from hopbytes.errors import FormatError, unknown_name
 from hopbytes.formats.files import atomic_write, may_write
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
@@ -41,8 +41,8 @@ ONE_PATH = "the machine spreads flows over several paths; SimGrid sends each ove
 
 
 def simulate(
-    graph: CommGraph | ArrayLike | scipy.sparse.sparray | NetworkxGraph,
-    mapping: Mapping,
+    graph: CommGraph | ArrayLike | os.PathLike[str] | scipy.sparse.sparray | NetworkxGraph,
+    mapping: Mapping | str | os.PathLike[str],
     *,
     grade: str | None = None,
     bytes_scale: float = 1.0,
@@ -61,9 +61,9 @@ def simulate(
 
     Parameters
     ----------
-    graph : CommGraph, or a matrix or graph that :meth:`hopbytes.CommGraph.of` takes
+    graph : CommGraph, or what :meth:`hopbytes.CommGraph.of` takes: a matrix, another graph, or a text
         Volumes are bytes.
-    mapping : Mapping
+    mapping : Mapping, or the name of a file that holds one
         With as many tasks as the graph.
     grade : {"bound", "flows", "replay"}, optional
         ``"bound"``: lower bounds of a round (busiest link, node, PE, and longest message), of which the
@@ -124,7 +124,7 @@ def simulate(
     >>> round(simulate(ring, hb.Mapping([0, 1, 2, 3], where), grade="bound").seconds, 6)
     0.001001
     """
-    graph, chosen = CommGraph.of(graph), grade or "flows"
+    graph, mapping, chosen = CommGraph.of(graph), Mapping.of(mapping), grade or "flows"
     _check(graph, mapping, chosen, oversubscription)
     if chosen == "replay" and not installed():
         raise needed(chosen)
@@ -187,9 +187,6 @@ def predicted(phase: Phase, there: Round, grade: str, seconds: float, took: floa
 
 
 def _check(graph: CommGraph, mapping: Mapping, grade: str, oversubscription: float) -> None:
-    if not isinstance(mapping, Mapping):
-        kind = type(mapping).__name__
-        raise WrongTypeError(f"the mapping is a {kind}, expected a Mapping such as Mapping(pe, where)")
     if mapping.n != graph.n:
         raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
     if grade not in GRADES:

@@ -161,7 +161,7 @@ class Mapping:
         used, tasks = np.unique(nodes, return_counts=True)
         if len(used) > 1 and int(tasks.min()) == int(tasks.max()):
             rows.append((f"tasks on each of {len(used):,} nodes", int(tasks[0])))
-            used = used[:0]
+            used, tasks = used[:0], tasks[:0]
         for node, held in list(zip(used.tolist(), tasks.tolist(), strict=True))[:NODES_SHOWN]:
             name = self.where.hosts[node] if self.where.hosts else f"node {node}"
             rows.append((f"tasks on {name}", held))

@@ -12,7 +12,7 @@ from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._util.integers import MAX_TASKS, bad_graph, check_total, task_numbers, to_integers
 from hopbytes.errors import WrongTypeError
-from hopbytes.model import graph_sources
+from hopbytes.model import given_as_text, graph_sources
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -230,14 +230,15 @@ class GraphMakers:
 
         Parameters
         ----------
-        thing : CommGraph, graph of networkx, sparse matrix of SciPy, or what NumPy makes a square matrix of
+        thing : CommGraph, text, graph of networkx, sparse matrix of SciPy, or a square matrix for NumPy
+            A text is the name of a file or a spec such as ``"stencil:4x4"``.
 
         Raises
         ------
         WrongTypeError
-            The argument is something else, such as a file name, which :func:`hopbytes.read_pattern` takes.
+            The argument is something else.
         FormatError
-            See :meth:`from_networkx`, :meth:`from_scipy` and :meth:`from_dense`.
+            See :meth:`from_networkx`, :meth:`from_scipy`, :meth:`from_dense`, :func:`hopbytes.read_pattern`.
 
         Examples
         --------
@@ -247,6 +248,8 @@ class GraphMakers:
         """
         if isinstance(thing, cls):
             return thing
+        if given_as_text.is_text(thing):
+            return cast("Self", given_as_text.read_pattern(thing))
         if graph_sources.is_networkx(thing):
             return cls.from_networkx(cast("graph_sources.NetworkxGraph", thing))
         if hasattr(thing, "tocoo"):
@@ -254,8 +257,8 @@ class GraphMakers:
         if isinstance(thing, (np.ndarray, list, tuple)):
             return cls.from_dense(thing)
         raise WrongTypeError(
-            f"the pattern is a {type(thing).__name__}, expected a CommGraph (hopbytes.read_pattern reads "
-            "files), a square matrix of NumPy or SciPy, or a graph of networkx"
+            f"the pattern is a {type(thing).__name__}, expected a CommGraph, the name of a file, a "
+            "square matrix of NumPy or SciPy, or a graph of networkx"
         )
 
     @classmethod

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from hopbytes._frozen import frozen
 from hopbytes._util.options import build
+from hopbytes._util.options import describe as _described
 from hopbytes._util.registry import Registry
 from hopbytes.algorithms.base import Mapper, Refiner, mappers, refiners
 from hopbytes.algorithms.mappers.multisection import FAST, Multisection
@@ -95,6 +96,21 @@ class Chain:
     def steps(self) -> tuple[Refiner, ...]:
         """All refiners in order, without those of `competitors`."""
         return (*self.refiners, *self.finish, *self.requested)
+
+    def __repr__(self) -> str:
+        names = [_described(mappers, self.mapper), *(_described(refiners, step) for step in self.steps)]
+        more = f"; {len(self.competitors)} competing" if self.competitors else ""
+        return f"Chain({' → '.join(name.partition(':')[0] for name in names)}{more})"
+
+    def _repr_html_(self) -> str:
+        from hopbytes.model.html_table import html_table
+
+        steps = [("mapper", _described(mappers, self.mapper))]
+        steps += [("refiner", _described(refiners, step)) for step in self.steps]
+        for each in self.competitors:
+            steps.append(("competitor", repr(each)))
+        rows = [(kind, *text.replace(",", ", ").partition(":")[::2]) for kind, text in steps]
+        return html_table("Chain", rows, ("", "name", "options"))
 
 
 presets: Registry[Callable[[], Chain]] = Registry("preset", "hopbytes.solve.presets")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopbytes import kernels
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32, Int64, own
 from hopbytes._frozen import frozen
 from hopbytes._util.integers import MAX_TASKS, bad_graph, check_total
 from hopbytes.kernels.records import Csr
@@ -20,17 +20,21 @@ from hopbytes.model.graph_makers import GraphMakers
 if TYPE_CHECKING:
     import networkx
     import scipy.sparse
+    from typing_extensions import Self
 
+
+#: The arrays of a graph.
+ARRAYS = ("indptr", "targets", "volumes", "messages", "loads")
 
 #: What ``meta["tasks"]`` is where tasks are known to be processes.
 PROCESSES = "processes"
 
 
-@frozen(eq=False, repr=False)
+@frozen(eq=False, repr=False, owns=ARRAYS)
 class CommGraph(GraphMakers):
     """A communication graph: directed arcs task → task with volume and message count, a load per task.
 
-    Rows are sorted by target and hold no duplicates. Arrays are read-only after construction.
+    Rows are sorted by target and hold no duplicates. Arrays are copied, and read-only.
 
     Parameters
     ----------
@@ -87,12 +91,17 @@ class CommGraph(GraphMakers):
 
     def __post_init__(self) -> None:
         self._check_shapes()
-        for name in ("indptr", "targets", "volumes", "messages", "loads"):
-            array = getattr(self, name)
-            if array is not None:
-                array.setflags(write=False)
         for name in ("volumes", "messages", "loads"):
             self._cache["total_" + name] = self._checked_total(name)
+
+    @classmethod
+    def of_own(
+        cls, indptr: Int64, targets: Int32, volumes: Int64 | None = None, messages: Int64 | None = None,
+        loads: Int64 | None = None, **more: Any,
+    ) -> Self:
+        """Make a graph of arrays that nobody else keeps, without copies of them."""
+        given = (indptr, targets, volumes, messages, loads)
+        return cls(*(None if each is None else own(each) for each in given), **more)  # type: ignore[arg-type]
 
     def _check_shapes(self) -> None:
         dtypes = dict.fromkeys(("indptr", "volumes", "messages", "loads"), np.int64)

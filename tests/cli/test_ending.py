@@ -75,6 +75,7 @@ def test_a_signal_ends_the_program_whatever_happens_to_its_exception(number, hap
 @pytest.mark.parametrize("happening", HAPPENINGS.values(), ids=HAPPENINGS)
 @pytest.mark.parametrize("last", ["time.sleep(0.1)", "signal.raise_signal(signal.SIGINT); time.sleep(0.1)"])
 def test_ctrl_c_that_was_handled_comes_not_again_while_the_program_ends(happening, last):
+    happening = f"import threading; threading.Thread(target=time.sleep, args=[9], daemon=True).start()\n{happening}"
     assert ended_by(signal.SIGINT, happening, last) == (130, "hopbytes: interrupted\n")
 
 

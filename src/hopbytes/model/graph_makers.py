@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hopbytes import kernels
-from hopbytes._arrays import Int32, Int64, owned
+from hopbytes._arrays import Int32, Int64, own, owned
 from hopbytes._util.integers import MAX_TASKS, bad_graph, check_total, task_numbers, to_integers
 from hopbytes.errors import WrongTypeError
 from hopbytes.model import graph_sources
@@ -38,10 +38,17 @@ class GraphMakers:
             loads: Int64 | None = None, undirected: bool = False, scale: int = 1,
             meta: Mapping[str, Any] | None = None,
         ) -> None: ...
-        @classmethod
-        def of_own(cls, indptr: Int64, targets: Int32, *arrays: Int64 | None, **more: Any) -> Self: ...  # noqa: D102
         def check_directions(self, threads: int = 1) -> None: ...  # noqa: D102
         def know_directions(self) -> None: ...  # noqa: D102
+
+    @classmethod
+    def of_own(
+        cls, indptr: Int64, targets: Int32, volumes: Int64 | None = None, messages: Int64 | None = None,
+        loads: Int64 | None = None, **more: Any,
+    ) -> Self:
+        """Make a graph of arrays that nobody else keeps, without copies of them."""
+        given = (indptr, targets, volumes, messages, loads)
+        return cls(*(None if each is None else own(each) for each in given), **more)  # type: ignore[arg-type]
 
     @classmethod
     def from_edges(

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hopbytes._arrays import Bool, Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64, own
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import Machine, machines
@@ -237,6 +237,4 @@ def _lower(tree: Tree) -> TreeDistance:
         bit += width
     level_of_bit[bit + 1 :] = depth
     costs = np.array([0] + [level.distance for level in reversed(tree.tiers)], np.int64)
-    for array in (labels, level_of_bit, costs):
-        array.setflags(write=False)
-    return TreeDistance(labels, level_of_bit, costs)
+    return TreeDistance(own(labels), own(level_of_bit), own(costs))

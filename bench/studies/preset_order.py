@@ -4,8 +4,8 @@
     python -m bench.studies.preset_order --cases 2000 --seed 7   # the same cases again
     python -m bench.studies.preset_order --case 7000042          # one of them, with the numbers
 
-Every case is a random graph of 16 to 4096 tasks (`--tasks`), as processes or as a partition, on a tree or on
-a network. J of ``strong`` must not exceed that of ``eco``, which must not exceed that of ``fast``. ``best``
+Every case is a random graph of 16 to 4096 tasks (`--tasks`; half of them have fewer than 64), as processes or
+as a partition, on a tree or on a network. J of ``strong`` must not exceed that of ``eco``, which must not exceed that of ``fast``. ``best``
 gets the work of one of them as its limit, or a bit more, and must not exceed any preset that took no more
 work; with `--seconds` also a time limit, twice the time of a preset and half a second, since a clock is
 inexact. The exit code is 1 where an order is violated. One thread.
@@ -60,7 +60,7 @@ def drawn(number: int, tasks: tuple[int, int]) -> tuple[str, hb.CommGraph, hb.Al
     """Return what the case of this number is, its graph, slots and options."""
     rng = np.random.default_rng(number)
     family = list(FAMILIES)[int(rng.integers(len(FAMILIES)))]
-    n = int(np.exp(rng.uniform(*np.log(tasks))))
+    n = int(tasks[0] * (tasks[1] / tasks[0]) ** (rng.random() ** 2))
     arrays, label = weighted(FAMILIES[family](rng, n), rng)
     graph = hb.CommGraph(arrays.indptr, arrays.targets.astype(np.int32), arrays.volumes, loads=arrays.loads)
     options: dict[str, Any] = {"seed": int(rng.integers(1000)), "threads": 1}

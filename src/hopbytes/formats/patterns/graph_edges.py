@@ -49,7 +49,7 @@ class Edges(Format):
         if source.title.endswith(self.suffixes) or len(rows) < 3 or len(rows[0]) > 1 or len(rows[1]) < 3:
             return None
         elements, numbers = int(rows[0][0]), [field for row in rows[1:] for field in row]
-        if len(head) < HEAD_BYTES and len(rows) - 1 != elements or not all(map(bytes.isdigit, numbers)):
+        if (len(head) < HEAD_BYTES and len(rows) - 1 != elements) or not all(map(bytes.isdigit, numbers)):
             return None
         if not 1 <= min(map(int, numbers)) <= max(map(int, numbers)) <= len(rows[1]) * elements:
             return None

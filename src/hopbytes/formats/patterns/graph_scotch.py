@@ -109,7 +109,7 @@ def _rows(source: Source, header: _Header, numbers: Int64) -> tuple[Int64, Int64
         what = f"{header.n} vertices in the header, more than {len(numbers)} numbers can describe"
         raise FormatError(source.name, header.line - 1, what)
     starts = np.empty(header.n, np.int64)
-    known = memoryview(numbers)
+    known = memoryview(numbers.data)
     for vertex in range(header.n):
         starts[vertex] = at
         at += before

@@ -14,14 +14,13 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes._util.integers import MAX_TASKS
-from hopbytes.errors import FormatError, ScaleError
+from hopbytes.errors import FormatError
 from hopbytes.formats.base import Format, Source, formats
-from hopbytes.formats.parsing import first_line, shown
+from hopbytes.formats.parsing import first_line, shown, whole_numbers
 from hopbytes.model.comm_graph import CommGraph
 
 #: The first three lines of a file, in any layout of blanks.
 BEGINNING = re.compile(rb"\s*0\s+[0-9]+\s+[0-9]+\s+[01]\s+[01]{1,3}\s")
-TOO_LONG = re.compile(rb"[0-9]{19,}")
 
 
 class _Header(NamedTuple):
@@ -48,7 +47,7 @@ class Scotch(Format):
     def read(self, source: Source) -> CommGraph:
         """Return an undirected graph; volumes and loads are None if the file has none."""
         header = _header(source)
-        numbers = _numbers(source, header.line)
+        numbers = whole_numbers(source.name, header.line + 1, source.stream.read())
         starts, degrees = _rows(source, header, numbers)
         before = header.labels + header.loads
         width = 1 + header.edge_loads
@@ -86,20 +85,6 @@ def _header(source: Source) -> _Header:
         raise FormatError(source.name, line, what)
     labels, edge_loads, loads = (flag == "1" for flag in flags[2].decode().zfill(3))
     return _Header(line, int(found[1]), int(found[2]), int(flags[1]), labels, edge_loads, loads)
-
-
-def _numbers(source: Source, line: int) -> Int64:
-    """Return all numbers after the header; FormatError for anything else."""
-    text = source.stream.read()
-    if text.translate(None, b"0123456789 \t\r\n"):
-        wrong = next(re.finditer(rb"\S*[^0-9\s]\S*", text))
-        where = line + 1 + text.count(b"\n", 0, wrong.start())
-        raise FormatError(source.name, where, f"{shown(wrong[0])}, expected an integer >= 0")
-    long = TOO_LONG.search(text)
-    if long is not None:
-        where = line + 1 + text.count(b"\n", 0, long.start())
-        raise ScaleError(f"{source.name}:{where}: {shown(long[0])}, expected less than 10^18")
-    return np.fromstring(text.decode("ascii"), np.int64, sep=" ")
 
 
 def _rows(source: Source, header: _Header, numbers: Int64) -> tuple[Int64, Int64]:

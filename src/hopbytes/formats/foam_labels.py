@@ -1,4 +1,4 @@
-"""Lists of labels as OpenFOAM stores them: a header ``FoamFile { … }``, then ``N ( … )`` or ``N { value }``."""
+"""Lists of labels of OpenFOAM: a header ``FoamFile { … }``, then ``N ( … )`` or ``N { value }``."""
 
 from __future__ import annotations
 

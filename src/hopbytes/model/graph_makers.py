@@ -182,6 +182,56 @@ class GraphMakers:
         return cls._of(arcs, loads=loads, meta=known | dict(meta or {}), undirected=undirected)
 
     @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        source: str | None = None,
+        target: str | None = None,
+        volume: str | None = None,
+        messages: str | None = None,
+        *,
+        n: int | None = None,
+        undirected: bool = False,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Build from a table of pandas, polars, pyarrow or xarray.
+
+        Parameters
+        ----------
+        frame : table
+            A row for every arc, or a square table: row i, column j is what task i sends to task j.
+        source, target, volume, messages : str, optional
+            Columns of arcs, tasks numbered from 0. By default those called source, src or from; target, dst
+            or to; volume, bytes, weight or size; messages or count. Without a volume arcs count 1 each.
+        n, undirected
+            See :meth:`from_edges`.
+
+        Raises
+        ------
+        FormatError
+            The table is neither; a square table has other labels on rows than on columns.
+
+        Notes
+        -----
+        O(rows), or O(n²) for a square table.
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"src": [0, 1], "dst": [1, 2], "bytes": [5, 7]})
+        >>> hb.CommGraph.from_frame(table).total_volume
+        12
+        """
+        named = {"source": source, "target": target, "volume": volume, "messages": messages}
+        arcs, beside = graph_sources.of_frame(frame, **named)
+        known = dict(meta or {})
+        if beside:
+            known["notices"] = [f"columns that are not read: {', '.join(map(str, beside))}"]
+        size = n if n is not None else arcs.n or None
+        return cls.from_edges(*arcs[1:], n=size, undirected=undirected, meta=known)
+
+    @classmethod
     def from_metis(
         cls,
         xadj: ArrayLike,
@@ -234,14 +284,15 @@ class GraphMakers:
 
         Parameters
         ----------
-        thing : CommGraph, graph of networkx, sparse matrix of SciPy, or what NumPy makes a square matrix of
+        thing : CommGraph, graph of networkx or igraph, sparse matrix of SciPy, table, or square matrix
+            A table is what :meth:`from_frame` takes; a matrix is what has ``__array__``, or lists.
 
         Raises
         ------
         WrongTypeError
             The argument is something else, such as a file name, which :func:`hopbytes.read_pattern` takes.
         FormatError
-            See :meth:`from_networkx`, :meth:`from_scipy` and :meth:`from_dense`.
+            See :meth:`from_networkx`, :meth:`from_scipy`, :meth:`from_frame` and :meth:`from_dense`.
 
         Examples
         --------
@@ -255,11 +306,18 @@ class GraphMakers:
             return cls.from_networkx(cast("graph_sources.NetworkxGraph", thing))
         if hasattr(thing, "tocoo"):
             return cls.from_scipy(thing)
+        if graph_sources.is_igraph(thing):
+            directed = bool(cast("graph_sources.NetworkxGraph", thing).is_directed())
+            return cls._of(graph_sources.of_igraph(thing), undirected=not directed)
         if isinstance(thing, (np.ndarray, list, tuple)):
             return cls.from_dense(thing)
+        if graph_sources.column_names(thing) is not None:
+            return cls.from_frame(thing)
+        if hasattr(thing, "__array__"):
+            return cls.from_dense(graph_sources.as_array(thing))
         raise WrongTypeError(
             f"the pattern is a {type(thing).__name__}, expected a CommGraph (hopbytes.read_pattern reads "
-            "files), a square matrix of NumPy or SciPy, or a graph of networkx"
+            "files), a square matrix or table, or a graph of networkx or igraph"
         )
 
     @classmethod

@@ -12,7 +12,8 @@ HEADINGS = ("", "mapping", "in-order", "as recorded", "random, mean", "random, r
 #: Rows that only the complete table has: metrics of specific papers, and numbers that rarely differ.
 ONLY_COMPLETE = (
     "mean distance by arc", "largest load", "  messages (MNRM)", "  pairs (MNRM)", "most sent by a PE (MSV)",
-    "  messages (MSM)", "  pairs (MSM)", "  most messages (MMC)", "  mean messages (AMC)", "  mean congestion (AC)",
+    "  messages (MSM)", "  pairs (MSM)", "  most messages (MMC)", "  mean messages (AMC)",
+    "  mean congestion (AC)",
     "  variance of congestion (NZCV)", "  hybrid, in-order = 4", "  cut",
 )
 
@@ -56,7 +57,7 @@ def rows(
 
 
 def _block_rows(evaluation: Measurements) -> list[Row]:
-    """Return the rows of partitions, which have several tasks on a PE; they are not known of random mappings."""
+    """Return the rows of partitions, with several tasks on a PE; they are not measured of random mappings."""
     if evaluation.mapping.blocks is None:
         return []
     ones = [evaluation.mapping, evaluation.in_order, evaluation.recorded]

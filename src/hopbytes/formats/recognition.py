@@ -34,8 +34,19 @@ NOT_IN_TEXT = bytes([*range(7), *range(14, 27), *range(28, 32), 127])
 OLD_KINDS: dict[str | None, str] = {"placement": "mapping"}
 
 
+#: Frameworks, and the formats by which their ranks are placed.
+FRAMEWORKS = {
+    "pytorch": "torchrun, which orders nodes, or mesh, which orders the ranks of a device mesh",
+    "deepspeed": "hosts, whose order its hostfile takes, or mesh, which orders the ranks of a device mesh",
+    "megatron": "mesh, which orders ranks; 'map ml:… --on rails:…' names the option of Megatron-LM",
+    "jax": "mesh, which orders the devices of a mesh",
+}  # fmt: skip
+
+
 def format_named(name: str, holds: str | None = None) -> Format:
     """Return the format called `name`; for an unknown name the error suggests one of the same kind."""
+    if isinstance(name, str) and name.lower() in FRAMEWORKS and holds != "pattern":
+        raise UnsupportedError(f"{name!r} is no format, expected {FRAMEWORKS[name.lower()]}")
     if isinstance(name, str) and name not in formats:
         raise unknown_name("format", name, [key for key, f in formats.items() if holds in (None, f.holds)])
     return formats[name]

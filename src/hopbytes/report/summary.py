@@ -60,6 +60,7 @@ def map_record(
     record |= info
     record["notices"] = [
         *graph.meta.get("notices", ()),
+        *([f"{graph.n:,} tasks = {graph.meta['sizes']}"] if "sizes" in graph.meta else ()),
         *mapping.where.notices,
         *record.get("notices", ()),
         *(receipt.notices if receipt else ()),

@@ -18,6 +18,13 @@ from hopbytes.model.mapping_info import MappingInfo
 if TYPE_CHECKING:
     import pandas
 
+#: Names that people try, and what does it.
+MEANT = {
+    "J": "comm_cost", "cost": "comm_cost", "placement": "pe", "assignment": "pe", "machine": "where.machine",
+    "save": "hopbytes.write(mapping, path)", "write": "hopbytes.write(mapping, path)",
+    "evaluate": "hopbytes.evaluate(graph, mapping)", "to_pandas": "to_frame()", "k": "where.k",
+    "plot": "hopbytes.plot", "compare": "hopbytes.compare(graph, mapping, other)",
+}  # fmt: skip
 #: Nodes that a notebook lists one by one.
 NODES_SHOWN = 16
 
@@ -111,6 +118,13 @@ class Mapping:
             what = "the mapping does not know its J: hopbytes.evaluate(graph, mapping).comm_cost computes it"
             raise UnsupportedError(what)
         return cost
+
+    if not TYPE_CHECKING:  # for type checkers other names are errors
+
+        def __getattr__(self, name: str) -> Any:
+            meant = MEANT.get(name)
+            hint = f"; did you mean {meant}?" if meant else ""
+            raise AttributeError(f"'Mapping' object has no attribute {name!r}{hint}")
 
     def tasks_per_pe(self) -> Int64:
         """int64[k]: how many tasks each PE holds."""

@@ -6,7 +6,9 @@ Refiners that only one preset uses are imported by it, so that the others start 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import sys
+import types
+from collections.abc import Callable, Iterator
 
 from hopbytes._frozen import frozen
 from hopbytes._util.options import build
@@ -324,3 +326,13 @@ def routed() -> Chain:
     base = strong()
     links = Routed(effort=16, second_start=True, anneal=True)
     return dataclasses.replace(base, refiners=(*base.refiners, links), weaker="strong", extends_weaker=True)
+
+
+class _Names(types.ModuleType):
+    """The module; ``list(hopbytes.presets)`` has the names of all."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(presets)
+
+
+sys.modules[__name__].__class__ = _Names

@@ -122,9 +122,9 @@ class SharedMap(Tool):
 
 
 class Hopbytes(Tool):
-    """The package under test, through its command line."""
+    """The package under test, through its command line; ``stream`` reads the graph in blocks."""
 
-    presets = ("fast", "eco", "strong")
+    presets = ("fast", "eco", "strong", "turbo", "stream")
 
     def versions(self) -> dict[str, str]:
         """Version, and a digest of the installed files: a changed source is another tool."""
@@ -138,8 +138,8 @@ class Hopbytes(Tool):
         return [
             str(Path(sys.executable).parent / "hopbytes"), "map", str(task.graph),
             "--hierarchy", _colons(task.hierarchy), "--distance", _colons(task.distance),
-            "--partition", "--imbalance", str(task.imbalance), "--preset", task.preset,
-            "--seed", str(task.seed), "--threads", str(task.threads),
+            "--partition", "--imbalance", str(task.imbalance),
+            *(["--stream"] if task.preset == "stream" else ["--preset", task.preset]), "--seed", str(task.seed), "--threads", str(task.threads),
             "-o", str(out), "--format", "plain", "--json", "--quiet",
         ]
 
@@ -219,7 +219,7 @@ TOOLS: dict[str, Tool] = {
     "steiner": Steiner(), "kahip": Kahip(),
     "scotch": Partitioner("scotch", "scotchpy", "scotchpy64", ("speed", "default", "quality")),
     "metis": Partitioner("metis", "pymetis", "pymetis", ("kway", "recursive", "kway10")),
-    "heistream": Partitioner("heistream", "chszlablib", "chszlablib", ("fennel", "buffered", "restream")),
+    "heistream": Partitioner("heistream", "chszlablib", "chszlablib", ("one_pass", "buffcut", "restream")),
 }  # fmt: skip
 
 

@@ -174,7 +174,7 @@ def _lost_elsewhere() -> Iterable[str]:
             f"{worst_link[0]:.2f} times as much as the recorded order unless `--objective max_congestion` is asked for."
         )
     curves = many_threads.speed_ups(kept.rows("many_threads"))
-    speeds = [speed for name, curve in curves.items() if "`fast`" in name for count, speed in curve if count == 16]
+    speeds = [speed for name, curve in curves.items() if name.endswith(" fast") for count, speed in curve if count == 16]
     yield (
         f"Sixteen threads: `fast` is {min(speeds):.1f} to {max(speeds):.1f} times as fast as with one "
         "([which graphs, and how rivals scale](PROTOCOL.md#many-threads))."

@@ -1,8 +1,10 @@
 """Traffic that a Blue Gene/Q counted: its hop-bytes computed here, and those after mapping.
 
+    python -m bench.studies.blue_gene --out blue_gene.jsonl
     python -m bench.studies.blue_gene --samples ../shared/samples/bgq --out bench/results/blue_gene.jsonl
 
-The data set par-comm-data (T. Fujiwara and others, VAST 2017; CC BY 4.0) has for every pair of ranks the bytes
+The first command takes six small cases that the repository has, the second all sixteen. The data set
+par-comm-data (github.com/takanori-fujiwara/par-comm-data; VAST 2017; CC BY 4.0) has for every pair of ranks the bytes
 and the hops that its messages took on the five-dimensional torus of Vesta, with MiniMD, MiniAMR and the
 benchmarks of Intel (IMB). A case is a file of edges, a file with the place of every node, and a line of
 ``cases.tsv`` with the hop-bytes that follow from what the machine counted. Computed are those of the same ranks
@@ -22,8 +24,12 @@ from pathlib import Path
 from typing import Any
 
 import hopbytes as hb
+from bench import ROOT
 
-SOURCE = "par-comm-data (T. Fujiwara and others, VAST 2017; CC BY 4.0)"
+SOURCE = (
+    "[par-comm-data](https://github.com/takanori-fujiwara/par-comm-data) (T. Fujiwara and others, VAST 2017; CC BY 4.0)"
+)
+SAMPLES = ROOT / "tests/samples/bgq"
 Row = dict[str, Any]
 
 
@@ -36,7 +42,8 @@ def measure(folder: Path, case: dict[str, str]) -> Row:
         graph = hb.read(file.name, format="edges")
     cores = f" / core:{ranks // nodes}" if ranks > nodes else ""
     where = hb.machine(f"coordinates:{folder / name}.hosts{cores}")
-    row: Row = {"case": name, "ranks": ranks, "nodes": nodes, "counted": float(case["hop-bytes counted on the machine"])}
+    counted = float(case["hop-bytes counted on the machine"])
+    row: Row = {"case": name, "ranks": ranks, "nodes": nodes, "counted": counted}
     found = {"in_order": hb.map_tasks(graph, where, mapper="identity")}
     for objective in ("comm_cost", "max_congestion"):
         found[objective] = hb.map_tasks(graph, where, preset="eco", objective=objective, seed=0, threads=1)
@@ -59,7 +66,10 @@ def agrees(row: Row) -> bool:
 
 def table(rows: list[Row]) -> str:
     """Return a row for each case, and geometric means."""
-    heads = ("recording", "ranks", "nodes", "hop-bytes counted by the machine", "computed", "`eco`", "busiest link with `eco`", "with `eco`, objective `max_congestion`")
+    heads = (
+        "recording", "ranks", "nodes", "hop-bytes counted by the machine", "computed", "`eco`",
+        "busiest link with `eco`", "with `eco`, objective `max_congestion`",
+    )
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     ratios: list[list[float]] = []
     for row in rows:
@@ -70,7 +80,8 @@ def table(rows: list[Row]) -> str:
         ]
         ratios.append(own)
         cells = [f"{each:.3f}" for each in own]
-        facts = [f"`{row['case']}`", row["ranks"], row["nodes"], f"{row['counted']:.6e}", f"{start['hop_bytes']:.6e}"]
+        sums = [f"{row['counted']:.6e}", f"{start['hop_bytes']:.6e}"]
+        facts = [f"`{row['case']}`", row["ranks"], row["nodes"], *sums]
         lines.append(f"| {' | '.join(map(str, [*facts, *cells]))} |")
     means = [f"{math.exp(sum(map(math.log, each)) / len(each)):.3f}" for each in zip(*ratios, strict=True)]
     same = sum(map(agrees, rows))
@@ -81,7 +92,7 @@ def table(rows: list[Row]) -> str:
 def main() -> None:
     """Measure every case and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--samples", type=Path, required=True, help="the folder with cases.tsv")
+    parser.add_argument("--samples", type=Path, default=SAMPLES, help="the folder with cases.tsv")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     rows = []

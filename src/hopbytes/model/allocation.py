@@ -170,7 +170,7 @@ class Allocation:
         >>> where.os_pus(1)
         (2, 3, 6, 7)
         """
-        if self.machine.inventory is None:
+        if self.machine.inventory is None or not self.machine.inventory.pus_known:
             return None
         if "os_cpus" not in self._cache:
             self._cache["os_cpus"] = self.machine.inventory.os_cpus()
@@ -195,6 +195,18 @@ class Allocation:
             return None
         tree = self.machine.inventory.tree(int(self.node_of_pe[pe]))
         return next((gpu for gpu in tree.gpus if gpu.index == self.gpus[pe]), None)
+
+    def shown_gpus(self, pe: int) -> tuple[str, ...]:
+        """What the variable of the GPUs' maker, such as CUDA_VISIBLE_DEVICES, takes for those of one PE.
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> hb.machine("node:2 gpu:4").shown_gpus(6)
+        ('2',)
+        """
+        gpu = self.gpu_of(pe)
+        return tuple(map(str, self.gpus_of(pe))) if gpu is None else (gpu.shown_as,)
 
     def split(self, pes: Int64) -> list[Int64]:
         """Divide a set of PEs (ascending) into the parts that are farthest apart; see Topology.split."""

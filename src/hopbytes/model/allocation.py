@@ -191,10 +191,16 @@ class Allocation:
 
     def gpu_of(self, pe: int) -> Any:
         """The Gpu of one PE (:class:`hopbytes.machines.node.node_tree.Gpu`); None when its slot has none."""
-        if self.gpus is None or self.gpus[pe] < 0 or self.machine.inventory is None:
+        if self.gpus is None:
             return None
-        tree = self.machine.inventory.tree(int(self.node_of_pe[pe]))
-        return next((gpu for gpu in tree.gpus if gpu.index == self.gpus[pe]), None)
+        return next(iter(self.known_gpus(pe)), None)
+
+    def known_gpus(self, pe: int) -> tuple[Any, ...]:
+        """The Gpu of every GPU of one PE, as far as the machine knows more than their numbers."""
+        if self.machine.inventory is None:
+            return ()
+        known = {gpu.index: gpu for gpu in self.machine.inventory.tree(int(self.node_of_pe[pe])).gpus}
+        return tuple(known[index] for index in self.gpus_of(pe) if index in known)
 
     def shown_gpus(self, pe: int) -> tuple[str, ...]:
         """What the variable of the GPUs' maker, such as CUDA_VISIBLE_DEVICES, takes for those of one PE.
@@ -205,8 +211,8 @@ class Allocation:
         >>> hb.machine("node:2 gpu:4").shown_gpus(6)
         ('2',)
         """
-        gpu = self.gpu_of(pe)
-        return tuple(map(str, self.gpus_of(pe))) if gpu is None else (gpu.shown_as,)
+        shown = {gpu.index: gpu.shown_as for gpu in self.known_gpus(pe)}
+        return tuple(shown.get(index, str(index)) for index in self.gpus_of(pe))
 
     def split(self, pes: Int64) -> list[Int64]:
         """Divide a set of PEs (ascending) into the parts that are farthest apart; see Topology.split."""

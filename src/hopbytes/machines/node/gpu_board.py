@@ -117,7 +117,7 @@ def _shares(gpus: Sequence[BoardGpu]) -> _Shares:
     """Return the cores of every GPU: its share of those near to it and others, smallest sets of CPUs first."""
     bare = next((gpu for gpu in gpus if not gpu.cpus), None)
     if bare is not None:
-        return _unbound(f"the CPUs near {bare.name} are unknown")
+        return _unbound(f"the CPUs near GPU {bare.index} are unknown")
     cores: list[tuple[Part, ...]] = [()] * len(gpus)
     taken: set[int] = set()
     everything = frozenset[int]().union(*(gpu.cpus for gpu in gpus))

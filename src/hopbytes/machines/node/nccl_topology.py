@@ -113,7 +113,10 @@ def _of_host(path: str, found: list[_Device], adapters: dict[str, _Device], *, b
     bare = found[0].element.tag == "pci"
     if bare:
         found = sorted(found, key=lambda gpu: _bus_numbers(path, gpu))
-        notices = (f"{path} gives GPUs no numbers: they are numbered by their PCI addresses",)
+        notices = (
+            f"{path} is a file for NCCL_TOPO_FILE, which tells neither numbers of GPUs nor NVLink: GPUs are "
+            "numbered by their PCI addresses (nvidia-smi topo -m tells both)",
+        )
     for place, gpu in enumerate(found):
         cpu, index = (*gpu.path, gpu.function)[0], place if bare else _number(path, gpu, "dev")
         cpus = parse_cpuset(cpu.get("affinity"), path, cpu.line)

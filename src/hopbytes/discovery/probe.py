@@ -17,7 +17,7 @@ from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.job_environment import find_job, same_host
 from hopbytes.machines.node.job_info import JobInfo
 from hopbytes.machines.node.node_tree import NodeTree
-from hopbytes.machines.node.sysfs import PATTERNS, node_from_files
+from hopbytes.machines.node.sysfs import PATTERNS, add_file, node_from_files
 from hopbytes.textio.cpu_lists import parse_list
 from hopbytes.textio.host_file import read_slots
 from hopbytes.textio.hostlist import HOST_NAME
@@ -35,7 +35,7 @@ def probe(command: Sequence[str]) -> NodeMachine:
     Parameters
     ----------
     command : sequence of str
-        What starts one process on every node of the job, as ``["srun", "-N16", "--ntasks-per-node=1"]`` or
+        What starts one process on every node of the job, as ``["srun", "-N16", "-n16"]`` or
         ``["mpirun", "--map-by", "ppr:1:node"]``. The probe program is appended.
 
     Returns
@@ -123,7 +123,7 @@ def read_probe(lines: Iterable[str], job: JobInfo | None = None) -> NodeMachine:
             host.allowed |= parse_list(found[3], f"{WHERE} of {found[1]}")
         elif found[2] == "file":
             path, _, content = found[3].rpartition(":")  # PCI addresses have colons too
-            host.files[path] = content
+            add_file(host.files, path, content)
         elif found[2] == "end" and found[3].isdecimal():
             host.promised += int(found[3][:9])
     if not hosts:

@@ -99,7 +99,8 @@ class NodeMachine(ComposedMachine):
 
     def notices(self, used: Bool | None = None) -> tuple[str, ...]:
         """What the user should know about its source."""
-        return self.warnings
+        assumed = (notice for tree in self.inventory.trees for notice in tree.notices)
+        return (*self.warnings, *dict.fromkeys(assumed))
 
     def spec(self) -> str:
         """The files and hosts it was made from, and distances that were replaced."""

@@ -36,15 +36,26 @@ COUNT = re.compile(
 )
 
 
-def for_terminal(text: str) -> str:
-    """Return a message of the library with options for arguments and with separators in large counts.
+#: Words of the library that people read as others. They stay in names of files, in options and in commands.
+TERM = re.compile(r"(?<![\w=/.'\"`-])(?<!--map-by )(an arc|arc|PE|slot)(s?)(?![\w=/.'\"`-]|:\w)")
+
+
+def for_terminal(text: str, slot: str = "slot") -> str:
+    """Return a message of the library in the words of a terminal.
+
+    Options stand for arguments, large counts have separators, and slots are called what they are on this
+    machine (:attr:`hopbytes.Allocation.slot_word`). Arcs are pairs of tasks.
 
     Examples
     --------
     >>> for_terminal("60959284 scanned edges; `work_limit=60959284` repeats this run")
     '60,959,284 scanned edges; --work-limit 60959284 repeats this run'
+    >>> for_terminal("3 tasks on PE 2 of 4 slots, an arc: mpirun --map-by slot", "core")
+    '3 tasks on core 2 of 4 cores, a pair: mpirun --map-by slot'
     """
-    return COUNT.sub(lambda count: f"{int(count[0]):,}", as_options(text))
+    words = {"an arc": "a pair", "arc": "pair"}
+    named = TERM.sub(lambda found: words.get(found[1], slot) + found[2], as_options(text))
+    return COUNT.sub(lambda count: f"{int(count[0]):,}", named)
 
 
 def as_options(text: str) -> str:

@@ -122,10 +122,10 @@ def test_many_leaf_switches_are_told_apart():
     folder = SHARED_SAMPLES / "infiniband/ndr_dgx_40sw"
     panel = network_panel(hb.machine(f"ib:{folder}:tables=dump_fts_dfsssp.txt.gz"))
     inside(panel)
-    names = {mark.tip.removeprefix("switch ") for mark in panel.marks
-             if isinstance(mark, Rectangle) and mark.tip.startswith("switch ") and "LEAF" in mark.tip}  # fmt: skip
+    tips = {mark.tip for mark in panel.marks if isinstance(mark, Rectangle)}
+    leaves = [tip for tip in tips if tip.startswith("switch ") and "LEAF" in tip]
     said = [mark.text for mark in panel.marks if isinstance(mark, Words)]
     short = [text for text in said if text.count("-") == 2 and "…" not in text and "P1" not in text]
-    assert len(short) == len(set(short)) == len(names)
+    assert len(short) == len(set(short)) == len(leaves)
     assert "a07-p1-dgx-03-c01 … 18 (18)" in said
     assert not any("…e" in text for text in said)

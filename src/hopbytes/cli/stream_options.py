@@ -145,9 +145,10 @@ def stream_sentence(mapping: Mapping) -> str:
     work, clusters = info["work"], ""
     if "clusters" in work:
         clusters = f"; {_some(work['clusters'], 'cluster')}, {_some(work['contractions'], 'contraction')}"
-    tasks, pes, passes = _some(mapping.n, "task"), _some(mapping.where.k, "PE"), work["passes"]
+    tasks, passes = _some(mapping.n, "task"), work["passes"]
+    slots = _some(mapping.where.k, mapping.where.slot_word)
     return (
-        f"partition: J {info['comm_cost']:,}; {tasks} on {pes}, at most {info['bound_kept']:,} of "
+        f"partition: J {info['comm_cost']:,} (volume x distance); {tasks} on {slots}, at most {info['bound_kept']:,} of "
         f"{info['bound_asked']:,} each; {_some(passes, 'pass', 'passes')}{clusters}"
     )
 

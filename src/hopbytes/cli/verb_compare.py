@@ -29,7 +29,7 @@ def compare(
     baseline: Annotated[str | None, option("--baseline", metavar="TOOL", hidden=True)] = None,
     json: Json = False,
 ) -> None:
-    """Compare the metrics of two mappings of PATTERN, and count the tasks that are on different PEs."""
+    """Compare the metrics of two mappings of PATTERN, and count the tasks that are on different slots."""
     from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.report.mapping_comparison import compare as compare_mappings
 

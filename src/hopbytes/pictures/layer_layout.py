@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
 
 import numpy as np
@@ -101,7 +100,7 @@ def _first_to_last(first: str, last: str, count: int) -> str:
     """Return the names of the first and the last of several hosts, their common beginning once."""
     if count == 1:
         return first
-    same = len(os.path.commonprefix([first, last]))
+    same = next((place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), 0)
     return f"{first} … {last[same:] if same > 2 else last} ({count})"
 
 

@@ -92,7 +92,7 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
     Notes
     -----
     If the slots are given, only `steps` runs. With fewer tasks than slots the fast chain runs on up to four
-    policies, and the whole chain on those close to the best of them. In case of ties the in-order mapping on
+    policies, and the whole chain on those close to the best of them. In case of ties the mapping in order on
     filled nodes is preferred, because it needs no launch file.
     """
     tried = list(policies(task, silent=not steps.mapper.knows_tasks))
@@ -203,7 +203,7 @@ def _with_places_of_empty_tasks(initial: Int32 | None, pes: Int64) -> Int32 | No
 
 
 def _in_order(task: Task, tried: list[Policy]) -> list[Placed]:
-    """Return the in-order mapping under every policy whose slots are known before the search."""
+    """Return the mapping in order under every policy whose slots are known before the search."""
     if not task.in_order_counts or task.constraints:
         return []
     found = []

@@ -148,8 +148,9 @@ def stream_sentence(mapping: Mapping) -> str:
     tasks, passes = _some(mapping.n, "task"), work["passes"]
     slots = _some(mapping.where.k, mapping.where.slot_word)
     return (
-        f"partition: J {info['comm_cost']:,} (volume x distance); {tasks} on {slots}, at most {info['bound_kept']:,} of "
-        f"{info['bound_asked']:,} each; {_some(passes, 'pass', 'passes')}{clusters}"
+        f"partition: J {info['comm_cost']:,} (volume x distance); {tasks} on {slots}, "
+        f"at most {info['bound_kept']:,} of {info['bound_asked']:,} each; "
+        f"{_some(passes, 'pass', 'passes')}{clusters}"
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hopbytes._arrays import Array, Int32, Int64
+from hopbytes._arrays import Array, Int32, Int64, own, owned
 from hopbytes.errors import FormatError, ScaleError
 
 #: Largest sum of volumes, of messages or of loads, and largest number of tasks.
@@ -35,9 +35,12 @@ def task_numbers(name: str, values: ArrayLike) -> Int32:
         raise bad_graph(f"{name} must be a 1-d array of integers")
     if not array.size:
         return np.empty(0, np.int32)
-    if (int(array.min()) < 0 or int(array.max()) > MAX_TASKS):
+    if int(array.min()) < 0 or int(array.max()) > MAX_TASKS:
         raise bad_graph(f"{name} must lie in 0..{MAX_TASKS}")
-    return np.ascontiguousarray(array, dtype=np.int32)
+    narrow = owned(array) if array.dtype == np.int32 else own(np.array(array, np.int32))
+    if int(narrow.min()) < 0:
+        raise bad_graph(f"{name} changed while they were read, expected numbers in 0..{MAX_TASKS}")
+    return narrow
 
 
 def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64 | None, int]:

@@ -22,7 +22,7 @@ OPTIONS = {
     "max_bytes": "--max-bytes", "node_name_map": "--node-name-map",
     "oversubscribe": "--oversubscribe", "pack": "--pack", "partition": "--partition",
     "platform": "--platform",
-    "partition=False": "--processes", "per": "--per", "rails": "--rails", "read.format": "--input-format",
+    "partition=False": "--processes", "per": "--per", "programs": "--programs", "rails": "--rails", "read.format": "--input-format",
     "read_mapping.format": "--mapping-format", "replace": "--replace", "reserve": "--reserve",
     "spec": "--on", "spread": "--spread", "symmetrize": "--symmetrize", "tasks_per_node": "--tasks-per-node",
     "time_limit": "--time-limit", "where": "--on", "work_limit": "--work-limit", "write.format": "--format",
@@ -30,14 +30,14 @@ OPTIONS = {
 ARGUMENT = re.compile(
     r"`(?:(?P<function>[a-z_]+)\()?(?P<name>[a-z_]+)(?:=(?P<value>[^`]+?))?(?(function)\))`"
 )
+#: Lines with a command to copy, which is shown as it is.
+COMMAND = re.compile(r"launch(?:, [^:]+)?: ")
 #: A count of five or more digits and its unit; a number of a line, a task or a port stands behind its noun.
 COUNT = re.compile(
     r"(?<![\w.,:/=-])[0-9]{5,}(?= (?:scanned edges|bytes|characters|processes|tasks|ranks|slots|cores|PEs)\b)"
 )
-
-
 #: Words of the library that people read as others. They stay in names of files, in options and in commands.
-TERM = re.compile(r"(?<![\w=/.'\"`-])(?<!--map-by )(an arc|arc|PE|slot)(s?)(?![\w=/.'\"`-]|:\w)")
+TERM = re.compile(r"(?<![\w=/.'\"`-])(?<!--map-by )(an arc|arc|PE|slot)(s?)(?![\w=/'\"`-]|[.:]\w)")
 
 
 def for_terminal(text: str, slot: str = "slot") -> str:
@@ -53,6 +53,8 @@ def for_terminal(text: str, slot: str = "slot") -> str:
     >>> for_terminal("3 tasks on PE 2 of 4 slots, an arc: mpirun --map-by slot", "core")
     '3 tasks on core 2 of 4 cores, a pair: mpirun --map-by slot'
     """
+    if COMMAND.match(text):
+        return text
     words = {"an arc": "a pair", "arc": "pair"}
     named = TERM.sub(lambda found: words.get(found[1], slot) + found[2], as_options(text))
     return COUNT.sub(lambda count: f"{int(count[0]):,}", named)

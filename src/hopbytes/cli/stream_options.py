@@ -131,7 +131,7 @@ class StreamOptions:
         if json:
             print_json(record)
         elif not quiet:
-            tell(*record["notices"], stream_sentence(mapping))
+            tell(*record["notices"], stream_sentence(mapping), slot=mapping.where.slot_word)
 
 
 def _excluded(name: str) -> UsageError:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hopbytes import kernels
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32, Int64, own, owned
 from hopbytes._util.integers import MAX_TASKS, bad_graph, check_total, task_numbers, to_integers
 from hopbytes.errors import WrongTypeError
-from hopbytes.model import graph_sources
+from hopbytes.model import given_as_text, graph_sources
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -40,6 +40,15 @@ class GraphMakers:
         ) -> None: ...
         def check_directions(self, threads: int = 1) -> None: ...  # noqa: D102
         def know_directions(self) -> None: ...  # noqa: D102
+
+    @classmethod
+    def of_own(
+        cls, indptr: Int64, targets: Int32, volumes: Int64 | None = None, messages: Int64 | None = None,
+        loads: Int64 | None = None, **more: Any,
+    ) -> Self:
+        """Make a graph of arrays that nobody else keeps, without copies of them."""
+        given = (indptr, targets, volumes, messages, loads)
+        return cls(*(None if each is None else own(each) for each in given), **more)  # type: ignore[arg-type]
 
     @classmethod
     def from_edges(
@@ -109,9 +118,9 @@ class GraphMakers:
                 check_total(name, kernels.checked_sum(values))
         indptr, columns, merged_volume, merged_count = kernels.csr_from_arcs(n, src, dst, volume, count)
         load, _ = to_integers("loads", loads, n)
-        graph = cls(
-            indptr, columns, merged_volume, merged_count, load, undirected=undirected, scale=scale,
-            meta=known,
+        graph = cls.of_own(
+            indptr, columns, merged_volume, merged_count, None if load is None else owned(load),
+            undirected=undirected, scale=scale, meta=known,
         )
         graph.know_directions()
         return graph
@@ -284,15 +293,17 @@ class GraphMakers:
 
         Parameters
         ----------
-        thing : CommGraph, graph of networkx or igraph, sparse matrix of SciPy, table, or square matrix
-            A table is what :meth:`from_frame` takes; a matrix is what has ``__array__``, or lists.
+        thing : CommGraph, text, graph of networkx or igraph, sparse matrix of SciPy, table, or square matrix
+            A text is the name of a file or a spec such as ``"stencil:4x4"``. A table is what
+            :meth:`from_frame` takes; a matrix is what has ``__array__``, or lists.
 
         Raises
         ------
         WrongTypeError
-            The argument is something else, such as a file name, which :func:`hopbytes.read_pattern` takes.
+            The argument is something else.
         FormatError
-            See :meth:`from_networkx`, :meth:`from_scipy`, :meth:`from_frame` and :meth:`from_dense`.
+            See :meth:`from_networkx`, :meth:`from_scipy`, :meth:`from_frame`, :meth:`from_dense` and
+            :func:`hopbytes.read_pattern`.
 
         Examples
         --------
@@ -302,6 +313,8 @@ class GraphMakers:
         """
         if isinstance(thing, cls):
             return thing
+        if given_as_text.is_text(thing):
+            return cast("Self", given_as_text.read_pattern(thing))
         if graph_sources.is_networkx(thing):
             return cls.from_networkx(cast("graph_sources.NetworkxGraph", thing))
         if hasattr(thing, "tocoo"):
@@ -316,8 +329,8 @@ class GraphMakers:
         if hasattr(thing, "__array__"):
             return cls.from_dense(graph_sources.as_array(thing))
         raise WrongTypeError(
-            f"the pattern is a {type(thing).__name__}, expected a CommGraph (hopbytes.read_pattern reads "
-            "files), a square matrix or table, or a graph of networkx or igraph"
+            f"the pattern is a {type(thing).__name__}, expected a CommGraph, the name of a file, a "
+            "square matrix or table, or a graph of networkx or igraph"
         )
 
     @classmethod

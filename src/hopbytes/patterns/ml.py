@@ -35,6 +35,9 @@ KINDS = ("tp", "cp", "ep", "dp", "pp")
 #: How context parallel tasks exchange data.
 CONTEXTS = ("ring", "alltoall")
 
+#: Formats of recordings of torch.distributed and its libraries.
+RECORDED = ("nccl", "flight", "kineto")
+
 
 @patterns.register("ml")
 @frozen
@@ -275,3 +278,15 @@ def training_of(graph: CommGraph) -> MachineLearning | None:
         return None
     found = build(patterns, spec)
     return found if isinstance(found, MachineLearning) else None
+
+
+def is_training(graph: CommGraph) -> bool:
+    """Tell whether a pattern is a training job, generated or recorded, which torchrun starts, and no MPI.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> is_training(hb.read("ml:tp=2,pp=1,dp=2,layers=2")), is_training(hb.read("stencil:4x4"))
+    (True, False)
+    """
+    return graph.meta.get("format") in RECORDED or training_of(graph) is not None

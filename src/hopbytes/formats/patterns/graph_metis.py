@@ -190,7 +190,7 @@ class _Rows:
             notices.append("vertex sizes are ignored")
         if header.loads > 1:
             notices.append(f"of {header.loads} weights per vertex only the first is used, as the load")
-        return CommGraph(
+        return CommGraph.of_own(
             self.indptr, self.targets, volumes, loads=self.loads if header.loads else None, undirected=True,
             meta={"name": self.source.title, "format": "metis", "notices": notices},
         )

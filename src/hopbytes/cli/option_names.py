@@ -37,7 +37,7 @@ COUNT = re.compile(
     r"(?<![\w.,:/=-])[0-9]{5,}(?= (?:scanned edges|bytes|characters|processes|tasks|ranks|slots|cores|PEs)\b)"
 )
 #: Words of the library that people read as others. They stay in names of files, in options and in commands.
-TERM = re.compile(r"(?<![\w=/.'\"`-])(?<!--map-by )(an arc|arc|PE|slot)(s?)(?![\w=/'\"`-]|[.:]\w)")
+TERM = re.compile(r"(?<![\w:=/.'\"`-])(?<!--map-by )(an arc|arc|PE|slot)(s?)(?![\w=/'\"`-]|[.:]\w)")
 
 
 def for_terminal(text: str, slot: str = "slot") -> str:

@@ -38,7 +38,7 @@ OLD_KINDS: dict[str | None, str] = {"placement": "mapping"}
 FRAMEWORKS = {
     "pytorch": "torchrun, which orders nodes, or mesh, which orders the ranks of a device mesh",
     "deepspeed": "hosts, whose order its hostfile takes, or mesh, which orders the ranks of a device mesh",
-    "megatron": "mesh, which orders ranks; 'map ml:… --on rails:…' names the option of Megatron-LM",
+    "megatron": "mesh, which orders ranks; 'hopbytes map' names the option of Megatron-LM for a pattern ml:…",
     "jax": "mesh, which orders the devices of a mesh",
 }  # fmt: skip
 

@@ -105,7 +105,7 @@ UNDERSTOOD = {
         ("map", LJ, "--hierarchy", "6:2:6"), ("distances 1:10:100", "ONE host")
     ),
     "a partition nobody asked for": (
-        ("map", "stencil:64x64", "--on", "core:8", "--preset", "fast"), ("512 tasks per slot", "--processes")
+        ("map", "stencil:64x64", "--on", "core:8", "--preset", "fast"), ("512 tasks per core", "--processes")
     ),
     "per cent": ((*MESH, "--imbalance", "3%"), ("bound met",)),
     "a duration": (("map", LJ, *ON, "--preset", "fast", "--time-limit", "5m"), ("processes: J",)),

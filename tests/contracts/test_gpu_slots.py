@@ -19,7 +19,7 @@ from hopbytes.model.mapping import Mapping
 from hopbytes.report.show import machine_text
 
 FORMATS = sorted(
-    name for name in formats if formats[name].holds == "mapping" and name not in ("json", "plain")
+    name for name in formats if formats[name].holds == "mapping" and name not in ("json", "plain", "openfoam")
 )
 #: Formats that leave GPUs to local ranks, which count from 0 on every host.
 LOCAL = {"hosts", "kubernetes", "mesh", "torchrun"}

@@ -18,6 +18,7 @@ INSTEAD = {
 #: Suffixes of files that are no graphs although their numbers look like one, and what makes a graph of them.
 NO_GRAPH = {
     ".mesh": "a mesh (nodes of elements), expected a graph; m2gmetis FILE new.graph makes the one of METIS",
+    ".hmetis": "a hypergraph, expected a graph",
     ".hgr": "a hypergraph, expected a graph; where all nets have two pins, write an edge list counted from 0",
 }
 #: Suffixes that one format has alone, so that the others need not be loaded to find that out.

@@ -243,7 +243,7 @@ def to_networkx(graph: Any) -> Any:
 
 def rounded_away(volumes: ArrayLike | None, kept: Int64 | None) -> list[str]:
     """Return a notice if volumes became 0 because no factor makes all of them integers."""
-    if volumes is None or kept is None:
+    if volumes is None or kept is None or np.asarray(volumes).dtype.kind != "f":
         return []
     lost = int(np.count_nonzero((np.asarray(volumes) > 0) & (kept == 0)))
     what = "too small beside the largest for sums of 63 bits"

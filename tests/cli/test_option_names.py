@@ -102,6 +102,7 @@ def test_notices_in_json():
     ("16 processes on 20 slots: nodes are filled", "core", "16 processes on 20 cores: nodes are filled"),
     ("an arc, 2 arcs", "slot", "a pair, 2 pairs"),
     ("mpirun --map-by slot, ppr:2:slot, slot=0-3, slots=4, --map-by core:PE=2", "core", None),
+    ("fixed.txt:2: PE 99, expected one of 0..63", "core", None),
     ("a/PE/slot.txt, 'PE' and slot.json, PE-1", "core", None),
 ])  # fmt: skip
 def test_words_of_the_terminal(text, slot, typed):

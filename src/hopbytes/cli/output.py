@@ -39,11 +39,11 @@ def _as_typed(text: str) -> str:
     return as_options(text)
 
 
-def _for_terminal(sentence: str) -> str:
-    """Return a message in which options replace arguments and large counts have separators."""
+def _for_terminal(sentence: str, slot: str = "slot") -> str:
+    """Return a message in the words of a terminal, see :func:`hopbytes.cli.option_names.for_terminal`."""
     from hopbytes.cli.option_names import for_terminal
 
-    return for_terminal(sentence)
+    return for_terminal(sentence, slot)
 
 
 def _plain(value: Any) -> Any:
@@ -68,9 +68,11 @@ def print_evaluation(
     if json:
         said = {"verdict": found.to_dict(), **parallelism_record(graph, mapping)}
         return print_json(said | evaluation.to_dict())
-    print_text("\n".join([*found.sentences, *map(str, parallelism(graph, mapping)), ""]))
-    unit = volume_unit(graph, mapping, evaluation)
-    print_text(evaluation_table(evaluation, width(widest=200), complete=complete, unit=unit))
+    slot, unit = mapping.where.slot_word, volume_unit(graph, mapping, evaluation)
+    sentences = [_for_terminal(each, slot) for each in found.sentences]
+    print_text("\n".join([*sentences, *map(str, parallelism(graph, mapping)), ""]))
+    table = evaluation_table(evaluation, width(widest=200), complete=complete, unit=unit, slot=slot)
+    print_text(table)
 
 
 def written(
@@ -113,11 +115,14 @@ def draw_evaluation(
         tell(f"{output} written")
 
 
-def tell(*sentences: str) -> None:
-    """Print sentences to standard error, which never carries data; if it is closed, nothing happens."""
+def tell(*sentences: str, slot: str = "slot") -> None:
+    """Print sentences to standard error, which never carries data; if it is closed, nothing happens.
+
+    `slot` is what slots are called on this machine.
+    """
     with contextlib.suppress(OSError):
         for sentence in sentences:
-            print(printable(_for_terminal(sentence), "\n\t"), file=sys.stderr, flush=True)
+            print(printable(_for_terminal(sentence, slot), "\n\t"), file=sys.stderr, flush=True)
 
 
 def advice_for(

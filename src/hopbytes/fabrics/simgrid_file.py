@@ -273,12 +273,19 @@ class _Reader:
                         raise self.fail(hop.line, f"gateway {gateway[:60]!r} is not described")
                     if end in platform.zones and gateway == end and not platform.zones[end].router:
                         raise self.fail(hop.line, f"zone {end[:60]!r} without gw_src= or gw_dst=")
+                    if end in platform.zones and not self._lies_in(gateway, end):
+                        raise self.fail(hop.line, f"gateway {gateway[:60]!r} lies outside zone {end[:60]!r}")
                 for name in hop.links:
                     self._check_link(name, hop.line)
             for host, name in [*zone.up.items(), *zone.down.items()]:
                 if host not in platform.hosts:
                     raise self.fail(zone.line, f"links of host {host[:60]!r}, which is not described")
                 self._check_link(name, platform.hosts.get(host, zone.line))
+
+    def _lies_in(self, point: str, zone: str) -> bool:
+        while point and point != zone:
+            point = self.platform.zone_of[point]
+        return point == zone
 
     def _check_link(self, name: str, line: int) -> None:
         if not {name, name.removesuffix("_UP").removesuffix("_DOWN")} & self.platform.links.keys():

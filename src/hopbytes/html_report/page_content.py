@@ -99,7 +99,7 @@ def page_of(graph: CommGraph, mappings: dict[str, Mapping], launcher: str, origi
     total = amount(graph.total_volume, unit or "units of volume")
     return Page(
         title=f"{_short(origin.pattern or graph.name)} on {_short(first.where.machine.spec())}",
-        subtitle=f"{graph.n:,} tasks, {graph.m:,} arcs, {total}; {first.where.k:,} PEs",
+        subtitle=f"{graph.n:,} tasks, {graph.m:,} pairs, {total}; {first.where.k:,} {first.where.slot_word}s",
         judged=tuple(
             _judged(name, one, verdicts[name], evaluations[name], unit) for name, one in mappings.items()
         ),

@@ -92,8 +92,7 @@ def machine_text(where: Allocation) -> str:
     >>> import hopbytes as hb
     >>> print(machine_text(hb.machine("node:2@10 core:[3,4]@1")))
     machine    node:2@10 core:[3,4]@1
-    PEs        7, 1 core each, 3-4 per node
-    cores      7, all in slots
+    cores      7, 3-4 per node
     nodes      2
     <BLANKLINE>
     level  units  in use  per outer unit  distance
@@ -102,13 +101,18 @@ def machine_text(where: Allocation) -> str:
     """
     facts = machine_facts(where)
     idle = facts["cores"] - facts["cores_in_slots"]
-    each = facts["cores_per_pe"]
-    unit = "core" if where.has_cores else "GPU"
+    each, per_node = facts["cores_per_pe"], f"{_span(facts['pes_per_node'])} per node"
+    unit, slot = "core" if where.has_cores else "GPU", where.slot_word
+    if slot == unit:
+        lines = [f"{unit + 's':9}  {facts['pes']}, {per_node}" + (f", {idle} not in use" if idle else "")]
+    else:
+        lines = [
+            f"{slot + 's':9}  {facts['pes']}, {_span(each)} {unit}{'s' * (each != [1, 1])} each, {per_node}",
+            f"{unit + 's':9}  {facts['cores']}, " + (f"{idle} not in use" if idle else "all in use"),
+        ]
     lines = [
         f"machine    {facts['spec']}",
-        f"PEs        {facts['pes']}, {_span(each)} {unit}{'s' * (each != [1, 1])} each, "
-        f"{_span(facts['pes_per_node'])} per node",
-        f"{unit + 's':9}  {facts['cores']}, " + (f"{idle} in no slot" if idle else "all in slots"),
+        *lines,
         f"nodes      {facts['nodes']}" + _host_names(facts["hosts"]),
     ]
     if "pus" in facts:

@@ -13,6 +13,7 @@ from hopbytes.machines.kinds.local import this_node
 from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.job_environment import JobInfo, find_job, read_slots, same_host
 from hopbytes.machines.node.node_tree import NodeTree
+from hopbytes.textio.open_input import check_file
 
 PROBE = "'hopbytes probe -o job.machine.json -- srun …' asks each node"
 
@@ -42,6 +43,7 @@ class JobMachine(NodeMachine):
         path, replaced = cut_overrides(text if not text or os.path.exists(text) else f":{text}")
         path = path.removeprefix(":")
         if path:
+            check_file(path)
             hosts, slots = read_slots(path)
             job: JobInfo | None = JobInfo("host file", hosts, None, slots)
         else:

@@ -14,6 +14,7 @@ from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.common.geometry import coordinates_of
 from hopbytes.textio.hostlist import HOST_NAME, MAX_HOSTS, is_table
+from hopbytes.textio.open_input import check_reference
 
 
 class PlacedHosts(NamedTuple):
@@ -47,6 +48,7 @@ def placed_hosts(machine: Machine, hosts: object) -> PlacedHosts | None:
     """
     if not isinstance(hosts, str) or not os.path.isfile(hosts):
         return None
+    check_reference(hosts)
     with open(hosts, encoding="utf-8-sig", errors="replace", newline="") as stream:
         rows = [(number, row) for number, row in enumerate(csv.reader(stream), start=1) if _counts(row)]
     if not rows or not is_table(",".join(rows[0][1])):

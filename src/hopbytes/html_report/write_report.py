@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from hopbytes.errors import FormatError, UnsupportedError, WrongTypeError
+from hopbytes.errors import FormatError, UnsupportedError, WrongTypeError, printable
 from hopbytes.formats.base import MARK
 from hopbytes.formats.files import atomic_write, check_writable
 from hopbytes.html_report.chart_style import altair
@@ -112,7 +112,7 @@ def rendered(page: Page) -> str:
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PAGE_FOLDER), autoescape=jinja2.select_autoescape(["html"]),
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_without_controls,
     )  # fmt: skip
     environment.filters["address"] = _address
     vega: Any = vl_convert  # its types ask for an argument that has a default
@@ -120,6 +120,11 @@ def rendered(page: Page) -> str:
     template = environment.get_template("report.html")
     text: str = template.render(page=page, library=library, mark=MARK)
     return text
+
+
+def _without_controls(value: Any) -> Any:
+    """Escape control characters, which names in files may hold; marked HTML stays marked."""
+    return type(value)(printable(value, keep="\n\t")) if isinstance(value, str) else value
 
 
 def _address(svg: str) -> str:

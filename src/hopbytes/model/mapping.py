@@ -168,5 +168,8 @@ def _method(info: Dictionary[str, Any]) -> str:
     return str(info.get("preset") or str(info.get("mapper", "")).partition(":")[0])
 
 
-def _spaced(number: int) -> str:
+def _spaced(number: object) -> str:
+    """Return a number with thin groups of digits; what a file holds in its place, shortened."""
+    if not isinstance(number, int):
+        return repr(number)[:40]
     return f"{number:,}".replace(",", " ")

@@ -21,6 +21,10 @@ from hopbytes._util.checks import whole
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 
 BUFFER_BYTES = 1 << 20
+#: Content that compressed files may have for each of their bytes, beyond what is never refused. Texts of
+#: numbers shrink to a fifth or a tenth; files made to fill a memory expand a thousandfold. A stated `max_bytes`
+#: is the only limit.
+EXPANSION, NEVER_REFUSED = 100, 2**26
 #: Seconds to wait for somebody who writes into a pipe that has a name, and between two looks.
 PIPE_SECONDS, BETWEEN_LOOKS = 10.0, 0.02
 #: Largest input after decompression unless the caller says otherwise. A text of this size holds about
@@ -43,6 +47,13 @@ COMPRESSIONS = (
     Compression("xz", ".xz", b"\xfd7zXZ\x00", lzma.open),
     Compression("bzip2", ".bz2", b"BZh", bz2.open),
 )
+
+
+def check_expansion(name: str, stored: int, made: int, max_bytes: int) -> None:
+    """Raise FormatError where `stored` compressed bytes become more than files of numbers ever do."""
+    if max_bytes == MAX_BYTES and made > max(NEVER_REFUSED, EXPANSION * stored):
+        what = f"{stored} compressed bytes become {made} and more, expected at most {EXPANSION} times as many"
+        raise FormatError(name, None, f"{what} (a stated `max_bytes` is the limit then)")
 
 
 class Opened(NamedTuple):
@@ -102,7 +113,8 @@ def open_stream(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> 
         if path == "-" and sys.stdin is None:  # started with standard input closed
             raise FormatError(name, None, "closed, expected a file or a pipe")
         raw: Any = sys.stdin.buffer if path == "-" else stack.enter_context(_open(path))
-        stored = io.BufferedReader(_Bounded(raw, name, max_bytes, "stored"), BUFFER_BYTES)
+        counted = _Bounded(raw, name, max_bytes, "stored")
+        stored = io.BufferedReader(counted, BUFFER_BYTES)
         start = stored.peek(6)
         if not start:
             raise FormatError(name, None, "an empty file, expected some content")
@@ -116,8 +128,8 @@ def open_stream(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> 
             size = status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
         else:
             inner = stack.enter_context(kind.opener(stored, "rb"))
-            bounded = io.BufferedReader(_Bounded(inner, name, max_bytes, "decompressed"), BUFFER_BYTES)
-            stream = cast(io.BufferedReader, bounded)
+            content = _Bounded(inner, name, max_bytes, "decompressed", counted)
+            stream = cast(io.BufferedReader, io.BufferedReader(content, BUFFER_BYTES))
             if not stream.peek(1):
                 raise FormatError(name, None, "nothing inside the compressed file, expected some content")
         _check_encoding(name, stream.peek(4)[:4])
@@ -269,8 +281,10 @@ def _open(path: str) -> io.RawIOBase:
 class _Bounded(io.RawIOBase):
     """A stream that raises FormatError where its size exceeds a bound or its data are damaged."""
 
-    def __init__(self, inner: BinaryIO, name: str, limit: int, what: str) -> None:
-        self._inner, self._name, self._limit, self._what = inner, name, limit, what
+    def __init__(
+        self, inner: BinaryIO, name: str, limit: int, what: str, stored: _Bounded | None = None
+    ) -> None:
+        self._inner, self._name, self._limit, self._what, self._stored = inner, name, limit, what, stored
         self._count = 0
 
     def readable(self) -> bool:
@@ -294,4 +308,6 @@ class _Bounded(io.RawIOBase):
         if self._count > self._limit:
             found = f"more than {self._limit} bytes {self._what}"
             raise FormatError(self._name, None, f"{found}, expected no more (`max_bytes` raises this)")
+        if self._stored is not None:
+            check_expansion(self._name, self._stored._count, self._count, self._limit)
         return data

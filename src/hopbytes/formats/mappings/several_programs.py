@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from hopbytes.errors import UnsupportedError, printable
 from hopbytes.formats.base import Written
 from hopbytes.formats.mappings.launch_files import PROGRAM
 from hopbytes.model.comm_graph import CommGraph
@@ -81,6 +82,10 @@ def with_programs(written: Written, programs: list[Program], form: str, stem: st
     if found is None:
         notice = f"the command starts one program, not {len(programs)}: write openmpi, hydra or slurm"
         return replace(written, notices=(*written.notices, notice))
+    odd = next((one.command for one in programs if printable(one.command, keep="\t") != one.command), None)
+    if odd is not None:
+        what = f"the command {odd[:60]!r} has control characters, expected none in a file of srun's programs"
+        raise UnsupportedError(what)
     script = found["script"].replace("{stem}", stem)
     ends = list(accumulate(program.tasks for program in programs))
     rows = "".join(

@@ -128,9 +128,10 @@ def _numbered(
 
 
 def _natural(pair: tuple[str, str]) -> list[tuple[int, str]]:
-    """Order of names in which s2 stands before s10."""
-    parts = re.findall(r"\d+|\D+", f"{pair[0]}\0{pair[1]}")
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+    """Order of names in which s2 stands before s10; numbers of any length by their digits."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", f"{pair[0]}\0{pair[1]}")
+    digits = [part.lstrip("0") if part[0] in "0123456789" else None for part in parts]
+    return [(-1, part) if of is None else (len(of), of) for part, of in zip(parts, digits, strict=True)]
 
 
 def _nodes(

@@ -22,8 +22,8 @@ from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 
 BUFFER_BYTES = 1 << 20
 #: Content that compressed files may have for each of their bytes, beyond what is never refused. Texts of
-#: numbers shrink to a fifth or a tenth; files made to fill a memory expand a thousandfold. A stated `max_bytes`
-#: is the only limit.
+#: numbers shrink to a fifth or a tenth; files made to fill a memory expand a thousandfold. A stated
+#: `max_bytes` alone limits.
 EXPANSION, NEVER_REFUSED = 100, 2**26
 #: Seconds to wait for somebody who writes into a pipe that has a name, and between two looks.
 PIPE_SECONDS, BETWEEN_LOOKS = 10.0, 0.02

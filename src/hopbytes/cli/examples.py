@@ -41,7 +41,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "probe": (
         (
             "Store the machine of a Slurm job of 16 nodes",
-            "hopbytes probe -o job.machine.json -- srun -N16 --ntasks-per-node=1",
+            "hopbytes probe -o job.machine.json -- srun -N16 -n16",
         ),
     ),
     "map": (

@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.resources import as_file, files
 from importlib.util import find_spec
@@ -29,6 +29,9 @@ from hopbytes.textio.cpu_lists import parse_list
 
 WHERE = re.compile(r"#hopbytes-measure where ([0-9]{1,9}) (\S{1,255}) ([0-9,-]*) \.")
 TIME = re.compile(r"#hopbytes-measure time ([0-9]{1,9}) ([0-9]{1,9}) ([0-9]{1,12}) (\S{1,40}) \.")
+SIZES_DONE = re.compile(r"#hopbytes-measure sizes ([0-9]{1,9}) ([0-9]{1,9}) ([0-9]{1,9}) \.")
+#: Seconds for all pairs together.
+TIME_LIMIT = 120.0
 #: Measured distances are the nanoseconds of a message of this size.
 REFERENCE_BYTES = 8192
 FEWEST_BATCHES = 5
@@ -62,6 +65,8 @@ def measure(
     batches: int = FEWEST_BATCHES,
     sizes: Sequence[int] = SIZES,
     keep_distances: bool = False,
+    time_limit: float = TIME_LIMIT,
+    tell: Callable[[str], None] | None = None,
 ) -> Measured:
     """Measure latency and bandwidth of every level of a machine.
 
@@ -80,6 +85,11 @@ def measure(
         Message sizes in bytes.
     keep_distances : bool
         Keep the machine's distances; by default they become the nanoseconds of a message of 8192 bytes.
+    time_limit : float
+        Seconds for the messages of all pairs, equally divided: on slow networks a pair sends fewer messages
+        and leaves out the largest sizes. The two smallest sizes are always measured.
+    tell : callable, optional
+        Called with a sentence before every level.
 
     Returns
     -------
@@ -96,8 +106,8 @@ def measure(
 
     Notes
     -----
-    The program runs twice: first every rank prints its host and CPUs, then up to three pairs of ranks per
-    level for which this is the outermost level at which they differ exchange messages, one pair at a time.
+    The program runs once to print host and CPUs of every rank, then once for each level: up to three pairs of
+    ranks for which this is the outermost level at which they differ exchange messages, one pair at a time.
     """
     if not isinstance(where.distance, TreeDistance):
         spec = where.machine.spec()[:60]
@@ -112,24 +122,38 @@ def measure(
         pairs = pairs_of_levels(where, pes)
         if not pairs:
             raise InfeasibleError(f"{len(pes)} ranks, expected two or more on different slots")
-        plan = ",".join(f"{a}-{b}" for level in pairs for a, b in pairs[level])
+        names = [level.name for level in where.machine.levels]
+        share = time_limit / sum(map(len, pairs.values()))
         sweep = ",".join(f"{size}:{rounds_of(size)}" for size in sizes)
-        running = [*command, *program, "run", str(batches), sweep, plan]
-        times = read_times(_output(running, marker="#hopbytes-measure time"))
-    names = [level.name for level in where.machine.levels]
-    fits = {}
-    for level, chosen in pairs.items():
-        of_level: dict[int, list[float]] = {}
-        for pair in chosen:
-            for size in sizes:
-                found = times.get((*pair, size), [])
-                if len(found) != batches:
-                    what = f"{len(found)} of {batches} times of ranks {pair[0]} and {pair[1]}, {size} bytes"
-                    raise FormatError("measure", None, f"{what} arrived, expected all: measure again")
-                of_level.setdefault(size, []).extend(found)
-        fits[names[level]] = fit(of_level)
+        fits = {}
+        for place, (level, chosen) in enumerate(pairs.items(), 1):
+            if tell is not None:
+                many = f"{len(chosen)} pair{'s' * (len(chosen) > 1)} of ranks"
+                limit = f"at most about {share * len(chosen):.0f} seconds"
+                tell(f"level {names[level]} ({place} of {len(pairs)}): {many}, {limit}")
+            plan = ",".join(f"{a}-{b}" for a, b in chosen)
+            running = [*command, *program, "run", str(batches), sweep, plan, f"{share:.3f}"]
+            lines = _output(running, marker="#hopbytes-measure time")
+            fits[names[level]] = fit(_times_of_level(lines, chosen, sizes, batches))
     machine = with_measured(where.machine, fits, keep_distances)
     return Measured(machine, fits, {names[level]: len(chosen) for level, chosen in pairs.items()})
+
+
+def _times_of_level(
+    lines: Sequence[str], pairs: Sequence[tuple[int, int]], sizes: Sequence[int], batches: int
+) -> dict[int, list[float]]:
+    """Return the seconds by message size that pairs of a level printed; FormatError if some are missing."""
+    times = read_times(lines)
+    done = {(int(a), int(b)): int(count) for line in lines for a, b, count in SIZES_DONE.findall(line)}
+    found: dict[int, list[float]] = {}
+    for pair in pairs:
+        for size in sizes[: done.get(pair, len(sizes))]:
+            own = times.get((*pair, size), [])
+            if len(own) != batches:
+                what = f"{len(own)} of {batches} times of ranks {pair[0]} and {pair[1]}, {size} bytes"
+                raise FormatError("measure", None, f"{what} arrived, expected all: measure again")
+            found.setdefault(size, []).extend(own)
+    return found
 
 
 def with_measured(machine: Machine, fits: dict[str, Fit], keep_distances: bool) -> Machine:

@@ -56,7 +56,12 @@ class TreeDistance:
 
     def matrix(self) -> Int64:
         """int64[k, k] of all distances; for small k and tests, O(k^2) memory."""
-        differing = self.labels[:, None] ^ self.labels[None, :]
+        places = np.arange(len(self.labels))
+        return self.apart(places[:, None], places[None, :])
+
+    def apart(self, a: Int64, b: Int64) -> Int64:
+        """Distances of pairs of places, broadcast against each other."""
+        differing = self.labels[a] ^ self.labels[b]
         levels = np.zeros(differing.shape, np.uint8)
         for level in range(1, len(self.costs)):  # innermost first: the outermost that differs wins
             bits = np.flatnonzero(self.level_of_bit == level)
@@ -89,6 +94,10 @@ class TableDistance:
     def matrix(self) -> Int64:
         """int64[k, k] of all distances."""
         return self.table
+
+    def apart(self, a: Int64, b: Int64) -> Int64:
+        """Distances of pairs of places, broadcast against each other."""
+        return self.table[a, b]
 
 
 Distance: TypeAlias = "TreeDistance | TableDistance | NetworkDistance"

@@ -186,7 +186,7 @@ class Allocation:
         >>> where.os_pus(1)
         (2, 3, 6, 7)
         """
-        if self.machine.inventory is None:
+        if self.machine.inventory is None or not self.machine.inventory.pus_known:
             return None
         if "os_cpus" not in self._cache:
             self._cache["os_cpus"] = self.machine.inventory.os_cpus()
@@ -207,10 +207,28 @@ class Allocation:
 
     def gpu_of(self, pe: int) -> Any:
         """The Gpu of one PE (:class:`hopbytes.machines.node.node_tree.Gpu`); None when its slot has none."""
-        if self.gpus is None or self.gpus[pe] < 0 or self.machine.inventory is None:
+        if self.gpus is None:
             return None
-        tree = self.machine.inventory.tree(int(self.node_of_pe[pe]))
-        return next((gpu for gpu in tree.gpus if gpu.index == self.gpus[pe]), None)
+        return next(iter(self.known_gpus(pe)), None)
+
+    def known_gpus(self, pe: int) -> tuple[Any, ...]:
+        """The Gpu of every GPU of one PE, as far as the machine knows more than their numbers."""
+        if self.machine.inventory is None:
+            return ()
+        known = {gpu.index: gpu for gpu in self.machine.inventory.tree(int(self.node_of_pe[pe])).gpus}
+        return tuple(known[index] for index in self.gpus_of(pe) if index in known)
+
+    def shown_gpus(self, pe: int) -> tuple[str, ...]:
+        """What the variable of the GPUs' maker, such as CUDA_VISIBLE_DEVICES, takes for those of one PE.
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> hb.machine("node:2 gpu:4").shown_gpus(6)
+        ('2',)
+        """
+        shown = {gpu.index: gpu.shown_as for gpu in self.known_gpus(pe)}
+        return tuple(shown.get(index, str(index)) for index in self.gpus_of(pe))
 
     def split(self, pes: Int64) -> list[Int64]:
         """Divide a set of PEs (ascending) into the parts that are farthest apart; see Topology.split."""

@@ -47,8 +47,8 @@ inline void expect_graph(std::span<const int64_t> indptr, std::span<const int32_
 }
 
 // The same for rows whose targets may lie outside them, and that have a PE below k for every target and row.
-inline void expect_placed_rows(std::span<const int64_t> indptr, std::span<const int32_t> target, size_t weights,
-                               std::span<const int32_t> pe, int64_t k, Team& team) {
+inline void expect_placed_rows(std::span<const int64_t> indptr, std::span<const int32_t> target,
+                               size_t weights, std::span<const int32_t> pe, int64_t k, Team& team) {
   expect_offsets(indptr, target.size(), "rows of a graph");
   expect((weights == 0 || weights == target.size()) && pe.size() + 1 >= indptr.size(), "arrays of a graph");
   expect_below(target, std::ssize(pe), "targets", team);

@@ -192,8 +192,11 @@ def named_in(path: str | None) -> Iterator[None]:
         _holders.reset(token)
 
 
-def check_reference(path: str) -> None:
-    """Raise FormatError where a file is named in another one and :func:`named_in` forbids to open it."""
+def check_reference(path: str, *, folder: bool = False) -> None:
+    """Raise FormatError where a file is named in another one and :func:`named_in` forbids to open it.
+
+    With `folder` the name is one of a folder, whose files are opened one by one later.
+    """
     holders = _holders.get()
     if not holders:
         return
@@ -205,7 +208,7 @@ def check_reference(path: str) -> None:
         what = f"is named in a file of the folder {holders[0].folder}, expected one inside it"
         raise _UnopenedError(path, None, f"{what} (others are read where they are given themselves)")
     with contextlib.suppress(OSError):
-        if not stat.S_ISREG(os.stat(real).st_mode):
+        if not folder and not stat.S_ISREG(os.stat(real).st_mode):
             raise _UnopenedError(path, None, "is named in a file, expected a regular file")
     holders[0].opened.append(path)
 

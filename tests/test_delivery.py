@@ -31,7 +31,7 @@ def test_two_commands_do_all_the_set_up():
     assert re.match(
         r"python3 -m venv \.venv && \.venv/bin/pip install \. && \.venv/bin/hopbytes map ", first.stdout
     )
-    assert second.stdout.endswith("&& .venv/bin/python -m pytest\n")
+    assert second.stdout.endswith("&& .venv/bin/python -m pytest -n auto --dist loadgroup\n")
     assert f"```sh\n{first.stdout}```" in README
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,7 @@ def test_probe_of_this_host_is_what_local_says():
     assert machine.inventory.tree(0).identity() == hb.machine("local").machine.inventory.tree(0).identity()
 
 
+@pytest.mark.skipif(shutil.which("taskset") is None, reason="needs taskset")
 def test_probe_undoes_the_binding_of_its_launcher(tmp_path):
     one = min(os.sched_getaffinity(0))
     bound = probe(["taskset", "-c", str(one)])

@@ -99,6 +99,8 @@ def check_writable(path: str, force: bool = False, unmarked: str = "") -> None:
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise UnsupportedError(f"{path}: cannot be written: the folder {folder} is missing")
+    if not os.access(folder, os.W_OK) and os.statvfs(folder).f_flag & os.ST_RDONLY:
+        raise UnsupportedError(f"{path}: cannot be written: {folder} lies on a read-only disk")
     if not os.access(folder, os.W_OK):
         raise UnsupportedError(f"{path}: cannot be written: no permission for the folder {folder}")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import secrets
 import shutil
 import time
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes._frozen import frozen
+from hopbytes._util.leftovers import name_of_process, remove_left
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.exchange import Receipt, write
 from hopbytes.formats.mappings.several_programs import checked_programs
@@ -181,7 +181,8 @@ def shared_folder() -> Iterator[str]:
     folder = ""
     try:
         try:
-            folder = os.path.join(os.getcwd(), f".hopbytes-{secrets.token_hex(8)}")
+            remove_left(os.getcwd(), ".hopbytes-")
+            folder = os.path.join(os.getcwd(), name_of_process(".hopbytes-"))
             os.mkdir(folder, 0o700)
         except OSError as error:
             raise UnsupportedError(

@@ -75,7 +75,7 @@ class Allocation:
             raise InfeasibleError("the allocation has no slot left, expected at least one")
         starts, cores = self.core_start, self.cores
         if starts[0] != 0 or bool(np.any(starts[1:] <= starts[:-1])) or starts[-1] != len(cores):
-            raise _bad(f"core_start, expected to ascend from 0 to the {len(cores)} cores, a core or more per PE")
+            raise _bad(f"core_start, expected numbers that ascend from 0 to {len(cores)}, that of cores")
         if int(cores.min()) < 0 or int(cores.max()) >= self.machine.n_cores:
             wrong = cores[(cores < 0) | (cores >= self.machine.n_cores)][0]
             raise _bad(f"core {wrong}, expected one of 0..{self.machine.n_cores - 1}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hopbytes import kernels
-from hopbytes._arrays import Int32, Int64, own, owned
+from hopbytes._arrays import Int32, Int64, own
 from hopbytes._util.integers import MAX_TASKS, bad_graph, check_total, task_numbers, to_integers
 from hopbytes.errors import WrongTypeError
 from hopbytes.model import given_as_text, graph_sources
@@ -40,15 +40,6 @@ class GraphMakers:
         ) -> None: ...
         def check_directions(self, threads: int = 1) -> None: ...  # noqa: D102
         def know_directions(self) -> None: ...  # noqa: D102
-
-    @classmethod
-    def of_own(
-        cls, indptr: Int64, targets: Int32, volumes: Int64 | None = None, messages: Int64 | None = None,
-        loads: Int64 | None = None, **more: Any,
-    ) -> Self:
-        """Make a graph of arrays that nobody else keeps, without copies of them."""
-        given = (indptr, targets, volumes, messages, loads)
-        return cls(*(None if each is None else own(each) for each in given), **more)  # type: ignore[arg-type]
 
     @classmethod
     def from_edges(
@@ -119,9 +110,9 @@ class GraphMakers:
                 check_total(name, kernels.checked_sum(values))
         indptr, columns, merged_volume, merged_count = kernels.csr_from_arcs(n, src, dst, volume, count)
         load, _ = to_integers("loads", loads, n)
-        graph = cls.of_own(
-            indptr, columns, merged_volume, merged_count, None if load is None else owned(load),
-            undirected=undirected, scale=scale, meta=known,
+        graph = cls(
+            own(indptr), own(columns), own(merged_volume), own(merged_count), load, undirected=undirected,
+            scale=scale, meta=known,
         )
         graph.know_directions()
         return graph

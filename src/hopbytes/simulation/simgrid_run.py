@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
 
+from hopbytes._util.leftovers import name_of_process, remove_left
 from hopbytes.errors import HopbytesError, MissingPackageError, UnsupportedError, printable
 
 PROGRAM = "smpirun"
@@ -64,7 +65,8 @@ def simulated_seconds(
     UnsupportedError
         There is no room for the temporary files.
     """
-    with tempfile.TemporaryDirectory(prefix="hopbytes-") as folder:
+    remove_left(tempfile.gettempdir(), "hopbytes-")
+    with tempfile.TemporaryDirectory(prefix=name_of_process("hopbytes-")) as folder:
         names = {name: os.path.join(folder, name) for name in ("platform.xml", "hosts", "actions", "list")}
         try:
             with open(names["platform.xml"], "wb") as stream:

@@ -19,6 +19,7 @@ from hopbytes.machines.base import Machine
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
+from hopbytes.textio.open_input import named_in
 
 KIND = "hopbytes mapping"
 VERSION = 1
@@ -82,7 +83,7 @@ class Json(Format):
         if where is not None and record.fields.get("machine_sha256") == machine_sha256(where):
             made_for = record.allocation(where.machine)
         else:
-            made_for = record.allocation(record.machine())
+            made_for = record.allocation(record.machine(source.path))
         try:
             mapping = Mapping(record.integers("pe", np.int32), made_for, record.info())
         except FormatError as error:
@@ -179,9 +180,10 @@ class _Record:
             gpus=self._per_slot("gpus", np.int32, len(slots)),
         ).in_use()
 
-    def machine(self) -> Machine:
+    def machine(self, path: str | None) -> Machine:
         try:
-            return parse_machine(self.text("machine"))
+            with named_in(path):
+                return parse_machine(self.text("machine"))
         except HopbytesError as error:
             missing = re.search("no such file|cannot be read", str(error))
             hint = " (if the machine's file was moved, give its new path with `where`)" if missing else ""

@@ -17,7 +17,7 @@ from hopbytes.formats.base import Source
 from hopbytes.formats.parsing import check_tasks, shown
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
 from hopbytes.patterns.collective_messages import check_model, expand, expand_between
-from hopbytes.textio.open_input import open_stream
+from hopbytes.textio.open_input import check_reference, named_in, open_stream
 
 #: Longest line of a recording.
 LONGEST_LINE = 1 << 20
@@ -151,6 +151,8 @@ def files_of_set(
         if place == int(own["rank"]) - first:
             yield place, source.name, source.stream
         else:
+            with named_in(source.path):
+                check_reference(found[place])
             with open_stream(found[place], max_bytes=source.max_bytes) as opened:
                 yield place, opened.name, opened.stream
 

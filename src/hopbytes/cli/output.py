@@ -7,9 +7,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hopbytes.cli.colour import painted_lines
 from hopbytes.errors import printable
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from hopbytes.formats.exchange import Receipt
     from hopbytes.launching.present import Advice
     from hopbytes.model.comm_graph import CommGraph
-    from hopbytes.model.mapping import Mapping
+    from hopbytes.model.mapping import Mapping as TaskMapping
 
 T = TypeVar("T")
 
@@ -53,7 +54,7 @@ def _plain(value: Any) -> Any:
 
 
 def print_evaluation(
-    graph: CommGraph, mapping: Mapping, evaluation: Evaluation, *, complete: bool, json: bool
+    graph: CommGraph, mapping: TaskMapping, evaluation: Evaluation, *, complete: bool, json: bool
 ) -> None:
     """Print a verdict and the metrics: all of them or those most people want, or everything as JSON.
 
@@ -68,13 +69,14 @@ def print_evaluation(
     if json:
         said = {"verdict": found.to_dict(), **parallelism_record(graph, mapping)}
         return print_json(said | evaluation.to_dict())
-    print_text("\n".join([*found.sentences, *map(str, parallelism(graph, mapping)), ""]))
+    print_text("\n".join([*found.sentences, *map(str, parallelism(graph, mapping)), ""]), found.marks)
     unit = volume_unit(graph, mapping, evaluation)
-    print_text(evaluation_table(evaluation, width(widest=200), complete=complete, unit=unit))
+    table = evaluation_table(evaluation, width(widest=200), complete=complete, unit=unit)
+    print_text(table, {table.partition("\n")[0]: "head"})
 
 
 def written(
-    writing: WritingOptions, mapping: Mapping, output: str | None, extra: dict[str, Any], *, json: bool
+    writing: WritingOptions, mapping: TaskMapping, output: str | None, extra: dict[str, Any], *, json: bool
 ) -> Receipt | None:
     """Write a mapping to `output`; on a terminal print a line per node instead of one per task."""
     if json and output is None:
@@ -87,9 +89,12 @@ def written(
     return None
 
 
-def print_text(text: str) -> None:
-    """Print lines for people; control characters, which names in files may contain, are escaped."""
-    print(printable(_as_typed(text), "\n\t"))
+def print_text(text: str, marks: Mapping[str, str] | None = None) -> None:
+    """Print lines for people; control characters, which names in files may contain, are escaped.
+
+    `marks` names the style of lines that are set off on a terminal, see :mod:`hopbytes.cli.colour`.
+    """
+    print(painted_lines(printable(_as_typed(text), "\n\t"), marks or {}, sys.stdout))
 
 
 def check_drawing(output: str | None, *, force: bool) -> None:
@@ -101,7 +106,7 @@ def check_drawing(output: str | None, *, force: bool) -> None:
 
 
 def draw_evaluation(
-    graph: CommGraph, mapping: Mapping, output: str | None, *, launcher: str, force: bool
+    graph: CommGraph, mapping: TaskMapping, output: str | None, *, launcher: str, force: bool
 ) -> None:
     """Write the picture of a mapping beside the launcher's own order, if there is a file for it."""
     if output is not None:
@@ -113,11 +118,12 @@ def draw_evaluation(
         tell(f"{output} written")
 
 
-def tell(*sentences: str) -> None:
+def tell(*sentences: str, marks: Mapping[str, str] | None = None) -> None:
     """Print sentences to standard error, which never carries data; if it is closed, nothing happens."""
     with contextlib.suppress(OSError):
         for sentence in sentences:
-            print(printable(_for_terminal(sentence), "\n\t"), file=sys.stderr, flush=True)
+            text = printable(_for_terminal(sentence), "\n\t")
+            print(painted_lines(text, marks or {}, sys.stderr), file=sys.stderr, flush=True)
 
 
 def advice_for(

@@ -71,4 +71,5 @@ def map(
         return print_json(record)
     assert evaluation is not None
     assert verdict is not None
-    tell(*record["notices"], *map_summary(graph, mapping, evaluation, verdict), *launch_lines(advice))
+    summary = map_summary(graph, mapping, evaluation, verdict)
+    tell(*record["notices"], *summary, *launch_lines(advice), marks=verdict.marks)

@@ -74,7 +74,7 @@ def run(
     if not quiet:
         found = judged(graph, mapping, launcher=usual_order(typed.launcher.form, where))
         summary = map_summary(graph, mapping, *found)
-        tell(*where.notices, *mapping.info["notices"], *summary)
+        tell(*where.notices, *mapping.info["notices"], *summary, marks=found[1].marks)
     extra = {"oversubscribe": spread.oversubscribe, **launching.keywords()}
     say = (lambda *sentences: None) if quiet else tell
     code = launch(

@@ -89,6 +89,11 @@ class Verdict:
         """The traffic, then the decision and what it means."""
         return [each for each in (*self.traffic, self.sentence, self.remark) if each]
 
+    @property
+    def marks(self) -> dict[str, str]:
+        """The line that is set off on a terminal, with its style."""
+        return {self.sentence: self.decision} if self.decision else {}
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         own, usual = self.predicted, self.usual

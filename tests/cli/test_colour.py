@@ -9,8 +9,10 @@ import pytest
 from helpers.paths import EXAMPLES, PROGRAM
 
 ESCAPE = "\x1b["
-EVAL = ("eval", EXAMPLES / "halo_96.pattern", "--on", "node:8@10 core:12@1", "--placement", "cyclic")
-ADVISE = ("advise", EXAMPLES / "halo_96.pattern", "--on", "node:8@10 core:12@1", "--seeds", "1", "--preset", "fast")
+GIVEN = (EXAMPLES / "halo_96.pattern", "--on", "node:8@10 core:12@1")
+EVAL = ("eval", *GIVEN, "--placement", "cyclic")
+ADVISE = ("advise", *GIVEN, "--seeds", "1", "--preset", "fast")
+WRONG = ("eval", "nosuch.csv", "--on", "core:2", "m")
 
 
 def on_a_terminal(*words, **environment):
@@ -38,7 +40,7 @@ def line_with(text, words):
 
 
 def test_errors_verdicts_and_heads_are_set_off():
-    assert on_a_terminal("eval", "nosuch.csv", "--on", "core:2", "m").startswith("\x1b[1;31mhopbytes:\x1b[0m ")
+    assert on_a_terminal(*WRONG).startswith("\x1b[1;31mhopbytes:\x1b[0m ")
     text = on_a_terminal(*EVAL)
     assert line_with(text, "the messages are predicted").startswith("\x1b[1;3")
     assert line_with(text, "in-order").startswith("\x1b[1m ")
@@ -50,7 +52,7 @@ def test_errors_verdicts_and_heads_are_set_off():
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_colours_can_be_refused(environment):
-    for words in (EVAL, ADVISE, ("eval", "nosuch.csv", "--on", "core:2", "m")):
+    for words in (EVAL, ADVISE, WRONG):
         assert ESCAPE not in on_a_terminal(*words, **environment)
 
 

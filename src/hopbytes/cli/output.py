@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hopbytes.cli.colour import painted_lines
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hopbytes.launching.present import Advice
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.model.mapping import Mapping as TaskMapping
+    from hopbytes.report.summary import Judged
 
 T = TypeVar("T")
 
@@ -124,6 +125,17 @@ def tell(*sentences: str, marks: Mapping[str, str] | None = None) -> None:
         for sentence in sentences:
             text = printable(_for_terminal(sentence), "\n\t")
             print(painted_lines(text, marks or {}, sys.stderr), file=sys.stderr, flush=True)
+
+
+def tell_mapping(
+    graph: CommGraph, mapping: TaskMapping, found: Judged | None, before: Sequence[str],
+    after: Sequence[str] = (),
+) -> None:
+    """Print the verdict on a mapping and its numbers to standard error, between other lines."""
+    from hopbytes.report.summary import map_summary
+
+    summary = [] if found is None else map_summary(graph, mapping, found)
+    tell(*before, *summary, *after, marks=None if found is None else found.verdict.marks)
 
 
 def advice_for(

@@ -55,11 +55,11 @@ def run(
     Input, output, signals and exit code are those of the program. Launch files are removed afterwards
     unless -o names them.
     """
-    from hopbytes.cli.output import tell
+    from hopbytes.cli.output import tell, tell_mapping
     from hopbytes.launching.launch import launch
     from hopbytes.launching.start import checked_command, machine_of_command, parsed, with_programs_of
     from hopbytes.launching.usual import usual_order
-    from hopbytes.report.summary import judged, map_summary
+    from hopbytes.report.summary import judged
 
     words = command_words(command)
     typed = checked_command(words, None, replace=replace, several=True)
@@ -73,8 +73,7 @@ def run(
     mapping = blocks.made_for(typed.launcher.form).map(graph, where, **options)
     if not quiet:
         found = judged(graph, mapping, launcher=usual_order(typed.launcher.form, where))
-        summary = map_summary(graph, mapping, *found)
-        tell(*where.notices, *mapping.info["notices"], *summary, marks=found[1].marks)
+        tell_mapping(graph, mapping, found, [*where.notices, *mapping.info["notices"]])
     extra = {"oversubscribe": spread.oversubscribe, **launching.keywords()}
     say = (lambda *sentences: None) if quiet else tell
     code = launch(

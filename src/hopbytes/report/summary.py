@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hopbytes.formats.exchange import Receipt
 from hopbytes.model.comm_graph import CommGraph
@@ -17,9 +17,16 @@ RANDOM_SEEDS = 10
 ARCS_FOR_ALL_SEEDS = 2_000_000
 
 
+class Judged(NamedTuple):
+    """The metrics of a mapping, and the verdict on it."""
+
+    evaluation: Evaluation
+    verdict: Verdict
+
+
 def judged(
     graph: CommGraph, mapping: Mapping, *, launcher: str = "fill", chance: bool = False
-) -> tuple[Evaluation, Verdict]:
+) -> Judged:
     """Return the metrics of a mapping that :func:`hopbytes.map_tasks` made, and the verdict on it.
 
     Parameters
@@ -41,21 +48,21 @@ def judged(
     seeds = (RANDOM_SEEDS if graph.m <= ARCS_FOR_ALL_SEEDS else 1) if chance else 0
     seen, threads = graph.with_weights(mapping.info["weight"]), mapping.info["threads"]
     evaluation = evaluate(seen, mapping, random_seeds=seeds, launcher=launcher, threads=threads)
-    return evaluation, verdict(graph, mapping, evaluation)
+    return Judged(evaluation, verdict(graph, mapping, evaluation))
 
 
-def map_summary(graph: CommGraph, mapping: Mapping, evaluation: Evaluation, found: Verdict) -> list[str]:
+def map_summary(graph: CommGraph, mapping: Mapping, found: Judged) -> list[str]:
     """Return the sentences about a mapping: the verdict, the slots in use, then one line of numbers."""
     from hopbytes.report.parallelism import parallelism
     from hopbytes.report.tables import summary
     from hopbytes.report.verdict import slots_sentence
 
-    line = f"{mapping.info['problem']}: {summary(evaluation, mapping)}"
+    line = f"{mapping.info['problem']}: {summary(found.evaluation, mapping)}"
     if "migrations" in mapping.info:
         moved, price = mapping.info["migrations"], mapping.info["migration_cost"]
         line += f" · {moved} of {mapping.n} tasks migrate" + (f" for {price:,}" if price else "")
     kinds = [str(each) for each in parallelism(graph, mapping)]
-    return [each for each in (*found.sentences, *kinds, slots_sentence(mapping), line) if each]
+    return [each for each in (*found.verdict.sentences, *kinds, slots_sentence(mapping), line) if each]
 
 
 def map_record(

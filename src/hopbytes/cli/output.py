@@ -127,6 +127,16 @@ def tell(*sentences: str, marks: Mapping[str, str] | None = None) -> None:
             print(painted_lines(text, marks or {}, sys.stderr), file=sys.stderr, flush=True)
 
 
+def judged_for(
+    graph: CommGraph, mapping: TaskMapping, form: str | None, order: str | None = None, *, chance: bool = False
+) -> Judged:
+    """Return the verdict on a mapping beside `order`, or that of the launcher to which a format belongs."""
+    from hopbytes.launching.usual import usual_order
+    from hopbytes.report.summary import judged
+
+    return judged(graph, mapping, launcher=order or usual_order(form, mapping.where), chance=chance)
+
+
 def tell_mapping(
     graph: CommGraph, mapping: TaskMapping, found: Judged | None, before: Sequence[str],
     after: Sequence[str] = (),

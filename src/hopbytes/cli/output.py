@@ -128,7 +128,8 @@ def tell(*sentences: str, marks: Mapping[str, str] | None = None) -> None:
 
 
 def judged_for(
-    graph: CommGraph, mapping: TaskMapping, form: str | None, order: str | None = None, *, chance: bool = False
+    graph: CommGraph, mapping: TaskMapping, form: str | None, order: str | None = None, *,
+    chance: bool = False,
 ) -> Judged:
     """Return the verdict on a mapping beside `order`, by default that of the launcher of a format."""
     from hopbytes.launching.usual import usual_order

@@ -63,15 +63,16 @@ def print_evaluation(
     """
     from hopbytes.report.layout import width
     from hopbytes.report.parallelism import parallelism, parallelism_record
+    from hopbytes.report.summary import verdict_of
     from hopbytes.report.tables import evaluation_table
-    from hopbytes.report.verdict import verdict, volume_unit
+    from hopbytes.report.verdict import volume_unit
 
-    found = verdict(graph, mapping, evaluation)
+    found = verdict_of(graph, mapping, evaluation)
     if json:
         said = {"verdict": found.to_dict(), **parallelism_record(graph, mapping)}
         return print_json(said | evaluation.to_dict())
     print_text("\n".join([*found.sentences, *map(str, parallelism(graph, mapping)), ""]), found.marks)
-    unit = volume_unit(graph, mapping, evaluation)
+    unit = volume_unit(graph, mapping)
     table = evaluation_table(evaluation, width(widest=200), complete=complete, unit=unit)
     print_text(table, {table.partition("\n")[0]: "head"})
 

@@ -27,7 +27,7 @@ class Judged(NamedTuple):
 def judged(
     graph: CommGraph, mapping: Mapping, *, launcher: str = "fill", chance: bool = False
 ) -> Judged:
-    """Return the metrics of a mapping that :func:`hopbytes.map_tasks` made, and the verdict on it.
+    """Return the metrics of a mapping under the weights for which it was made, and the verdict on it.
 
     Parameters
     ----------
@@ -46,9 +46,18 @@ def judged(
     from hopbytes.report.verdict import verdict
 
     seeds = (RANDOM_SEEDS if graph.m <= ARCS_FOR_ALL_SEEDS else 1) if chance else 0
-    seen, threads = graph.with_weights(mapping.info["weight"]), mapping.info["threads"]
+    seen, threads = graph.with_weights(mapping.info.get("weight", "bytes")), mapping.info.get("threads")
     evaluation = evaluate(seen, mapping, random_seeds=seeds, launcher=launcher, threads=threads)
     return Judged(evaluation, verdict(graph, mapping, evaluation))
+
+
+def verdict_of(graph: CommGraph, mapping: Mapping, evaluation: Evaluation) -> Verdict:
+    """Return the verdict on a mapping whose bytes were evaluated; `map` gave the same when it made it."""
+    from hopbytes.report.verdict import verdict
+
+    if mapping.info.get("weight", "bytes") in ("bytes", "time"):
+        return verdict(graph, mapping, evaluation)
+    return judged(graph, mapping, launcher=evaluation.launcher).verdict
 
 
 def map_summary(graph: CommGraph, mapping: Mapping, found: Judged) -> list[str]:

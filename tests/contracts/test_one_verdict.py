@@ -29,7 +29,7 @@ PATTERNS = [
     "ml:tp=4,pp=2,dp=4",
 ]  # fmt: skip
 RECORDED = most(
-    ["mpip_commatrix", "ipm", "ompi_monitoring", "bgq", "dumpi"], ["ompi_monitoring", "mpip_commatrix"]
+    ["mpip_commatrix", "ipm", "ompi_monitoring", "bgq"], ["ompi_monitoring", "mpip_commatrix"]
 )
 
 
@@ -80,7 +80,7 @@ def test_recordings(folder):
         if 2 < graph.n <= 256 and graph.m and graph.volumes is not None:
             check_agreement(graph, on(MACHINES[found % len(MACHINES)], graph.n))
             found += 1
-        if found == 4:
+        if found == most(40, 4):
             break
     assert found
 

@@ -76,7 +76,7 @@ def test_a_platform_into_a_folder_that_does_not_exist(hopbytes):
 
 
 def test_a_mapping_of_the_pattern_fits_the_trace_of_the_same_run(hopbytes, tmp_path):
-    """The pattern has the messages of collectives, which the trace has as calls; the tasks must be as many."""
+    """The pattern has the messages of collectives, which the trace has as calls; as many tasks are needed."""
     pattern = "0 1 1000\n1 0 8\n2 3 1000\n3 2 8\n0 2 8\n"
     (tmp_path / "app.edges").write_text(pattern)
     acts = []

@@ -18,7 +18,7 @@ from hopbytes._version import __version__
 from hopbytes.cli.beginning import INTERRUPTED
 from hopbytes.cli.colour import painted
 from hopbytes.cli.commands import command_of
-from hopbytes.cli.ending import Ended, behind, clean_end
+from hopbytes.cli.ending import Ended, behind, clean_end, handled
 from hopbytes.cli.help_text import overview
 from hopbytes.errors import HopbytesError, printable
 
@@ -167,6 +167,7 @@ def answer(arguments: list[str]) -> int:
         complain(wrong_use(error))
         return WRONG_USE
     except (KeyboardInterrupt, click.Abort):
+        handled()
         complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
@@ -182,6 +183,7 @@ def _failed(error: Exception) -> int:
     if behind(error, Ended):
         raise error
     if behind(error, KeyboardInterrupt):
+        handled()
         complain("interrupted")
         return INTERRUPTED
     if isinstance(error, (HopbytesError, OSError, MemoryError)):

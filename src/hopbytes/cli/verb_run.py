@@ -41,6 +41,12 @@ def run(
         bool,
         option("--replace", help="Remove conflicting placement options from the command."),
     ] = False,
+    programs: Annotated[
+        bool,
+        option(
+            "--programs", help="Start the programs that the pattern's file names, if the command names none."
+        ),
+    ] = False,
     check: Annotated[
         bool,
         option(
@@ -62,7 +68,7 @@ def run(
     words = command_words(command)
     typed = checked_command(words, None, replace=replace, several=True)
     graph = reading.read(pattern)
-    typed = with_programs_of(typed, graph)
+    typed = with_programs_of(typed, graph, programs=programs)
     if not typed.program:
         raise UsageError("the program to launch is missing, for instance: -- mpirun -n 64 ./app")
     where = machine.or_on(machine_of_command(parsed(words))).allocation()

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.resources import as_file, files
+from importlib.util import find_spec
 
 from hopbytes._frozen import frozen
 from hopbytes._util.programs import START_TIMEOUT, run_program
@@ -76,7 +77,7 @@ def measure(
     where : Allocation
     compiler : str, optional
         MPI compiler (``mpicc``) for the C version of the program, which is built in a temporary folder; by
-        default the Python version with mpi4py is used.
+        default the Python version with mpi4py is used, and without mpi4py the one that mpicc builds.
     batches : int
         Number of measurements of each pair and size, whose median is used; at least 5.
     sizes : sequence of int
@@ -114,7 +115,7 @@ def measure(
     if batches < FEWEST_BATCHES:
         raise FormatError("`batches`", None, f"{batches}, expected at least {FEWEST_BATCHES}")
     with tempfile.TemporaryDirectory(prefix="hopbytes-") as folder:
-        program = [_built(compiler, folder)] if compiler else _python()
+        program = _program(compiler, folder)
         pes = pes_of_ranks(read_places(_output([*command, *program, "where"])), where)
         pairs = pairs_of_levels(where, pes)
         if not pairs:
@@ -206,7 +207,15 @@ def read_times(lines: Sequence[str]) -> dict[tuple[int, int, int], list[float]]:
     return times
 
 
-def _python() -> list[str]:
+def _program(compiler: str | None, folder: str) -> list[str]:
+    """Return how the ping-pong starts: built by the compiler given, by mpi4py, else by mpicc."""
+    if compiler is None and find_spec("mpi4py") is None:
+        compiler = "mpicc"
+        if shutil.which(compiler) is None:
+            what = "neither mpi4py is installed nor mpicc found, expected one of them (`compiler='mpicc'`)"
+            raise UnsupportedError(f"measure: {what}")
+    if compiler is not None:
+        return [_built(compiler, folder)]
     return [sys.executable, str(files("hopbytes").joinpath("discovery/pingpong.py"))]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32, Int64, own, owned
 from hopbytes.errors import FormatError, UnsupportedError, WrongTypeError
 from hopbytes.model import given_as_text
 from hopbytes.model.allocation import Allocation
@@ -18,6 +18,13 @@ from hopbytes.model.mapping_info import MappingInfo
 if TYPE_CHECKING:
     import pandas
 
+#: Names that people try, and what does it.
+MEANT = {
+    "J": "comm_cost", "cost": "comm_cost", "placement": "pe", "assignment": "pe", "machine": "where.machine",
+    "save": "hopbytes.write(mapping, path)", "write": "hopbytes.write(mapping, path)",
+    "evaluate": "hopbytes.evaluate(graph, mapping)", "to_pandas": "to_frame()", "k": "where.k",
+    "plot": "hopbytes.plot", "compare": "hopbytes.compare(graph, mapping, other)",
+}  # fmt: skip
 #: Nodes that a notebook lists one by one.
 NODES_SHOWN = 16
 
@@ -61,8 +68,7 @@ class Mapping:
             task = int(np.flatnonzero((array < 0) | (array >= where.k))[0])
             what = f"task {task} is on PE {array[task]}, expected 0..{where.k - 1}"
             raise FormatError("mapping", None, what)
-        placed = np.ascontiguousarray(array, dtype=np.int32)
-        placed.setflags(write=False)
+        placed = array if array.dtype == np.int32 else own(np.array(array, np.int32))
         object.__setattr__(self, "pe", placed)
         object.__setattr__(self, "where", where)
         object.__setattr__(self, "info", {} if info is None else info)
@@ -91,6 +97,10 @@ class Mapping:
         kind = type(thing).__name__
         raise WrongTypeError(f"the mapping is a {kind}, expected a Mapping such as Mapping(pe, where)")
 
+    def __setstate__(self, state: list[Any]) -> None:
+        for name, value in zip(("pe", "where", "info"), state, strict=True):
+            object.__setattr__(self, name, own(value) if name == "pe" else value)
+
     @property
     def n(self) -> int:
         """Number of tasks."""
@@ -108,6 +118,13 @@ class Mapping:
             what = "the mapping does not know its J: hopbytes.evaluate(graph, mapping).comm_cost computes it"
             raise UnsupportedError(what)
         return cost
+
+    if not TYPE_CHECKING:  # for type checkers other names are errors
+
+        def __getattr__(self, name: str) -> Any:
+            meant = MEANT.get(name)
+            hint = f"; did you mean {meant}?" if meant else ""
+            raise AttributeError(f"'Mapping' object has no attribute {name!r}{hint}")
 
     def tasks_per_pe(self) -> Int64:
         """int64[k]: how many tasks each PE holds."""
@@ -188,7 +205,7 @@ def _integers(pe: ArrayLike) -> Any:
     if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
         found = f"an array of {array.dtype} with {array.ndim} dimensions"
         raise FormatError("mapping", None, f"pe is {found}, expected 1-d integers, one PE per task")
-    return array
+    return owned(array)
 
 
 def _method(info: Dictionary[str, Any]) -> str:

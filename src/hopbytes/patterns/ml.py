@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -108,6 +110,14 @@ class MachineLearning(Pattern):
     >>> graph.targets.tolist(), graph.volumes.tolist()
     ([1, 2, 0, 3, 0, 3, 1, 2], [256, 768, 256, 768, 768, 256, 768, 256])
     """
+
+    sizes: ClassVar[tuple[str, ...]] = ("tp", "cp", "pp", "dp")
+    meant: ClassVar[Mapping[str, str]] = {
+        "fsdp": "zero=3 with dp=N, the number of GPUs that share the states", "ddp": "dp=N",
+        "tensor": "tp=N", "pipeline": "pp=N", "data": "dp=N", "expert": "ep=N", "context_parallel": "cp=N",
+        "world": "tp=N,pp=N,dp=N, whose product it is", "gpus": "tp=N,pp=N,dp=N, whose product it is",
+        "seqlen": "seq=N", "heads": "hidden=N, all heads together", "microbatches": "micro=N",
+    }  # fmt: skip
 
     tp: int = 8
     pp: int = 4

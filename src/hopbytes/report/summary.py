@@ -87,6 +87,7 @@ def map_record(
     record |= info | {"verdict": None if found is None else found.to_dict()}
     record["notices"] = [
         *graph.meta.get("notices", ()),
+        *([f"{graph.n:,} tasks = {graph.meta['sizes']}"] if "sizes" in graph.meta else ()),
         *mapping.where.notices,
         *record.get("notices", ()),
         *(receipt.notices if receipt else ()),

@@ -119,7 +119,9 @@ def evaluate(
     return Evaluation(
         mapping=measure_all(graph, where, mapping.pe, base, threads),
         in_order=base,
-        random=tuple(measure_all(graph, where, at_random(mapping, seed), base, threads) for seed in seeds),
+        random=tuple(
+            measure_all(graph, where, at_random(mapping, seed), base, threads, blocks=False) for seed in seeds
+        ),
         tasks=graph.n,
         pes=where.k,
         total_volume=graph.total_volume,

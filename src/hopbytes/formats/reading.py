@@ -116,8 +116,6 @@ def read(
             found = chosen.read(source)
             if isinstance(found, CommGraph):
                 found.know_directions()
-            if isinstance(found, Mapping) and chosen.capabilities.launcher and not found.info:
-                return Mapping(found.pe, found.where, {"problem": "processes"})  # launchers start no vertices
             return found
         except MemoryError:
             raise UnsupportedError(f"{source.name}: the content does not fit into memory") from None

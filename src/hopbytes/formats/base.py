@@ -41,6 +41,8 @@ Content: TypeAlias = str | bytes | Iterable[bytes]
 
 #: A file with this phrase in its first 4 KiB was written by hopbytes and may be overwritten (files.is_ours).
 MARK = "written by hopbytes"
+#: Name in ``graph.meta`` of the path of a trace: the messages of the pattern in their own order.
+TRACE = "trace"
 
 
 @frozen

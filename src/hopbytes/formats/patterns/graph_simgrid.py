@@ -10,7 +10,7 @@ from io import BufferedReader
 from typing import Any
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import Format, Source, formats
+from hopbytes.formats.base import TRACE, Format, Source, formats
 from hopbytes.formats.parsing import shown
 from hopbytes.formats.patterns.recorded import (
     Collectives,
@@ -36,8 +36,6 @@ TYPE_BYTES = {
     0: 8, 1: 4, 2: 1, 3: 2, 4: 8, 5: 4, 6: 1, 7: 8, 11: 4, 12: 8, 14: 16, 16: 1, 17: 1, 20: 8, 24: 8, 26: 16,
     38: 4,
 }  # fmt: skip
-#: Name in ``graph.meta`` of the path of a trace: the messages of the pattern in their own order.
-TRACE = "trace"
 #: Default sizes if a line names no datatype: a double after ``init 1``, a byte after ``init`` alone.
 BARE, DOUBLE = 1, 8
 #: Collectives with one count: their kind, and the positions of count, root and datatype.

@@ -174,7 +174,7 @@ def quadratic(rows: list[Row]) -> Iterator[Piece]:
 def generated(rows: list[Row]) -> Iterator[Piece]:
     """Generated families."""
     table, _, rest = printed(families.table, rows).partition("\n\n")
-    yield "Ratios of J where both keep the exact bound, with the number of cases:"
+    yield "Ratios of J where both keep the bound, rounded up as in papers, with the number of cases:"
     yield table
     yield "```\n" + rest + "\n```"
 

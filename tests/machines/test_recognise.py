@@ -22,7 +22,7 @@ SAID = {
 #: Folders whose files are all of one kind; and what is no file to show, or part of something else.
 FOLDERS = ("hwloc", "slurm", "simgrid", "scotch", "topograph")
 OTHERS = ("README.md", "sample.slurm.json", "resources.txt", "scorep.cfg", "testtrace.meta")
-PARTS = ("torus", "mappings", "ibroutes", "ndr_dgx_40sw", "avakas_sim", "avakas")
+PARTS = ("torus", "bgq", "mappings", "ibroutes", "ndr_dgx_40sw", "avakas_sim", "avakas")
 
 
 @pytest.mark.parametrize(("name", "kind"), [

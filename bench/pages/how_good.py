@@ -143,6 +143,8 @@ def _lost_inputs() -> Iterable[str]:
                 for row in rows
                 if f"{row['tool']}:{row['preset']}" == preset
             }
+            if not own:
+                continue
             behind = {name: cost / least[name][0] for name, cost in own.items() if cost > least[name][0]}
             text = f"`{preset.partition(':')[2]}` on {len(behind)} of {len(own)}"
             if behind:

@@ -203,6 +203,7 @@ def _lost_elsewhere() -> Iterable[str]:
 
 
 def _repeat() -> Iterable[str]:
+    own = [row["cpu_seconds"] for row in kept.rows("one_thread") if row["tool"] in ("hopbytes", "sharedmap")]
     yield "## How to repeat it"
     yield "\n".join([
         "```", "pip install '.[bench]'",
@@ -212,8 +213,9 @@ def _repeat() -> Iterable[str]:
     ])  # fmt: skip
     yield (
         "`--fetch` loads the graphs that are missing from where they are published, names each with its "
-        "source and checksum, and says how many are left out; three of the eleven are generated. It takes "
-        "about half an hour on one core, most of it SharedMap's. The commands of the other tables:"
+        "source and checksum, and says how many are left out; three of the eleven graphs are generated, two "
+        "are meshes that need `pip install gmsh==4.15.2`. The runs took "
+        f"{sum(own) / 60:.0f} CPU minutes, most of them SharedMap's. The commands of the other tables:"
     )
     commands = [
         command

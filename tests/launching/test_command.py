@@ -163,7 +163,7 @@ def test_the_number_of_nodes_is_left_out_where_srun_refuses_it(nodes):
     rest = nodes.replace("-N2", "") if "-k" in nodes else ""
     assert prepared.start.text().endswith(" ".join(["", "-l", *rest.split(), "-n4", "./app"]))
     assert prepared.notices[0].startswith(f"{nodes.replace('-koff ', '')} is left out")
-    flux = prepare_start(mapping, checked_command("flux run -N 2 ./app".split(), 4), "q", force=True)
+    flux = prepare_start(mapping, checked_command(["flux", "run", "-N", "2", "./app"], 4), "q", force=True)
     assert ("-N" in flux.start.words, flux.notices) == (True, ())
 
 
@@ -408,7 +408,8 @@ def test_programs_of_a_file_are_shown_and_not_started():
         with_programs_of(parsed(["mpirun"]), coupled(2, 0, 1))
     assert "2 ranks of \"./p0 'a b'\"; 1 ranks of \"./p2 'a b'\"" in str(caught.value)
     assert "`programs=True`" in str(caught.value)
-    assert with_programs_of(parsed(["mpirun", "-n", "3"]), hb.CommGraph.from_edges([0], [1], [1], n=3)).count == 3
+    plain = hb.CommGraph.from_edges([0], [1], [1], n=3)
+    assert with_programs_of(parsed(["mpirun", "-n", "3"]), plain).count == 3
 
 
 @pytest.mark.parametrize(

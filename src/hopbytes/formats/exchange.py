@@ -110,7 +110,7 @@ def write(
 
 
 def _filled(written: Written, stem: str) -> Written:
-    """Return what a writer made with the name of the file, before anything that a file says is added to it."""
+    """Return what a writer made with the name of the file, before anything that a file says is added."""
     return replace(
         written,
         launch=written.launch.replace("{stem}", stem),

@@ -6,7 +6,7 @@ from collections.abc import Mapping as Dictionary
 from typing import Any
 
 from hopbytes.formats.base import MARK, Capabilities, Format, Written, formats
-from hopbytes.formats.mappings.launch_files import prepare
+from hopbytes.formats.mappings.launch_files import nodelist, prepare
 from hopbytes.formats.mappings.mapping_hosts import nodes_in_order, refuse_gaps
 from hopbytes.model.mapping import Mapping
 
@@ -29,8 +29,8 @@ case $host in
     exit 1
     ;;
 esac
-exec torchrun --nnodes={nodes} --nproc-per-node={count} --node-rank="$node" \\
-    --master-addr={first} --master-port="${{MASTER_PORT:-29500}}" "$@"
+exec torchrun --nnodes={nodes} --nproc_per_node={count} --node_rank="$node" \\
+    --master_addr={first} --master_port="${{MASTER_PORT:-29500}}" "$@"
 """
 
 
@@ -41,8 +41,10 @@ class Torchrun(Format):
     (``map --for torchrun``). Elastic rendezvous (``--rdzv-…``) assigns node ranks itself, so the script
     refuses it.
 
+    Options have underscores, which all versions take; those before 2.0 take no dashes there.
+
     Source: documentation of torch.distributed.run, options --nnodes, --nproc-per-node, --node-rank,
-    --master-addr and --master-port.
+    --master-addr and --master-port; pytorch pull request 94505 on their names.
     """
 
     holds = "mapping"
@@ -71,7 +73,7 @@ class Torchrun(Format):
         if launch.hosts_unknown:
             notices.append("host names are unknown, the file has placeholders: give `hosts`")
         notices.append("the script runs once on every host, here started by srun; train.py is your program")
-        command = f"srun -N {len(names)} -n {len(names)} sh {{stem}} train.py"
+        command = f"srun -N {len(names)} -n {len(names)}{nodelist(launch)} sh {{stem}} train.py"
         return Written({"": script}, command, tuple(notices), ("",))
 
     def sniff(self, name: str, head: bytes) -> bool:

@@ -176,7 +176,7 @@ def test_pods_of_kubernetes_are_where_the_mapping_has_them(tmp_path, monkeypatch
     (tmp_path / "torchrun.sh").write_text(entry(Path("ranks").read_text(), "torchrun.sh"))
     hosts = list(CASES[name].where.hosts)
     used = [host for host in hosts if host in entry(Path("ranks").read_text(), "hosts").split()]
-    for version in ("1.10", "2.8"):
+    for version in ("2.0", "2.8"):
         seen = others.of_agents(version, tmp_path / "torchrun.sh", used)
         compare("kubernetes", seen, receipt.placed, name)
     slots = [line.split(" slots=") for line in entry(Path("ranks").read_text(), "hostfile").splitlines()]
@@ -236,6 +236,12 @@ def test_stand_ins_refuse_what_their_versions_refuse(tmp_path, form, version, li
         return
     with pytest.raises(RefusedError, match=says):
         stand_in(version, line.split()[1:], tmp_path, job)
+
+
+def test_old_versions_of_torchrun_take_no_dashes(tmp_path):
+    (tmp_path / "ranks").write_text("exec torchrun --nnodes=1 --nproc-per-node=2 --node-rank=0 \"$@\"\n")
+    with pytest.raises(RefusedError, match="unrecognized arguments"):
+        others.of_agents("1.13", tmp_path / "ranks", ["a"])
 
 
 @pytest.mark.parametrize("line", ["rank 0=a slot=", "rank 0=a", "rank x=a slot=0", "rank 0 a slot=0"])

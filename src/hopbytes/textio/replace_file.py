@@ -9,6 +9,9 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
+#: Attribute of a file that hopbytes wrote, for content that cannot say so; not every file system keeps it.
+WRITTEN = "user.hopbytes"
+
 #: Seconds that one writer of several files waits for another one in the same folder.
 LONGEST_WAIT = 5.0
 
@@ -53,6 +56,8 @@ class Part:
         """Replace the target atomically."""
         if not self._named:
             self._give_name()
+        with contextlib.suppress(OSError, AttributeError):
+            os.setxattr(self._name, WRITTEN, b"written")
         os.replace(self._name, self.target)
         self._named = False
 
@@ -85,6 +90,14 @@ class Part:
                 shutil.copyfileobj(whole, copy)
         finally:
             os.close(folder)
+
+
+def says_written(path: str) -> bool:
+    """Tell whether a file has the attribute of those that hopbytes wrote; a copy has not."""
+    try:
+        return os.getxattr(path, WRITTEN) == b"written"
+    except (OSError, AttributeError):
+        return False
 
 
 @contextlib.contextmanager

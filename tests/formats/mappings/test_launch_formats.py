@@ -163,7 +163,7 @@ def test_torchrun_finds_its_node_by_host_name(tmp_path):
         env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "AM": host}
         return subprocess.run(["sh", script, *words], env=env, capture_output=True, text=True, timeout=30)
 
-    expected = "--nnodes=2 --nproc_per_node=2 --node_rank={} --master_addr=b.x --master_port=29500 "
+    expected = "--nnodes=2 --nproc-per-node=2 --node-rank={} --master-addr=b.x --master-port=29500 "
     expected += "train.py -x\n"
     assert run("b.x", "train.py", "-x").stdout == expected.format(0)
     assert run("a", "train.py", "-x").stdout == expected.format(1)

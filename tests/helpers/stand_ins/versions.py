@@ -64,10 +64,10 @@ LAUNCHERS = {
     "fujitsu": Launcher("Fujitsu mpiexec", ("TCS",), others.by_coordinates, "MPI user's guide, -vcoordfile"),
     "bluegene": Launcher("Blue Gene runjob", ("L/P", "Q"), others.by_coordinates, "Redbook SG24-7948"),
     "torchrun": Launcher(
-        "torchrun", ("1.10", "1.13", "2.0", "2.8"), others.torchrun,
+        "torchrun", ("2.0", "2.4", "2.8"), others.torchrun,
         "torch.distributed.run, pytorch pull request 94505",
     ),
-    "mesh": Launcher("torchrun, JAX", ("1.10", "2.0", "2.8"), others.torchrun, "as torchrun"),
+    "mesh": Launcher("torchrun, JAX", ("2.0", "2.4", "2.8"), others.torchrun, "as torchrun"),
     "kubernetes": Launcher(
         "Kubernetes", ("MPIJob v1", "MPIJob v2beta1", "JobSet"), others.of_agents,
         "kubeflow/mpi-operator api/v2beta1 and v1, JobSet and LeaderWorkerSet guides",

@@ -20,7 +20,7 @@ class Plain(Format):
 
     holds = "mapping"
     suffixes = (".txt", ".map", ".part")
-    comment = "#"
+    marked = False  # partitioners read a number from every line
     summary = "PE of task i in line i"
     capabilities = Capabilities(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,

@@ -29,8 +29,8 @@ case $host in
     exit 1
     ;;
 esac
-exec torchrun --nnodes={nodes} --nproc_per_node={count} --node_rank="$node" \\
-    --master_addr={first} --master_port="${{MASTER_PORT:-29500}}" "$@"
+exec torchrun --nnodes={nodes} --nproc-per-node={count} --node-rank="$node" \\
+    --master-addr={first} --master-port="${{MASTER_PORT:-29500}}" "$@"
 """
 
 
@@ -41,10 +41,8 @@ class Torchrun(Format):
     (``map --for torchrun``). Elastic rendezvous (``--rdzv-…``) assigns node ranks itself, so the script
     refuses it.
 
-    Options have underscores, which all versions take; those before 2.0 take no dashes there.
-
     Source: documentation of torch.distributed.run, options --nnodes, --nproc-per-node, --node-rank,
-    --master-addr and --master-port; pytorch pull request 94505 on their names.
+    --master-addr and --master-port; with dashes in their names since 2.0 (pytorch pull request 94505).
     """
 
     holds = "mapping"

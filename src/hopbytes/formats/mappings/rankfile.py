@@ -98,8 +98,9 @@ def _cut_by_ranks(
         for place in places:
             if place not in allowed or holder.setdefault(place, places) != places:
                 what = "is partly that of another rank" if place in allowed else "is not in the job"
-                expected = "cores of its own, or the same as another rank"
-                raise FormatError(source.name, line.number, f"slot {line.slot[:40]} {what}, expected {expected}")
+                found = f"slot {line.slot[:40]} {what}"
+                expected = "expected cores of its own, or the same as another rank"
+                raise FormatError(source.name, line.number, f"{found}, {expected}")
     starts = np.cumsum([0, *(len(places) for places in distinct)]).astype(np.int64)
     cores = np.concatenate([np.array(places, np.int64) for places in distinct])
     number = {places: pe for pe, places in enumerate(distinct)}

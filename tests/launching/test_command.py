@@ -78,6 +78,8 @@ def test_commands_are_taken_apart(words, form, count, program):
         ("srun -n 4 -m cyclic ./app", "-m"),
         ("srun -n 4 --distribution=cyclic -wn[1-2] ./app", "--distribution=cyclic, -wn[1-2]"),
         ("srun -n 4 -c8 ./app", "-c8"),
+        ("srun -n 4 --tres-per-task cpu=2 ./app", "--tres-per-task"),
+        ("mpiexec -n 4 -rankmap (user,1,0) ./app", "-rankmap"),
         ("mpiexec -n 4 -f hosts -ppn 2 ./app", "-f, -ppn"),
         ("flux run -n 4 -o cpu-affinity=per-task ./app", "-o"),
         ("flux run -n4 -ocpu-affinity=off -c2 ./app", "-ocpu-affinity=off, -c2"),

@@ -46,7 +46,7 @@ def flux(version: str, words: list[str], folder: Path, job: Job) -> list[Place]:
     if len(granted) < nodes:
         raise RefusedError("no hosts satisfy the constraint")
     scheme, _, value = (taken.get("taskmap") or "").partition(":")
-    if scheme == "hostfile" and version >= "0.60":
+    if scheme == "hostfile" and version >= "0.62":
         listed = (folder / value).read_text().splitlines()  # no comments: a line is a list of hosts
         hosts = [listed[rank % len(listed)] for rank in range(nodes * share)]
     elif scheme == "manual":

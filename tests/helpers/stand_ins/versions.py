@@ -55,7 +55,7 @@ LAUNCHERS = {
     "pals": Launcher("PALS mpiexec", ("1.2",), by_hosts.pals, "guides of Polaris and Aurora"),
     "mvapich": Launcher("MVAPICH2 mpirun_rsh", ("2.3",), by_hosts.mpirun_rsh, "User Guide 2.3"),
     "flux": Launcher(
-        "Flux run", ("0.50", "0.60", "0.70"), others.flux,
+        "Flux run", ("0.50", "0.62", "0.86"), others.flux,
         "flux-core src/shell/taskmap/hostfile.c, flux-run(1), flux-shell(1)",
     ),
     "pbs": Launcher("PBS mpiexec", MPI, others.in_batch, "the MPI's mpiexec as above"),

@@ -113,7 +113,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "bench-pattern": (
         ("Time of the messages on a mapping", "hopbytes bench-pattern app.pattern app.json -- mpirun -n 64"),
-        ("The same in the launcher's own order", "hopbytes bench-pattern app.pattern - -- mpirun -n 64"),
+        ("The launcher's own order alone", "hopbytes bench-pattern app.pattern - -- mpirun -n 64"),
     ),
     "measure": (
         (

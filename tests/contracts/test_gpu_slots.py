@@ -28,7 +28,7 @@ REFUSING = {"bluegene", "fujitsu", "jsrun"}
 SPECS = ("node:2@10 gpu:4@1", "node:2 package:2 gpu:2", "node:2@10 gpu:4@1 core:3@1", "gpu:8 core:1")
 BINDING = re.compile(
     r"map_cpu|mask_cpu|cpu-affinity=.?map|-bind-to user|--cpu-bind list|PIN_(PROCESSOR|DOMAIN)"
-    r"|MV2_CPU_MAPPING|bind-to core|gpu-bind=map|OMP_"
+    r"|MV2_CPU_MAPPING|bind-to core|gpu-bind=map_gpu|OMP_"
 )
 SCRIPTED = re.compile(r"^(\d+)\) (?:cores=(\S+) threads=(\d+) )?gpus=(\S+) ;;$", re.MULTILINE)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hopbytes._frozen import frozen
-from hopbytes._util.checks import whole
+from hopbytes._util.checks import check_truths, name_of, whole
 from hopbytes._util.cpus import thread_count
 from hopbytes.cost.metrics.baselines import as_recorded, at_random, in_order
 from hopbytes.cost.metrics.evaluation_views import EvaluationViews
@@ -100,6 +100,8 @@ def evaluate(
     (10, 100)
     """
     graph = CommGraph.of(graph)
+    check_truths(baselines=baselines)
+    name_of("launcher", launcher)
     if not isinstance(mapping, Mapping):
         kind = type(mapping).__name__
         raise WrongTypeError(f"the mapping is a {kind}, expected a Mapping such as Mapping(pe, where)")

@@ -143,7 +143,7 @@ def main() -> int:
         if found:
             print(f"VIOLATED: --case {number}", said, *found, sep="\n", flush=True)
         done = number + 1 - seed * SPAN
-        if done % 100 == 0:
+        if done % 25 == 0:
             print(f"preset order: {done} done, {violated} violated {dict(ends)}", flush=True)
     print(f"preset order: {given.cases} cases, {violated} violated {dict(ends)}", flush=True)
     return bool(violated)

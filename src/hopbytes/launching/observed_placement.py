@@ -13,6 +13,7 @@ from hopbytes.formats.mappings.slot_lists import Slots
 from hopbytes.launching.placement_probe import Seen
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
+from hopbytes.textio.lines import natural_key
 
 
 @frozen
@@ -120,7 +121,7 @@ def placement_by_gpu(where: Allocation, seen: dict[int, Seen], source: str = "wh
         The allocation lacks a host, or the devices visible to a rank are not those of a slot.
     """
     n, known = _all_ranks(seen), node_numbers(where)
-    slot = {(int(node), where.gpus_of(pe)): pe for pe, node in enumerate(where.node_of_pe)}
+    slot = {(int(node), where.shown_gpus(pe)): pe for pe, node in enumerate(where.node_of_pe)}
     pe = np.empty(n, np.int32)
     for rank in range(n):
         place = (f"{source}: rank {rank}", None)
@@ -173,10 +174,9 @@ def placement_by_node(where: Allocation, seen: dict[int, Seen], source: str = "w
     return Mapping(pe, where, info)
 
 
-def _shown(seen: Seen) -> tuple[int, ...]:
-    """Return the numbers of the GPUs visible to a rank; empty if the environment holds no numbers."""
-    words = seen.gpus.split(",")
-    return tuple(sorted(int(word) for word in words)) if all(word.isdecimal() for word in words) else ()
+def _shown(seen: Seen) -> tuple[str, ...]:
+    """Return the numbers of the GPUs visible to a rank, ascending; empty without any."""
+    return tuple(sorted(filter(None, seen.gpus.split(",")), key=natural_key))
 
 
 def _possible(where: Allocation, slots: Slots, node: int, seen: Seen) -> tuple[int, ...]:
@@ -184,7 +184,7 @@ def _possible(where: Allocation, slots: Slots, node: int, seen: Seen) -> tuple[i
     if where.has_cores:
         return slots.possible(node, seen.cpus)
     own = tuple(np.flatnonzero(where.node_of_pe == node).tolist())
-    return tuple(pe for pe in own if where.gpus_of(pe) == _shown(seen)) or own
+    return tuple(pe for pe in own if where.shown_gpus(pe) == _shown(seen)) or own
 
 
 def _all_ranks(seen: dict[int, Seen]) -> int:
@@ -265,7 +265,7 @@ def _cpus_by_sharing(mapping: Mapping, seen: dict[int, Seen]) -> list[str]:
 def _gpus(mapping: Mapping, seen: dict[int, Seen]) -> list[str]:
     wrong = []
     for rank, pe in enumerate(mapping.pe.tolist()):
-        expected = ",".join(map(str, mapping.where.gpus_of(pe)))
+        expected = ",".join(mapping.where.shown_gpus(pe))
         if expected and seen[rank].gpus != expected:
             wrong.append(f"rank {rank} sees GPUs {seen[rank].gpus or 'by default'}, expected {expected}")
     return wrong

@@ -11,10 +11,11 @@ from hopbytes.textio.open_input import open_stream
 HEAD = 4096
 #: How the files that a kind reads begin, after comments and empty lines. No pattern and no placement does.
 BEGINNINGS = {
-    "slurm": re.compile(rb"(?:SwitchName|BlockName|BlockSizes)=|- topology:", re.IGNORECASE),
+    "slurm": re.compile(rb"(?:SwitchName|BlockName|BlockSizes)\s*=|- topology:", re.IGNORECASE),
     "topograph": re.compile(rb"(?:switches|blocks):\s*\n"),
     "scotch": re.compile(rb"(?:tleaf|cmpltw?|deco|hcub|sub|torus[23X]D|mesh[23X]D)\s+[0-9]"),
-    "nvidia": re.compile(rb"(?:\x1b\[[0-9;]*m)?GPU0[ \t]"),
+    "nvidia": re.compile(rb"(?:\x1b\[[0-9;]*m)?GPU[0-9]{1,4}[ \t]"),
+    "amd": re.compile(rb"=+ ROCm System Management|(?:ACCESS|WEIGHT|HOPS|LINK TYPE) TABLE:"),
     "xtdb2proc": re.compile(rb"cpu=[0-9]+,"),
     "netloc": re.compile(rb"[0-9.]+[ \t\r]*\n[0-9a-fA-F]{4}(?::[0-9a-fA-F]{4}){3}\s"),
 }

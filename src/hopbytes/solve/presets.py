@@ -6,10 +6,13 @@ Refiners that only one preset uses are imported by it, so that the others start 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import sys
+import types
+from collections.abc import Callable, Iterator
 
 from hopbytes._frozen import frozen
 from hopbytes._util.options import build
+from hopbytes._util.options import describe as _described
 from hopbytes._util.registry import Registry
 from hopbytes.algorithms.base import Mapper, Refiner, mappers, refiners
 from hopbytes.algorithms.mappers.multisection import FAST, Multisection
@@ -106,6 +109,21 @@ class Chain:
     def steps(self) -> tuple[Refiner, ...]:
         """All refiners in order, without those of `competitors`."""
         return (*self.refiners, *self.finish, *self.requested)
+
+    def __repr__(self) -> str:
+        names = [_described(mappers, self.mapper), *(_described(refiners, step) for step in self.steps)]
+        more = f"; {len(self.competitors)} competing" if self.competitors else ""
+        return f"Chain({' → '.join(name.partition(':')[0] for name in names)}{more})"
+
+    def _repr_html_(self) -> str:
+        from hopbytes.model.html_table import html_table
+
+        steps = [("mapper", _described(mappers, self.mapper))]
+        steps += [("refiner", _described(refiners, step)) for step in self.steps]
+        for each in self.competitors:
+            steps.append(("competitor", repr(each)))
+        rows = [(kind, *text.replace(",", ", ").partition(":")[::2]) for kind, text in steps]
+        return html_table("Chain", rows, ("", "name", "options"))
 
     def rivals(self, n: int) -> tuple[Chain, ...]:
         """Return all competitors for a graph of n tasks, in the order in which they run."""
@@ -312,3 +330,13 @@ def routed() -> Chain:
     base = strong()
     links = Routed(effort=16, second_start=True, anneal=True)
     return dataclasses.replace(base, refiners=(*base.refiners, links), weaker="strong", extends_weaker=True)
+
+
+class _Names(types.ModuleType):
+    """The module; ``list(hopbytes.presets)`` has the names of all."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(presets)
+
+
+sys.modules[__name__].__class__ = _Names

@@ -264,7 +264,7 @@ def _placed(problem: Problem, who: str, pe: Int32) -> Int32:
     """Check what an algorithm returned before anything relies on it; return a contiguous copy."""
     n, k, name = problem.graph.n, problem.where.k, who.partition(":")[0]
     try:
-        array = np.asarray(pe)
+        array = np.array(pe)
     except ValueError:  # rows of unequal length
         array = np.empty(0, object)
     if array.shape != (n,) or array.dtype.kind not in "iu":
@@ -275,4 +275,4 @@ def _placed(problem: Problem, who: str, pe: Int32) -> Int32:
     if n and not 0 <= int(array.min()) <= int(array.max()) < k:
         wrong = np.flatnonzero((array < 0) | (array >= k))
         raise HopbytesError(f"{name} put task {wrong[0]} on PE {array[wrong[0]]}, expected 0..{k - 1}")
-    return np.array(array, np.int32)
+    return array.astype(np.int32, copy=False)

@@ -137,7 +137,7 @@ def test_a_number_of_ranks_that_damage_made_huge_takes_no_memory(tmp_path):
     path = tmp_path / "damaged.log"
     path.write_text(WORLD.replace("nranks 4", f"nranks {10**8}").replace("nRanks 4", f"nRanks {10**8}"))
     tracemalloc.start()
-    with pytest.raises(FormatError, match="a ring of 4 ranks"):
+    with pytest.raises(FormatError, match="99999996 of 100000000 ranks are missing"):
         hb.read(path, "nccl")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

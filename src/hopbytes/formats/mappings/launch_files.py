@@ -104,6 +104,10 @@ class Launch:
         """GPUs of a task, counted within its node; empty if its slot has none."""
         return self.mapping.where.gpus_of(int(self.mapping.pe[task]))
 
+    def shown_gpus(self, task: int) -> tuple[str, ...]:
+        """What the variable of the GPUs' maker takes to show a task its GPUs."""
+        return self.mapping.where.shown_gpus(int(self.mapping.pe[task]))
+
     def threads_of_pe(self, pe: int) -> int:
         """Number of OpenMP threads for a PE: one for each of its cores."""
         return self.numbering.whole_cores(self.mapping.where.cores_of(pe))

@@ -75,9 +75,9 @@ def nodes_in_order(launch: Launch, form: str) -> tuple[list[str], int]:
 def refuse_gaps(launch: Launch, form: str) -> None:
     """Raise UnsupportedError if a node does not use its first GPUs: local rank i gets GPU i."""
     for run in launch.runs() if launch.has_gpus else ():
-        used = [launch.gpus(rank) for rank in range(run.first, run.first + run.count)]
-        if used != [(number,) for number in range(run.count)]:
-            numbers = ", ".join(str(number) for own in used for number in own)
+        used = [launch.shown_gpus(rank) for rank in range(run.first, run.first + run.count)]
+        if used != [(str(number),) for number in range(run.count)]:
+            numbers = ", ".join(number for own in used for number in own)
             raise UnsupportedError(
                 f"host {launch.hosts[run.node]} uses its GPUs {numbers}, but with {form} local rank i "
                 "uses GPU i, expected GPUs from 0 on: use all GPUs of a node (`pack=True`), or write "

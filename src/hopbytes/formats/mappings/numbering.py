@@ -71,7 +71,8 @@ class Numbering:
         """
         node = machine.node_of_core().astype(np.int64)
         position = _counted(np.ones(len(node), np.int64), node)
-        cpus = None if machine.inventory is None else machine.inventory.os_cpus()
+        inventory = machine.inventory
+        cpus = None if inventory is None or not inventory.pus_known else inventory.os_cpus()
         usable = np.ones(len(node), np.bool_)
         if allowed is not None:
             wanted = np.array(sorted(parse_cpus(allowed)), np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import indent
 
 from hopbytes.formats.base import MARK
 from hopbytes.formats.mappings.launch_files import Launch, number_list
@@ -31,20 +32,63 @@ _TAIL = """\
 esac
 """
 
-# Each vendor's runtime has its own variable, and setting two of them may hide every device.
-SHOW_GPUS = """\
-if [ -n "$gpus" ]; then
-    if [ -e /dev/kfd ] && [ ! -e /dev/nvidiactl ]; then
-        ROCR_VISIBLE_DEVICES=$gpus
-        export ROCR_VISIBLE_DEVICES
-    elif [ -e /dev/dri/renderD128 ] && [ ! -e /dev/nvidiactl ]; then
-        ZE_AFFINITY_MASK=$gpus
-        export ZE_AFFINITY_MASK
-    else
-        CUDA_VISIBLE_DEVICES=$gpus
-        export CUDA_VISIBLE_DEVICES
-    fi
+# Each maker's runtime has its own variable. HIP obeys those of others too, and two of them may hide every device.
+_ASK_MAKER = """\
+if [ -e /dev/kfd ] && [ ! -e /dev/nvidiactl ]; then
+    maker=amd
+elif [ -e /dev/dri/renderD128 ] && [ ! -e /dev/nvidiactl ]; then
+    maker=intel
 fi
+"""
+# A list in the environment names the GPUs of the job: numbers, or identifiers (of MIG instances), where number i
+# stands for entry i. Another GPU than these is none of the job's.
+_SHOW_GPUS = """\
+case $maker in
+amd) variable=ROCR_VISIBLE_DEVICES own=${{ROCR_VISIBLE_DEVICES:-}} ;;
+intel) variable=ZE_AFFINITY_MASK own=${{ZE_AFFINITY_MASK:-}} ;;
+*) variable=CUDA_VISIBLE_DEVICES own=${{CUDA_VISIBLE_DEVICES:-}} ;;
+esac
+shown=
+IFS=,
+for gpu in $gpus; do
+    entry= place=0
+    case ,$own, in
+    ,,|,NoDevFiles,|*,$gpu,*|*,${{gpu%.*}},*) entry=$gpu ;;
+    *[!0-9,.]*)
+        for word in $own; do
+            [ "$place" -ne "${{gpu%.*}}" ] || entry=$word
+            place=$((place + 1))
+        done
+        ;;
+    esac
+    if [ -z "$entry" ]; then
+        echo "{name}: rank $rank: GPU $gpu is not among $variable=$own of its job" >&2
+        exit 1
+    fi
+    shown=$shown${{shown:+,}}$entry
+done
+unset IFS
+[ -z "$gpus" ] || case $maker in
+amd)
+    unset HIP_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
+    ROCR_VISIBLE_DEVICES=$shown
+    export ROCR_VISIBLE_DEVICES
+    ;;
+intel)
+    case $gpus in *.*) ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE; export ZE_FLAT_DEVICE_HIERARCHY ;; esac
+    ZE_AFFINITY_MASK=$shown
+    export ZE_AFFINITY_MASK
+    ;;
+*)
+    CUDA_VISIBLE_DEVICES=$shown
+    export CUDA_VISIBLE_DEVICES
+    ;;
+esac
+"""
+_BUS_ORDER = """\
+# GPUs are numbered by their addresses on the bus, as nvidia-smi does.
+CUDA_DEVICE_ORDER=PCI_BUS_ID
+export CUDA_DEVICE_ORDER
 """
 
 _NUMBERS = "# Cores are numbers of the operating system, as taskset takes them."
@@ -85,8 +129,9 @@ def place_script(
         Environment variables with the launcher's number of a process; the first one that is set counts.
     """
     lines = []
+    makers = {gpu.maker for pe in set(launch.mapping.pe.tolist()) for gpu in launch.mapping.where.known_gpus(pe)}
     for rank, task in enumerate(range(launch.n) if order is None else order):
-        lines.append(f"{rank}) {_settings(launch, task)} ;;\n")
+        lines.append(f"{rank}) {_settings(launch, task, makers)} ;;\n")
     lookup = ""
     for variable in reversed(variables):
         lookup = f"${{{variable}:-{lookup}}}"
@@ -96,17 +141,30 @@ def place_script(
         does = f"shows each of {launch.n} ranks its GPU, binds none to cores"
     head = _HEAD.format(
         mark=MARK, does=does, name=name, lookup=lookup, numbers=_NUMBERS if launch.binds else _UNBOUND,
-        defaults="gpus=\n" if has_gpus else "",
+        defaults=f"gpus= maker={''.join(makers) if len(makers) == 1 else ''}\n" if has_gpus else "",
     )
     tail = _TAIL.format(name=name, last=launch.n - 1, variables=", ".join(variables))
     start = _START if launch.binds else _START_UNBOUND
-    return head + "".join(lines) + tail + (SHOW_GPUS if has_gpus else "") + start
+    return head + "".join(lines) + tail + (_show_gpus(launch, name) if has_gpus else "") + start
 
 
-def _settings(launch: Launch, task: int) -> str:
+def _show_gpus(launch: Launch, name: str) -> str:
+    """Return the lines that show a rank its GPUs."""
+    where, pes = launch.mapping.where, set(launch.mapping.pe.tolist())
+    known = [gpu for pe in pes for gpu in where.known_gpus(pe)]
+    by_bus = any(gpu.maker == "nvidia" and not gpu.name.startswith("cuda") for gpu in known)
+    asks = not all(gpu.maker for gpu in known) or not known
+    text = f'if [ -n "$gpus" ] && [ -z "$maker" ]; then\n{indent(_ASK_MAKER, "    ")}fi\n' if asks else ""
+    return text + (_BUS_ORDER if by_bus else "") + _SHOW_GPUS.format(name=name)
+
+
+def _settings(launch: Launch, task: int, makers: set[str]) -> str:
     """Return the shell assignments for one task."""
-    gpus = launch.gpus(task)
-    words = [f"gpus={','.join(map(str, gpus))}"] if gpus else []
+    gpus = launch.shown_gpus(task)
+    words = [f"gpus={','.join(gpus)}"] if gpus else []
+    if len(makers) > 1:
+        own = {gpu.maker for gpu in launch.mapping.where.known_gpus(int(launch.mapping.pe[task]))}
+        words += [f"maker={maker}" for maker in sorted(own - {""})[:1]]
     if launch.binds:
         threads = launch.threads_of_pe(int(launch.mapping.pe[task]))
         words = [f"cores={number_list(launch.cpus(task))}", f"threads={threads}", *words]

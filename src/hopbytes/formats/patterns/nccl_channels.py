@@ -29,6 +29,8 @@ class Channels:
         The GPU of every rank that the log names.
     rings : dict of int to list of int
         For each channel the ranks in the order of its ring.
+    cut : set of int
+        Channels whose ring the log shows in part.
     trees : dict of int to dict of int to int
         For each channel the parent of every rank but the root.
     """
@@ -37,6 +39,10 @@ class Channels:
         self.size = size
         self.gpus: dict[int, tuple[bytes, ...]] = {}
         self.rings: dict[int, list[int]] = {}
+        self.cut: set[int] = set()
+        self.next: dict[int, dict[int, int]] = {}
+        self.links: dict[int, dict[int, int]] = {}
+        self.ring_is_set: set[int] = set()
         self.trees: dict[int, dict[int, int]] = {}
         self.sums: dict[Call, dict[int, list[int]]] = {}
         self.sends: dict[tuple[int, int], list[int]] = {}
@@ -49,11 +55,66 @@ class Channels:
         if self.gpus.setdefault(rank, gpu) != gpu:
             raise ValueError(f"rank {rank} of a communicator a second time, expected every rank once")
 
-    def add_ring(self, channel: int, ranks: list[int]) -> None:
-        """Add the ring of a channel; ValueError unless it has every rank once."""
-        if len(ranks) != self.size or sorted(ranks) != list(range(self.size)):
-            raise ValueError(f"a ring of {len(ranks)} ranks, expected each of {self.size} once")
+    def add_ring(self, channel: int, ranks: list[int], *, cut: bool) -> None:
+        """Add the ring of a channel; one with fewer ranks than there are was cut by NCCL, or on its way.
+
+        Raises
+        ------
+        ValueError
+            A rank that does not exist, or a rank twice.
+        """
+        if cut or len(ranks) < self.size:
+            # NCCL up to 2.20 writes 20 numbers of four digits over each other.
+            if not cut and self.size <= 1000:
+                self._check_ring(ranks)
+            self.cut.add(channel)
+            return
+        self._check_ring(ranks)
         self.rings[channel] = ranks
+
+    def _check_ring(self, ranks: list[int]) -> None:
+        if max(ranks, default=0) >= self.size or len(set(ranks)) != len(ranks):
+            raise ValueError(f"a ring of {len(ranks)} ranks, expected each of {self.size} once")
+
+    def add_next(self, channel: int, rank: int, after: int) -> None:
+        """Add the rank behind another one in the ring of a channel."""
+        if max(rank, after) >= self.size:
+            raise ValueError(f"rank {max(rank, after)}, expected less than {self.size}")
+        self.next.setdefault(channel, {})[rank] = after
+
+    def add_link(self, channel: int, own: int, source: int, target: int) -> None:
+        """Add a connection of rank `own`: its first ones in a channel are those of the ring."""
+        if max(source, target) >= self.size:
+            raise ValueError(f"rank {max(source, target)}, expected less than {self.size}")
+        if own not in self.ring_is_set and own == source:
+            self.links.setdefault(channel, {}).setdefault(source, target)
+
+    def connected(self, own: int, rings: bool) -> None:
+        """Note that a rank has made its connections for rings, or else for trees, perhaps before rings."""
+        if rings:
+            self.ring_is_set.add(own)
+        elif own not in self.ring_is_set:
+            for after in self.links.values():
+                after.pop(own, None)
+
+    def close_rings(self) -> None:
+        """Make the rings of channels that the log does not show as a whole from what each rank says."""
+        shown = self.cut | self.next.keys() | self.rings.keys()
+        for channel in sorted(shown or self.links.keys()):
+            for after in (self.next.get(channel, {}), self.links.get(channel, {})):
+                ring = self._around(after)
+                if channel not in self.rings and ring:
+                    self.rings[channel] = ring
+        self.rings = dict(sorted(self.rings.items()))
+
+    def _around(self, after: dict[int, int]) -> list[int]:
+        """Return the ring with these neighbours; empty unless it has all ranks."""
+        if len(after) != self.size:
+            return []
+        ring = [0]
+        while (following := after[ring[-1]]) != 0 and len(ring) < self.size:
+            ring.append(following)
+        return ring if len(ring) == self.size and after[ring[-1]] == 0 else []
 
     def add_tree(self, channel: int, own: int, up: int, children: Sequence[int]) -> None:
         """Add the parent and the children of a rank in the tree of a channel."""
@@ -110,7 +171,8 @@ class Channels:
 
     def add_rings(self, traffic: Traffic, members: Sequence[int]) -> None:
         """Add a byte for each channel from every rank to the next one of the ring."""
-        for ring in self.rings.values():
+        unknown = {channel: list(range(self.size)) for channel in self.cut if not self.rings}
+        for ring in (self.rings or unknown).values():
             for source, target in zip(ring, [*ring[1:], ring[0]], strict=True):
                 if source != target:
                     traffic.add(members[source], members[target], 1, 1)

@@ -57,7 +57,7 @@ def level(nodes: Sequence[NodeTree], tree_of_node: Sequence[int]) -> Leveled:
     levels = [np.repeat(np.arange(len(tree_of_node), dtype=np.int64), np.diff(ends))]
     for column in range(len(columns)):
         levels.append(_joined([paths[which][:, column] for which in tree_of_node]))
-    return _merged(["node", *columns], levels)
+    return _merged(["node", *columns], levels, all(node.pus_known for node in nodes))
 
 
 def _filled(node: NodeTree, names: Sequence[str], kinds: Sequence[str]) -> Int64:
@@ -99,12 +99,16 @@ def _joined(columns: list[Int64]) -> Int64:
     return np.concatenate([column + start for column, start in zip(columns, starts, strict=True)])
 
 
-def _merged(names: list[str], levels: list[Int64]) -> Leveled:
-    """Join neighbouring levels of equal units, choose names and distances, count children."""
+def _merged(names: list[str], levels: list[Int64], pus_known: bool) -> Leveled:
+    """Join neighbouring levels of equal units, choose names and distances, count children.
+
+    GPUs stay a level of their own, since a slot is a GPU also where a node has one or where each has one core.
+    """
     groups: list[tuple[list[str], Int64]] = []
     for name, units in zip(names, levels, strict=True):
+        apart = name == "gpu" or (pus_known and groups and groups[-1][0][-1] == "gpu")
         # Units refine each other, so equal counts mean equal units.
-        if groups and int(groups[-1][1][-1]) == int(units[-1]):
+        if groups and not apart and int(groups[-1][1][-1]) == int(units[-1]):
             groups[-1][0].append(name)
         else:
             groups.append(([name], units))

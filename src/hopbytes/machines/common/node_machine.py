@@ -21,7 +21,7 @@ from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.topology import Level
 
 if TYPE_CHECKING:
-    from hopbytes.machines.node.job_environment import JobInfo
+    from hopbytes.machines.node.job_info import JobInfo
 
 #: Distances at the end of a spec: ``hwloc:node.xml@n[1-4]:l3=3:package=12``.
 OVERRIDES = re.compile(r"((?::[A-Za-z_][A-Za-z0-9_-]*=[0-9]{1,19})+)$", re.ASCII)
@@ -99,7 +99,8 @@ class NodeMachine(ComposedMachine):
 
     def notices(self, used: Bool | None = None) -> tuple[str, ...]:
         """What the user should know about its source."""
-        return self.warnings
+        assumed = (notice for tree in self.inventory.trees for notice in tree.notices)
+        return (*self.warnings, *dict.fromkeys(assumed))
 
     def spec(self) -> str:
         """The files and hosts it was made from, and distances that were replaced."""

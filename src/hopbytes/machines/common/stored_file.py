@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,8 +13,8 @@ from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.common.node_machine import NodeMachine, check_names
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, base_kind
-from hopbytes.machines.node.job_environment import JobInfo
-from hopbytes.machines.node.node_tree import Gpu, NearAdapter, NodeTree
+from hopbytes.machines.node.job_info import JobInfo
+from hopbytes.machines.node.node_tree import MAKERS, Gpu, NearAdapter, NodeTree
 from hopbytes.machines.topology import Level
 from hopbytes.textio.cpu_lists import MAX_PUS, format_list, parse_list
 from hopbytes.textio.hostlist import HOST_NAME
@@ -22,6 +23,8 @@ from hopbytes.textio.open_input import open_stream
 KIND = "hopbytes machine"
 VERSION = 1
 MAX_BYTES = 512 * 2**20
+#: What the variable of a GPU's maker takes: a number, perhaps with that of a tile; launch scripts contain it.
+DEVICE = re.compile(r"(?:[0-9]{1,9}(?:\.[0-9]{1,9})?)?", re.ASCII)
 
 
 def machine_record(machine: Machine, source: str) -> dict[str, Any]:
@@ -70,16 +73,23 @@ def _level_record(level: Level) -> dict[str, Any]:
 def _job_record(job: JobInfo) -> dict[str, Any]:
     return {
         "system": job.system, "cpus": job.cpus, "tasks": job.tasks, "cpus_per_task": job.cpus_per_task,
+        "threads_per_core": job.threads_per_core,
     }  # fmt: skip
 
 
 def _tree_record(tree: NodeTree) -> dict[str, Any]:
     rows = np.column_stack([tree.os_pus, tree.logical_pus, tree.logical_cores, tree.units])
     gpus = [
-        {"index": gpu.index, "name": gpu.name, "pus": format_list(gpu.pus), "adapter": gpu.adapter}
+        {
+            "index": gpu.index, "name": gpu.name, "pus": format_list(gpu.pus), "adapter": gpu.adapter,
+            "maker": gpu.maker, "device": gpu.device,
+        }
         for gpu in tree.gpus
-    ]
-    return {"kinds": tree.kinds, "numa": tree.numa, "gpus": gpus, "pus": rows.tolist()}
+    ]  # fmt: skip
+    return {
+        "kinds": tree.kinds, "numa": tree.numa, "gpus": gpus, "pus": rows.tolist(),
+        "pus_known": tree.pus_known, "notices": tree.notices,
+    }  # fmt: skip
 
 
 class Record:
@@ -170,6 +180,7 @@ class Record:
                 tuple(kinds), np.ascontiguousarray(rows[:, 3:], dtype=np.int32),
                 rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy(),
                 self.gpus(fields.get("gpus", [])), numa=numa if isinstance(numa, int) else 0,
+                notices=_notices(fields.get("notices")), pus_known=fields.get("pus_known") is not False,
             )  # fmt: skip
         except FormatError as error:
             raise self.bad(error.what) from None
@@ -185,7 +196,11 @@ class Record:
             ):  # fmt: skip
                 raise self.bad("gpus are no list of index, name and pus")
             near = parse_list(item["pus"], self.path)
-            gpus.append(Gpu(item["index"], item["name"][:80], tuple(sorted(near)), self.adapter(item)))
+            maker, device = (str(item.get(key, "")) for key in ("maker", "device"))
+            if maker not in ("", *MAKERS) or not DEVICE.fullmatch(device):
+                raise self.bad(f"a GPU of maker {maker[:20]!r} with number {device[:20]!r}, expected known ones")
+            name, pus = item["name"][:80], tuple(sorted(near))
+            gpus.append(Gpu(item["index"], name, pus, self.adapter(item), maker, device))
         if len({gpu.index for gpu in gpus}) != len(gpus):
             raise self.bad("a GPU twice, expected every index once")
         return tuple(gpus)
@@ -213,9 +228,12 @@ class Record:
             if numbers is not None and len(numbers) != len(hosts):
                 raise self.bad(f"{name} of {len(numbers)} hosts, expected {len(hosts)}")
             counts.append(None if numbers is None else tuple(numbers.tolist()))
-        per_task = fields.get("cpus_per_task")
-        per_task = per_task if isinstance(per_task, int) and 0 < per_task <= MAX_PUS else None
-        return JobInfo(str(fields.get("system"))[:40], hosts, counts[0], counts[1], per_task)
+        per_task, threads = (
+            value if isinstance(value, int) and 0 < value <= MAX_PUS else None
+            for value in (fields.get("cpus_per_task"), fields.get("threads_per_core"))
+        )
+        system = str(fields.get("system"))[:40]
+        return JobInfo(system, hosts, counts[0], counts[1], per_task, threads_per_core=threads)
 
     def levels(self) -> tuple[Level, ...] | None:
         """Levels with what was measured."""
@@ -237,6 +255,10 @@ class Record:
             except (TypeError, KeyError, ValueError, OverflowError):
                 raise self.bad("levels are no list of name, distance, latency and bandwidth") from None
         return tuple(levels)
+
+
+def _notices(items: Any) -> tuple[str, ...]:
+    return tuple(item[:400] for item in items if isinstance(item, str)) if isinstance(items, list) else ()
 
 
 def within(path: str, error: HopbytesError) -> FormatError:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hopbytes._arrays import Bool, Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64, own
 from hopbytes._frozen import frozen
 from hopbytes._util.computed_once import computed_once
 from hopbytes.errors import FormatError, unknown_name
@@ -237,6 +237,4 @@ def _lower(tree: Tree) -> TreeDistance:
         bit += width
     level_of_bit[bit + 1 :] = depth
     costs = np.array([0] + [level.distance for level in reversed(tree.tiers)], np.int64)
-    for array in (labels, level_of_bit, costs):
-        array.setflags(write=False)
-    return TreeDistance(labels, level_of_bit, costs)
+    return TreeDistance(own(labels), own(level_of_bit), own(costs))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import glob
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
@@ -14,6 +16,11 @@ from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.job_environment import find_job, manager_without_job, same_host
 from hopbytes.machines.node.node_tree import NodeTree
 from hopbytes.machines.node.sysfs import collect, node_from_files
+
+#: Where jobs say which GPUs of a maker are theirs.
+VARIABLES = {
+    "nvidia": "CUDA_VISIBLE_DEVICES", "amd": "ROCR_VISIBLE_DEVICES", "intel": "ZE_AFFINITY_MASK",
+}  # fmt: skip
 
 
 @machines.register("local")
@@ -53,7 +60,8 @@ def this_node() -> NodeTree:
     if not hasattr(os, "sched_getaffinity"):
         system = platform.system()
         raise UnsupportedError(f"local on {system}, expected Linux (an hwloc file works: lstopo node.xml)")
-    return node_from_files(collect(), os.sched_getaffinity(0), host=platform.node())
+    node = node_from_files(collect(), os.sched_getaffinity(0), host=platform.node())
+    return dataclasses.replace(node, notices=(*node.notices, *gpu_notices(node, os.environ)))
 
 
 def _warnings() -> tuple[str, ...]:
@@ -67,3 +75,19 @@ def _warnings() -> tuple[str, ...]:
         outside = f"this is {host} outside any job, but jobs here run through {manager}"
         return (f"{outside}: `spec='job'` inside one",)
     return ()
+
+
+def gpu_notices(node: NodeTree, environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield sentences about GPUs that the environment hides, or that are divided in a way /sys does not tell."""
+    for maker, variable in VARIABLES.items():
+        count = sum(gpu.maker == maker for gpu in node.gpus)
+        listed = environment.get(variable, "")
+        shown = len(listed.split(",")) if listed else count
+        if shown < count:
+            yield (
+                f"{variable}={listed[:60]} shows {shown} of the {count} GPUs of this host, which are numbered here "
+                "without it"
+            )
+    divided = glob.glob("/proc/driver/nvidia/capabilities/gpu[0-9]*/mig/gi[0-9]*")
+    if divided:
+        yield f"GPUs of this host are divided into MIG instances ({len(divided)}), each GPU counts as one"

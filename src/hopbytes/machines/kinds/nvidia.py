@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import machines
@@ -16,9 +18,10 @@ from hopbytes.machines.node.inventory import NodeInventory
 class Nvidia(NodeMachine):
     """Hosts with GPUs, as NVIDIA's tools describe one of them: ``nvidia:topo.txt@n[1-8]``.
 
-    The file is what ``nvidia-smi topo -m`` prints or what NCCL writes to ``NCCL_TOPO_DUMP_FILE``. A slot is a
-    GPU with its share of the CPUs near to it; units of GPUs joined by NVLink, PCI switches and memory domains
-    are levels where they are neither a single GPU nor the host. Distances may follow: ``:gpu=3``. A file of
+    The file is what ``nvidia-smi topo -m`` prints, what NCCL writes to ``NCCL_TOPO_DUMP_FILE``, or what a cloud
+    publishes for ``NCCL_TOPO_FILE``. A slot is a GPU with its share of the CPUs near to it, without CPUs where
+    the file does not tell them; units of GPUs joined by NVLink, PCI switches and memory domains are levels
+    where they are neither a single GPU nor the host. Distances may follow: ``:gpu=3``. A file of
     NCCL from hosts that share NVLink (NVL72) is the machine of all of them, and its hosts are as near as
     their GPUs.
 
@@ -29,24 +32,26 @@ class Nvidia(NodeMachine):
     32
     """
 
+    kind: ClassVar[str] = "nvidia"
+
     @classmethod
     def parse(cls, text: str) -> Nvidia:
         """Read ``FILE[:level=distance…][@hosts]``."""
         body, replaced = cut_overrides(text)
         path, hosts = file_and_hosts(body)
         if not path:
-            raise FormatError("machine", None, "nvidia: without a file name, expected nvidia:FILE[@hosts]")
+            what = f"{cls.kind}: without a file name, expected {cls.kind}:FILE[@hosts]"
+            raise FormatError("machine", None, what)
         check_names(hosts, "machine")
         trees, nvlink = read_gpu_hosts(path)
+        spec = f"{cls.kind}:{body}"
         if len(trees) == 1:
-            return cls(
-                f"nvidia:{body}", NodeInventory.of(trees * max(1, len(hosts))), tuple(hosts), replaced
-            )
+            return cls(spec, NodeInventory.of(trees * max(1, len(hosts))), tuple(hosts), replaced)
         if hosts and len(hosts) != len(trees):
             what = f"{len(hosts)} names for the {len(trees)} hosts of the file, expected as many or none"
             raise FormatError(path, None, what)
         inventory = NodeInventory.of(trees)
         if nvlink and "node" not in replaced:
-            tiers = cls(f"nvidia:{body}", inventory, tuple(hosts), replaced).tree.tiers
+            tiers = cls(spec, inventory, tuple(hosts), replaced).tree.tiers
             replaced["node"] = next(tier.distance for tier in tiers if tier.name == "gpu")
-        return cls(f"nvidia:{body}", inventory, tuple(hosts), replaced)
+        return cls(spec, inventory, tuple(hosts), replaced)

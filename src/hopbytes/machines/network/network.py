@@ -47,7 +47,7 @@ class Geometry(NamedTuple):
     wrapped: tuple[bool, ...] = ()
 
 
-@frozen(eq=False)
+@frozen(eq=False, owns=("capacity",))
 class Network:
     """Directed links between endpoints and switches, and the route of every flow.
 
@@ -105,7 +105,6 @@ class Network:
                 None,
                 f"capacity {int(self.capacity[link])} of {self.name_link(link)}, expected an integer > 0",
             )
-        self.capacity.setflags(write=False)
 
     @property
     def n_links(self) -> int:

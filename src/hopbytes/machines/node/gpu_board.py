@@ -1,33 +1,47 @@
-"""GPUs of a host, how they are joined, and which CPUs and adapters are near: what NVIDIA's tools tell."""
+"""GPUs of a host, how they are joined, and which CPUs and adapters are near: what makers' tools tell."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.node.node_tree import Gpu, NearAdapter, NodeTree, Part, node_tree
+from hopbytes.textio.cpu_lists import format_list
 from hopbytes.textio.lines import natural_key
 
 #: How two devices are joined, nearest first, and what a unit of GPUs that are joined so is called.
-CLASSES = {"NV": "nvlink", "PIX": "pci", "PXB": "pci", "PHB": "numa", "NODE": "numa"}
+#: CARD: parts of one device that the driver shows as several GPUs.
+CLASSES = {
+    "CARD": "card", "NV": "nvlink", "XGMI": "xgmi", "PIX": "pci", "PXB": "pci", "PHB": "numa", "NODE": "numa",
+}  # fmt: skip
 NEARNESS = (*CLASSES, "SYS")
+#: What is guessed of a list of CPUs whose hardware threads nobody names.
+PAIRS = "CPUs half of the list {} apart are taken for the two hardware threads of a core (hwloc files know)"
+SINGLE = (
+    "nobody says which of the CPUs {} are hardware threads of one core: each counts as a core (hwloc files know)"
+)
 #: Places of GPUs, and the unit that they are.
 Group: TypeAlias = tuple[frozenset[int], Part]
 
 
 @frozen
 class BoardGpu:
-    """A GPU: number, name, near CPUs, and how each network adapter is joined to it."""
+    """A GPU: number, name, near CPUs (none: unknown), how each network adapter is joined to it, its maker."""
 
     index: int
     name: str
     cpus: frozenset[int]
     adapters: Mapping[str, str]
+    maker: str = ""
 
 
-def board_tree(where: str, gpus: Sequence[BoardGpu], joined: Mapping[tuple[int, int], str]) -> NodeTree:
+def board_tree(
+    where: str, gpus: Sequence[BoardGpu], joined: Mapping[tuple[int, int], str], *,
+    bind: bool = True, numa: int | None = None, notices: tuple[str, ...] = (),
+) -> NodeTree:
     """Return the node that has these GPUs.
 
     Parameters
@@ -37,34 +51,42 @@ def board_tree(where: str, gpus: Sequence[BoardGpu], joined: Mapping[tuple[int, 
     gpus : sequence of BoardGpu
     joined : mapping of (int, int) to str
         For two places in `gpus`, the smaller one first, a name of :data:`NEARNESS`.
+    bind : bool
+        False: the CPUs count as unknown, as those of another host of the machine are.
+    numa : int, optional
+        Memory nodes; by default as many as there are different sets of CPUs.
+    notices : tuple of str
+        What the reader had to assume.
 
     Returns
     -------
     NodeTree
-        Units of GPUs that are joined by NVLink, by a PCI switch, or belong to one memory domain, as far as
-        they are neither single GPUs nor the whole node; in them the GPUs with their shares of the near CPUs.
+        Units of GPUs that are parts of one device, joined by NVLink, XGMI or a PCI switch, or belong to one
+        memory domain, as far as they are neither single GPUs nor the whole node; in them the GPUs with their
+        shares of the near CPUs. Where the CPUs near some GPU are unknown, or fewer than the GPUs they are near
+        to, no CPU is known, and a notice says so.
 
     Raises
     ------
     FormatError
-        No GPU, a GPU without CPUs, fewer near CPUs than GPUs, CPUs near two GPUs but not to their neighbours.
+        No GPU, or a GPU twice.
 
     Notes
     -----
     GPUs are in one unit of a class if a chain of joints of this class or a nearer one leads from one to the
-    other. CPUs that are near to the same GPUs are divided among these evenly. A list of two ranges of the
-    same length is taken for the first and second hardware threads of as many cores, as Linux numbers them.
+    other. CPUs that are near to the same GPUs are divided among these evenly, see :func:`_cores` and
+    :func:`_portions`.
     """
     if not gpus:
         raise FormatError(where, None, "no GPU, expected at least one")
     for gpu in gpus:
-        if not gpu.cpus:
-            raise FormatError(where, None, f"no CPU near {gpu.name}, expected its CPU affinity")
         if sum(other.index == gpu.index for other in gpus) > 1:
             raise FormatError(where, None, f"GPU {gpu.index} twice, expected the GPUs of one host")
-    shares = _shares(where, gpus)
-    adapters = _nearest([gpu.adapters for gpu in gpus])
-    parts = {place: Part("gpu", gpu.index, shares[place]) for place, gpu in enumerate(gpus)}
+    shares = _shares(gpus) if bind else _Shares(None, ())
+    parts = {
+        place: Part("gpu", gpu.index, (Part("pu", gpu.index),) if shares.cores is None else shares.cores[place])
+        for place, gpu in enumerate(gpus)
+    }
     groups: list[Group] = [(frozenset({place}), part) for place, part in parts.items()]
     for cls, kind in CLASSES.items():
         together = _joined(groups, [pair for pair, name in joined.items() if name == cls])
@@ -73,41 +95,88 @@ def board_tree(where: str, gpus: Sequence[BoardGpu], joined: Mapping[tuple[int, 
         groups = [inside[0] if len(inside) == 1 else _unit(kind, inside) for inside in together]
     node = Part("machine", 0, tuple(part for _, part in groups))
     found = []
-    for gpu, share, near in zip(gpus, shares, adapters, strict=True):
-        pus = sorted(pu.os_index for core in share for pu in core.inside)
-        found.append(Gpu(gpu.index, gpu.name, tuple(pus), near))
-    ordered = tuple(sorted(found, key=lambda gpu: gpu.index))
-    return node_tree(node, gpus=ordered, numa=len({gpu.cpus for gpu in gpus}), where=where)
+    for place, (gpu, near) in enumerate(zip(gpus, _nearest([gpu.adapters for gpu in gpus]), strict=True)):
+        own = () if shares.cores is None else shares.cores[place]
+        pus = sorted(pu.os_index for core in own for pu in core.inside)
+        found.append(Gpu(gpu.index, gpu.name, tuple(pus), near, gpu.maker))
+    return node_tree(
+        node, gpus=tuple(sorted(found, key=lambda gpu: gpu.index)), where=where,
+        numa=len({gpu.cpus for gpu in gpus} - {frozenset()}) if numa is None else numa,
+        notices=(*notices, *shares.notices), pus_known=shares.cores is not None,
+    )  # fmt: skip
 
 
-def _shares(where: str, gpus: Sequence[BoardGpu]) -> list[tuple[Part, ...]]:
-    """Return the cores of every GPU: its share of those that are near to it and others."""
-    shares: list[tuple[Part, ...]] = [()] * len(gpus)
-    for cpus in {gpu.cpus for gpu in gpus}:
+class _Shares(NamedTuple):
+    """Cores of every GPU, None where they are unknown, and what had to be assumed."""
+
+    cores: list[tuple[Part, ...]] | None
+    notices: tuple[str, ...]
+
+
+def _shares(gpus: Sequence[BoardGpu]) -> _Shares:
+    """Return the cores of every GPU: its share of those near to it and others, smallest sets of CPUs first."""
+    bare = next((gpu for gpu in gpus if not gpu.cpus), None)
+    if bare is not None:
+        return _unbound(f"the CPUs near GPU {bare.index} are unknown")
+    cores: list[tuple[Part, ...]] = [()] * len(gpus)
+    taken: set[int] = set()
+    everything = frozenset[int]().union(*(gpu.cpus for gpu in gpus))
+    guesses: dict[str, set[int]] = {}
+    begun = 0
+    for cpus in sorted({gpu.cpus for gpu in gpus}, key=lambda cpus: (len(cpus), min(cpus))):
         near = [place for place, gpu in enumerate(gpus) if gpu.cpus == cpus]
-        cores = _cores(cpus)
-        if len(cores) < len(near):
-            what = f"{len(cores)} cores near {len(near)} GPUs, expected at least one for each"
-            raise FormatError(where, None, what)
-        for number, place in enumerate(near):
-            first, end = (len(cores) * i // len(near) for i in (number, number + 1))
-            own = enumerate(cores[first:end], first)
-            shares[place] = tuple(Part("core", i, tuple(Part("pu", pu) for pu in pus)) for i, pus in own)
-    return shares
+        own, guess = _cores(sorted(cpus - taken))
+        if len(own) < len(near):
+            return _unbound(f"{len(own)} cores ({format_list(cpus)}) are near {len(near)} GPUs")
+        guesses.setdefault(guess, set()).update(cpus)
+        # Where threads are unknown, those of one core are neighbours or half a list apart; the latter not in
+        # a range that is one of several, since Linux numbers the first threads of all of these before. Two
+        # GPUs must not share a core.
+        in_order = max(cpus) - min(cpus) == len(cpus) - 1 and cpus != everything
+        halves = len(own[0]) == 1 and not in_order
+        for place, portion in zip(near, _portions(own, len(near), halves), strict=True):
+            numbered = enumerate(portion, begun)
+            cores[place] = tuple(Part("core", i, tuple(Part("pu", pu) for pu in pus)) for i, pus in numbered)
+            begun += len(portion)
+        taken |= cpus
+    known = tuple(guess.format(format_list(cpus)) for guess, cpus in guesses.items() if guess)
+    return _Shares(cores, known)
 
 
-def _cores(cpus: frozenset[int]) -> list[tuple[int, ...]]:
-    """Return the hardware threads of each core."""
-    numbers = sorted(cpus)
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    if len(runs) == 2 and len(runs[0]) == len(runs[1]):
-        return list(zip(*runs, strict=True))
-    return [(number,) for number in numbers]
+def _unbound(why: str) -> _Shares:
+    return _Shares(None, (f"{why}: ranks get a GPU each and are not bound to cores (hwloc files know cores)",))
+
+
+def _cores(numbers: Sequence[int]) -> tuple[list[tuple[int, ...]], str]:
+    """Return the hardware threads of each core, and a guess about them in words.
+
+    Linux numbers the first threads of all cores before the second ones. Two halves with the same steps and
+    a gap between them are taken for these; any other list does not tell threads and cores apart.
+    """
+    half = len(numbers) // 2
+    first, second = numbers[:half], numbers[half:]
+    steps = [b - a for a, b in pairwise(first)]
+    alike = len(numbers) % 2 == 0 and len({b - a for a, b in zip(first, second, strict=True)}) == 1
+    if alike and second[0] - first[-1] > max([1, *steps]):
+        sure = steps and max(steps) == 1  # two ranges of equal length
+        return list(zip(first, second, strict=True)), "" if sure else PAIRS
+    return [(number,) for number in numbers], SINGLE if len(numbers) > 1 else ""
+
+
+def _portions(
+    cores: Sequence[tuple[int, ...]], count: int, halves: bool
+) -> list[list[tuple[int, ...]]]:
+    """Divide cores into portions in their order, with `halves` each half of them alike."""
+    if not halves or len(cores) % 2 or len(cores) // 2 < count:
+        return [list(cores[a:b]) for a, b in pairwise(_ends(len(cores), count))]
+    half = len(cores) // 2
+    return [[*cores[a:b], *cores[half + a : half + b]] for a, b in pairwise(_ends(half, count))]
+
+
+def _ends(total: int, count: int) -> list[int]:
+    """Return where portions begin and end, at even numbers if that keeps them equal."""
+    step = 1 if total % (2 * count) else 2
+    return [total // step * i // count * step for i in range(count + 1)]
 
 
 def _unit(kind: str, inside: list[Group]) -> Group:

@@ -36,6 +36,12 @@ def by_gpu(tree: NodeTree, where: str) -> NodeTree:
     """
     if not tree.gpus:
         raise FormatError("machine", None, f"{where[:60]} tells no GPU, expected nodes with GPUs")
+    if not tree.pus_known:
+        units = tuple(Part("gpu", gpu.index, (Part("pu", gpu.index),)) for gpu in tree.gpus)
+        return node_tree(
+            Part("machine", 0, units), gpus=tree.gpus, host=tree.host, numa=tree.numa, where=where,
+            notices=tree.notices, pus_known=False,
+        )
     cores: dict[int, list[int]] = {}
     for core, pu in zip(tree.cores.tolist(), tree.os_pus.tolist(), strict=True):
         cores.setdefault(core, []).append(pu)
@@ -58,7 +64,9 @@ def by_gpu(tree: NodeTree, where: str) -> NodeTree:
             )
     node = Part("machine", 0, tuple(Part("gpu", index, parts[index]) for index in sorted(parts)))
     gpus = tuple(dataclasses.replace(gpu, pus=_pus(parts[gpu.index])) for gpu in tree.gpus)
-    return node_tree(node, gpus=gpus, host=tree.host, numa=tree.numa, where=where)
+    return node_tree(
+        node, gpus=gpus, host=tree.host, numa=tree.numa, where=where, notices=tree.notices
+    )
 
 
 def _pus(cores: tuple[Part, ...]) -> tuple[int, ...]:

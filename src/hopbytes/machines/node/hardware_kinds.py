@@ -16,7 +16,9 @@ DEFAULT_DISTANCE = {
     "l5": 4,
     "group": 5,
     "gpu": 5,
+    "card": 6,
     "nvlink": 10,
+    "xgmi": 10,
     "pci": 8,
     "numa": 5,
     "die": 5,
@@ -28,8 +30,8 @@ SWITCH_STEP = 20
 
 #: When several kinds are the same units, the level is called after the first of them.
 NAMES_BY_WORTH = (
-    "node", "gpu", "core", "pu", "package", "numa", "l3", "die", "l2", "l4", "l5", "l1", "nvlink", "pci",
-    "group",
+    "node", "gpu", "core", "pu", "package", "numa", "l3", "die", "l2", "l4", "l5", "l1", "nvlink", "xgmi",
+    "card", "pci", "group",
 )  # fmt: skip
 _DEPTH = {kind: depth for depth, kind in enumerate(reversed(DEFAULT_DISTANCE))}  # node is 0
 

@@ -71,8 +71,10 @@ def read_hwloc(path: str) -> NodeTree:
     machine = Part("machine", 0, reader.inside(top if reader.kind(roots[0]) else roots[0]))
     allowed = reader.usable(roots[0])
     host = next((info.get("value") for info in _infos(top, roots[0]) if info.get("name") == "HostName"), "")
-    gpus = find_gpus(path, top, roots[0], allowed)
-    return node_tree(machine, allowed, gpus=gpus, host=host, numa=reader.numa, where=path)
+    gpus, notices = find_gpus(path, top, roots[0], allowed)
+    return node_tree(
+        machine, allowed, gpus=gpus, host=host, numa=reader.numa, where=path, notices=notices
+    )
 
 
 def _infos(top: Element, machine: Element) -> list[Element]:

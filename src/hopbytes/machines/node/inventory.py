@@ -73,6 +73,11 @@ class NodeInventory:
         """int64[nodes]: hardware threads of every node that may be used; each is a place of the machine."""
         return np.array([len(self.trees[which].os_pus) for which in self.tree_of_node], np.int64)
 
+    @property
+    def pus_known(self) -> bool:
+        """Whether the hardware threads of all nodes are known; otherwise some nodes tell only their GPUs."""
+        return all(tree.pus_known for tree in self.trees)
+
     def os_cpus(self) -> Int64:
         """int64[places]: CPU number of every place, as the operating system of its own node counts."""
         return np.concatenate([self.trees[which].os_pus for which in self.tree_of_node])
@@ -83,7 +88,7 @@ class NodeInventory:
             return None
         near = []
         for tree in self.trees:
-            of_pu = {pu: gpu.index for gpu in tree.gpus for pu in gpu.pus}
+            of_pu = {pu: gpu.index for gpu in tree.gpus for pu in (gpu.pus if tree.pus_known else (gpu.index,))}
             near.append(np.array([of_pu.get(pu, -1) for pu in tree.os_pus.tolist()], np.int32))
         return np.concatenate([near[which] for which in self.tree_of_node])
 

@@ -14,6 +14,9 @@ from hopbytes.errors import FormatError
 from hopbytes.machines.node.hardware_kinds import aligned, numbered, usual_depth
 from hopbytes.textio.cpu_lists import MAX_PUS
 
+#: Makers of GPUs, each with a runtime that counts its own GPUs.
+MAKERS = ("nvidia", "amd", "intel")
+
 
 @frozen
 class Part:
@@ -42,22 +45,33 @@ class Gpu:
     Parameters
     ----------
     index : int
-        Number that CUDA_VISIBLE_DEVICES and its like take.
+        Its number in the node: that of its runtime, unless GPUs of several makers are in the node.
     name : str
         What the operating system or its driver calls it, such as ``cuda0``; or its PCI address.
     pus : tuple of int
-        Hardware threads near it (numbers of the operating system), ascending; all of the node when unknown.
+        Hardware threads near it (numbers of the operating system), ascending; none when unknown.
     adapter : NearAdapter or None
         The network adapter it is nearest to on the PCI bus; None when unknown.
+    maker : str
+        ``nvidia``, ``amd``, ``intel``; empty when unknown.
+    device : str
+        What the variable of its maker, such as CUDA_VISIBLE_DEVICES, takes; empty for its index.
     """
 
     index: int
     name: str
     pus: tuple[int, ...] = ()
     adapter: NearAdapter | None = None
+    maker: str = ""
+    device: str = ""
+
+    @property
+    def shown_as(self) -> str:
+        """What the variable of its maker takes to make it visible."""
+        return self.device or str(self.index)
 
 
-@frozen(eq=False)
+@frozen(eq=False, owns=("units", "os_pus", "logical_pus", "logical_cores"))
 class NodeTree:
     """The hardware threads (PUs) of a node that may be used, in logical order, and where each lies.
 
@@ -79,6 +93,10 @@ class NodeTree:
         Host name, when known.
     numa : int
         Memory nodes, those without PUs included.
+    notices : tuple of str
+        What its reader had to assume, in sentences for the user.
+    pus_known : bool
+        Otherwise nothing is known about PUs, and one stands for each GPU, with the number of the GPU.
 
     Raises
     ------
@@ -94,6 +112,8 @@ class NodeTree:
     gpus: tuple[Gpu, ...] = ()
     host: str = ""
     numa: int = 0
+    notices: tuple[str, ...] = ()
+    pus_known: bool = True
     _cache: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -105,8 +125,6 @@ class NodeTree:
         if len(np.unique(self.os_pus)) != count:
             number = int(np.flatnonzero(np.bincount(self.os_pus) > 1)[0])
             raise FormatError("node", None, f"PU {number} twice, expected every PU in one place")
-        for array in (self.units, self.os_pus, self.logical_pus, self.logical_cores):
-            array.setflags(write=False)
 
     @property
     def cores(self) -> Int64:
@@ -124,7 +142,7 @@ class NodeTree:
     def facts(self) -> dict[str, int]:
         """Return the numbers of ``pus``, ``cores``, ``packages``, ``numa`` and ``gpus``."""
         return {
-            "pus": len(self.os_pus),
+            "pus": len(self.os_pus) if self.pus_known else 0,
             "cores": self.count("core"),
             "packages": self.count("package"),
             "numa": self.numa,
@@ -144,14 +162,14 @@ class NodeTree:
             return self
         return NodeTree(
             self.kinds, self.units[keep], self.os_pus[keep], self.logical_pus[keep],
-            self.logical_cores[keep], self.gpus, self.host, self.numa,
+            self.logical_cores[keep], self.gpus, self.host, self.numa, self.notices, self.pus_known,
         )
 
     def identity(self) -> bytes:
-        """Return bytes that are equal for nodes that differ in nothing but their host name."""
+        """Return bytes that are equal for nodes that differ in nothing but host name and notices."""
         if "identity" not in self._cache:
             arrays = (self.units, self.os_pus, self.logical_pus, self.logical_cores)
-            words = repr((self.kinds, self.gpus, self.numa)).encode()
+            words = repr((self.kinds, self.gpus, self.numa, self.pus_known)).encode()
             self._cache["identity"] = words + b"".join(array.tobytes() for array in arrays)
         return self._cache["identity"]
 
@@ -159,6 +177,7 @@ class NodeTree:
 def node_tree(
     root: Part, allowed: Collection[int] | None = None, *,
     gpus: tuple[Gpu, ...] = (), host: str = "", numa: int = 0, where: str = "node",
+    notices: tuple[str, ...] = (), pus_known: bool = True,
 ) -> NodeTree:
     """Build a node from the parts a reader found.
 
@@ -168,7 +187,7 @@ def node_tree(
         The whole node; its parts in logical order.
     allowed : collection of int or None
         PUs that may be used, by the number of the operating system; None: all.
-    gpus, host, numa
+    gpus, host, numa, notices, pus_known
         See :class:`NodeTree`.
     where : str
         For messages: the file.
@@ -211,7 +230,9 @@ def node_tree(
         # A PU outside all cores is one of its own.
         cores = np.where(cores < 0, logical_pus + len(logical_pus), cores)
     try:
-        whole = NodeTree(tuple(kinds), units, os_pus, logical_pus, cores, gpus, host, numa)
+        whole = NodeTree(
+            tuple(kinds), units, os_pus, logical_pus, cores, gpus, host, numa, notices, pus_known
+        )
         return whole if allowed is None else whole.restricted(allowed)
     except FormatError as error:
         raise FormatError(where, None, error.what) from None

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 
 from hopbytes.errors import FormatError
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
-from hopbytes.machines.node.node_tree import Gpu, NodeTree, node_tree, parts_from_sets
+from hopbytes.machines.node.node_tree import MAKERS, Gpu, NodeTree, node_tree, parts_from_sets
 from hopbytes.textio.cpu_lists import parse_list
 
 #: Files that say what a node is, below :data:`ROOT`. The probe (``probe.sh``) reads the same ones.
@@ -27,17 +27,23 @@ PATTERNS = (
     "bus/pci/devices/*/class",
     "bus/pci/devices/*/vendor",
     "bus/pci/devices/*/local_cpulist",
+    "class/kfd/kfd/topology/nodes/[0-9]*/properties",
 )
 ROOT = "/sys"
 #: PCI classes of accelerators, and makers whose display adapters compute.
 ACCELERATORS = ("0x0302", "0x0380", "0x1200")
-DISPLAY, MAKERS = "0x0300", ("0x10de", "0x1002")
+DISPLAY, DISPLAY_MAKERS = "0x0300", ("nvidia", "amd")
+VENDORS = {"0x10de": "nvidia", "0x1002": "amd", "0x8086": "intel"}
 
 CPU = re.compile(
     r"devices/system/cpu/cpu([0-9]{1,5})/(?:topology/(\w+)|cache/(index[0-9]{1,2})/(\w+))", re.ASCII
 )
 NUMA = re.compile(r"devices/system/node/node([0-9]{1,5})/cpulist", re.ASCII)
 DEVICE = re.compile(r"bus/pci/devices/([0-9a-fA-F:.]{1,32})/(class|vendor|local_cpulist)", re.ASCII)
+#: Files of several lines, each a name and a value, which are kept like files of their own.
+PROPERTIES = re.compile(r"class/kfd/kfd/topology/nodes/([0-9]{1,4})/properties", re.ASCII)
+#: What they say of a GPU of AMD: the function on the PCI bus in the lower 16 bits, and whether it computes.
+KEPT = ("location_id", "domain", "simd_count")
 SHARED_BY = {"thread_siblings_list": "core", "core_siblings_list": "package", "die_cpus_list": "die"}
 
 
@@ -48,10 +54,29 @@ def collect(root: str = ROOT) -> dict[str, str]:
         for path in sorted(glob.glob(os.path.join(root, pattern))):
             try:
                 with open(path, encoding="ascii", errors="replace") as stream:
-                    found[os.path.relpath(path, root)] = stream.read(1 << 16).strip()
+                    add_file(found, os.path.relpath(path, root), stream.read(1 << 16).strip())
             except OSError:
                 continue  # taken offline meanwhile, or not readable for this user
     return found
+
+
+def add_file(files: dict[str, str], path: str, content: str) -> None:
+    """Add the content of a file, or some of its lines, to files by their paths.
+
+    Examples
+    --------
+    >>> files = {}
+    >>> add_file(files, "class/kfd/kfd/topology/nodes/1/properties", "simd_count 304")
+    >>> files
+    {'class/kfd/kfd/topology/nodes/1/properties/simd_count': '304'}
+    """
+    if not PROPERTIES.fullmatch(path):
+        files[path] = content
+        return
+    for line in content.splitlines():
+        name, _, value = line.partition(" ")
+        if name in KEPT:
+            files[f"{path}/{name}"] = value
 
 
 def node_from_files(
@@ -74,7 +99,8 @@ def node_from_files(
     -------
     NodeTree
         Cores, caches that hold data, dies, packages and memory nodes with PUs, all from lists of the PUs
-        that share them; accelerators on the PCI bus as GPUs, in the order of their addresses.
+        that share them; accelerators on the PCI bus as GPUs, by maker in the order of their addresses; those of
+        AMD in the order of its kernel driver, which shows a divided one as several.
 
     Raises
     ------
@@ -109,7 +135,10 @@ def node_from_files(
     numa_nodes = sum(bool(NUMA.fullmatch(path)) for path in files)
     root = parts_from_sets(sets, online)
     usable = online if allowed is None else set(allowed) & online
-    return node_tree(root, usable, gpus=_gpus(files, usable, where), host=host, numa=numa_nodes, where=where)
+    gpus, notices = _gpus(files, usable, where)
+    return node_tree(
+        root, usable, gpus=gpus, host=host, numa=numa_nodes, where=where, notices=notices
+    )
 
 
 def _add(sets: dict[tuple[str, int], frozenset[int]], kind: str, members: set[int]) -> None:
@@ -117,19 +146,51 @@ def _add(sets: dict[tuple[str, int], frozenset[int]], kind: str, members: set[in
         sets[kind, min(members)] = frozenset(members)
 
 
-def _gpus(files: Mapping[str, str], usable: set[int], where: str) -> tuple[Gpu, ...]:
+def _gpus(
+    files: Mapping[str, str], usable: set[int], where: str
+) -> tuple[tuple[Gpu, ...], tuple[str, ...]]:
+    """Return the GPUs, and what had to be assumed."""
     devices: dict[str, dict[str, str]] = {}
     for path, content in files.items():
         found = DEVICE.fullmatch(path)
         if found:
             devices.setdefault(found[1].lower(), {})[found[2]] = content.lower()
-    gpus: list[Gpu] = []
+    own: dict[str, list[str]] = {maker: [] for maker in (*MAKERS, "")}
     for address, facts in sorted(devices.items()):
-        kind = facts.get("class", "")[:6]
-        if kind in ACCELERATORS or (kind == DISPLAY and facts.get("vendor") in MAKERS):
-            near = parse_list(facts.get("local_cpulist", ""), where) & usable
-            gpus.append(Gpu(len(gpus), address, tuple(sorted(near))))
-    return tuple(gpus)
+        kind, maker = facts.get("class", "")[:6], VENDORS.get(facts.get("vendor", ""), "")
+        if kind in ACCELERATORS or (kind == DISPLAY and maker in DISPLAY_MAKERS):
+            own[maker].append(address)
+    parts = _shown_by_driver(files)
+    hidden = set(own["amd"]) - set(parts)
+    notices = ()
+    if parts:
+        own["amd"] = parts
+        if hidden:
+            what = f"{len(hidden)} of the GPUs of AMD on the bus are not shown to this process"
+            notices = (f"{what}: the others have numbers from 0 on, as in its job",)
+    gpus: list[Gpu] = []
+    for maker, addresses in own.items():
+        for number, address in enumerate(addresses):
+            near = parse_list(devices.get(address, {}).get("local_cpulist", ""), where) & usable
+            again = addresses[:number].count(address)
+            name = address if addresses.count(address) == 1 else f"{address}/{again}"
+            device = "" if number == len(gpus) else str(number)
+            gpus.append(Gpu(len(gpus), name, tuple(sorted(near)), maker=maker, device=device))
+    return tuple(gpus), notices
 
 
-
+def _shown_by_driver(files: Mapping[str, str]) -> list[str]:
+    """Return the address of every GPU that AMD's kernel driver shows, in its order; one for each part."""
+    nodes: dict[int, dict[str, int]] = {}
+    for path, content in files.items():
+        folder, _, name = path.rpartition("/")
+        found = PROPERTIES.fullmatch(folder)
+        if found and content.isdecimal() and len(content) < 20:
+            nodes.setdefault(int(found[1]), {})[name] = int(content)
+    addresses = []
+    for _, facts in sorted(nodes.items()):
+        if facts.get("simd_count", 0) > 0:
+            function = facts.get("location_id", 0) & 0xFFFF
+            bus, slot = function >> 8, function & 0xFF
+            addresses.append(f"{facts.get('domain', 0):04x}:{bus:02x}:{slot >> 3:02x}.{slot & 7}")
+    return addresses

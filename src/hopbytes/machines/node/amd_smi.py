@@ -1,0 +1,159 @@
+"""What ``amd-smi topology`` and ``rocm-smi --showtopo`` print about the GPUs of a host, as text or JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hopbytes.errors import FormatError
+from hopbytes.machines.node.gpu_board import BoardGpu, board_tree
+from hopbytes.machines.node.node_tree import NodeTree
+
+#: Titles of the tables that are read: how two GPUs are joined, and over how many steps.
+TITLES = {
+    "LINK TYPE TABLE:": "type", "HOPS TABLE:": "hops", "Link Type between two GPUs": "type",
+    "Hops between two GPUs": "hops",
+}  # fmt: skip
+ANY_TITLE = re.compile(r"[A-Z][A-Z -]{2,40} TABLE:|[A-Z][A-Za-z ]{2,40} between two GPUs|Numa Nodes", re.ASCII)
+GPU = re.compile(r"GPU([0-9]{1,4})|([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])", re.ASCII | re.IGNORECASE)
+NUMA = re.compile(r"GPU[ \[]([0-9]{1,4})\]?\s{0,40}: \(Topology\) Numa Node: (-?[0-9]{1,4})", re.ASCII)
+PAIR = re.compile(r"\(Topology\) (Link type|Hops) between DRM devices ([0-9]{1,4}) and ([0-9]{1,4})", re.ASCII)
+TYPES, UNKNOWN = ("SELF", "0", "XGMI", "PCIE"), ("N/A", "UNKNOWN", "PCIX", "XXXX", "NOT_APPLICABLE")
+MARKS = ("ROCm System Management Interface", "between two GPUs", "LINK TYPE TABLE:", "ACCESS TABLE:")
+
+
+@dataclass
+class _Found:
+    """Facts about GPUs: their addresses or names by number, and what the tables hold for two numbers."""
+
+    names: dict[int, str] = field(default_factory=dict)
+    numa: dict[int, int] = field(default_factory=dict)
+    types: dict[tuple[int, int], str] = field(default_factory=dict)
+    hops: dict[tuple[int, int], str] = field(default_factory=dict)
+
+
+def is_amd(text: str) -> bool:
+    """Tell whether a text is what AMD's tools print."""
+    return text.lstrip()[:1] in ("[", "{") or any(mark in text for mark in MARKS)
+
+
+def read_amd(path: str, text: str) -> NodeTree:
+    """Read the GPUs of a host.
+
+    Raises
+    ------
+    FormatError
+        With the line where it is known: no table of link types, rows that do not fit, JSON that is not theirs.
+
+    Notes
+    -----
+    GPUs have the numbers of the tools, and several with one PCI device (compute partitions) are a unit. These
+    tools do not tell the CPUs near to a GPU. Where XGMI does not join two GPUs, two steps mean the same CPU.
+
+    Sources: outputs in the documentation and changes of amd-smi and rocm_smi_lib, ROCm 5 to 7; AMD, "MI200
+    system optimization" (steps).
+    """
+    found = _from_json(path, text) if text.lstrip()[:1] in ("[", "{") else _from_tables(path, text)
+    if not found.names:
+        raise FormatError(path, None, "no GPU in a table of link types, expected amd-smi topology's output")
+    numbers = sorted(found.names)
+    gpus = [BoardGpu(number, f"rsmi{number}", frozenset(), {}, "amd") for number in numbers]
+    joined = {
+        (low, high): _way(found, numbers[low], numbers[high])
+        for high in range(len(numbers)) for low in range(high)
+    }  # fmt: skip
+    return board_tree(path, gpus, joined, numa=len({node for node in found.numa.values() if node >= 0}))
+
+
+def _way(found: _Found, one: int, two: int) -> str:
+    cards = [found.names[number].rpartition(".")[0] for number in (one, two)]
+    if cards[0] and cards[0] == cards[1]:
+        return "CARD"
+    pair = (one, two) if (one, two) in found.types else (two, one)
+    if found.types.get(pair) == "XGMI":
+        return "XGMI"
+    nodes = [found.numa.get(number, -1) for number in (one, two)]
+    if min(nodes) >= 0:
+        return "NODE" if nodes[0] == nodes[1] else "SYS"
+    return "NODE" if found.hops.get(pair) == "2" else "SYS"
+
+
+def _from_tables(path: str, text: str) -> _Found:
+    found = _Found()
+    tables: dict[str, list[tuple[int, list[str]]]] = {}
+    kind = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        near, title = NUMA.match(line.strip()), line.strip("= \t")
+        if near:
+            found.numa[int(near[1])] = int(near[2])
+        elif ANY_TITLE.fullmatch(title):
+            kind = TITLES.get(title, "")
+        elif kind and (words := line.split()) and GPU.fullmatch(words[0]):
+            tables.setdefault(kind, []).append((number, words))
+    for kind, rows in tables.items():
+        _add_table(path, found, kind, rows)
+    return found
+
+
+def _add_table(path: str, found: _Found, kind: str, rows: Sequence[tuple[int, list[str]]]) -> None:
+    """Add a table: the names of the GPUs, then for each of them its name and a value per GPU."""
+    titles = rows[0][1]
+    numbers = [int(word[3:]) if word.startswith("GPU") else place for place, word in enumerate(titles)]
+    for number, title in zip(numbers, titles, strict=True):
+        found.names[number] = title if ":" in title else ""
+    if len(rows) != len(titles) + 1:
+        what = f"{len(rows) - 1} rows of GPUs, expected {len(titles)} as columns: the output was cut off"
+        raise FormatError(path, rows[-1][0], what)
+    for own, (line, words), title in zip(numbers, rows[1:], titles, strict=True):
+        if words[0] != title or len(words) != len(titles) + 1:
+            what = f"{words[0]} and {len(words) - 1} values, expected {title} and a value for each GPU"
+            raise FormatError(path, line, what)
+        for other, word in zip(numbers, words[1:], strict=True):
+            if kind == "type" and word not in TYPES and word not in UNKNOWN:
+                raise FormatError(path, line, f"{word[:20]!r}, expected one of {', '.join(TYPES)}")
+            (found.types if kind == "type" else found.hops)[own, other] = word
+
+
+def _from_json(path: str, text: str) -> _Found:
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+        raise FormatError(path, line, "no JSON, expected what amd-smi topology --json prints") from None
+    found = _Found()
+    try:
+        for item in content if isinstance(content, list) else ():
+            _add_item(found, item)
+        if isinstance(content, dict):
+            _add_pairs(found, content)
+    except (TypeError, KeyError, ValueError, AttributeError):
+        raise FormatError(path, None, "JSON of another form, expected that of amd-smi topology") from None
+    return found
+
+
+def _add_item(found: _Found, item: Mapping[str, Any]) -> None:
+    """Add a GPU as amd-smi describes it: its links, before ROCm 6.1.1 a value per GPU under each fact."""
+    own = int(item["gpu"])
+    found.names[own] = str(item.get("bdf", ""))
+    for link in item.get("links", ()):
+        found.types[own, int(link["gpu"])] = str(link.get("link_type", ""))
+        found.hops[own, int(link["gpu"])] = str(link.get("num_hops", ""))
+    for facts, key in ((found.types, "link_type"), (found.hops, "hops")):
+        for name, value in item.get(key, {}).items():
+            facts[own, int(name.removeprefix("gpu_"))] = str(value)
+
+
+def _add_pairs(found: _Found, content: Mapping[str, Any]) -> None:
+    """Add what ``rocm-smi --showtopo --json`` prints: cards with memory nodes, and a value per pair."""
+    for name, facts in content.items():
+        if name.startswith("card"):
+            found.names[int(name[4:])] = ""
+            found.numa[int(name[4:])] = int(facts.get("(Topology) Numa Node", -1))
+    for name, value in content.get("system", {}).items():
+        pair = PAIR.fullmatch(name)
+        if pair:
+            facts = found.hops if pair[1] == "Hops" else found.types
+            facts[int(pair[2]), int(pair[3])] = str(value)

@@ -163,7 +163,7 @@ def test_the_number_of_nodes_is_left_out_where_srun_refuses_it(nodes):
     rest = nodes.replace("-N2", "") if "-k" in nodes else ""
     assert prepared.start.text().endswith(" ".join(["", "-l", *rest.split(), "-n4", "./app"]))
     assert prepared.notices[0].startswith(f"{nodes.replace('-koff ', '')} is left out")
-    flux = prepare_start(mapping, checked_command(["flux", "run", "-N", "2", "./app"], 4), "q", force=True)
+    flux = prepare_start(mapping, checked_command("flux run -N 2 ./app".split(), 4), "q", force=True)
     assert ("-N" in flux.start.words, flux.notices) == (True, ())
 
 

@@ -1,5 +1,6 @@
 """No preset gives a worse mapping than a weaker one, nor `best` than one that ended within its limit."""
 
+import dataclasses
 import secrets
 
 import numpy as np
@@ -7,7 +8,10 @@ import pytest
 
 import hopbytes as hb
 from bench.studies.preset_order import PRESETS, complaints, drawn
-from hopbytes.solve.presets import ORDERED_UP_TO, for_objective, presets
+from hopbytes.algorithms.base import Effort
+from hopbytes.solve.formulate import formulate
+from hopbytes.solve.presets import ORDERED_UP_TO, chain, for_objective, presets
+from hopbytes.solve.problem import Request
 from hopbytes.solve.run_chain import solve
 
 #: A fresh seed for every run of the tests; a failure names the case, which can be run again.
@@ -60,12 +64,16 @@ def test_the_weaker_presets_run_first_up_to_a_number_of_tasks(n):
     assert best.stages(n) == (*(chains if small else chains[1:]), best)
 
 
+def test_other_chains_compete_on_graphs_of_any_size():
+    """Such as the rank orders of training frameworks, which come before the chain in case of a tie."""
+    orders = (chain("identity"),)
+    steps = dataclasses.replace(for_objective(presets["eco"](), "comm_cost"), competitors=orders)
+    assert steps.rivals(ORDERED_UP_TO + 1) == orders
+    assert steps.rivals(ORDERED_UP_TO) == (*orders, for_objective(presets["fast"](), "comm_cost"))
+
+
 def test_a_chain_is_not_computed_twice_on_one_problem():
     """`best` names `eco` beside `strong`, which runs `eco` itself: work is that of one run of each."""
-    from hopbytes.algorithms.base import Effort
-    from hopbytes.solve.formulate import formulate
-    from hopbytes.solve.problem import Request
-
     problem = formulate(ring(24), hb.machine("node:4@10 core:6@1"), Request())
     known, effort = [], Effort()
     first = solve(problem, for_objective(presets["eco"](), "comm_cost"), effort, known)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from hopbytes._frozen import frozen
+from hopbytes._util.checks import check_truths
 from hopbytes.errors import UnsupportedError, WrongTypeError
 from hopbytes.formats.base import MARK, WRITE_OPTIONS, Content, Format, LaunchLine, Written, formats
 from hopbytes.formats.files import atomic_write, check_writable, may_write
@@ -78,6 +79,7 @@ def write(
     ('ring.pattern',)
     """
     path = _target(path)
+    check_truths(force=force)
     if not isinstance(thing, (CommGraph, Mapping)):
         raise WrongTypeError(f"a {type(thing).__name__} to write, expected a CommGraph or a Mapping")
     check_options(options, WRITE_OPTIONS)

@@ -115,14 +115,17 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
     tried.sort(key=lambda each: each.value)
     limit = tried[0].value[0] * WORTH_PURSUING
     near = [each for each in tried if each.value[0] <= limit]
+    staged: list[Placed] = []  # of mappings with the same value that of the stronger chain is taken
     for stage in steps.stages(task.graph.n):
+        latest: list[Placed] = []
         for trial in near:
             if not effort.used_up:
                 # Some chains require routes between all nodes; `steps` says whether that is an error.
                 with nullcontext() if stage is steps else suppress(UnsupportedError):
-                    found.append(trial.run(stage, effort))
+                    latest.append(trial.run(stage, effort))
+        staged = latest + staged
         near.sort(key=lambda each: each.value)
-    return _best(found)
+    return _best(found + staged)
 
 
 class Trial:

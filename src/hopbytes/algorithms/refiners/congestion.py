@@ -10,6 +10,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes._util.derived_seeds import derived_seeds
+from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.umpa import no_worse, relocated
 from hopbytes.algorithms.two_level import (
@@ -87,6 +88,7 @@ class Congestion(Refiner):
     set_percent: int = 20
 
     def __post_init__(self) -> None:
+        check_types(self)
         check_goal("congestion", self.goal)
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:

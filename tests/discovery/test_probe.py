@@ -64,8 +64,9 @@ def test_node_from_the_files_of_a_kernel():
     tree = node_from_files(kernel_files(), {0, 1, 2, 3, 4, 5, 6, 7})
     assert tree.facts() == {"pus": 7, "cores": 4, "packages": 2, "numa": 3, "gpus": 2}
     assert tree.os_pus.tolist() == [0, 4, 1, 5, 2, 6, 3]
-    assert [(gpu.index, gpu.name, gpu.pus) for gpu in tree.gpus] == [
-        (0, "0000:01:00.0", (0, 1, 4, 5)), (1, "0000:81:00.0", (2, 3, 6)),
+    # Each maker's runtime counts its own GPUs from 0.
+    assert [(gpu.index, gpu.name, gpu.maker, gpu.shown_as, gpu.pus) for gpu in tree.gpus] == [
+        (0, "0000:81:00.0", "nvidia", "0", (2, 3, 6)), (1, "0000:01:00.0", "amd", "0", (0, 1, 4, 5)),
     ]  # fmt: skip
     machine = NodeMachine("test:", NodeInventory((tree,), (0,)))
     assert machine.tree.spec() == "package:2@10 core:2@1 pu:[2,2,2,1]@1"

@@ -197,7 +197,7 @@ class Record:
             near = parse_list(item["pus"], self.path)
             maker, device = (str(item.get(key, "")) for key in ("maker", "device"))
             if maker not in ("", *MAKERS) or not DEVICE.fullmatch(device):
-                raise self.bad(f"a GPU of maker {maker[:20]!r} with number {device[:20]!r}, expected known ones")
+                raise self.bad(f"a GPU of maker {maker[:20]!r}, number {device[:20]!r}, expected known ones")
             name, pus = item["name"][:80], tuple(sorted(near))
             gpus.append(Gpu(item["index"], name, pus, self.adapter(item), maker, device))
         if len({gpu.index for gpu in gpus}) != len(gpus):

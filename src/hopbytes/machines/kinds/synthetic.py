@@ -37,7 +37,7 @@ BARE = {
     7: ("package", "numa", "l3", "l2", "l1", "core", "pu"),
 }
 TOKEN = re.compile(
-    r"(?P<memory>\[\s*(?P<mtype>[A-Za-z]+)\s*(?:\([^()]*\))?\s*\])"
+    r"(?P<memory>\[\s*(?P<mtype>[A-Za-z]+)\s*(?:\([^()]*\)\s*)?\])"
     r"|(?:(?P<type>[A-Za-z][A-Za-z0-9]*):)?(?P<count>[0-9]{1,9})(?:\((?P<attributes>[^()]*)\))?",
     re.ASCII,
 )
@@ -208,8 +208,11 @@ def _kind(name: str) -> str:
 
 def _attribute(text: str, name: str) -> str:
     """Value of an attribute: lists with commas end where the next attribute begins."""
-    found = re.search(rf"(?:^|[\s,]){name}=([^=]*?)(?:$|[\s,]+[a-z]+=)", text)
-    return found[1].strip() if found else ""
+    found = re.search(rf"(?:^|[\s,]){name}=([^=]*)", text)
+    if found is None:
+        return ""
+    value, following = found[1], found.end() < len(text)  # up to the next "=": with the name before that
+    return (re.sub(r"(?<![\s,])[\s,]+[a-z]{1,40}$", "", value) if following else value).strip()
 
 
 def _indexes(tiers: Sequence[_Tier], total: int) -> Int64:

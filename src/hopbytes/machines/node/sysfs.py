@@ -49,7 +49,7 @@ SHARED_BY = {"thread_siblings_list": "core", "core_siblings_list": "package", "d
 
 def collect(root: str = ROOT) -> dict[str, str]:
     """Return the contents of the files of this host that :func:`node_from_files` looks at."""
-    found = {}
+    found: dict[str, str] = {}
     for pattern in PATTERNS:
         for path in sorted(glob.glob(os.path.join(root, pattern))):
             try:
@@ -99,8 +99,8 @@ def node_from_files(
     -------
     NodeTree
         Cores, caches that hold data, dies, packages and memory nodes with PUs, all from lists of the PUs
-        that share them; accelerators on the PCI bus as GPUs, by maker in the order of their addresses; those of
-        AMD in the order of its kernel driver, which shows a divided one as several.
+        that share them; accelerators on the PCI bus as GPUs, by maker in the order of their addresses; those
+        of AMD in the order of its kernel driver, which shows a divided one as several.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def _gpus(
             own[maker].append(address)
     parts = _shown_by_driver(files)
     hidden = set(own["amd"]) - set(parts)
-    notices = ()
+    notices: tuple[str, ...] = ()
     if parts:
         own["amd"] = parts
         if hidden:

@@ -18,8 +18,8 @@ def table(ways, about, head=ABOUT, names=(), legend=LEGEND):
     columns = [f"GPU{place}" for place in range(len(ways))] + list(names)
     lines = ["\t" + "\t".join(columns) + head]
     for place, row in enumerate(ways):
-        words = row.split()
-        lines.append("\t".join([columns[place], *(" X " if word == "X" else word for word in words)]) + about[place])
+        words = [" X " if word == "X" else word for word in row.split()]
+        lines.append("\t".join([columns[place], *words]) + about[place])
     lines += [f"{name}\t" + "\t".join(["SYS"] * len(columns)) + "\t\t\t\t" for name in names]
     return "\n".join(lines) + "\n" + legend
 
@@ -44,8 +44,9 @@ FORMS = {
         (*range(6), *range(48, 54)), 0,
     ),
     "titles underlined, adapters with a legend": (
-        "\t\x1b[4m" + table(full("NV18", 2, "PXB", "NODE"), near(*["0-63,128-191"] * 2), names=("NIC0", "NIC1"))[1:]
-        .replace("ID\n", "ID\x1b[0m\n") + "\nNIC Legend:\n\n  NIC0: mlx5_0\n  NIC1: mlx5_bond_0\n",
+        table(full("NV18", 2, "PXB", "NODE"), near(*["0-63,128-191"] * 2), names=("NIC0", "NIC1"))
+        .replace("\t", "\t\x1b[4m", 1).replace("ID\n", "ID\x1b[0m\n")
+        + "\nNIC Legend:\n\n  NIC0: mlx5_0\n  NIC1: mlx5_bond_0\n",
         [("node", 2), ("gpu", 2), ("core", 32), ("pu", 2)], (*range(32), *range(128, 160)), 0,
     ),
     "pairs on four memory nodes": (
@@ -57,7 +58,7 @@ FORMS = {
         (*range(8), *range(16, 24)), 1,
     ),
     "interleaved sockets": (
-        table(["X NODE SYS SYS", "NODE X SYS SYS", "SYS SYS X NODE", "SYS SYS NODE X"], near(EVEN, EVEN, ODD, ODD)),
+        table([row.replace("NV12", "NODE") for row in PAIRS], near(EVEN, EVEN, ODD, ODD)),
         [("node", 2), ("numa", 2), ("gpu", 2), ("core", 8)], (0, 2, 4, 6, 16, 18, 20, 22), 1,
     ),
     "a job with parts of cores": (
@@ -86,12 +87,14 @@ FORMS = {
         [("node", 2), ("gpu", 2), ("core", 72)], tuple(range(72)), 1,
     ),
     "an old driver": (
-        table(["X SOC PHB", "SOC X SOC"], ["\t0-9,20-29", "\t10-19,30-39"], head="\tCPU Affinity", names=("mlx4_0",)),
+        table(
+            ["X SOC PHB", "SOC X SOC"], ["\t0-9,20-29", "\t10-19,30-39"], "\tCPU Affinity", ("mlx4_0",)
+        ),
         [("node", 2), ("gpu", 2), ("core", 10), ("pu", 2)], (*range(10), *range(20, 30)), 0,
     ),
     "unequal ranges": (
         table(full("NODE", 2), near("32-63,96-123", "0-31,64-95")),
-        [("node", 2), ("gpu", 2), ("core", (60, 32, 60, 32)), ("pu", (1,) * 60 + (2,) * 32 + (1,) * 60 + (2,) * 32)],
+        [("node", 2), ("gpu", 2), ("core", (60, 32) * 2), ("pu", ((1,) * 60 + (2,) * 32) * 2)],
         (*range(32, 64), *range(96, 124)), 1,
     ),
     "line ends of Windows": (
@@ -99,7 +102,8 @@ FORMS = {
         [("node", 2), ("gpu", 2), ("core", 8)], tuple(range(8)), 1,
     ),
     "after the command and its other table": (
-        "$ nvidia-smi; nvidia-smi topo -m\n|   0  NVIDIA H100   On  | GPU0\n" + table(full("NV12", 2), near("0-7", "8-15")),
+        "$ nvidia-smi; nvidia-smi topo -m\n|   0  NVIDIA H100   On  | GPU0\n"
+        + table(full("NV12", 2), near("0-7", "8-15")),
         [("node", 2), ("gpu", 2), ("core", 8)], tuple(range(8)), 1,
     ),
     "rows indented": (
@@ -181,7 +185,8 @@ def test_gpus_without_known_cpus_in_files_and_networks(tmp_path):
     path.write_text(table(PAIRS, ["\tN/A\tN/A\t\tN/A"] * 4))
     where = hb.machine(f"nvidia:{path}@n[1-2]")
     assert where.machine.levels[1].name == "nvlink"
-    assert where.machine.inventory.tree(0).facts() == {"pus": 0, "cores": 0, "packages": 0, "numa": 0, "gpus": 4}
+    facts = where.machine.inventory.tree(0).facts()
+    assert facts == {"pus": 0, "cores": 0, "packages": 0, "numa": 0, "gpus": 4}
     stored.write_text(machine_text(where.machine, "test"))
     again = hb.machine(f"machine:{stored}")
     assert again.machine.inventory == where.machine.inventory

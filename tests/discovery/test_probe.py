@@ -353,3 +353,19 @@ def test_an_environment_that_hides_gpus_is_said():
     four = amd_files([(bus, part) for bus in (0x81, 0xC1) for part in range(2)])
     (notice,) = gpu_notices(node_from_files(four, None), {"ROCR_VISIBLE_DEVICES": "2,3"})
     assert "ROCR_VISIBLE_DEVICES=2,3 shows 2 of the 4 GPUs" in notice
+
+
+def test_books_of_ibm_z_hold_their_packages():
+    """Packages are numbered in each book, CPUs go around all books: lstopo has this order of PUs."""
+    places = [(book, package, core) for core in range(2) for package in range(2) for book in range(2)]
+    cpus = {2 * place + thread: where for place, where in enumerate(places) for thread in range(2)}
+    files = {"devices/system/cpu/online": "0-15"}
+    for cpu, where in cpus.items():
+        folder = f"devices/system/cpu/cpu{cpu}/topology"
+        for depth, name in enumerate(("book", "core", "thread"), 1):
+            alike = [other for other, there in cpus.items() if there[:depth] == where[:depth]]
+            files[f"{folder}/{name}_siblings_list"] = format_list(alike)
+    tree = node_from_files(files, None)
+    assert tree.kinds == ("book", "package", "core", "pu")
+    assert tree.os_pus.tolist() == [0, 1, 8, 9, 4, 5, 12, 13, 2, 3, 10, 11, 6, 7, 14, 15]
+    assert tree.facts() == {"pus": 16, "cores": 8, "packages": 4, "numa": 1, "gpus": 0}

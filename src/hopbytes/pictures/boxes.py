@@ -216,18 +216,24 @@ def drawing(boxed: Boxed) -> list[str]:
     count = f"{boxed.count} x " if boxed.count > 1 else ""
     hosts = f" {', '.join(boxed.hosts[:3])}{', …' if len(boxed.hosts) > 3 else ''}" if boxed.hosts else ""
     kinds = f" ({', '.join(boxed.box.kinds)})" if boxed.box.kinds else ""
-    lines = [f"{count}node{hosts}{kinds}  PU {_short(boxed.box.numbers)}"]
-    lines += _lines(boxed.box.inside, 1)
-    lines += [f"  gpu {gpu.index} {gpu.name}  near PU {_short(gpu.pus)}" for gpu in boxed.gpus]
+    leaf = boxed.box
+    while leaf.inside:
+        leaf = leaf.inside[0]
+    what = "GPU" if "gpu" in leaf.kinds else "PU"  # nothing may be known about PUs
+    lines = [f"{count}node{hosts}{kinds}  {what} {_short(boxed.box.numbers)}"]
+    lines += _lines(boxed.box.inside, 1, what)
+    for gpu in boxed.gpus:
+        near = f"  near PU {_short(gpu.pus)}" if gpu.pus else ""
+        lines.append(f"  gpu {gpu.index} {gpu.name}{near}")
     return lines
 
 
-def _lines(boxes: Sequence[Box], depth: int) -> Iterator[str]:
+def _lines(boxes: Sequence[Box], depth: int, what: str) -> Iterator[str]:
     for alike in _runs(boxes):
         count = f"{len(alike)} x " if len(alike) > 1 else ""
         numbers = [number for box in alike for number in box.numbers]
-        yield f"{'  ' * depth}{count}{alike[0].name}  PU {_short(numbers)}"
-        yield from _lines(alike[0].inside, depth + 1)
+        yield f"{'  ' * depth}{count}{alike[0].name}  {what} {_short(numbers)}"
+        yield from _lines(alike[0].inside, depth + 1, what)
 
 
 def _runs(boxes: Sequence[Box]) -> list[list[Box]]:

@@ -87,7 +87,7 @@ def _tree_record(tree: NodeTree) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         "kinds": tree.kinds, "numa": tree.numa, "gpus": gpus, "pus": rows.tolist(),
-        "pus_known": tree.pus_known, "notices": tree.notices,
+        "numa_barred": tree.numa_barred, "pus_known": tree.pus_known, "notices": tree.notices,
     }  # fmt: skip
 
 
@@ -179,7 +179,8 @@ class Record:
                 tuple(kinds), np.ascontiguousarray(rows[:, 3:], dtype=np.int32),
                 rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy(),
                 self.gpus(fields.get("gpus", [])), numa=numa if isinstance(numa, int) else 0,
-                notices=_notices(fields.get("notices")), pus_known=fields.get("pus_known") is not False,
+                numa_barred=_barred(fields), notices=_notices(fields.get("notices")),
+                pus_known=fields.get("pus_known") is not False,
             )  # fmt: skip
         except FormatError as error:
             raise self.bad(error.what) from None
@@ -251,6 +252,11 @@ class Record:
             except (TypeError, KeyError, ValueError, OverflowError):
                 raise self.bad("levels are no list of name, distance, latency and bandwidth") from None
         return tuple(levels)
+
+
+def _barred(fields: Mapping[str, Any]) -> int:
+    barred = fields.get("numa_barred")
+    return barred if isinstance(barred, int) and 0 <= barred <= MAX_PUS else 0
 
 
 def _notices(items: Any) -> tuple[str, ...]:

@@ -115,10 +115,10 @@ def _from_tables(path: str, lines: Sequence[str]) -> _Found:
 def _add_table(path: str, found: _Found, kind: str, rows: Sequence[tuple[int, list[str]]]) -> None:
     """Add a table: the names of the GPUs, then for each of them its name and a value per GPU."""
     titles = rows[0][1]
-    words = [GPU.fullmatch(word) for word in titles]
-    if not all(words):
+    parsed = [GPU.fullmatch(title) for title in titles]
+    if not all(parsed):
         raise FormatError(path, rows[0][0], f"{' '.join(titles)[:40]!r}, expected GPUs as titles")
-    numbers = [int(word[1] or place) for place, word in enumerate(words) if word]
+    numbers = [int(found[1] or place) for place, found in enumerate(parsed) if found]
     for number, title in zip(numbers, titles, strict=True):
         found.names[number] = title if ":" in title else ""
     if len(rows) != len(titles) + 1:

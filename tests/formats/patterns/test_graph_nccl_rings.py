@@ -9,7 +9,6 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import FormatError
-from hopbytes.formats.patterns.nccl_lines import HEAD_BYTES, said
 
 SIZE, PER_HOST = 24, 8
 #: Two rings that are not in the order of ranks, and the cycle they are.
@@ -227,13 +226,6 @@ def test_trees_of_nccl_2_4_are_reversed(tmp_path):
         assert arcs_of(read(tmp_path, two(*trees))) == expected
     with pytest.raises(FormatError, match="rank 9, expected less than 2"):
         read(tmp_path, two("9/-1/-1->0->-1", "-1/-1/-1->1->0"))
-
-
-def test_heads_are_looked_for_near_the_mark_only():
-    assert [words.thread[0] for words in said(b"x" * 10**6 + b" n1:1:2 [0] NCCL INFO a")] == [b"n1"]
-    assert said(b"n1:1:2" + b" " * (HEAD_BYTES + 9) + b" NCCL INFO a") == []
-    many = b"n1:1:2 [0] NCCL INFO " * 3000
-    assert len(said(many)) == 3000
 
 
 def test_damaged_logs_are_explained(tmp_path):

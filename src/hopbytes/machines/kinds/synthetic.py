@@ -39,7 +39,8 @@ BARE = {
 }
 TOKEN = re.compile(
     r"(?P<memory>\[\s*(?P<mtype>[A-Za-z]+)\s*(?:\([^()]*\)\s*)?\])"
-    r"|(?:(?P<type>[A-Za-z][A-Za-z0-9]*):)?(?P<count>0[xX][0-9a-fA-F]{1,8}|[0-9]{1,9})(?:\((?P<attributes>[^()]*)\))?",
+    r"|(?:(?P<type>[A-Za-z][A-Za-z0-9]*):)?(?P<count>0[xX][0-9a-fA-F]{1,8}|[0-9]{1,9})"
+    r"(?:\((?P<attributes>[^()]*)\))?",
     re.ASCII,
 )
 #: Attributes of the whole node, before all levels.

@@ -8,6 +8,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # before Python 3.11; mypy and pytest bring it
+    import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT / "bench"
@@ -15,6 +21,11 @@ BENCH = ROOT / "bench"
 DATA = BENCH / "data"
 #: Rows as the scripts write them are ignored by git, compressed ones (``*.jsonl.xz``) are kept.
 RESULTS = BENCH / "results"
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def child(module: str) -> list[str]:

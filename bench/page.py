@@ -1,12 +1,12 @@
-"""``bench/RESULTS.md`` and its pictures, made from ``bench/targets.toml`` and the rows in ``bench/results``.
+"""``bench/RESULTS.md``, ``bench/PROTOCOL.md`` and their pictures, made from targets and kept rows.
 
-    python -m bench.page                                          # write the page and the pictures
+    python -m bench.page                                          # write the pages and the pictures
     python -m bench.page --check                                  # say whether they are up to date
     python -m bench.page --keep bench/results/foundation.jsonl    # compress rows into the repository
 
 After ``--keep`` say in ``bench/results/about.toml`` when, by which command and on what machine the rows were
-measured. A file of rows gets a section of its own by a function in ``bench/pages/sections.py``. Tables whose
-rows were not kept stand in ``bench/results/earlier.toml``.
+measured. A file of rows gets a section of its own by a function in ``bench/pages/sections.py`` or
+``bench/pages/how_good.py``. Tables whose rows were not kept stand in ``bench/results/earlier.toml``.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ import sys
 from pathlib import Path
 
 from bench import BENCH, RESULTS, ROOT
-from bench.pages import asked, curves, kept
+from bench.pages import asked, curves, how_good, kept
 from bench.pages.kept import Row
 from bench.pages.sections import SECTIONS
 
-HEAD = """# Results
+HEAD = """# What was asked and measured
 
 Written by `python -m bench.page`; change `bench/targets.toml`, `bench/results` or the script, not this page.
-How to run everything: `bench/README.md`. What was tried and why things are as they are: `bench/NOTES.md`.
-J is the sum over stored arcs of volume × distance; it and all ratios of J or time are better when smaller.
+[RESULTS.md](RESULTS.md) is the short page, [README.md](README.md) says how to run everything, and
+[NOTES.md](NOTES.md) what was tried. J is the sum over stored arcs of volume × distance; it and all ratios of J or
+time are better when smaller. *Over bound* counts answers above ⌈(1 + ε)·c(V)/k⌉, by which all tools are judged.
 
-## Asked and measured
+## Targets
 
-What was asked stands in `bench/targets.toml`. A number *from kept rows* is computed from rows in
-`bench/results`; a number *measured before* has a date and a command only, its rows were not kept. Of several
-values the worst one counts. **missed** says that a number is further from what was asked than may be.
+What was asked stands in `bench/targets.toml`. A number is computed from the rows that its source names, or was
+measured at a date by a command and its rows were not kept. Of several values the worst one counts. **missed** says
+that a number is further from what was asked than may be.
 """
 
 
@@ -83,7 +84,7 @@ def made() -> dict[Path, str]:
     for name in dict.fromkeys(one["section"] for one in tables):
         parts.append(f"### {name}")
         parts.extend(table(one) for one in tables if one["section"] == name)
-    return {BENCH / "RESULTS.md": "\n\n".join(parts) + "\n", **files}
+    return {BENCH / "RESULTS.md": how_good.made(), BENCH / "PROTOCOL.md": "\n\n".join(parts) + "\n", **files}
 
 
 def stale() -> list[Path]:

@@ -24,7 +24,8 @@ from typing import Any
 
 from bench.evaluate import evaluate
 from bench.instances import graphs
-from bench.instances.suites import SUITES
+from bench.instances.fetch import fetch_all
+from bench.instances.suites import SUITES, published, say_what_is_missing
 from bench.rivals.measure import fingerprint, run_measured
 from bench.rivals.tools import TOOLS, Task
 
@@ -177,6 +178,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--presets", type=names, default=["fast", "eco", "strong"])
     parser.add_argument("--instances", type=names, default=[], help="only these, by name")
     parser.add_argument("--instance-seed", type=int, default=graphs.DEFAULT_SEED)
+    parser.add_argument("--fetch", action="store_true", help="load published graphs that are not here")
     parser.add_argument("--fresh", action="store_true", help="a new seed for generated graphs, printed")
     parser.add_argument("--seeds", type=seed_list, default=list(SEEDS[:3]), help="how many, or a,b,c")
     parser.add_argument("--threads", type=int, default=2)
@@ -213,6 +215,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Run everything that has no row yet."""
     options = parse(arguments)
     options.tools = installed(options.tools)
+    if options.fetch:
+        fetch_all(published(options.suite))
+    say_what_is_missing(options.suite, sys.stderr)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     done = {key_of(row) for row in read_rows(options.out) if not (options.retry and row["error"])}
     with open(options.out, "a") as file:

@@ -1,5 +1,7 @@
 """The public names, and a user's script under the type checkers."""
 
+import copy
+import pickle
 import shutil
 import subprocess
 import sys
@@ -8,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import hopbytes as hb
+from hopbytes.algorithms.base import mappers
 
 SCRIPT = '''
 import numpy as np
@@ -71,3 +74,27 @@ def test_a_script_under_pyright(tmp_path):
     command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "right.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_names_that_people_try():
+    tried = {"map": "map_tasks", "save": "write", "compar": "compare", "CommGraf": "CommGraph"}
+    for name, meant in tried.items():
+        with pytest.raises(AttributeError, match=rf"'{name}'; did you mean {meant}\?"):
+            getattr(hb, name)
+    with pytest.raises(AttributeError, match=r"'frobnicate'$"):
+        hb.frobnicate  # noqa: B018
+    mapping = hb.Mapping([0, 1], hb.machine("core:2"))
+    for name, meant in (("J", "comm_cost"), ("save", "hopbytes.write")):
+        with pytest.raises(AttributeError, match=f"did you mean {meant}"):
+            getattr(mapping, name)
+    assert not hasattr(mapping, "frobnicate")
+    again = pickle.loads(pickle.dumps(mapping))
+    assert again.pe.tolist() == copy.copy(mapping).pe.tolist() == [0, 1]
+
+
+def test_what_is_registered_can_be_listed():
+    assert "multisection" in list(hb.mappers)
+    assert "swap" in list(hb.refiners)
+    assert {"fast", "eco", "strong"} < set(hb.presets)
+    for name in hb.mappers:
+        assert name in mappers

@@ -235,13 +235,16 @@ def test_each_twin_of_an_algorithm_exists(monkeypatch):
         assert callable(getattr(importlib.import_module(f"hopbytes.reference.{module}"), function))
 
 
-def test_the_figure_of_the_readme_is_current():
-    """``python docs/make_readme_picture.py`` draws it again."""
+def test_the_pictures_of_the_readme_are_current():
+    """``python docs/make_readme_picture.py`` draws them again."""
     spec = importlib.util.spec_from_file_location("make_readme", ROOT / "docs/make_readme_picture.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert module.PICTURE.read_bytes() == module.picture()
-    assert "](docs/readme.svg)" in (ROOT / "README.md").read_text()
+    for path, picture in module.pictures().items():
+        assert path.read_bytes() == picture
+        assert f"](docs/{path.name})" in (ROOT / "README.md").read_text()
+        assert min(map(float, re.findall(r'<text[^>]* font-size="([\d.]+)"', picture.decode()))) >= 16
+        assert float(re.search(r'<svg[^>]* width="([\d.]+)"', picture.decode())[1]) <= 830
 
 
 #: Launchers, and files that tests/launchers/test_documents.py makes.

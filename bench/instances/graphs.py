@@ -10,12 +10,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bench import DATA, ROOT
+from bench import DATA, ROOT, read_toml
 from hopbytes._arrays import Int64
 
 #: Seed of the generated graphs and of the renumberings, unless a fresh one is asked for.
@@ -241,6 +243,22 @@ FAMILIES = {
          "linkrods_d", "pump_n", "wing"), "3-D"
     ),
 }
+
+
+#: Where ``bench.instances.fetch`` stores published graphs.
+STORED = DATA / "graphs"
+
+
+@cache
+def sources() -> dict[str, dict[str, Any]]:
+    """Return what is known of every published graph, by its name: source, licence, checksum."""
+    return read_toml(Path(__file__).with_name("sources.toml"))
+
+
+def graph_file(name: str) -> Path | None:
+    """Return the file of a published graph, in the developers' folder or fetched; None where it is in neither."""
+    paths = (folder / f"{name}.graph.xz" for folder in (shared_folder(), STORED) if folder is not None)
+    return next((path for path in paths if path.exists()), None)
 
 
 def shared_folder() -> Path | None:

@@ -1,61 +1,59 @@
 """The inputs that belong together, by name.
 
 ``python -m bench.instances.suites --suite foundation`` writes all of a suite to ``bench/data`` (ignored by
-git) and prints name, family, size, seed and hash.
+git) and prints name, family, size, seed and hash, and at the end what is left out and where to get it.
 """
 
 from __future__ import annotations
 
 import argparse
-import lzma
 import secrets
+import sys
 import zlib
 from collections.abc import Callable
-from pathlib import Path
+from typing import TextIO
 
 from bench.instances.graphs import (
     DEFAULT_SEED,
     FAMILIES,
-    Arrays,
     Instance,
     delaunay,
+    graph_file,
     grid,
     prepare,
     random_geometric,
     read_metis,
     renumbered,
-    shared_folder,
+    sources,
 )
 from bench.instances.shapes import halo, random_graph, recursive_matrix
 
 #: Graphs from the folder must be large enough for 128 blocks to mean something.
 FEWEST_VERTICES = 10_000
+IRREGULAR = ("astro-ph", "ibm13_c8", "PGPgiantcompo")
 #: Sides of boxes whose number of cells doubles, from about 2^17 to 2^21.
 SIDES = {17: 51, 18: 64, 19: 81, 20: 102, 21: 128}
 
 
-def chosen_graphs(folder: Path) -> list[str]:
-    """Eight graphs by a rule fixed before any result was seen.
-
-    Of the large graphs, sorted by name (bytewise), every third one starting with the first, and of these
-    the first eight.
-    """
-    return large_graphs(folder)[::3][:8]
+def large_graphs() -> list[str]:
+    """Names of the published graphs with at least 10 000 vertices, sorted bytewise."""
+    return sorted(name for name, facts in sources().items() if facts["vertices"] >= FEWEST_VERTICES)
 
 
-def large_graphs(folder: Path) -> list[str]:
-    """Names of the graphs with at least 10 000 vertices, sorted bytewise."""
-    names = []
-    for path in sorted(folder.glob("*.graph.xz")):
-        with lzma.open(path, "rt") as file:
-            head = next(line for line in file if not line.startswith("%"))
-        if int(head.split()[0]) >= FEWEST_VERTICES:
-            names.append(path.name.removesuffix(".graph.xz"))
-    return sorted(names)
+def recorded() -> list[str]:
+    """Names of the graphs of recorded traffic."""
+    return [name for name in sources() if name.startswith("mpi_")]
 
 
-def _stored(path: Path) -> Callable[[int], Arrays]:
-    return lambda seed: read_metis(path)
+def chosen_graphs() -> list[str]:
+    """Eight graphs by a rule fixed before any result was seen: every third large one, of these the first eight."""
+    return large_graphs()[::3][:8]
+
+
+def _stored(name: str, family: str) -> list[Instance]:
+    """Return the instance of a published graph; none where the graph is not at hand."""
+    path = graph_file(name)
+    return [] if path is None else [Instance(name, family, lambda seed: read_metis(path))]
 
 
 def _shuffled(instance: Instance) -> Instance:
@@ -68,22 +66,19 @@ def _shuffled(instance: Instance) -> Instance:
 
 
 def foundation_suite() -> list[Instance]:
-    """Three generated graphs, eight real ones when the folder is there, each also renumbered."""
+    """Three generated graphs and eight published ones, as far as they are at hand, each also renumbered."""
     plain = [
         Instance("del17", "2-D", lambda seed: delaunay(17, seed)),
         Instance("rgg17", "2-D", lambda seed: random_geometric(17, seed)),
         Instance("grid50", "3-D", lambda seed: grid(50, 50, 50)),
     ]
-    folder = shared_folder()
-    if folder is not None:
-        for name in chosen_graphs(folder):
-            path = folder / f"{name}.graph.xz"
-            plain.append(Instance(name, FAMILIES.get(name, "irregular"), _stored(path)))
+    for name in chosen_graphs():
+        plain += _stored(name, FAMILIES.get(name, "irregular"))
     return [version for instance in plain for version in (instance, _shuffled(instance))]
 
 
 def engine_suite() -> list[Instance]:
-    """Generated graphs, the real ones with at least 10 000 vertices, recorded traffic; each also renumbered.
+    """Generated graphs, the published ones with at least 10 000 vertices, recorded traffic; each also renumbered.
 
     The position in the list without renumbered versions decides the half: settings are chosen on the even.
     """
@@ -93,12 +88,8 @@ def engine_suite() -> list[Instance]:
         Instance("grid50", "3-D", lambda seed: grid(50, 50, 50)),
         Instance("halo40", "MPI", lambda seed: halo(40, 40, 40)),
     ]
-    folder = shared_folder()
-    if folder is not None:
-        recorded = sorted(path.name.removesuffix(".graph.xz") for path in folder.glob("mpi_*.graph.xz"))
-        for name in sorted(recorded + large_graphs(folder)):
-            family = "MPI" if name in recorded else FAMILIES.get(name, "irregular")
-            plain.append(Instance(name, family, _stored(folder / f"{name}.graph.xz")))
+    for name in sorted(recorded() + large_graphs()):
+        plain += _stored(name, "MPI" if name in recorded() else FAMILIES.get(name, "irregular"))
     return [version for instance in plain for version in (instance, _shuffled(instance))]
 
 
@@ -122,10 +113,9 @@ def deep_suite() -> list[Instance]:
 
 
 def irregular_suite() -> list[Instance]:
-    """Social graphs and a circuit of the folder when it is there; random and recursive-matrix ones."""
-    named = ("astro-ph", "ibm13_c8", "PGPgiantcompo")
+    """Social graphs and a circuit, as far as they are at hand; random and recursive-matrix ones."""
     return [
-        *(each for each in engine_suite() if each.name in named),
+        *(each for each in engine_suite() if each.name in IRREGULAR),
         Instance("random20k", "irregular", lambda seed: random_graph(20_000, 200_000, seed)),
         Instance("rmat14", "irregular", lambda seed: recursive_matrix(14, 16, seed)),
         Instance("rmat15", "irregular", lambda seed: recursive_matrix(15, 8, seed)),
@@ -149,6 +139,25 @@ SUITES: dict[str, Callable[[], list[Instance]]] = {
 }
 
 
+def published(suite: str) -> list[str]:
+    """Return the names of the published graphs of a suite, whether they are at hand or not."""
+    named = {"foundation": chosen_graphs(), "engine": large_graphs() + recorded(), "irregular": list(IRREGULAR)}
+    return sorted(named.get(suite, []))
+
+
+def say_what_is_missing(suite: str, file: TextIO) -> None:
+    """Name the inputs of a suite that are not at hand, with source and checksum of each."""
+    from bench.instances.fetch import described
+
+    absent = [name for name in published(suite) if graph_file(name) is None]
+    if absent:
+        orders = 1 if suite == "irregular" else 2
+        count = len(SUITES[suite]())
+        print(f"{orders * len(absent)} of {count + orders * len(absent)} inputs are left out, because these graphs are not here:", file=file)
+        print(*map(described, absent), sep="\n", file=file)
+        print(f"to load them: python -m bench.instances.fetch --suite {suite}", file=file)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--suite", choices=sorted(SUITES), default="foundation")
@@ -160,6 +169,7 @@ def main() -> None:
     for instance in SUITES[options.suite]():
         made = prepare(instance, seed)
         print(f"{made.name:24} {made.family:10} n={made.n:8} m={made.m:8} {made.digest[:16]}", flush=True)
+    say_what_is_missing(options.suite, sys.stdout)
 
 
 if __name__ == "__main__":

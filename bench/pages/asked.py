@@ -41,43 +41,33 @@ def number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else f"{value:.3g}"
 
 
-def newest(target: Row) -> str:
-    """Judge a target by the number from kept rows, or by the one measured before where there is none."""
-    found = measured(target)
-    return verdict(target, [found[0]] if found else _before(target))
+def newest(target: Row) -> tuple[list[float], str, str]:
+    """Return the numbers to judge, where they are from, and the command of those without kept rows."""
+    if found := measured(target):
+        source = target["computed"]["from"]
+        return [found[0]], f"[{source}](#{source.replace('_', '-')}), {found[1]}", ""
+    before = target["earlier"]
+    note = f"; {before['note']}" if before.get("note") else ""
+    value = before["value"]
+    return value if isinstance(value, list) else [value], f"{before['measured']}{note}", f"`{target['command']}`"
 
 
 def summary() -> str:
     """Say how many targets are met, by their newest numbers, and which are missed."""
-    judged = [(newest(target), target) for target in kept.targets()]
+    judged = [(verdict(target, newest(target)[0]), target) for target in kept.targets()]
     met, close = (sum(said == which for said, _ in judged) for which in ("met", "within tolerance"))
     missed = [target for said, target in judged if said == "**missed**"]
     head = f"Of {len(judged)} targets {met} are met, {close} within their tolerance, {len(missed)} missed:"
     return "\n".join([head, "", *(f"- {target['section']}: {target['what']}" for target in missed)])
 
 
-def _before(target: Row) -> list[float]:
-    value = target["earlier"]["value"]
-    return value if isinstance(value, list) else [value]
-
-
 def line(target: Row) -> str:
     """Return one line of the table."""
     unit = f" {target['unit']}" if target.get("unit") else ""
     sign, bound = ("≤", target["at_most"]) if "at_most" in target else ("≥", target["at_least"])
-    now, judged = "", ""
-    if found := measured(target):
-        value, date = found
-        source = target["computed"]["from"]
-        now = f"{number(value)}{unit} ([{source}](#{source.replace('_', '-')}), {date})"
-        judged = verdict(target, [value])
-    before, values = target["earlier"], _before(target)
+    values, source, command = newest(target)
     said = ", ".join(map(number, values)) + unit
-    note = f"; {before['note']}" if before.get("note") else ""
-    return (
-        f"| {target['what']} | {sign} {number(bound)}{unit} | {number(target['miss'])} | {now} | {judged} "
-        f"| {said} ({before['measured']}{note}) | {verdict(target, values)} | `{target['command']}` |"
-    )
+    return f"| {target['what']} | {sign} {number(bound)}{unit} | {said} | {verdict(target, values)} | {source} | {command} |"
 
 
 def tables() -> str:
@@ -85,8 +75,5 @@ def tables() -> str:
     found: dict[str, list[str]] = {}
     for target in kept.targets():
         found.setdefault(target["section"], []).append(line(target))
-    head = (
-        "| what | asked | may be missed by | from kept rows | | measured before | | command |\n"
-        "|---|---|---|---|---|---|---|---|"
-    )
+    head = "| what | asked | measured | | from | command |\n|---|---|---|---|---|---|"
     return "\n\n".join(f"### {name}\n\n{head}\n" + "\n".join(lines) for name, lines in found.items())

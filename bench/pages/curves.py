@@ -14,6 +14,11 @@ LEFT, TOP, RIGHT, BOTTOM = 56, 34, 210, 46
 COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#7f7f7f")
 DASHES = ("none", "6 3", "2 2")
 FONT = "DejaVu Sans, Verdana, Arial, sans-serif"
+#: The colours on a dark page.
+DARK = (
+    "@media (prefers-color-scheme: dark){svg>rect{fill:#0d1117}text{fill:#e6edf3}"
+    "[stroke='#dddddd']{stroke:#3d444d}[stroke='#000000']{stroke:#ffffff}}"
+)
 TICKS = (1, 1.01, 1.02, 1.05, 1.1, 1.2, 1.3, 1.5, 2, 3, 5, 10, 20, 30, 50, 100)
 FEWEST_PIXELS = 30  # between the labels of two ticks
 
@@ -64,7 +69,8 @@ def _picture(title: str, axes: list[str], paths: dict[str, str]) -> str:
     """Return the picture of axes and named paths, with a legend."""
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
-        f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="{FONT}" font-size="11">',
+        f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="{FONT}" font-size="13">',
+        f"<style>{DARK}</style>",
         f"<title>{escape(title)}</title>",
         '<rect width="100%" height="100%" fill="#ffffff"/>',
         _text(LEFT, 20, title, "start"),

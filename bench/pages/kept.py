@@ -12,21 +12,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bench import BENCH, RESULTS
-
-try:
-    import tomllib
-except ModuleNotFoundError:  # before Python 3.11; mypy and pytest bring it
-    import tomli as tomllib
+from bench import BENCH, RESULTS, read_toml
 
 Row = dict[str, Any]
 #: Facts of a row that say nothing about the result.
 DROPPED = ("kernel",)
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file."""
-    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def about() -> dict[str, Row]:

@@ -42,8 +42,8 @@ def ahead(rows: list[Row], contender: str, baseline: str = BASELINE) -> float:
 
 
 def over_bound(rows: list[Row], tool: str) -> float:
-    """How many answers of a tool exceed the load bound."""
-    return sum(bool(row.get("over_bound")) for row in rows if row["tool"] == tool)
+    """How many answers of a tool exceed the load bound, rounded down."""
+    return sum(bool(row.get("over_rounded_down")) for row in rows if row["tool"] == tool)
 
 
 def gap_to_best(rows: list[Row], contender: str) -> float:

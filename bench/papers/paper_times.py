@@ -28,8 +28,6 @@ import hopbytes as hb
 from bench.instances.graphs import shared_folder
 from bench.papers import paper003, ptram
 from bench.papers.paper_times_table import CHAINS, STEPS, rows_of, tables
-from bench.rivals.needed import need
-from hopbytes.simulation import simulate
 
 PARTS = 4096
 VALUE, SCALE = 8, 4096
@@ -109,8 +107,6 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("times.jsonl"))
     given = parser.parse_args()
     if given.what != "table":
-        need("smpirun")
-        simulate.MOST_FOR_SIMGRID = 0
         folder = shared_folder()
         if folder is None:
             raise SystemExit("no folder of developers' graphs: set HOPBYTES_SHARED")

@@ -122,9 +122,9 @@ class SharedMap(Tool):
 
 
 class Hopbytes(Tool):
-    """The package under test, through its command line."""
+    """The package under test, through its command line; ``stream`` reads the graph in blocks."""
 
-    presets = ("fast", "eco", "strong")
+    presets = ("fast", "eco", "strong", "turbo", "stream")
 
     def versions(self) -> dict[str, str]:
         """Version, and a digest of the installed files: a changed source is another tool."""
@@ -138,8 +138,8 @@ class Hopbytes(Tool):
         return [
             str(Path(sys.executable).parent / "hopbytes"), "map", str(task.graph),
             "--hierarchy", _colons(task.hierarchy), "--distance", _colons(task.distance),
-            "--partition", "--imbalance", str(task.imbalance), "--preset", task.preset,
-            "--seed", str(task.seed), "--threads", str(task.threads),
+            "--partition", "--imbalance", str(task.imbalance),
+            *(["--stream"] if task.preset == "stream" else ["--preset", task.preset]), "--seed", str(task.seed), "--threads", str(task.threads),
             "-o", str(out), "--format", "plain", "--json", "--quiet",
         ]
 
@@ -165,22 +165,23 @@ class Steiner(SharedMap):
         return command
 
 
-class Scotch(SharedMap):
-    """``scotch_gmap`` onto a ``tleaf``; the process writes its file first: look at seconds of mapping."""
+class Partitioner(SharedMap):
+    """Scotch, METIS or HeiStream through its Python package, by bench/rivals/run_partitioner.py."""
 
-    presets = ("speed", "default")
-    needs = ("scotch_gmap",)
+    def __init__(self, name: str, package: str, distribution: str, presets: tuple[str, ...]) -> None:
+        self.name, self.presets = name, presets
+        self.needs, self.distribution = (package,), distribution
 
     def versions(self) -> dict[str, str]:
-        """What the program says of itself, and a digest of the child script."""
-        program = shutil.which("scotch_gmap-int64") or shutil.which("scotch_gmap")
-        said = subprocess.run([program, "-V"], capture_output=True, text=True).stdout if program else "absent"
-        return {"scotch": said.partition(",")[0].strip(), "child": _digest([HERE / "run_scotch.py"])}
+        """Version of the package, and a digest of the child script."""
+        return {
+            self.distribution: _version(self.distribution), "child": _digest([HERE / "run_partitioner.py"])
+        }
 
     def command(self, task: Task, out: Path) -> list[str]:
         """Run the child script with this interpreter."""
         command = super().command(task, out)
-        command[2] = "bench.rivals.run_scotch"
+        command[2:3] = ["bench.rivals.run_partitioner", self.name]
         return command
 
 
@@ -215,7 +216,10 @@ class Kahip(Tool):
 
 TOOLS: dict[str, Tool] = {
     "sharedmap": SharedMap(), "hopbytes": Hopbytes(),
-    "steiner": Steiner(), "kahip": Kahip(), "scotch": Scotch(),
+    "steiner": Steiner(), "kahip": Kahip(),
+    "scotch": Partitioner("scotch", "scotchpy", "scotchpy64", ("speed", "default", "quality")),
+    "metis": Partitioner("metis", "pymetis", "pymetis", ("kway", "recursive", "kway10")),
+    "heistream": Partitioner("heistream", "chszlablib", "chszlablib", ("one_pass", "buffcut", "restream")),
 }  # fmt: skip
 
 

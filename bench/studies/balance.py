@@ -108,7 +108,7 @@ def one(seed: int, number: int) -> Row:
     judged = evaluate(graph, mapping.pe, hierarchy, distance, imbalance)
     return {
         "number": number, "kind": make.__name__, "n": graph.n, "hierarchy": ":".join(map(str, hierarchy)),
-        "imbalance": imbalance, "preset": preset, "over_bound": judged["over_bound"],
+        "imbalance": imbalance, "preset": preset, "over_bound": judged["over_rounded_down"],
         "empty": judged["empty_pes"], "wrong_cost": judged["comm_cost"] != mapping.info["comm_cost"],
         "relaxed": mapping.info["balance"] != "met",
     }  # fmt: skip

@@ -70,7 +70,7 @@ class Store:
     def offer(self, prepared: graphs.Prepared, hierarchy: tuple[int, ...], pe: Place, attempt: Row) -> Row:
         """Record an attempt; keep its mapping where it is the best. Return the row."""
         judged = evaluate(prepared.arrays(), pe, hierarchy, DISTANCE, IMBALANCE)
-        attempt = {**attempt, "comm_cost": judged["comm_cost"], "over_bound": judged["over_bound"]}
+        attempt = {**attempt, "comm_cost": judged["comm_cost"], "over_bound": judged["over_rounded_down"]}
         with self._locked():
             rows = self.rows()
             name = key(prepared.name, colons(hierarchy))
@@ -150,7 +150,7 @@ def search(prepared: graphs.Prepared, options: argparse.Namespace, store: Store)
         seed += 1
         if pe is not None:
             judged = evaluate(prepared.arrays(), pe, options.hierarchy, DISTANCE, IMBALANCE)
-            if not judged["over_bound"] and (best is None or int(judged["comm_cost"]) < lowest):  # type: ignore[call-overload]
+            if not judged["over_rounded_down"] and (best is None or int(judged["comm_cost"]) < lowest):  # type: ignore[call-overload]
                 best, lowest = pe, int(judged["comm_cost"])  # type: ignore[call-overload]
     if best is None:
         raise Stopped
@@ -209,7 +209,7 @@ def check(store: Store, suite: str) -> int:
         prepared = graphs.prepare(made[row["instance"]])
         hierarchy = tuple(int(part) for part in row["hierarchy"].split(":"))
         judged = evaluate(prepared.arrays(), store.mapping(row), hierarchy, DISTANCE, row["imbalance"])
-        right = judged["comm_cost"] == row["comm_cost"] and not judged["over_bound"]
+        right = judged["comm_cost"] == row["comm_cost"] and not judged["over_rounded_down"]
         wrong += not (right and prepared.digest == row["input_hash"])
         best = next(each for each in row["attempts"] if each["comm_cost"] == row["comm_cost"])
         print(

@@ -109,6 +109,11 @@ void bind_engine(nb::module_& m) {
         const ReleasedLock released;
         const TeamOfCall team(threads);
         settings.others = in(others);
+        const auto n = std::get<0>(arrays).size() - 1;
+        const auto k = static_cast<int64_t>(max_block_weight.size());
+        expect_placement(out(pe), n, k, team);
+        expect(n == 0 || others.size() % n == 0, "mappings");
+        expect_below(in(others), k, "PEs", team);
         return on_graph(
             arrays, linear_cost,
             [&](const auto& graph) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "checked.hpp"
 #include "graph/any_distance.hpp"
 #include "graph/csr.hpp"
 #include "graph/graph.hpp"
@@ -22,6 +23,7 @@ template <class W> struct View {
 
   View(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads,
        Team& team = Team::alone()) {
+    expect_graph(indptr, target, weights.size(), loads.size(), team);
     graph.n = static_cast<int64_t>(indptr.size()) - 1;
     graph.start = indptr.data();
     graph.adj = target.data();
@@ -79,6 +81,7 @@ auto with_weights(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, I
 // packed network in `table`.
 template <class Work>
 auto with_distance(In<uint64_t> label, In<int64_t> bit_cost, In<int64_t> table, size_t k, Work work) {
+  expect_distances(label.size(), bit_cost.size(), table.size(), k);
   if (!table.empty() && !label.empty())
     return work(NetworkDistance(label.data(), table, static_cast<int64_t>(k)));
   if (!table.empty()) return work(TableDistance{table.data(), static_cast<int64_t>(k)});

@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 
+#include "checked.hpp"
 #include "graph/linear_cost.hpp"
 
 namespace hopbytes {
@@ -13,6 +14,8 @@ inline std::shared_ptr<const LinearCost> read_linear_cost(std::span<const int64_
                                                           std::span<const int64_t> cost,
                                                           std::span<const int64_t> rest) {
   if (start.empty()) return nullptr;
+  expect_offsets(start, block.size(), "linear costs");
+  expect(cost.size() == block.size() && rest.size() + 1 == start.size(), "linear costs");
   auto linear_cost = std::make_shared<LinearCost>();
   linear_cost->start.assign(start.begin(), start.end());
   linear_cost->block.assign(block.begin(), block.end());

@@ -21,8 +21,10 @@ using LevelArrays =
     std::tuple<InArray<int64_t>, InArray<int32_t>, InArray<int32_t>, InArray<int64_t>, InArray<int64_t>>;
 
 // Calls work(graph) with a view of the arrays.
-template <class Work> auto on_level(const LevelArrays& arrays, Work work) {
+template <class Work> auto on_level(const LevelArrays& arrays, Team& team, Work work) {
   const auto& [start, target, narrow, wide, loads] = arrays;
+  expect_graph(in(start), in(target), std::max(narrow.size(), wide.size()), loads.size(), team);
+  expect(loads.size() + 1 == start.size(), "arrays of a graph");
   const auto view = [&](auto graph) {
     graph.n = static_cast<int64_t>(start.size()) - 1;
     graph.start = start.data();
@@ -54,9 +56,11 @@ void bind_parallel(nb::module_& m) {
         const SynchronousContext context{max_cluster, fewest, local_range, seed,
                                          community.size() == 0 ? nullptr : community.data()};
         const ReleasedLock released;
-        return on_level(arrays, [&](const auto& graph) {
+        const TeamOfCall team(threads);
+        expect(community.size() == 0 || community.size() == map.size(), "communities");
+        expect(map.size() + 1 == std::get<0>(arrays).size(), "clusters");
+        return on_level(arrays, team, [&](const auto& graph) {
           const Control control = control_of(control_arrays);
-          const TeamOfCall team(threads);
           const Clusters clusters = cluster_synchronously(graph, context, team, control);
           number_clusters(clusters, team, out(map));
           return clusters.count;
@@ -70,10 +74,12 @@ void bind_parallel(nb::module_& m) {
          int32_t threads, OutArray<int64_t> indptr, OutArray<int32_t> targets, OutArray<int32_t> narrow,
          OutArray<int64_t> wide, OutArray<int64_t> loads) {
         const ReleasedLock released;
-        on_level(arrays, [&]<class W>(const Graph<W>& graph) {
+        const TeamOfCall team(threads);
+        expect(map.size() + 1 == std::get<0>(arrays).size(), "clusters");
+        expect_below(in(map), count, "clusters", team);
+        on_level(arrays, team, [&]<class W>(const Graph<W>& graph) {
           control_of(control_arrays)
               .record_parallel_work(graph.arcs(), most_arcs_of_range(graph, kVerticesPerRange));
-          const TeamOfCall team(threads);
           const auto contract = [&](auto weights) {
             contract_in_parallel(graph, in(map), count, team,
                                  CoarseArrays{out(indptr), out(targets), weights, out(loads)});
@@ -92,11 +98,14 @@ void bind_parallel(nb::module_& m) {
          InArray<int64_t> max_block_weight, int32_t rounds, int32_t threads, ByteArray near_boundary,
          OutArray<int32_t> pe) {
         const ReleasedLock released;
-        return on_level(arrays, [&](const auto& graph) {
+        const TeamOfCall team(threads);
+        const size_t n = std::get<0>(arrays).size() - 1;
+        expect_placement(out(pe), n, static_cast<int64_t>(max_block_weight.size()), team);
+        expect(near_boundary.size() == n, "marks of vertices");
+        return on_level(arrays, team, [&](const auto& graph) {
           const auto& [label, bit_cost, table] = distances;
           const AnyDistance distance =
               any_distance(in(label), in(bit_cost), in(table), max_block_weight.size());
-          const TeamOfCall team(threads);
           SynchronousMoves moves(graph, distance, in(max_block_weight), out(pe), out(near_boundary), team);
           return moves.refine(rounds, control_of(control_arrays));
         });
@@ -110,6 +119,10 @@ void bind_parallel(nb::module_& m) {
          OutArray<int32_t> pe, ByteArray near_boundary) {
         const ReleasedLock released;
         const TeamOfCall team(threads);
+        expect(coarse_pe.size() == coarse_near.size() && pe.size() == map.size() &&
+                   near_boundary.size() == map.size(),
+               "mappings");
+        expect_below(in(map), static_cast<int64_t>(coarse_pe.size()), "clusters", team);
         parallel_ranges(static_cast<int64_t>(map.size()), 1 << 14, team,
                         [&](int32_t, int64_t begin, int64_t end) {
                           for (int64_t v = begin; v < end; ++v) {

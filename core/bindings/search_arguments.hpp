@@ -42,6 +42,7 @@ template <class Work>
 auto on_both(const GraphArrays& graph, const LinearCostArrays& linear_cost, const DistanceArrays& distances,
              size_t k, Work work) {
   const auto& [label, bit_cost, table] = distances;
+  expect_distances(label.size(), bit_cost.size(), table.size(), k);
   if (table.size() == 0)
     return on_graph(graph, linear_cost, [&](const auto& view) {
       return work(view, TreeDistance{label.data(), bit_cost.data()});

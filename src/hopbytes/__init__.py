@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from hopbytes.model.mapping import Mapping as Mapping
     from hopbytes.model.mapping_info import MappingInfo as MappingInfo
     from hopbytes.pictures import plot as plot
+    from hopbytes.report.mapping_comparison import MappingComparison as MappingComparison
+    from hopbytes.report.mapping_comparison import compare as compare
     from hopbytes.simulation.prediction import Prediction as Prediction
     from hopbytes.simulation.simulate import simulate as simulate
     from hopbytes.solve import presets as presets
@@ -68,6 +70,7 @@ _MODULE_OF = {
     "Machine": "hopbytes.machines.base",
     "Mapper": "hopbytes.algorithms.base",
     "Mapping": "hopbytes.model.mapping",
+    "MappingComparison": "hopbytes.report.mapping_comparison",
     "MappingInfo": "hopbytes.model.mapping_info",
     "MissingPackageError": "hopbytes.errors",
     "Prediction": "hopbytes.simulation.prediction",
@@ -77,6 +80,7 @@ _MODULE_OF = {
     "ScaleError": "hopbytes.errors",
     "UnsupportedError": "hopbytes.errors",
     "WrongTypeError": "hopbytes.errors",
+    "compare": "hopbytes.report.mapping_comparison",
     "convert": "hopbytes.formats.exchange",
     "evaluate": "hopbytes.cost.metrics.evaluation",
     "explain_times": "hopbytes.cost.metrics.regression",
@@ -100,9 +104,24 @@ _MODULES = ("mappers", "plot", "presets", "refiners")
 __all__ = [*_MODULE_OF, "__version__"]
 
 
+#: Names that people try, and what does it; others are compared with the public names.
+_MEANT = {
+    "map": "map_tasks", "load": "read", "save": "write", "Graph": "CommGraph", "report": "write_report",
+    "pattern": "read_pattern", "generate": "read_pattern", "predict": "simulate", "show": "print()",
+    "list_mappers": "list(hopbytes.mappers)", "list_refiners": "list(hopbytes.refiners)",
+    "list_presets": "list(hopbytes.presets)", "from_networkx": "CommGraph.of", "from_scipy": "CommGraph.of",
+}  # fmt: skip
+
+
 def __getattr__(name: str) -> _typing.Any:
     if name not in _MODULE_OF:
-        raise AttributeError(f"module 'hopbytes' has no attribute {name!r}")
+        near = _MEANT.get(name)
+        if near is None and name[:1] != "_":
+            import difflib
+
+            near = next(iter(difflib.get_close_matches(name, __all__, n=1, cutoff=0.7)), None)
+        hint = f"; did you mean {near}?" if near else ""
+        raise AttributeError(f"module 'hopbytes' has no attribute {name!r}{hint}")
     import importlib
 
     module = importlib.import_module(_MODULE_OF[name])

@@ -29,9 +29,11 @@ Class = TypeVar("Class")
 @overload
 def frozen(cls: type[Class], /) -> type[Class]: ...
 @overload
-def frozen(*, eq: bool = True, repr: bool = True) -> Callable[[type[Class]], type[Class]]: ...
+def frozen(
+    *, eq: bool = True, repr: bool = True, owns: tuple[str, ...] = ()
+) -> Callable[[type[Class]], type[Class]]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def frozen(cls: Any = None, /, *, eq: bool = True, repr: bool = True) -> Any:
+def frozen(cls: Any = None, /, *, eq: bool = True, repr: bool = True, owns: tuple[str, ...] = ()) -> Any:
     """Make a class an immutable dataclass with slots.
 
     Parameters
@@ -43,6 +45,9 @@ def frozen(cls: Any = None, /, *, eq: bool = True, repr: bool = True) -> Any:
         which suits classes that hold arrays.
     repr : bool, default True
         Whether the text of an object lists its fields.
+    owns : tuple of str, default ()
+        Fields whose arrays nobody else can write into: other arrays are copied when they are set, also where an
+        object is unpickled (:func:`hopbytes._arrays.owned`).
     """
 
     def make(cls: Any) -> Any:
@@ -56,7 +61,8 @@ def frozen(cls: Any = None, /, *, eq: bool = True, repr: bool = True) -> Any:
         if any(hasattr(base, "__dataclass_fields__") for base in cls.__mro__[1:]):
             # The standard library demands that all classes of a family are frozen in its own way.
             return dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
-        cls.__setattr__, cls.__delattr__ = _set_once, _refuse_to_delete
+        cls.__setattr__ = _set_owned(owns) if owns else _set_once
+        cls.__delattr__ = _refuse_to_delete
         made = dataclass(slots=True, eq=False, repr=False)(cls)
         made.__dataclass_params__.frozen = True
         return made
@@ -74,6 +80,18 @@ def _set_once(self: Any, name: str, value: object) -> None:
     if hasattr(self, name):
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
     object.__setattr__(self, name, value)
+
+
+def _set_owned(owns: tuple[str, ...]) -> Callable[[Any, str, object], None]:
+    """Return what sets an attribute once, with arrays of some names in memory of their own."""
+    import numpy as np
+
+    from hopbytes._arrays import owned
+
+    def set_once(self: Any, name: str, value: object) -> None:
+        _set_once(self, name, owned(value) if name in owns and isinstance(value, np.ndarray) else value)
+
+    return set_once
 
 
 def _refuse_to_delete(self: object, name: str) -> None:

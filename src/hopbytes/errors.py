@@ -102,7 +102,8 @@ def package(name: str, purpose: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        what = f"{purpose} needs the package {name}, which is not installed: pip install {name}"
+        whole = name.partition(".")[0]
+        what = f"{purpose} needs the package {whole}, which is not installed: pip install {whole}"
         raise MissingPackageError(what) from None
 
 

@@ -33,7 +33,10 @@ def test_json(hopbytes, results):
 def test_errors_are_one_line(hopbytes, results):
     unknown = hopbytes("compare-runs", results)
     assert (unknown.returncode, unknown.stderr.count("\n")) == (1, 1)
-    assert "unknown baseline 'sharedmap'" in unknown.stderr
+    assert "no run of sharedmap" in unknown.stderr
+    assert "--baseline ours:eco" in unknown.stderr
+    mistyped = hopbytes("compare-runs", results, "--baseline", "their")
+    assert "unknown baseline 'their', did you mean 'theirs'?" in mistyped.stderr
     results.write_text(results.read_text().replace('"comm_cost": 40', '"error": "no module named rival"'))
     failed = hopbytes("compare-runs", results, "--baseline", "theirs")
     assert (failed.returncode, failed.stdout, failed.stderr.count("\n")) == (1, "", 1)

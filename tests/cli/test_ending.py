@@ -1,10 +1,14 @@
 """Signals end the program, also where code of others drops or changes the exception that they raise."""
 
+import random
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
+
+from helpers.paths import PROGRAM
 
 #: What may happen to an exception that arrives during READY.
 HAPPENINGS = {
@@ -23,15 +27,22 @@ time.sleep(60)""",
 SIGNALS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT]
 
 
-def ended_by(number, happening):
-    """Run a program that the signal hits at READY, as a verb of hopbytes; return its end and what it says."""
+def ended_by(number, happening, last="pass"):
+    """Run a program that the signal hits at READY, as a verb of hopbytes; return its end and what it says.
+
+    `last` runs when the exit code is known, before the process ends.
+    """
     happening = happening.replace("READY", "print('ready', flush=True); time.sleep(60)")
     lines = "\n".join(f"    {line}" for line in happening.splitlines())
     code = f"""
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which is ignored in jobs in the background
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which is ignored under nohup
 import hopbytes.cli.app
 app = sys.modules["hopbytes.cli.app"]
+def last():
+    {last}
+app._forget_what_has_no_room = last
 def command_of(name):
 {lines}
 app.command_of = command_of
@@ -59,6 +70,47 @@ def test_a_signal_ends_the_program_whatever_happens_to_its_exception(number, hap
         assert ended_by(number, happening) == (130, "hopbytes: interrupted\n")
     else:
         assert ended_by(number, happening) == (-number, "")
+
+
+@pytest.mark.parametrize("happening", HAPPENINGS.values(), ids=HAPPENINGS)
+@pytest.mark.parametrize("last", ["time.sleep(0.1)", "signal.raise_signal(signal.SIGINT); time.sleep(0.1)"])
+def test_ctrl_c_that_was_handled_comes_not_again_while_the_program_ends(happening, last):
+    happening = f"import threading; threading.Thread(target=time.sleep, args=[9], daemon=True).start()\n{happening}"
+    assert ended_by(signal.SIGINT, happening, last) == (130, "hopbytes: interrupted\n")
+
+
+def test_a_second_signal_while_the_first_becomes_a_message_leaves_no_traceback():
+    code, said = ended_by(signal.SIGINT, AT_THE_MESSAGE.format(number="SIGINT"))
+    assert (code, set(said.splitlines())) == (130, {"hopbytes: interrupted"})
+    code, said = ended_by(signal.SIGINT, AT_THE_MESSAGE.format(number="SIGTERM"))
+    assert (code, said) == (-signal.SIGTERM, "")
+
+
+#: Another signal comes where an exception is caught, before anything could be done about it.
+AT_THE_MESSAGE = """
+def interrupting(): signal.raise_signal(signal.{number})
+app.handled = interrupting
+READY"""
+
+
+def test_interrupts_at_random_moments(tmp_path):
+    chosen = random.Random(5)
+    words = ["map", "stencil:60x60", "--on", "node:8@10 core:8@1", "--preset", "strong", "-o", "x.txt"]
+    for _ in range(12):
+        process = subprocess.Popen(
+            [PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            cwd=tmp_path, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )  # fmt: skip
+        time.sleep(0.15 + chosen.expovariate(2))
+        process.send_signal(signal.SIGINT)
+        if chosen.random() < 0.5:
+            time.sleep(chosen.uniform(0, 0.02))
+            process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode in (0, 130), said
+        assert "Traceback" not in said
+        assert process.returncode == 0 or "hopbytes: interrupted" in said
+        (tmp_path / "x.txt").unlink(missing_ok=True)
 
 
 def test_a_defect_is_still_shown():

@@ -39,6 +39,8 @@ def test_translation(text, typed):
     ("text", "typed"),
     [
         ("60959284 scanned edges", "60,959,284 scanned edges"),
+        ("launch: srun 'a `hosts`' ./app 60959284 ranks", "launch: srun 'a `hosts`' ./app 60959284 ranks"),
+        ("launch, Open MPI 5: mpirun `hosts`", "launch, Open MPI 5: mpirun `hosts`"),
         ("x.gz: more than 17179869184 bytes stored", "x.gz: more than 17,179,869,184 bytes stored"),
         ("(12345 tasks; 9999 slots)", "(12,345 tasks; 9999 slots)"),
         ("task 12345 is on PE 70000", "task 12345 is on PE 70000"),

@@ -61,6 +61,13 @@ def test_an_unknown_format_is_compared_with_those_that_fit(hopbytes):
             "put -- before the launcher: … -- mpirun -n 64 ./app",
         ),
         (("record", "-o", "x", "srun", "-n", "2", "./a"), "put -- before the launcher: … -- srun -n 2 ./a"),
+        (("report", EXAMPLE, "--json"), "--json; 'hopbytes eval … --json'"),
+        (("probe", "--json"), "--json; the file that -o names is JSON"),
+        (("run", "--json", "--", "mpirun", "./a"), "--json; 'hopbytes map … --json'"),
+        (("map", EXAMPLE, *ON, "--dry-run"), "--dry-run; without -o no file is written"),
+        (("compare", EXAMPLE, "a", "b", "-o", "x.svg"), "-o; 'hopbytes eval … -o FILE.svg'"),
+        (("map", EXAMPLE, *ON, "-v"), "-v; all messages are shown"),
+        (("eval", EXAMPLE, *ON, "--verbose"), "--verbose; all messages are shown"),
         (("verify", "m.json", "bin/mpiexec", "-np", "2"), "put -- before the launcher: … -- bin/mpiexec"),
     ],
 )  # fmt: skip
@@ -91,6 +98,16 @@ def test_what_is_no_slip_goes_on(hopbytes):
             "mlp:tp=8: no such file, and no pattern generator 'mlp' (did you mean ml?)",
         ),
         (("map", "qqqq:3", *ON), "no pattern generator 'qqqq' (known: alltoall, butterfly,"),
+        (("map", "ml:fsdp=64", *ON), "fsdp= is unknown, expected zero=3"),
+        (
+            ("map", "ml:tp=8,pp=4", "--on", "rails:4x8"),
+            "256 processes = 8 x 4 x 8 (tp x pp x dp; dp=8 by default), but the machine has 32",
+        ),
+        (("map", "ml:tp=8", "--on", "dgx:4"), "dgx' is no machine kind, expected rails:4x8"),
+        (("map", EXAMPLE, "--on", "hgx"), "expected rails:HOSTSx8"),
+        (("map", EXAMPLE, *ON, "-o", "x", "--format", "pytorch"), "no format, expected torchrun"),
+        (("map", EXAMPLE, *ON, "-o", "x", "--format", "DeepSpeed"), "no format, expected hosts"),
+        (("map", EXAMPLE, *ON, "-o", "x", "--format", "megatron"), "no format, expected mesh"),
         (("map", "ml:layer=8", *ON), "option 'layer=8' is unknown (did you mean layers=8?)"),
         (
             ("run", "--pattern", EXAMPLE, "--", "sbatch", "job.sh"),
@@ -110,3 +127,11 @@ def test_errors_name_what_was_meant(hopbytes, tmp_path, arguments, words):
     done = hopbytes(*arguments)
     assert (done.returncode, done.stdout) == (1, "")
     assert words in done.stderr
+
+
+def test_defaults_of_sizes_are_said(hopbytes):
+    """Groups that were not asked for are as much of the number of tasks as the others."""
+    done = hopbytes("map", "ml:tp=8,pp=4", "--on", "rails:32x8")
+    assert "256 tasks = 8 x 4 x 8 (tp x pp x dp; dp=8 by default)" in done.stderr
+    for pattern in ("ml:tp=8,pp=4,dp=8", "ml:"):  # all were named, or none
+        assert "by default" not in hopbytes("map", pattern, "--on", "rails:32x8").stderr

@@ -5,6 +5,7 @@ import os
 import shutil
 import socket
 import subprocess
+import time
 from importlib.resources import files
 
 import pytest
@@ -111,6 +112,42 @@ def test_ranks_of_mpich_are_all_heard():
     words = ["mpiexec.hydra", "-n", "6"]
     found = measure(words, hb.machine("core:6"), compiler="mpicc.mpich", sizes=(1, 2**20))
     assert found.pairs == {"core": 1}
+
+
+@pytest.mark.launcher
+@pytest.mark.skipif(not shutil.which("mpicc.mpich") or not shutil.which("mpiexec.hydra"), reason="no MPICH")
+def test_a_slow_network_gets_fewer_sizes_and_every_level_is_told(tmp_path):
+    """A stand-in for the network: MPI_Send takes a microsecond per byte, a 4 MB message four seconds."""
+    (tmp_path / "slow.c").write_text(
+        "#include <mpi.h>\n#include <unistd.h>\n"
+        "int MPI_Send(const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c) {\n"
+        "  if (tag == 1) usleep(n);\n  return PMPI_Send(b, n, t, to, tag, c);\n}\n"
+    )
+    slow = tmp_path / "mpicc-slow"
+    slow.write_text(f'#!/bin/sh\nexec mpicc.mpich "$@" {tmp_path}/slow.c\n')
+    slow.chmod(0o755)
+    told = []
+    began = time.monotonic()
+    found = measure(
+        ["mpiexec.hydra", "-n", "2"], hb.machine("node:2 core:1"), compiler=str(slow), time_limit=3,
+        tell=told.append,
+    )
+    assert time.monotonic() - began < 60  # without the limit minutes
+    assert told == ["level node (1 of 1): 1 pair of ranks, at most about 3 seconds"]
+    for fit in found.fits.values():
+        assert 1e5 < fit.bandwidth < 1.1e6
+
+
+def test_times_that_were_left_out_are_not_missing_but_others_are():
+    from hopbytes.discovery.measure import _times_of_level
+
+    lines = [f"#hopbytes-measure time 0 1 {size} 1e-6 ." for size in (1, 64) for _ in range(5)]
+    ended = "#hopbytes-measure sizes 0 1 2 ."
+    assert set(_times_of_level([*lines, ended], [(0, 1)], (1, 64, 512), 5)) == {1, 64}
+    with pytest.raises(FormatError, match="0 of 5 times of ranks 0 and 1, 512 bytes"):
+        _times_of_level(lines, [(0, 1)], (1, 64, 512), 5)
+    with pytest.raises(FormatError, match="4 of 5 times"):
+        _times_of_level([*lines[1:], ended], [(0, 1)], (1, 64, 512), 5)
 
 
 @pytest.mark.launcher

@@ -17,7 +17,7 @@ from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.common.stored_file import machine_text
 from hopbytes.machines.kinds.local import gpu_notices
 from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import JobInfo
+from hopbytes.machines.node.job_info import JobInfo
 from hopbytes.machines.node.sysfs import add_file, collect, node_from_files
 from hopbytes.textio.cpu_lists import format_list, parse_list
 
@@ -93,7 +93,7 @@ def test_probe_keeps_names_and_wishes_of_the_job():
 
 @pytest.mark.parametrize(("words", "content", "slots"), [
     (["--hostfile"], "n2 slots=3\nn1 slots=4\n", (3, 4)), (["-f"], "n2:1\nn1:1 # all\n", (1, 1)),
-    (["--machinefile="], "n2 slots=2 max_slots=4\nn1\n", (2, 1)),
+    (["--machinefile="], "n2 slots=2 max_slots=4\nn1\n", (2, 4)),  # as many as cores
     (["--hostfile"], "n2 # slots=9\nn1\n", None),
     (["--host"], "n2 slots=3\nn1 slots=4\n", None),
 ])  # fmt: skip
@@ -113,7 +113,7 @@ def test_slots_of_the_commands_own_hosts_are_kept(tmp_path, monkeypatch, words, 
     machine = hb.machine(stored).machine
     job = machine.job
     assert (job and job.tasks) == slots
-    assert machine.hosts == (("n2", "n1") if slots else ("n1.cluster", "n2.cluster"))
+    assert machine.hosts == (("n1.cluster", "n2.cluster") if "--host" in words else ("n2", "n1"))
 
 
 def test_several_processes_on_a_node_do_no_harm():

@@ -55,23 +55,81 @@ def test_uneven_heights_and_forests(tmp_path):
         ("SwitchName=a Switches=b\n", "file:1 'b' 'a'"),
         ("SwitchName=a Switches=b\nSwitchName=b Switches=a\n", "file:1 'a'"),
         (
-            "SwitchName=a Switches=c\nSwitchName=b Switches=c\nSwitchName=c Nodes=n\n",
+            "SwitchName=a Switches=c,d\nSwitchName=b Switches=c\n"
+            "SwitchName=c Nodes=n\nSwitchName=d Nodes=m\n",
             "file:2 'c'",
         ),
         ("SwitchName=a Nodes=n[1-\n", "file:1"),
-        ("SwitchName=a\n", "file:1 'a'"),
+        ("SwitchName=a\n", "no node below any switch"),
         ("hello\n", "file:1 'hello' KEY=VALUE"),
         ("SwitchName=a Nodes=n1\nBlockName=b Nodes=n2\n", "both switches and blocks"),
         ("BlockName=b Nodes=n2\nBlockSizes=4,6\n", "file:2 6 4"),
         ("BlockName=b Nodes=n2\nBlockSizes=x\n", "file:2 BlockSizes=x"),
         ("# nothing\n", "SwitchName= BlockName="),
         ("SwitchName=a Nodes=n1 \\", "ends in a continued line"),
-        ("SwitchName=a Nodes=\n", "file:1 ''"),
+        ("SwitchName=a Nodes=\n", "no node below any switch"),
+        ("SwitchName=a Nodes=n1 Switches=b\n", "file:1 'a' refuses"),
+        ("SwitchName=a Nodes=n1 Speed=4\n", "file:1 Speed= Slurm"),
+        ("SwitchName=a Nodes=\"n1\n", "file:1 Nodes"),
+        ("SwitchName=a Nodes=n1 nodes=n2\n", "file:1 nodes"),
+        ("BlockName=b Nodes=n2\nBlockSizes=4,12\n", "file:2 12 4 powers"),
+        ("Include ../other\n", "file:1 ../other same folder"),
+        ("Include absent\n", "file:1 absent same folder"),
     ],
 )
 def test_slurm_faults(tmp_path, text, message):
     with pytest.raises(FormatError, match=mentions(*message.split())):
         read_slurm_topology(put(tmp_path, text)).leveled()
+
+
+#: Three pods of two leaves and two spines; each of two planes of cores joins one spine of every pod.
+PLANES = "".join(
+    f"SwitchName=p{pod}l{leaf} Nodes=n[{4 * pod + 2 * leaf}-{4 * pod + 2 * leaf + 1}]\n"
+    for pod in range(3) for leaf in range(2)
+) + "".join(f"SwitchName=p{pod}s{spine} Switches=p{pod}l[0-1]\n" for pod in range(3) for spine in range(2)
+) + "".join(f"SwitchName=c{plane}{core} Switches=p[0-2]s{plane}\n" for plane in range(2) for core in range(2))
+
+
+def test_several_spines_above_the_same_leaves(tmp_path):
+    """Slurm's second example, and what slurmibtopology prints of a fat tree of three levels."""
+    spines = "".join(f"SwitchName=s{spine} Switches=s[0-1] LinkSpeed=1800\n" for spine in (2, 3, 4))
+    text = "SwitchName=s0 Nodes=n[0-1] LinkSpeed=900\nSwitchName=s1 Nodes=n[2-3] LinkSpeed=900\n" + spines
+    tree = read_slurm_topology(put(tmp_path, text)).leveled()
+    assert (tree.levels, tree.counts) == (("leaf", "node"), ((2,), (2, 2)))
+    assert tree.notices == ("switches with the same switches below them are one: s2, s3, s4",)
+    tree = read_slurm_topology(put(tmp_path, PLANES)).leveled()
+    assert (tree.levels, tree.counts) == (("switch2", "leaf", "node"), ((3,), (2,) * 3, (2,) * 6))
+    assert tree.hosts == tuple(f"n{node}" for node in range(12))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SwitchName = s1 Nodes = n[1-2]\nSwitchName= s2 Nodes ='n[3-4]'\n"
+        "SWITCHNAME=s3 switches='s[1-2]' # top\n",
+        "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 \\\n Nodes=n[3-4]\nSwitchName=s4\n"
+        "SwitchName=s3 Switches=s[1-2,4]",
+        "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-4] LinkSpeed=9\n"
+        "SwitchName=s4 Level=0 LinkSpeed=1 Nodes= \nSwitchName=s5 Nodes= LinkSpeed=1\n"
+        "SwitchName=s3 Switches=s[1-2]\n",
+    ],
+)
+def test_blanks_quotes_and_switches_without_nodes(tmp_path, text):
+    tree = read_slurm_topology(put(tmp_path, text.replace("'", '"'))).leveled()
+    assert (tree.levels, tree.hosts) == (("leaf", "node"), ("n1", "n2", "n3", "n4"))
+
+
+def test_an_included_file_lies_beside_the_first_and_is_not_quoted(tmp_path):
+    path = put(tmp_path, "SwitchName=s1 Nodes=n1\nINCLUDE more.conf\n")
+    (tmp_path / "more.conf").write_text("SwitchName=s2 Nodes=n2\nSwitchName=s3 Switches=s[1-2]\n")
+    assert read_slurm_topology(path).leveled().hosts == ("n1", "n2")
+    (tmp_path / "more.conf").write_text("SwitchName=s2 Nodes=n2\nsecret words\n")
+    with pytest.raises(FormatError, match=r"more\.conf:2: ") as caught:
+        read_slurm_topology(path)
+    assert "secret" not in str(caught.value)
+    (tmp_path / "more.conf").write_text("Include more.conf\n")
+    with pytest.raises(FormatError, match=r"more\.conf:1: "):
+        read_slurm_topology(path)
 
 
 @pytest.mark.parametrize("name", ["block", "superpod", "tree_2level", "tree_3level_big"])

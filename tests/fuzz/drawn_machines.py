@@ -31,6 +31,8 @@ class Place:
         Unit of every PE per level that has a name.
     hops : list of list of int or None
         Between the nodes of PEs, on networks.
+    spec : str or None
+        The machine for ``--on``; None where no words describe it.
     """
 
     where: Allocation
@@ -38,6 +40,7 @@ class Place:
     said: str
     units: dict[str, list[int]] = field(default_factory=dict)
     hops: list[list[int]] | None = None
+    spec: str | None = None
 
 
 def _children(rng, units, widest):
@@ -188,6 +191,7 @@ def place(rng, most=48):
     kind = [tree, tree, table, network][int(rng.integers(4))]
     said, where, far, units, hops = kind(rng, most)
     assert where.k == len(far), (said, where.k, len(far))
+    whole, spec = where, None if kind is table else said
     if kind is not table and rng.integers(6) == 0:
         try:
             where = hb.machine(said, cores_per_task=2)
@@ -210,5 +214,5 @@ def place(rng, most=48):
 
     return Place(
         where, chosen(far), said, {name: [unit[c] for c in first] for name, unit in units.items()},
-        None if hops is None else chosen(hops),
+        None if hops is None else chosen(hops), spec if where is whole else None,
     )

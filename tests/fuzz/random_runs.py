@@ -8,7 +8,8 @@ A run ends in a right answer, or in an error of the package in one line. Anythin
 answer, another exception, a crash, a run that does not end. Runs happen in a process of their own, which is
 started again after a crash or when a run takes longer than `--seconds`. On a build with sanitizers
 (``.ci/sanitize``) what these find ends the process, so it is a finding like any crash. Every fourth answer is
-asked for again with another number of threads. The exit code is 1 where anything was found.
+asked for again with another number of threads. With `--program`, runs that a command line can express are
+also made by the command line, and both answers are compared. The exit code is 1 where anything was found.
 """
 
 from __future__ import annotations
@@ -28,11 +29,15 @@ from pathlib import Path
 from hopbytes.errors import HopbytesWarning
 
 HERE = Path(__file__).resolve()
+sys.path.append(str(HERE.parents[1]))  # where helpers are
+
+from program_runs import Program  # noqa: E402
+
 #: Runs of one seed have numbers from seed times this.
 SPAN = 10**6
 
 
-def one(number: int) -> tuple[str, list[str], str]:
+def one(number: int, program: Program | None = None) -> tuple[str, list[str], str]:
     """Run a case; return how it ended, what is wrong with it, and what it was."""
     from drawn_runs import drawn
     from judging import complaints
@@ -48,8 +53,11 @@ def one(number: int) -> tuple[str, list[str], str]:
         except hb.HopbytesError as error:
             text = str(error)
             wrong = "\n" in text or not text or "internal error" in text
-            return f"{type(error).__name__}", [f"error {text!r}"] if wrong else [], said
+            found = [f"error {text!r}"] if wrong else []
+            found += program.complaints(run, error) if program else []
+            return f"{type(error).__name__}", found, said
         found = complaints(run, mapping.pe, mapping.info)
+        found += program.complaints(run, mapping) if program else []
         if number % 4 == 0 and not found:
             again = run.map(threads=run.options["threads"] % 3 + 1)
             if again.pe.tolist() != mapping.pe.tolist():
@@ -61,19 +69,19 @@ def one(number: int) -> tuple[str, list[str], str]:
         return "exception", [traceback.format_exc()], said
 
 
-def work() -> None:
+def work(program: Program | None) -> None:
     """Take numbers of cases from standard input, write how each ended."""
     warnings.simplefilter("error")
     warnings.simplefilter("ignore", HopbytesWarning)  # what a result says about itself
     for line in sys.stdin:
-        print(json.dumps(one(int(line))), flush=True)
+        print(json.dumps(one(int(line), program)), flush=True)
 
 
 class Worker:
     """A process that runs cases, and a thread that listens to it."""
 
-    def __init__(self) -> None:
-        command = [sys.executable, str(HERE), "--work"]
+    def __init__(self, options: list[str]) -> None:
+        command = [sys.executable, str(HERE), "--work", *options]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -126,29 +134,32 @@ def main() -> int:
     options.add_argument("--seed", type=int, help="a fresh one if left out")
     options.add_argument("--case", type=int, help="this one run alone, in this process")
     options.add_argument("--seconds", type=float, default=120, help="what a run may take")
+    options.add_argument("--program", action="store_true", help="by the command line as well")
     options.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     given = options.parse_args()
+    program = Program() if given.program and (given.work or given.case is not None) else None
     if given.work:
-        work()
+        work(program)
         return 0
     if given.case is not None:
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", HopbytesWarning)
-        ended, found, said = one(given.case)
+        ended, found, said = one(given.case, program)
         print(said, ended, *found, sep="\n")
         return bool(found)
     seed = secrets.randbelow(10**6) if given.seed is None else given.seed
     print(f"random runs: --runs {given.runs} --seed {seed}", flush=True)
     ends: Counter[str] = Counter()
-    findings, worker = 0, Worker()
+    flags = ["--program"] if given.program else []
+    findings, worker = 0, Worker(flags)
     for number in range(seed * SPAN, seed * SPAN + given.runs):
         if worker.process.poll() is not None:
-            worker = Worker()
+            worker = Worker(flags)
         ended, found, said = worker.ask(number, given.seconds)
         ends[ended] += 1
         if found:
             findings += 1
-            again = f"FINDING ({ended}): python tests/fuzz/random_runs.py --case {number}"
+            again = " ".join([f"FINDING ({ended}): python tests/fuzz/random_runs.py --case {number}", *flags])
             print(again, said, *found, sep="\n", flush=True)
         done = number + 1 - seed * SPAN
         if done % 1000 == 0 and done < given.runs:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from drawn_runs import drawn
 from judging import complaints
+from program_runs import Program, command
 
 PROGRAM = Path(__file__).with_name("random_runs.py")
 
@@ -59,6 +60,18 @@ def test_another_cost_is_seen():
     assert complaints(run, pe, info) == []
     said = complaints(run, pe, {**info, "comm_cost": info["comm_cost"] + 1})
     assert any("comm_cost" in each for each in said)
+
+
+def test_another_answer_of_the_command_line_is_seen(tmp_path):
+    run, _, _ = found(lambda run: processes(run) and command(run, tmp_path) is not None)
+    mapping, program = run.map(), Program()
+    try:
+        assert program.complaints(run, mapping) == []
+        assert "exit code 0" in program.complaints(run, ValueError("an error of map_tasks"))[0]
+        run.options["seed"] = "none"
+        assert "exit code" in program.complaints(run, mapping)[0]
+    finally:
+        program.close()
 
 
 def test_two_tasks_on_one_pe_are_seen():

@@ -228,6 +228,7 @@ def attacks(items, before="") -> Iterator[tuple[str, str]]:
                 if single:
                     yield from ((lead, char) for char in " a0.-_,:\"'=/#[(@" if fits(*value[2][0], char))
                 yield lead, sample(value[2])
+                yield "", lead + sample(value[2])
             yield from attacks(value[2], lead)
         elif op is names.SUBPATTERN:
             yield from attacks(value[3], lead)

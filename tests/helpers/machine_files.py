@@ -59,8 +59,8 @@ SIMGRID = """\
 <?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1"><zone id="w" routing="Full">
-<cluster id="a" prefix="a" radical="0-2,7" suffix=".x" speed="1Gf" bw="1Gbps" lat="1us" bb_bw="2.25GBps"/>
-<cluster id="b" prefix="b" radical="0-1" speed="1Gf" bw="125MBps" lat="1us" sharing_policy="SHARED"/>
+<cluster id="a" prefix="a" radical="0-2,7" suffix=".x" bw="1Gbps" lat="1us" bb_bw="2.25GBps" router_id="ra"/>
+<cluster id="b" prefix="b" radical="0-1" bw="125MBps" lat="1us" sharing_policy="SHARED" router_id="rb"/>
 <link id="wan" bandwidth="1KiBps" latency="1ms"/>
 <zoneRoute src="a" dst="b" gw_src="ra" gw_dst="rb"><link_ctn id="wan"/></zoneRoute>
 </zone></platform>

@@ -28,7 +28,7 @@ FORMATS = re.compile(r"--format (?:openmpi|slurm|hydra|intel|pbs|lsf|newrank)\b"
 PLACEHOLDER = re.compile(r"(?:^|[ =])[A-Z]{1,}[A-Z_]*(?:\.[a-z]+)?(?= |$)|\[-|…")
 SCALED = (
     (re.compile(r"-n (?:64|256)\b"), "-n 8"),
-    (re.compile(r"-n 16\b"), "-n 4"),
+    (re.compile(r"-n ?16\b|-n8\b"), "-n 4"),
     (re.compile(r"-N ?(?:8|16)\b"), "-N4"),
 )
 

@@ -37,7 +37,6 @@ SlurmdParameters=config_overrides
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 MpiDefault=none
-SwitchType=switch/none
 JobAcctGatherType=jobacct_gather/none
 PartitionName=all Nodes=n[1-{nodes}] Default=YES State=UP
 """

@@ -105,7 +105,7 @@ def test_an_example_runs(hosts, example):
 PREPARED = """\
 set -e
 hopbytes convert stencil:2x4 app.pattern && hopbytes convert stencil:2x4 lj.pattern
-hopbytes probe -o job.machine.json -- srun -N4 --ntasks-per-node=1
+hopbytes probe -o job.machine.json -- srun -N4 -n4
 for name in lj placed; do hopbytes map lj.pattern --on job.machine.json -o $name.json; done
 """
 

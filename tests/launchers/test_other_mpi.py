@@ -31,7 +31,7 @@ def test_replay(tmp_path):
     graph = hb.CommGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [9] * 4)
     said = r"mpiexec\.hydra: each process is alone under Open MPI v.*: does mpi4py load the launcher's MPI\?"
     with pytest.raises(HopbytesError, match=said):
-        replay(graph, None, WORDS)
+        replay(graph, None, WORDS, python=sys.executable)
     assert list(tmp_path.iterdir()) == []
 
 

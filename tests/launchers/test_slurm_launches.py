@@ -118,7 +118,7 @@ def test_a_program_is_recorded_mapped_and_launched_inside_a_job(cluster, tmp_pat
     assert built.returncode == 0, built.stderr
     script = f"""\
 hopbytes record -o app.pattern --cc {compiler} -- srun --mpi=pmi2 -n 8 ./partners >recorded
-hopbytes probe -o job.machine.json -- srun -N4 --ntasks-per-node=1
+hopbytes probe -o job.machine.json -- srun -N4 -n4
 hopbytes map app.pattern --on {tmp_path}/job.machine.json --for slurm --format json -o m.json
 hopbytes run --pattern app.pattern --on job.machine.json -- srun --mpi=pmi2 -n 8 ./partners
 """
@@ -197,7 +197,7 @@ def test_nodes_of_a_job_are_asked_and_used(cluster, tmp_path):
     """The environment of a real job, and a probe on each of its nodes."""
     script = """\
 hopbytes show job --json
-hopbytes probe -o job.machine.json -- srun -N4 --ntasks-per-node=1
+hopbytes probe -o job.machine.json -- srun -N4 -n4
 hopbytes show job.machine.json --json
 hopbytes map far.edges --on job.machine.json -o m.json --quiet
 """
@@ -236,7 +236,7 @@ def test_several_programs_have_their_ranks(cluster, tmp_path):
         "printf 'program stencil:4 ./app\\nprogram stencil:2 sh ./app\\n' > both.programs\n"
         "echo between far.edges >> both.programs\n"
         "hopbytes map both.programs {on} --format slurm -o hosts\n"
-        "SLURM_HOSTFILE=hosts srun -n 6 -N 3 --distribution=arbitrary --cpu-bind=none "
+        "SLURM_HOSTFILE=hosts srun -n 6 --distribution=arbitrary --cpu-bind=none "
         "--multi-prog hosts.programs.conf\n"
     )
     done = inside_a_job(cluster, tmp_path, script)

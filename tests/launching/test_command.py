@@ -127,7 +127,7 @@ def test_only_what_is_missing_is_added():
     assert start.text() == "mpirun -n 4 --map-by rankfile:file=p --host a:2,b:2 ./app"
     start = launched("srun --mem=3G ./app", "slurm", mapping)
     assert start.environment == (("SLURM_HOSTFILE", "p"),)
-    assert start.text().startswith("SLURM_HOSTFILE=p srun -n 4 -N 2 --distribution=arbitrary --cpu-bind=map_")
+    assert start.text().startswith("SLURM_HOSTFILE=p srun -n 4 --distribution=arbitrary --cpu-bind=map_")
     assert start.text().endswith(" --mem=3G ./app")
 
 
@@ -148,11 +148,35 @@ def test_flux_is_told_ranks_per_node_or_in_all_but_not_both():
     )
 
 
-@pytest.mark.parametrize("words", ["srun -N 3 ./app", "srun --nodes=3 ./app", "flux run -N3 -n4 ./app"])
+@pytest.mark.parametrize("words", ["srun -N 3 ./app", "srun -lN3 ./app", "flux run -N3 -n4 ./app"])
 def test_another_number_of_nodes_is_refused(words):
     mapping = place("node:2@10 core:2@1", [3, 0, 1, 2], hosts=("a", "b"))
     with pytest.raises(InfeasibleError, match="expected 2 nodes as in the mapping"):
-        launched(words, words.split()[0].replace("srun", "slurm"), mapping)
+        prepare_start(mapping, checked_command(words.split(), 4), "p")
+
+
+@pytest.mark.parametrize("nodes", ["-N 2", "-N2", "--nodes=2", "--nodes 2", "-N 1-4", "-koff -N2"])
+def test_the_number_of_nodes_is_left_out_where_srun_refuses_it(nodes):
+    """``--nodes is incompatible with --distribution=arbitrary`` since Slurm 23.11."""
+    mapping = place("node:2@10 core:2@1", [3, 0, 1, 2], hosts=("a", "b"))
+    prepared = prepare_start(mapping, checked_command(f"srun -l {nodes} -n4 ./app".split(), 4), "p")
+    rest = nodes.replace("-N2", "") if "-k" in nodes else ""
+    assert prepared.start.text().endswith(" ".join(["", "-l", *rest.split(), "-n4", "./app"]))
+    assert prepared.notices[0].startswith(f"{nodes.replace('-koff ', '')} is left out")
+    flux = prepare_start(mapping, checked_command(["flux", "run", "-N", "2", "./app"], 4), "q", force=True)
+    assert ("-N" in flux.start.words, flux.notices) == (True, ())
+
+
+def test_a_step_is_not_limited_to_the_cpus_per_task_of_its_job(monkeypatch):
+    """In a job with ``-c 2`` srun 24.11 and 26.05 say: More processors requested than permitted."""
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", "2")
+    monkeypatch.setenv("SLURM_TRES_PER_TASK", "cpu=2")
+    mapping = place("node:2@10 core:2@1", [3, 0, 1, 2], hosts=("a", "b"))
+    start = prepare_start(mapping, checked_command(["srun", "./app"], 4), "p").start
+    unset = "env -u SLURM_CPUS_PER_TASK -u SLURM_TRES_PER_TASK srun -n 4 "
+    assert start.text().startswith(f"SLURM_HOSTFILE=p {unset}")
+    other = prepare_start(mapping, checked_command(["mpirun", "./app"], 4), "q").start
+    assert "-u" not in other.words
 
 
 def test_settings_of_the_user_stay_and_do_not_displace_ours():
@@ -373,9 +397,18 @@ def test_options_of_a_mapping_are_for_all_programs():
     ],
 )
 def test_a_command_gets_the_programs_of_the_pattern(words, tasks, text):
-    command = with_programs_of(parsed(words.split()), coupled(*tasks))
+    command = with_programs_of(parsed(words.split()), coupled(*tasks), programs=True)
     assert shlex.join(command.words()) == text
     assert command.count == 3
+
+
+def test_programs_of_a_file_are_shown_and_not_started():
+    """What starts stands in the command, or the user agrees: a pattern may come from anybody."""
+    with pytest.raises(UnsupportedError) as caught:
+        with_programs_of(parsed(["mpirun"]), coupled(2, 0, 1))
+    assert "2 ranks of \"./p0 'a b'\"; 1 ranks of \"./p2 'a b'\"" in str(caught.value)
+    assert "`programs=True`" in str(caught.value)
+    assert with_programs_of(parsed(["mpirun", "-n", "3"]), hb.CommGraph.from_edges([0], [1], [1], n=3)).count == 3
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,27 @@ def test_nothing_is_asked_where_one_command_is_for_all(tmp_path):
     assert advice(Receipt(("f",)), "plain", environment).lines == ()
 
 
+def test_srun_does_not_see_how_many_cpus_the_job_has_for_a_task(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    inside = {"PATH": "", "SLURM_CPUS_PER_TASK": "1"}
+    mapping = place("node:2@10 core:2@1", [0, 1, 3, 2], hosts=("n1", "n2"))
+    for form in ("slurm", "cray"):
+        receipt = hb.write(mapping, "my srun file", form, force=True)
+        ((_, line),) = advice(receipt, form, inside).lines
+        assert line.replace("env -u SLURM_CPUS_PER_TASK srun ", "srun ") == receipt.launch != line
+
+
+def test_only_the_launcher_is_replaced(tmp_path, monkeypatch):
+    """A name of a file may have the name of a launcher in it."""
+    monkeypatch.chdir(tmp_path)
+    receipt = hb.write(place("node:2@10 core:2@1", [0, 1, 3, 2], hosts=("n1", "n2")), "an mpiexec file", "lsf")
+    (line, *_) = (one.command for one in receipt.lines)
+    environment = install(tmp_path / "bin", mpirun="Open MPI 4")
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    ((_, said),) = advice(receipt, "lsf", environment).lines
+    assert said == line.replace("' mpiexec -n", "' mpirun -n")
+
+
 @pytest.mark.parametrize("verb", ["map", "write"])
 def test_no_command_stands_before_the_last_lines(tmp_path, verb):
     environment = {"PATH": str(tmp_path)}

@@ -13,7 +13,7 @@ from hopbytes.report.thing import explain
 
 #: Samples that alone are nothing, and what is said instead of a list of formats.
 SAID = {
-    "grf.gz": "gcv -is -oc FILE new.graph", "bin": "dumpi2ascii", "def": "NAME.otf2", "evt": "NAME.otf2",
+    "bin": "dumpi2ascii", "def": "NAME.otf2", "evt": "NAME.otf2",
     "mpiP": "without a communication matrix", "rankfile": "the machine with these nodes",
     "ibsim_net": "routes=shortest", "2sw2path4hca": "routes=shortest",
     "testtrace-0000.txt": "ranks are missing",
@@ -22,7 +22,7 @@ SAID = {
 #: Folders whose files are all of one kind; and what is no file to show, or part of something else.
 FOLDERS = ("hwloc", "slurm", "simgrid", "scotch", "topograph")
 OTHERS = ("README.md", "sample.slurm.json", "resources.txt", "scorep.cfg", "testtrace.meta")
-PARTS = ("torus", "mappings", "ibroutes", "ndr_dgx_40sw", "avakas_sim", "avakas")
+PARTS = ("torus", "bgq", "mappings", "ibroutes", "ndr_dgx_40sw", "avakas_sim", "avakas")
 
 
 @pytest.mark.parametrize(("name", "kind"), [
@@ -54,9 +54,9 @@ def test_long_beginnings_of_nothing_are_no_work(tmp_path):
 
 
 def test_what_to_do_instead(tmp_path):
-    path = tmp_path / "mesh.grf"
-    path.write_text("0\n3 4\n0 000\n1 1\n2 0 2\n1 1\n")
-    with pytest.raises(FormatError, match=mentions("gcv", "new.graph")):
+    path = tmp_path / "trace.bin"
+    path.write_bytes(b"\xff\xaa\xddDUMPI\0\n")
+    with pytest.raises(FormatError, match=mentions("dumpi2ascii")):
         hb.read(path)
 
 

@@ -27,8 +27,10 @@ def test_other_content_is_refused(pe):
 
 
 def test_a_place_of_another_kind():
+    """A machine and its spec are places, as for map_tasks; a number is none."""
+    assert hb.Mapping([0], WHERE.machine).where.k == hb.Mapping([0], WHERE.machine.spec()).where.k
     with pytest.raises(TypeError, match="expected an Allocation"):
-        hb.Mapping([0], WHERE.machine)  # type: ignore[arg-type]
+        hb.Mapping([0], 5)
 
 
 def test_copies_keep_everything():

@@ -58,10 +58,10 @@ def test_one_task_per_slot_goes_on_to_the_limit_and_repeats():
     cube = hb.CommGraph.from_edges(np.concatenate(near), np.concatenate(far))
     runs = [
         hb.map_tasks(cube, where, preset="best", work_limit=limit, threads=threads, seed=2)
-        for limit, threads in ((1, 1), (20_000_000, 1), (20_000_000, 2))
+        for limit, threads in ((1, 1), (80_000_000, 1), (80_000_000, 2))
     ]
     assert np.array_equal(runs[1].pe, runs[2].pe)
-    assert runs[1].info["work"]["evolve_steps"] > 1
+    assert runs[1].info["work"]["evolve_steps"] > 10  # so many make up `strong`, which runs first
     assert runs[1].info["comm_cost"] < runs[0].info["comm_cost"]
     assert sorted(runs[1].pe.tolist()) == list(range(504))
 

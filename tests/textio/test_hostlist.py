@@ -21,6 +21,9 @@ from hopbytes.textio.hostlist import expand_hosts, read_hosts
         ("r[1-2]n[0-1],login", ["r1n0", "r1n1", "r2n0", "r2n1", "login"]),
         ("n[5]", ["n5"]),
         (" a , b ", ["a", "b"]),
+        ("n1\nn2\nn3\n", ["n1", "n2", "n3"]),  # scontrol show hostnames
+        ("n[1, 3]\r\nn5,,n6,", ["n1", "n3", "n5", "n6"]),
+        ("a b", ["a", "b"]),
         ("node-1.site_x.org", ["node-1.site_x.org"]),
     ],
 )
@@ -40,9 +43,9 @@ def test_lists(text, hosts):
         ("n[1-99999999999]", "more than 1048576 hosts"),
         ("a[1-2000]b[1-2000]", "more than 1048576 hosts"),
         ("n[1-999999999999999999999]", "in brackets"),
-        ("a,,b", "host name ''"),
-        ("", "host name ''"),
-        ("a b", "host name 'a b'"),
+        ("a,b,,a", "host 'a' twice"),
+        ("", "no host name"),
+        (" ,", "no host name"),
         ("$(rm)", "host name '$(rm)'"),
         ("a;b", "host name 'a;b'"),
         ("é", "host name"),
@@ -58,7 +61,7 @@ def test_faulty_lists(text, words):
 
 
 def test_files(tmp_path, monkeypatch):
-    text = "# my nodes\nn1 slots=4\n\nn2:8\nn[3-4]  # two\nn1 slots=4\n"
+    text = "# my nodes\nme@n1 slots=4\n\nn2:8:mlx5_0\nn[3-4]  # two\nn1 slots=4\n"
     file = tmp_path / "hosts"
     file.write_text(text)
     assert read_hosts(str(file)) == ("n1", "n2", "n3", "n4")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hopbytes._arrays import Array, Int32, Int64
+from hopbytes._arrays import Array, Int32, Int64, own, owned
 from hopbytes.errors import FormatError, ScaleError
 
 #: Largest sum of volumes, of messages or of loads, and largest number of tasks.
@@ -35,9 +35,12 @@ def task_numbers(name: str, values: ArrayLike) -> Int32:
         raise bad_graph(f"{name} must be a 1-d array of integers")
     if not array.size:
         return np.empty(0, np.int32)
-    if (int(array.min()) < 0 or int(array.max()) > MAX_TASKS):
+    if int(array.min()) < 0 or int(array.max()) > MAX_TASKS:
         raise bad_graph(f"{name} must lie in 0..{MAX_TASKS}")
-    return np.ascontiguousarray(array, dtype=np.int32)
+    narrow = owned(array) if array.dtype == np.int32 else own(np.array(array, np.int32))
+    if int(narrow.min()) < 0:
+        raise bad_graph(f"{name} changed while they were read, expected numbers in 0..{MAX_TASKS}")
+    return narrow
 
 
 def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64 | None, int]:
@@ -45,7 +48,8 @@ def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64
 
     The factor of integers is 1. Decimals are multiplied by the smallest power of ten that makes all of them
     integers, at most 10^9 and such that the sum stays below 2^53; values that are still fractional are
-    rounded half to even.
+    rounded half to even. Where that would change a value by more than a thousandth of it, the factor goes on
+    to at most 10^18.
 
     Raises
     ------
@@ -73,10 +77,20 @@ def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64
         raise ScaleError(f"{name} holds {array.max()}, more than 2^63 - 1: divide by {factor:.3g} or more")
     if not np.issubdtype(array.dtype, np.floating):
         return np.ascontiguousarray(array, dtype=np.int64), 1
-    total, factor = float(array.sum()), 1
-    while factor < 10**9 and total * factor * 10 < 2**53 and _fractional(array * factor):
+    factor = _factor(array, 1, 10**9)
+    rounded = np.rint(array * factor)
+    if bool(np.any(np.abs(rounded - array * factor) * 1000 > array * factor)):
+        factor = _factor(array, factor, 10**18)
+        rounded = np.rint(array * factor)
+    return rounded.astype(np.int64), factor
+
+
+def _factor(array: NDArray[np.floating[Any]], factor: int, most: int) -> int:
+    """Return the first power of ten from `factor` on that makes whole numbers, or the largest that fits."""
+    total = float(array.sum())
+    while factor < most and total * factor * 10 < 2**53 and _fractional(array * factor):
         factor *= 10
-    return np.rint(array * factor).astype(np.int64), factor
+    return factor
 
 
 def _array(name: str, values: ArrayLike) -> Array:

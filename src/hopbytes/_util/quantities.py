@@ -42,3 +42,30 @@ def number(value: float) -> str:
     ('2,034,597,966', '2.5', '12,346')
     """
     return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.4g}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people read it.
+
+    Examples
+    --------
+    >>> duration(0.0012345), duration(12.3), duration(0.00099996), duration(0)
+    ('1.23 ms', '12.3 s', '1 ms', '0 s')
+    """
+    if seconds >= 999.5:
+        return f"{seconds:,.0f} s"
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= 0.9995 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns" if seconds else "0 s"
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent, with one decimal where it is small.
+
+    Examples
+    --------
+    >>> percent(0.24), percent(0.0251), percent(1.5)
+    ('24 %', '2.5 %', '150 %')
+    """
+    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.1f} %"

@@ -32,7 +32,7 @@ refiners: Registry[type[Refiner]] = Registry(
 )
 
 
-@frozen(eq=False)
+@frozen(eq=False, owns=("load", "count"))
 class Bounds:
     """The load or the number of tasks that each PE may hold.
 

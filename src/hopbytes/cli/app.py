@@ -17,7 +17,7 @@ import click
 from hopbytes._version import __version__
 from hopbytes.cli.beginning import INTERRUPTED
 from hopbytes.cli.commands import command_of
-from hopbytes.cli.ending import Ended, behind, clean_end
+from hopbytes.cli.ending import Ended, behind, clean_end, handled
 from hopbytes.cli.help_text import overview
 from hopbytes.errors import HopbytesError, printable
 
@@ -166,6 +166,7 @@ def answer(arguments: list[str]) -> int:
         complain(wrong_use(error))
         return WRONG_USE
     except (KeyboardInterrupt, click.Abort):
+        handled()
         complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
@@ -181,6 +182,7 @@ def _failed(error: Exception) -> int:
     if behind(error, Ended):
         raise error
     if behind(error, KeyboardInterrupt):
+        handled()
         complain("interrupted")
         return INTERRUPTED
     if isinstance(error, (HopbytesError, OSError, MemoryError)):

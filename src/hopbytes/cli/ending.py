@@ -70,10 +70,16 @@ class _Signals:
         return error
 
     def stop(self) -> None:
-        """Raise nothing more: the program ends."""
+        """Raise nothing more: the program ends, by another signal at once, and with its exit code after Ctrl-C."""
         self._over = True
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
+        with contextlib.suppress(ValueError):  # Python lets only the main thread set handlers
+            for number in ENDING:
+                if signal.getsignal(number) == self.end:
+                    signal.signal(number, signal.SIG_DFL)
+            if signal.getsignal(signal.SIGINT) == self.interrupt:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def _lost(self, make: Callable[[], BaseException]) -> None:
         def again(number: int, frame: Any) -> None:
@@ -85,6 +91,35 @@ class _Signals:
             with contextlib.suppress(ValueError):
                 signal.signal(signal.SIGALRM, again)
                 signal.setitimer(signal.ITIMER_REAL, AGAIN)
+
+
+#: What watches for signals now, if anything does.
+_watching: list[_Signals] = []
+
+
+def handled() -> None:
+    """Raise no exception again: what a signal raised has arrived where it becomes a line and an exit code.
+
+    The exception is freed after that, which would otherwise look as if it had got lost.
+    """
+    for signals in _watching:
+        signals.stop()
+
+
+def _at_last(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    """End as a signal asks where its exception came while another one was being handled, without a traceback."""
+    ended = behind(error, Ended)
+    if isinstance(ended, Ended):
+        _end_by(ended.number)
+    if behind(error, KeyboardInterrupt):
+        end_at_once(signal.SIGINT, None)
+    sys.__excepthook__(kind, error, trace)
+
+
+def _end_by(number: int) -> None:
+    """End by a signal, as its sender expects."""
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 def _quietly(lost: Any) -> None:
@@ -106,7 +141,8 @@ def clean_end() -> Iterator[None]:
             signal.signal(number, signals.end)
     if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, end_at_once):
         signal.signal(signal.SIGINT, signals.interrupt)
-    sys.unraisablehook = _quietly
+    sys.unraisablehook, sys.excepthook = _quietly, _at_last
+    _watching.append(signals)
     try:
         yield
     except SystemExit:
@@ -116,7 +152,7 @@ def clean_end() -> Iterator[None]:
         ended = behind(error, Ended)
         if not isinstance(ended, Ended):
             raise
-        signal.signal(ended.number, signal.SIG_DFL)
-        os.kill(os.getpid(), ended.number)
+        _end_by(ended.number)
     finally:
         signals.stop()
+        _watching.remove(signals)

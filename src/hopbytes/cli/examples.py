@@ -41,7 +41,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "probe": (
         (
             "Store the machine of a Slurm job of 16 nodes",
-            "hopbytes probe -o job.machine.json -- srun -N16 --ntasks-per-node=1",
+            "hopbytes probe -o job.machine.json -- srun -N16 -n16",
         ),
     ),
     "map": (
@@ -113,7 +113,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "bench-pattern": (
         ("Time of the messages on a mapping", "hopbytes bench-pattern app.pattern app.json -- mpirun -n 64"),
-        ("The same in the launcher's own order", "hopbytes bench-pattern app.pattern - -- mpirun -n 64"),
+        ("The launcher's own order alone", "hopbytes bench-pattern app.pattern - -- mpirun -n 64"),
     ),
     "measure": (
         (

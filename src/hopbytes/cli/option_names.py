@@ -22,7 +22,7 @@ OPTIONS = {
     "max_bytes": "--max-bytes", "node_name_map": "--node-name-map",
     "oversubscribe": "--oversubscribe", "pack": "--pack", "partition": "--partition",
     "platform": "--platform",
-    "partition=False": "--processes", "per": "--per", "rails": "--rails", "read.format": "--input-format",
+    "partition=False": "--processes", "per": "--per", "programs": "--programs", "rails": "--rails", "read.format": "--input-format",
     "read_mapping.format": "--mapping-format", "replace": "--replace", "reserve": "--reserve",
     "spec": "--on", "spread": "--spread", "symmetrize": "--symmetrize", "tasks_per_node": "--tasks-per-node",
     "time_limit": "--time-limit", "where": "--on", "work_limit": "--work-limit", "write.format": "--format",
@@ -30,6 +30,8 @@ OPTIONS = {
 ARGUMENT = re.compile(
     r"`(?:(?P<function>[a-z_]+)\()?(?P<name>[a-z_]+)(?:=(?P<value>[^`]+?))?(?(function)\))`"
 )
+#: Lines with a command to copy, which is shown as it is.
+COMMAND = re.compile(r"launch(?:, [^:]+)?: ")
 #: A count of five or more digits and its unit; a number of a line, a task or a port stands behind its noun.
 COUNT = re.compile(
     r"(?<![\w.,:/=-])[0-9]{5,}(?= (?:scanned edges|bytes|characters|processes|tasks|ranks|slots|cores|PEs)\b)"
@@ -44,6 +46,8 @@ def for_terminal(text: str) -> str:
     >>> for_terminal("60959284 scanned edges; `work_limit=60959284` repeats this run")
     '60,959,284 scanned edges; --work-limit 60959284 repeats this run'
     """
+    if COMMAND.match(text):
+        return text
     return COUNT.sub(lambda count: f"{int(count[0]):,}", as_options(text))
 
 

@@ -64,11 +64,12 @@ def print_evaluation(
     from hopbytes.report.tables import evaluation_table
     from hopbytes.report.verdict import verdict, volume_unit
 
-    said = verdict(evaluation, mapping)
+    found = verdict(graph, mapping, evaluation)
     if json:
-        return print_json({"verdict": said, **parallelism_record(graph, mapping)} | evaluation.to_dict())
-    print_text("\n".join([*said, *map(str, parallelism(graph, mapping)), ""]))
-    unit = volume_unit(evaluation, mapping)
+        said = {"verdict": found.to_dict(), **parallelism_record(graph, mapping)}
+        return print_json(said | evaluation.to_dict())
+    print_text("\n".join([*found.sentences, *map(str, parallelism(graph, mapping)), ""]))
+    unit = volume_unit(graph, mapping, evaluation)
     print_text(evaluation_table(evaluation, width(widest=200), complete=complete, unit=unit))
 
 
@@ -117,17 +118,6 @@ def tell(*sentences: str) -> None:
     with contextlib.suppress(OSError):
         for sentence in sentences:
             print(printable(_for_terminal(sentence), "\n\t"), file=sys.stderr, flush=True)
-
-
-def tell_mapping(
-    graph: CommGraph, mapping: Mapping, record: dict[str, Any], advice: Advice | None, *,
-    launcher: str, chance: bool,
-) -> None:
-    """Print the notices and the summary of a mapping, and how to launch it, to standard error."""
-    from hopbytes.report.summary import map_summary
-
-    summary = map_summary(graph, mapping, launcher=launcher, chance=chance)
-    tell(*record["notices"], *summary, *launch_lines(advice))
 
 
 def advice_for(

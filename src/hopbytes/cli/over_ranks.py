@@ -27,7 +27,7 @@ def world() -> Any:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         reason = " ".join(str(error).split())
-        what = f"needs mpi4py and an MPI library (pip install 'hopbytes[mpi]'): {reason}"
+        what = f"needs mpi4py and an MPI library (pip install mpi4py): {reason}"
         raise UnsupportedError(what) from None
     return MPI.COMM_WORLD
 

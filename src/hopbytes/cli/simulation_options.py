@@ -21,9 +21,9 @@ class SimulationOptions:
         str | None,
         _simulation(
             "--grade", metavar="GRADE", values="grades",
-            help="How the time is found: bound (lower bounds, at once), flows (SimGrid, messages added up "
-            "per pair of nodes) or replay (SimGrid, every message).",
-            default="flows where SimGrid is installed, else bound",
+            help="How the time is found: bound (lower bounds, at once), flows (messages share links, added "
+            "up per pair of nodes) or replay (SimGrid, every message).",
+            default="flows",
         ),
     ] = None
     bytes_scale: Annotated[
@@ -57,7 +57,7 @@ class SimulationOptions:
         float | None,
         _simulation(
             "--time-limit", metavar="TIME", parser=seconds, default="10m",
-            help="Stop SimGrid after this time.",
+            help="Stop a simulation after this time.",
         ),
     ] = None
 

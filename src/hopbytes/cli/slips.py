@@ -15,6 +15,19 @@ MEANT = {
     "--epsilon": "--imbalance", "--eps": "--imbalance", "--timeout": "--time-limit", "--overwrite": "--force",
     "--output-format": "--format", "--out": "--output", "--outfile": "--output",
 }  # fmt: skip
+#: What to do instead of options that verbs lack, for one verb (or all: "").
+INSTEAD = {
+    ("report", "--json"): "'hopbytes eval … --json' prints the same numbers",
+    ("probe", "--json"): "the file that -o names is JSON",
+    ("record", "--json"): "'hopbytes show PATTERN --json' prints what was recorded",
+    ("run", "--json"): "'hopbytes map … --json' prints the mapping, 'verify --json' where ranks are",
+    ("map", "--dry-run"): "without -o no file is written",
+    ("write", "--dry-run"): "with -o - it prints and writes no file",
+    ("compare", "-o"): "'hopbytes eval … -o FILE.svg' draws one of them",
+    ("compare", "--output"): "'hopbytes eval … -o FILE.svg' draws one of them",
+    ("", "-v"): "all messages are shown anyway (--all adds rows to tables, --version is the version)",
+    ("", "--verbose"): "all messages are shown anyway (--all adds rows to tables)",
+}  # fmt: skip
 #: Launchers; the options that follow them belong to them.
 LAUNCHERS = re.compile(
     r"(mpirun|mpiexec|mpiexec\.\w+|srun|prterun|prun|aprun|jsrun|flux|ibrun|mpirun_rsh|palsrun|orterun)(-.*)?"
@@ -78,7 +91,14 @@ def explain(error: Any, args: list[str], options: set[str]) -> None:
         error.message = f"no such option: {unknown}"
         import difflib
 
-        error.possibilities = difflib.get_close_matches(unknown, sorted(options), n=2, cutoff=0.75)
+        names = {option.strip("-"): option for option in sorted(options)}
+        near = difflib.get_close_matches(unknown.strip("-"), names, n=2, cutoff=0.75)
+        error.possibilities = [names[name] for name in near]
+    verb = error.ctx.info_name if error.ctx is not None else ""
+    instead = INSTEAD.get((verb or "", unknown or ""), INSTEAD.get(("", unknown or "")))
+    if instead is not None:
+        error.message, error.possibilities = f"no such option: {unknown}; {instead}", None
+        return
     launcher = next((word for word in args if LAUNCHERS.fullmatch(os.path.basename(word))), None)
     if launcher is not None and "--" not in args:
         rest = " ".join(args[args.index(launcher) :])

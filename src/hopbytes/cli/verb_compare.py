@@ -30,7 +30,7 @@ def compare(
 ) -> None:
     """Compare the metrics of two mappings of PATTERN, and count the tasks that are on different PEs."""
     from hopbytes.cli.output import print_json, print_text, tell
-    from hopbytes.report.mapping_comparison import compare_mappings
+    from hopbytes.report.mapping_comparison import compare as compare_mappings
 
     if first is None:
         from pathlib import Path

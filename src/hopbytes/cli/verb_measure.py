@@ -7,6 +7,7 @@ from typing import Annotated
 from hopbytes.cli.common_options import Force, MachineFile, Quiet
 from hopbytes.cli.declare import argument, option
 from hopbytes.cli.machine_options import MachineOptions
+from hopbytes.cli.values import seconds
 
 
 def measure(
@@ -36,6 +37,13 @@ def measure(
     keep_distances: Annotated[
         bool, option("--keep-distances", help="Store latency and bandwidth, but no new distances.")
     ] = False,
+    time_limit: Annotated[
+        float,
+        option(
+            "--time-limit", metavar="TIME", parser=seconds, default="2m",
+            help="Time for the messages of all pairs; slow networks get fewer messages and no large ones.",
+        ),
+    ] = 120.0,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -43,7 +51,9 @@ def measure(
     from hopbytes.cli.output import tell
     from hopbytes.discovery.store import measure_to_file
 
-    options = {"compiler": cc, "batches": batches, "keep_distances": keep_distances}
-    summary = measure_to_file(command, machine.allocation(), output, force=force, **options)
+    summary = measure_to_file(
+        command, machine.allocation(), output, force=force, compiler=cc, batches=batches,
+        keep_distances=keep_distances, time_limit=time_limit, tell=None if quiet else tell,
+    )
     if not quiet:
         tell(summary)

@@ -13,7 +13,7 @@ def probe(
         list[str],
         argument(
             metavar="-- COMMAND", values="words",
-            help="Command that starts one process on every node: srun -N16 --ntasks-per-node=1.",
+            help="Command that starts one process on every node: srun -N16 -n16.",
         ),
     ],
     output: MachineFile = "-",

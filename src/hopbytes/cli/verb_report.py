@@ -49,7 +49,7 @@ def report(
 ) -> None:
     """Write a page about mappings of PATTERN: verdict, charts, tables, and how to launch.
 
-    The page is one file, which needs no network. The charts need the packages of the extra 'report'.
+    The page is one file, which needs no network, no scripts and no other packages.
     """
     from hopbytes.cli.output import tell
     from hopbytes.cli.watching import watched

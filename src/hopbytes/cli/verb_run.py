@@ -41,6 +41,12 @@ def run(
         bool,
         option("--replace", help="Remove conflicting placement options from the command."),
     ] = False,
+    programs: Annotated[
+        bool,
+        option(
+            "--programs", help="Start the programs that the pattern's file names, if the command names none."
+        ),
+    ] = False,
     check: Annotated[
         bool,
         option(
@@ -59,12 +65,12 @@ def run(
     from hopbytes.launching.launch import launch
     from hopbytes.launching.start import checked_command, machine_of_command, parsed, with_programs_of
     from hopbytes.launching.usual import usual_order
-    from hopbytes.report.summary import map_summary
+    from hopbytes.report.summary import judged, map_summary
 
     words = command_words(command)
     typed = checked_command(words, None, replace=replace, several=True)
     graph = reading.read(pattern)
-    typed = with_programs_of(typed, graph)
+    typed = with_programs_of(typed, graph, programs=programs)
     if not typed.program:
         raise UsageError("the program to launch is missing, for instance: -- mpirun -n 64 ./app")
     where = machine.or_on(machine_of_command(parsed(words))).allocation()
@@ -72,7 +78,8 @@ def run(
     options = spread.keywords() | method.keywords() | {"per": machine.tasks_per_unit(), "partition": False}
     mapping = blocks.made_for(typed.launcher.form).map(graph, where, **options)
     if not quiet:
-        summary = map_summary(graph, mapping, launcher=usual_order(typed.launcher.form, where))
+        found = judged(graph, mapping, launcher=usual_order(typed.launcher.form, where))
+        summary = map_summary(graph, mapping, *found)
         tell(*where.notices, *mapping.info["notices"], *summary)
     extra = {"oversubscribe": spread.oversubscribe, **launching.keywords()}
     say = (lambda *sentences: None) if quiet else tell

@@ -58,7 +58,7 @@ def simulate(
     written = {"platform": platform, "force": force}
     settings = {**simulation.keywords(), "tell": tell}
     predictions = predict(graph, where, found, order, options, settings, written)
-    record = predictions_record(predictions, where)
+    record = predictions_record(predictions, found, where)
     tell(*record["notices"])
     if json:
         print_json(record)

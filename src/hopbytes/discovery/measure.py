@@ -7,9 +7,10 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.resources import as_file, files
+from importlib.util import find_spec
 
 from hopbytes._frozen import frozen
 from hopbytes._util.programs import START_TIMEOUT, run_program
@@ -27,6 +28,9 @@ from hopbytes.textio.cpu_lists import parse_list
 
 WHERE = re.compile(r"#hopbytes-measure where ([0-9]{1,9}) (\S{1,255}) ([0-9,-]*) \.")
 TIME = re.compile(r"#hopbytes-measure time ([0-9]{1,9}) ([0-9]{1,9}) ([0-9]{1,12}) (\S{1,40}) \.")
+SIZES_DONE = re.compile(r"#hopbytes-measure sizes ([0-9]{1,9}) ([0-9]{1,9}) ([0-9]{1,9}) \.")
+#: Seconds for all pairs together.
+TIME_LIMIT = 120.0
 #: Measured distances are the nanoseconds of a message of this size.
 REFERENCE_BYTES = 8192
 FEWEST_BATCHES = 5
@@ -60,6 +64,8 @@ def measure(
     batches: int = FEWEST_BATCHES,
     sizes: Sequence[int] = SIZES,
     keep_distances: bool = False,
+    time_limit: float = TIME_LIMIT,
+    tell: Callable[[str], None] | None = None,
 ) -> Measured:
     """Measure latency and bandwidth of every level of a machine.
 
@@ -71,13 +77,18 @@ def measure(
     where : Allocation
     compiler : str, optional
         MPI compiler (``mpicc``) for the C version of the program, which is built in a temporary folder; by
-        default the Python version with mpi4py is used.
+        default the Python version with mpi4py is used, and without mpi4py the one that mpicc builds.
     batches : int
         Number of measurements of each pair and size, whose median is used; at least 5.
     sizes : sequence of int
         Message sizes in bytes.
     keep_distances : bool
         Keep the machine's distances; by default they become the nanoseconds of a message of 8192 bytes.
+    time_limit : float
+        Seconds for the messages of all pairs, equally divided: on slow networks a pair sends fewer messages
+        and leaves out the largest sizes. The two smallest sizes are always measured.
+    tell : callable, optional
+        Called with a sentence before every level.
 
     Returns
     -------
@@ -94,8 +105,8 @@ def measure(
 
     Notes
     -----
-    The program runs twice: first every rank prints its host and CPUs, then up to three pairs of ranks per
-    level for which this is the outermost level at which they differ exchange messages, one pair at a time.
+    The program runs once to print host and CPUs of every rank, then once for each level: up to three pairs of
+    ranks for which this is the outermost level at which they differ exchange messages, one pair at a time.
     """
     if not isinstance(where.distance, TreeDistance):
         spec = where.machine.spec()[:60]
@@ -104,29 +115,43 @@ def measure(
     if batches < FEWEST_BATCHES:
         raise FormatError("`batches`", None, f"{batches}, expected at least {FEWEST_BATCHES}")
     with tempfile.TemporaryDirectory(prefix="hopbytes-") as folder:
-        program = [_built(compiler, folder)] if compiler else _python()
+        program = _program(compiler, folder)
         pes = pes_of_ranks(read_places(_output([*command, *program, "where"])), where)
         pairs = pairs_of_levels(where, pes)
         if not pairs:
             raise InfeasibleError(f"{len(pes)} ranks, expected two or more on different slots")
-        plan = ",".join(f"{a}-{b}" for level in pairs for a, b in pairs[level])
+        names = [level.name for level in where.machine.levels]
+        share = time_limit / sum(map(len, pairs.values()))
         sweep = ",".join(f"{size}:{rounds_of(size)}" for size in sizes)
-        running = [*command, *program, "run", str(batches), sweep, plan]
-        times = read_times(_output(running, marker="#hopbytes-measure time"))
-    names = [level.name for level in where.machine.levels]
-    fits = {}
-    for level, chosen in pairs.items():
-        of_level: dict[int, list[float]] = {}
-        for pair in chosen:
-            for size in sizes:
-                found = times.get((*pair, size), [])
-                if len(found) != batches:
-                    what = f"{len(found)} of {batches} times of ranks {pair[0]} and {pair[1]}, {size} bytes"
-                    raise FormatError("measure", None, f"{what} arrived, expected all: measure again")
-                of_level.setdefault(size, []).extend(found)
-        fits[names[level]] = fit(of_level)
+        fits = {}
+        for place, (level, chosen) in enumerate(pairs.items(), 1):
+            if tell is not None:
+                many = f"{len(chosen)} pair{'s' * (len(chosen) > 1)} of ranks"
+                limit = f"at most about {share * len(chosen):.0f} seconds"
+                tell(f"level {names[level]} ({place} of {len(pairs)}): {many}, {limit}")
+            plan = ",".join(f"{a}-{b}" for a, b in chosen)
+            running = [*command, *program, "run", str(batches), sweep, plan, f"{share:.3f}"]
+            lines = _output(running, marker="#hopbytes-measure time")
+            fits[names[level]] = fit(_times_of_level(lines, chosen, sizes, batches))
     machine = with_measured(where.machine, fits, keep_distances)
     return Measured(machine, fits, {names[level]: len(chosen) for level, chosen in pairs.items()})
+
+
+def _times_of_level(
+    lines: Sequence[str], pairs: Sequence[tuple[int, int]], sizes: Sequence[int], batches: int
+) -> dict[int, list[float]]:
+    """Return the seconds by message size that pairs of a level printed; FormatError if some are missing."""
+    times = read_times(lines)
+    done = {(int(a), int(b)): int(count) for line in lines for a, b, count in SIZES_DONE.findall(line)}
+    found: dict[int, list[float]] = {}
+    for pair in pairs:
+        for size in sizes[: done.get(pair, len(sizes))]:
+            own = times.get((*pair, size), [])
+            if len(own) != batches:
+                what = f"{len(own)} of {batches} times of ranks {pair[0]} and {pair[1]}, {size} bytes"
+                raise FormatError("measure", None, f"{what} arrived, expected all: measure again")
+            found.setdefault(size, []).extend(own)
+    return found
 
 
 def with_measured(machine: Machine, fits: dict[str, Fit], keep_distances: bool) -> Machine:
@@ -182,7 +207,15 @@ def read_times(lines: Sequence[str]) -> dict[tuple[int, int, int], list[float]]:
     return times
 
 
-def _python() -> list[str]:
+def _program(compiler: str | None, folder: str) -> list[str]:
+    """Return how the ping-pong starts: built by the compiler given, by mpi4py, else by mpicc."""
+    if compiler is None and find_spec("mpi4py") is None:
+        compiler = "mpicc"
+        if shutil.which(compiler) is None:
+            what = "neither mpi4py is installed nor mpicc found, expected one of them (`compiler='mpicc'`)"
+            raise UnsupportedError(f"measure: {what}")
+    if compiler is not None:
+        return [_built(compiler, folder)]
     return [sys.executable, str(files("hopbytes").joinpath("discovery/pingpong.py"))]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 
 def main(arguments: list[str]) -> None:
-    """Run ``where``, or ``run BATCHES SIZE:ROUNDS,… A-B,…``."""
+    """Run ``where``, or ``run BATCHES SIZE:ROUNDS,… A-B,… SECONDS``."""
     from mpi4py import MPI
 
     world = MPI.COMM_WORLD
@@ -26,13 +26,27 @@ def main(arguments: list[str]) -> None:
         a, b = map(int, word.split("-"))
         if rank in (a, b):
             partner = b if rank == a else a
-            for size, rounds in sizes:
+            begin, done, per_byte = MPI.Wtime(), 0, 0.0
+            for size, most in sizes:
+                left = float(arguments[4]) - (MPI.Wtime() - begin)
+                # The first rank decides for both how many rounds the time allows; with none the sweep ends.
+                round_trip = max(2 * per_byte * size * (batches + 1), 1e-9)
+                rounds = int(min(most, left / round_trip)) if done > 1 else most
+                if rank == a:
+                    world.send(max(rounds, 0), partner, 2)
+                else:
+                    rounds = world.recv(source=partner, tag=2)
+                if rounds < 1:
+                    break
                 buffer = [bytearray(size), MPI.BYTE]
                 _batch(world, rank == a, partner, buffer, 1)
                 times = [_batch(world, rank == a, partner, buffer, rounds) for _ in range(batches)]
+                done, per_byte = done + 1, times[-1] / max(size, 1)
                 if rank == a:
                     for seconds in times:
                         _say(f"time {a} {b} {size} {seconds:.12e}")
+            if rank == a:
+                _say(f"sizes {a} {b} {done}")
         world.Barrier()  # the other ranks wait, so that only one pair communicates at a time
 
 

@@ -14,18 +14,18 @@ from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.kinds.machine import Stored
 from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import JobInfo, find_job, read_slots, same_host
+from hopbytes.machines.node.job_environment import find_job, same_host
+from hopbytes.machines.node.job_info import JobInfo
 from hopbytes.machines.node.node_tree import NodeTree
 from hopbytes.machines.node.sysfs import PATTERNS, add_file, node_from_files
 from hopbytes.textio.cpu_lists import parse_list
+from hopbytes.textio.host_file import read_slots
 from hopbytes.textio.hostlist import HOST_NAME
 
 #: Where messages say the fault is.
 WHERE = "probe"
-#: Options of launchers that name a file of hosts, and how such a file says slots.
+#: Options of launchers that name a file of hosts.
 HOST_FILES = ("hostfile", "machinefile", "default-hostfile", "f")
-SLOTS = re.compile(r"^[^#\n]*(\bslots=|:)[0-9]", re.MULTILINE)
-MAX_HOST_FILE = 2**26
 LINE = re.compile(r"#hopbytes (\S{1,255}) (allowed|file|end) ?(.*)", re.ASCII)
 
 
@@ -35,7 +35,7 @@ def probe(command: Sequence[str]) -> NodeMachine:
     Parameters
     ----------
     command : sequence of str
-        What starts one process on every node of the job, as ``["srun", "-N16", "--ntasks-per-node=1"]`` or
+        What starts one process on every node of the job, as ``["srun", "-N16", "-n16"]`` or
         ``["mpirun", "--map-by", "ppr:1:node"]``. The probe program is appended.
 
     Returns
@@ -62,16 +62,14 @@ def probe(command: Sequence[str]) -> NodeMachine:
 
 
 def _host_file_of(command: Sequence[str]) -> JobInfo | None:
-    """Return the hosts of the command's own list with the slots it gives each; None where it gives none."""
+    """Return the hosts of the command's own file of hosts with the slots it gives each; None without one."""
     for word, following in zip(command, [*command[1:], ""], strict=True):
         name, equals, value = word.lstrip("-").partition("=")
         path = value if equals else following
         if word.startswith("-") and name in HOST_FILES and os.path.isfile(path):
-            with open(path, encoding="utf-8", errors="replace") as file:
-                says_slots = SLOTS.search(file.read(MAX_HOST_FILE))
             hosts, slots = read_slots(path)
             names = tuple(platform.node() if host == "localhost" else host for host in hosts)
-            return JobInfo("host file", names, None, slots) if says_slots else None
+            return JobInfo("host file", names, None, slots)
     return None
 
 
@@ -136,6 +134,7 @@ def read_probe(lines: Iterable[str], job: JobInfo | None = None) -> NodeMachine:
             raise FormatError(WHERE, None, f"{what}, expected all: run it again")
     names, job = _in_order(list(hosts), job)
     trees = [_node(name, hosts[real]) for name, real in names]
+    job = None if job is None else job.with_cores([int(tree.cores[-1]) + 1 for tree in trees])
     return Stored("machine:", NodeInventory.of(trees), tuple(name for name, _ in names), job=job)
 
 

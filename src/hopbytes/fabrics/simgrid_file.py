@@ -15,8 +15,29 @@ QUANTITY = re.compile(r"((?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})
 PREFIXES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 BINARY = {"Ki": 2**10, "ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
-#: Elements that are read; those that say something about the network and are not read are refused.
+#: Elements that say something about the network and are not read are refused.
 REFUSED = {"peer", "trace_connect", "bypassRoute", "bypassZoneRoute", "bypassASroute", "include"}
+#: Elements about something else, which are left out.
+BESIDE = {
+    "actor", "argument", "config", "disk", "gpu", "model_prop", "mount", "mstorage", "process", "prop",
+    "random", "storage", "storage_type", "trace",
+}  # fmt: skip
+ZONES, ROUTES = ("zone", "AS", "platform"), ("route", "zoneRoute", "ASroute")
+CROSSED = ("link_ctn", "link:ctn")
+#: Attributes that are read, or that mappings do not need, of every element; others are named in a notice.
+_HOSTS = "id prefix suffix radical speed power core bw lat"
+_ROUTE = "src dst symmetrical"
+ATTRIBUTES = {
+    "platform": "version", "zone": "id routing", "AS": "id routing", "router": "id coordinates",
+    "host": "id speed power core coordinates pstate", "cabinet": _HOSTS, "host_link": "id up down",
+    "cluster": f"{_HOSTS} bb_bw bb_lat bb_sharing_policy sharing_policy topology topo_parameters router_id "
+    "loopback_bw loopback_lat",
+    "link": "id bandwidth latency sharing_policy", "backbone": "id bandwidth latency sharing_policy",
+    "route": _ROUTE, "zoneRoute": f"{_ROUTE} gw_src gw_dst", "ASroute": f"{_ROUTE} gw_src gw_dst",
+}  # fmt: skip
+#: Zones whose routes are found as SimGrid finds them; zones without routing have no routes.
+ROUTINGS = ("FULL", "FLOYD", "DIJKSTRA", "DIJKSTRACACHE", "CLUSTER", "NONE", "EMPTY")
+MAX_CORES = 2**16
 
 
 def bytes_per_second(path: str, line: int, text: str) -> int:
@@ -64,7 +85,9 @@ class _Reader:
         if tag in REFUSED:
             where = f"{self.platform.path}:{line}"
             raise UnsupportedError(f"{where}: <{tag}> is not read, only clusters, links and routes are")
-        if tag in ("zone", "AS", "platform"):
+        known = ATTRIBUTES.get(tag, " ".join(attributes)).split()
+        self.platform.ignored |= {f"{name}= of <{tag}>" for name in attributes if name not in known}
+        if tag in ZONES:
             around = self.zone
             name = "" if tag == "platform" else self._needed(attributes, "id", tag, line)
             self._open(name, attributes.get("routing", "Full").upper(), line)
@@ -73,13 +96,19 @@ class _Reader:
             self.zone = around
         elif tag in ("cluster", "host", "router", "link", "host_link", "backbone", "cabinet"):
             getattr(self, f"_{tag}")(attributes, line)
-        elif tag in ("route", "zoneRoute", "ASroute"):
+        elif tag in ROUTES:
             self._route(element)
+        elif tag not in BESIDE:
+            raise self.fail(line, f"element <{tag[:40]}>, expected one of a SimGrid platform")
 
     def _open(self, name: str, routing: str, line: int) -> Zone:
+        if routing not in ROUTINGS:
+            known = ", ".join(ROUTINGS)
+            where = f"{self.platform.path}:{line}"
+            raise UnsupportedError(f"{where}: routing {routing[:20]!r} is not read (known: {known})")
         if name in self.platform.zones:
             raise self.fail(line, f"zone {name!r} a second time, expected distinct names")
-        zone = Zone(name, self.zone, routing)
+        zone = Zone(name, self.zone, routing, line)
         if name:
             self._point(name, line)
         self.platform.zones[name] = zone
@@ -99,15 +128,17 @@ class _Reader:
         attributes, line = element.attributes, element.line
         source, target = (self._needed(attributes, key, element.tag, line) for key in ("src", "dst"))
         links = []
-        for crossed in element.named("link_ctn"):
+        for crossed in element.children:
+            if crossed.tag not in CROSSED:
+                raise self.fail(crossed.line, f"element <{crossed.tag[:40]}> in a route, expected <link_ctn>")
             name = self._needed(crossed.attributes, "id", "link_ctn", crossed.line)
             direction = crossed.get("direction").upper()
             links.append(f"{name}_{direction}" if direction in ("UP", "DOWN") else name)
         inside = attributes.get("gw_src") or source, attributes.get("gw_dst") or target
-        directed = [(source, target, Hop(tuple(links), *inside))]
+        directed = [(source, target, Hop(tuple(links), *inside, line))]
         if element.get("symmetrical", "YES").upper() in ("YES", "TRUE") and source != target:
             back = tuple(_reversed(name) for name in reversed(links))
-            directed.append((target, source, Hop(back, inside[1], inside[0])))
+            directed.append((target, source, Hop(back, inside[1], inside[0], line)))
         hops = self.platform.zones[self.zone].hops
         for one, other, hop in directed:
             if hops.setdefault((one, other), hop).links != hop.links:
@@ -120,10 +151,21 @@ class _Reader:
 
     def _host(self, attributes: dict[str, str], line: int) -> None:
         name = self._needed(attributes, "id", "host", line)
-        if not HOST_NAME.fullmatch(name):
+        # Blanks stay in the names by which routes refer to hosts, see Platform.host_names.
+        if not HOST_NAME.fullmatch(name.replace(" ", "_")):
             raise self.fail(line, f"host name {name[:40]!r}, expected letters, digits, '.', '_' and '-' only")
         self._point(name, line)
-        self.platform.hosts[name] = line
+        self._described((name,), attributes, line)
+
+    def _described(self, hosts: tuple[str, ...], attributes: dict[str, str], line: int) -> None:
+        """Keep line and cores of hosts, and their speed."""
+        text = attributes.get("core", "1").strip()
+        if not re.fullmatch("[0-9]{1,5}", text) or not 1 <= int(text) <= MAX_CORES:
+            raise self.fail(line, f"core {text[:20]!r}, expected 1 to {MAX_CORES}")
+        for host in hosts:
+            self.platform.hosts[host] = line
+            self.platform.cores[host] = int(text)
+        self.platform.speeds.add(attributes.get("speed", attributes.get("power", "")).replace(" ", ""))
 
     def _router(self, attributes: dict[str, str], line: int) -> None:
         name = self._needed(attributes, "id", "router", line)
@@ -133,7 +175,10 @@ class _Reader:
     def _link(self, attributes: dict[str, str], line: int) -> None:
         name = self._needed(attributes, "id", "link", line)
         text = self._needed(attributes, "bandwidth", "link", line)
-        split = attributes.get("sharing_policy", "SHARED").upper() in ("SPLITDUPLEX", "FULLDUPLEX")
+        policy = attributes.get("sharing_policy", "SHARED").upper()
+        split = policy in ("SPLITDUPLEX", "FULLDUPLEX")
+        if not split and policy != "SHARED":
+            self.platform.ignored.add(f"sharing_policy {policy[:20]} (links are shared)")
         self._add_link(name, bytes_per_second(self.platform.path, line, text), split, line)
 
     def _add_link(self, name: str, bandwidth: int, split: bool, line: int) -> None:
@@ -157,14 +202,17 @@ class _Reader:
         bandwidth = bytes_per_second(
             self.platform.path, line, self._needed(attributes, "bw", "cabinet", line)
         )
-        self._star(self._names("cabinet", attributes, line), bandwidth, False, line)
+        self._star(self._names("cabinet", attributes, line), bandwidth, False, attributes, line)
 
-    def _star(self, hosts: tuple[str, ...], bandwidth: int, shared: bool, line: int) -> None:
+    def _star(
+        self, hosts: tuple[str, ...], bandwidth: int, shared: bool, attributes: dict[str, str], line: int
+    ) -> None:
         """Add hosts with links of their own to the zone being read."""
         zone = self.platform.zones[self.zone]
         for host in hosts:
             self._point(host, line)
-            self.platform.hosts[host] = line
+        self._described(hosts, attributes, line)
+        for host in hosts:
             zone.up[host], zone.down[host] = (
                 (f"{host} link",) * 2 if shared else (f"{host} up", f"{host} down")
             )
@@ -175,7 +223,7 @@ class _Reader:
         prefix, suffix = attributes.get("prefix", ""), attributes.get("suffix", "")
         numbers = self._radical(self._needed(attributes, "radical", tag, line), line)
         hosts = tuple(f"{prefix}{number}{suffix}" for number in numbers)
-        if not HOST_NAME.fullmatch(hosts[0]):
+        if not HOST_NAME.fullmatch(hosts[0].replace(" ", "_")):
             raise self.fail(line, f"host name {hosts[0][:40]!r}, expected letters, digits, '.', '_' and '-'")
         return hosts
 
@@ -196,7 +244,7 @@ class _Reader:
         default = f"{attributes.get('prefix', '')}{name}_router{attributes.get('suffix', '')}"
         zone.router = attributes.get("router_id") or default
         self._point(zone.router, line)
-        self._star(hosts, cluster.bandwidth, cluster.shared, line)
+        self._star(hosts, cluster.bandwidth, cluster.shared, attributes, line)
         if cluster.backbone is not None:
             zone.backbone = f"{name} backbone"
             self._add_link(zone.backbone, cluster.backbone, False, line)
@@ -211,6 +259,30 @@ class _Reader:
                 raise self.fail(line, f"radical {word[:30]!r}, expected N or N-M, at most {MAX_HOSTS} hosts")
             numbers += range(first, last + 1)
         return numbers
+
+
+    def check_references(self) -> None:
+        """Refuse routes that name a point, a gateway or a link that no element describes."""
+        platform = self.platform
+        for zone in platform.zones.values():
+            for (one, other), hop in zone.hops.items():
+                for end, gateway in ((one, hop.from_point), (other, hop.to_point)):
+                    if end not in platform.zone_of:
+                        raise self.fail(hop.line, f"a route of {end[:60]!r}, which is not described")
+                    if gateway not in platform.zone_of:
+                        raise self.fail(hop.line, f"gateway {gateway[:60]!r} is not described")
+                    if end in platform.zones and gateway == end and not platform.zones[end].router:
+                        raise self.fail(hop.line, f"zone {end[:60]!r} without gw_src= or gw_dst=")
+                for name in hop.links:
+                    self._check_link(name, hop.line)
+            for host, name in [*zone.up.items(), *zone.down.items()]:
+                if host not in platform.hosts:
+                    raise self.fail(zone.line, f"links of host {host[:60]!r}, which is not described")
+                self._check_link(name, platform.hosts.get(host, zone.line))
+
+    def _check_link(self, name: str, line: int) -> None:
+        if not {name, name.removesuffix("_UP").removesuffix("_DOWN")} & self.platform.links.keys():
+            raise self.fail(line, f"link {name[:60]!r} is not described")
 
 
 def _reversed(name: str) -> str:
@@ -237,10 +309,14 @@ def read_simgrid(path: str) -> Platform:
 
     Notes
     -----
-    O(bytes + hosts). Speeds, latencies and properties are not kept. Source: SimGrid's own examples.
+    O(bytes + hosts). Latencies and properties are not kept; of speeds only whether they differ. Source:
+    SimGrid's own examples and its DTD of platforms.
     """
     reader = _Reader(path)
     reader.read(read_xml(path, root="platform"))
+    reader.check_references()
     if not reader.platform.hosts:
         raise FormatError(path, None, "no host, expected a <cluster> or <host>")
+    if len(set(reader.platform.host_names)) < len(reader.platform.hosts):
+        raise FormatError(path, None, "host names that differ only in blanks and '_', expected others")
     return reader.platform

@@ -46,6 +46,7 @@ class Hop:
     links: tuple[str, ...]
     from_point: str
     to_point: str
+    line: int = 0
 
 
 @dataclass(slots=True)
@@ -59,6 +60,7 @@ class Zone:
         Zone around it; empty for the outermost.
     routing : str
         In capitals: ``FULL``, ``FLOYD``, ``DIJKSTRA``, ``CLUSTER``, …
+    line : int
     points : list of str
         In the order of the file.
     hops : dict of (point, point) → Hop
@@ -73,6 +75,7 @@ class Zone:
     name: str
     parent: str
     routing: str
+    line: int = 0
     points: list[str] = field(default_factory=list)
     hops: dict[tuple[str, str], Hop] = field(default_factory=dict)
     up: dict[str, str] = field(default_factory=dict)
@@ -98,6 +101,11 @@ class Platform:
     links : dict of name → bytes per second
     split : set of str
         Links that carry each direction on its own (SPLITDUPLEX).
+    cores : dict of host → int
+    speeds : set of str
+        Speeds of hosts as written.
+    ignored : set of str
+        What the file says and mappings do not know.
     """
 
     path: str
@@ -107,8 +115,22 @@ class Platform:
     zone_of: dict[str, str] = field(default_factory=dict)
     links: dict[str, int] = field(default_factory=dict)
     split: set[str] = field(default_factory=set)
+    cores: dict[str, int] = field(default_factory=dict)
+    speeds: set[str] = field(default_factory=set)
+    ignored: set[str] = field(default_factory=set)
 
     @property
     def host_names(self) -> tuple[str, ...]:
-        """All hosts in the order of the file."""
-        return tuple(self.hosts)
+        """All hosts in the order of the file, with ``_`` for blanks, which no list of hosts can hold."""
+        return tuple(host.replace(" ", "_") for host in self.hosts)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What of the file has no effect, in sentences."""
+        said = [f"{self.path}: not read, without effect: {', '.join(sorted(self.ignored))}"]
+        blanks = sum(" " in host for host in self.hosts)
+        if blanks:
+            said.append(f"{self.path}: '_' stands for the blanks in the names of {blanks} hosts")
+        if len(self.speeds) > 1:
+            said.append(f"{self.path}: hosts have {len(self.speeds)} speeds, mappings take them for equal")
+        return tuple(said[not self.ignored :])

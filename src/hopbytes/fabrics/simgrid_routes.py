@@ -48,16 +48,15 @@ class PlatformRoutes:
         if found is None:
             return None
         links, first, last = found
-        # A gateway that is not described stands for the router of its cluster.
-        first, last = self._known(first, one), self._known(last, other)
+        first, last = self._gateway(first, one), self._gateway(last, other)
         head = self.route(source, first, depth + 1) if one != source else []
         tail = self.route(last, target, depth + 1) if other != target else []
         return None if head is None or tail is None else [*head, *links, *tail]
 
-    def _known(self, gateway: str, part: str) -> str:
-        if gateway != part and gateway in self.platform.zone_of:
-            return gateway
-        return self.platform.zones[part].router or gateway if part in self.platform.zones else gateway
+    def _gateway(self, gateway: str, part: str) -> str:
+        """The gateway that a route names, else the router of the zone."""
+        zone = self.platform.zones.get(part)
+        return zone.router if gateway == part and zone is not None else gateway
 
     def _meeting(self, source: str, target: str) -> tuple[Zone, str, str]:
         """The smallest zone around two points, and its parts that hold them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from collections.abc import Iterator
 
@@ -13,16 +14,25 @@ from hopbytes.textio.lines import read_lines
 
 MAX_BYTES = 2**28
 LONGEST_LINE = 2**20
-PAIR = re.compile(r"([A-Za-z_]+)=(\S*)", re.ASCII)
+#: A key, and a word or a quoted text; nothing where the next key follows at once.
+PAIR = re.compile(r'\s*([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|((?![A-Za-z_]+\s*=)[^\s"]*))(?=\s|$)', re.ASCII)
+INCLUDE = re.compile(r"include\s+(\S+)", re.ASCII | re.IGNORECASE)
+#: Largest number of nodes of a ring, and keys of records as Slurm configures and shows them.
+LARGEST_RING = 16
+KEYS = frozenset({
+    "switchname", "switches", "nodes", "linkspeed", "level", "blockname", "blocksizes", "blockindex",
+    "blocksize", "aggregatedblock", "ringname", "ringindex", "topology", "topologyname",
+})  # fmt: skip
 
 
-def read_records(path: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield line number and ``key=value`` pairs (keys in lower case) of every record of a topology file.
+def read_records(path: str, depth: int = 0) -> Iterator[tuple[str, int, dict[str, str]]]:
+    """Yield file, line and ``key=value`` pairs (keys in lower case) of every record of a topology file.
 
     Raises
     ------
     FormatError
-        A line with something else than pairs, or a key twice.
+        A line with something else than pairs, a key twice or unknown; an included file that lies in another
+        folder or includes others.
     """
     number, held, begin = 0, "", 1
     for number, text in enumerate(read_lines(path, MAX_BYTES, LONGEST_LINE), start=1):
@@ -34,20 +44,41 @@ def read_records(path: str) -> Iterator[tuple[int, dict[str, str]]]:
                 raise FormatError(path, begin, f"a record of more than {LONGEST_LINE} characters")
             continue
         record, held = (held + line).strip(), ""
-        if record:
-            yield begin, _pairs(path, begin, record)
+        included = INCLUDE.fullmatch(record)
+        if included is not None and not depth:
+            inside = _beside(path, begin, included[1])
+            try:
+                yield from read_records(inside, depth + 1)
+            except FormatError as error:  # a file may name files of others, whose content stays theirs
+                raise FormatError(error.where, error.line, "no record of topology.conf (included)") from None
+        elif record:
+            yield path, begin, _pairs(path, begin, record)
     if held:
         raise FormatError(path, number, "the file ends in a continued line, expected the rest of it")
 
 
 def _pairs(path: str, number: int, record: str) -> dict[str, str]:
     pairs: dict[str, str] = {}
-    for word in record.split():
-        found = PAIR.fullmatch(word)
+    at = 0
+    while at < len(record):
+        found = PAIR.match(record, at)
         if found is None or found[1].lower() in pairs:
+            word = record[at:].split()[0]
             raise FormatError(path, number, f"{word[:40]!r}, expected KEY=VALUE with each key once")
-        pairs[found[1].lower()] = found[2]
+        if found[1].lower() not in KEYS:
+            raise FormatError(path, number, f"{found[1][:40]}=, which Slurm does not know in this file")
+        pairs[found[1].lower()] = found[2] if found[2] is not None else found[3]
+        at = found.end()
     return pairs
+
+
+def _beside(path: str, number: int, name: str) -> str:
+    """Path of an included file: one in the same folder, where Slurm looks for it, too."""
+    inside = os.path.join(os.path.dirname(path), name)
+    if os.path.basename(name) != name or not os.path.isfile(inside):
+        what = f"Include {name[:40]}, expected a file in the same folder"
+        raise FormatError(path, number, what)
+    return inside
 
 
 def read_slurm_topology(path: str) -> SwitchTree:
@@ -66,33 +97,32 @@ def read_slurm_topology(path: str) -> SwitchTree:
     Raises
     ------
     FormatError
-        With path and line: records that cannot be read, neither switch nor block, trees and blocks mixed.
+        With path and line: what Slurm refuses, neither switch nor block, trees and blocks mixed.
     UnsupportedError
         A ring (``RingName=``), which is no tree: write ``torus:N``.
 
     Notes
     -----
     Inner switches of ``scontrol show topology`` list all nodes below them; only those without
-    ``Switches=`` count. O(bytes + hosts). Source: topology.conf(5).
+    ``Switches=`` count. O(bytes + hosts). Source: topology.conf(5) and the readers of Slurm 26.05.
     """
     switches, blocks = SwitchTree(path), SwitchTree(path, level_names=("block",))
     sizes: list[int] = []
     shown: set[str] = set()  # as scontrol shows them, one per block or group of blocks
-    for number, record in read_records(path):
+    for file, number, record in read_records(path):
         if "switchname" in record:
-            switches.add(_switch(path, number, record))
+            switches.add(_switch(file, number, record))
         elif "blockname" in record:
-            hosts = expand_hosts(record.get("nodes", ""), path, number)
-            blocks.add(Switch(record["blockname"], number, [], hosts))
+            blocks.add(Switch(record["blockname"], number, [], _nodes(file, number, record)))
             shown |= {record["blocksize"]} if "blocksize" in record else set()
         elif "aggregatedblock" in record:
             shown |= {record["blocksize"]} if "blocksize" in record else set()
         elif "blocksizes" in record:
-            sizes = _sizes(path, number, record["blocksizes"])
+            sizes = _sizes(file, number, record["blocksizes"])
         elif "ringname" in record:
-            raise UnsupportedError(f"{path}:{number}: rings are no trees: use torus:N for N nodes")
+            raise UnsupportedError(f"{file}:{number}: rings are no trees: use torus:N for N nodes")
         else:
-            raise FormatError(path, number, f"{next(iter(record))}=…, expected SwitchName= or BlockName=")
+            raise FormatError(file, number, f"{next(iter(record))}=…, expected SwitchName= or BlockName=")
     if switches.switches and blocks.switches:
         raise FormatError(path, None, "both switches and blocks, expected one topology")
     if shown and not sizes:
@@ -106,11 +136,16 @@ def read_slurm_topology(path: str) -> SwitchTree:
 
 def _switch(path: str, number: int, record: dict[str, str]) -> Switch:
     name = record["switchname"]
-    if "switches" in record:
+    if record.get("switches"):
+        if record.get("nodes") and "level" not in record:
+            raise FormatError(path, number, f"switch {name!r} with Nodes= and Switches=, which Slurm refuses")
         return Switch(name, number, expand_hosts(record["switches"], path, number))
-    if "nodes" not in record:
-        raise FormatError(path, number, f"switch {name!r} with neither Nodes= nor Switches=")
-    return Switch(name, number, [], expand_hosts(record["nodes"], path, number))
+    return Switch(name, number, [], _nodes(path, number, record))
+
+
+def _nodes(path: str, number: int, record: dict[str, str]) -> list[str]:
+    """Nodes of a switch or block; none where dynamic nodes are still to come."""
+    return expand_hosts(record["nodes"], path, number) if record.get("nodes") else []
 
 
 def _sizes(path: str, number: int | None, text: str) -> list[int]:
@@ -118,12 +153,17 @@ def _sizes(path: str, number: int | None, text: str) -> list[int]:
     if not all(word.isascii() and word.isdigit() and int(word[:9]) > 0 for word in words):
         raise FormatError(path, number, f"BlockSizes={text[:40]}, expected integers >= 1 like 4,8,16")
     sizes = [int(word[:9]) for word in words]
-    for small, large in itertools.pairwise(sizes):
-        if large <= small or large % sizes[0]:
-            raise FormatError(
-                path, number, f"block size {large} after {small}, expected growing multiples of {sizes[0]}"
-            )
+    check_block_sizes(path, number, sizes)
     return sizes
+
+
+def check_block_sizes(path: str, number: int | None, sizes: list[int]) -> None:
+    """Refuse sizes that do not grow from the first one by powers of two, as Slurm does."""
+    for small, large in itertools.pairwise(sizes):
+        times = large // sizes[0]
+        if large <= small or large % sizes[0] or times & (times - 1):
+            what = f"block size {large} after {small}, expected {sizes[0]} times growing powers of two"
+            raise FormatError(path, number, what)
 
 
 def group_blocks(blocks: SwitchTree, sizes: list[int]) -> SwitchTree:

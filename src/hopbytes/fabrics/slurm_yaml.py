@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.fabrics.slurm_topology import group_blocks
+from hopbytes.fabrics.slurm_topology import LARGEST_RING, check_block_sizes, group_blocks
 from hopbytes.fabrics.switch_tree import Switch, SwitchTree
 from hopbytes.textio.hostlist import expand_hosts
 from hopbytes.textio.yaml_nodes import Yaml, read_yaml
@@ -51,9 +51,12 @@ def read_slurm_yaml(path: str, name: str | None = None) -> SwitchTree | GridOfHo
     """
     topology = _choose(path, read_yaml(path), name)
     pairs = topology.mapping("a topology")
-    kind = next((word for word in KINDS if word in pairs), None)
-    if kind is None:
-        raise topology.fail(f"a topology with none of {', '.join(KINDS)}")
+    _known(topology, "a topology", "topology", "cluster_default", *KINDS)
+    kinds = [word for word in KINDS if word in pairs and not (word == "flat" and not _is_true(pairs[word]))]
+    if len(kinds) != 1:
+        found = " and ".join(kinds) or "none"
+        raise topology.fail(f"a topology with {found}, expected one of {', '.join(KINDS)}")
+    kind = kinds[0]
     if kind == "tree":
         return _tree(path, pairs["tree"])
     if kind == "block":
@@ -74,8 +77,8 @@ def _choose(path: str, document: Yaml, name: str | None) -> Yaml:
         if label in found:
             raise entry.fail(f"topology {label!r} a second time, expected distinct names")
         found[label] = entry
-        if "cluster_default" in pairs and pairs["cluster_default"].text("cluster_default").lower() == "true":
-            default = label
+        if "cluster_default" in pairs and _is_true(pairs["cluster_default"]):
+            default = default or label  # the first one counts
     wanted = name or default or (next(iter(found)) if len(found) == 1 else "")
     if wanted not in found:
         known = ", ".join(found) or "none"
@@ -84,16 +87,31 @@ def _choose(path: str, document: Yaml, name: str | None) -> Yaml:
     return found[wanted]
 
 
+def _is_true(value: Yaml) -> bool:
+    return value.text("a switch").lower() in ("true", "yes", "on", "1")
+
+
+def _known(entry: Yaml, what: str, *keys: str) -> dict[str, Yaml]:
+    """Pairs of a mapping that may have these keys only, since Slurm refuses others."""
+    pairs = entry.mapping(what)
+    for key, value in pairs.items():
+        if key not in keys:
+            raise value.fail(f"{key[:40]}: in {what}, expected {', '.join(keys)}")
+    return pairs
+
+
 def _hosts(value: Yaml) -> list[str]:
-    return expand_hosts(value.text("nodes"), value.path, value.line)
+    text = value.text("nodes")
+    return [] if text in ("", "~", "null") else expand_hosts(text, value.path, value.line)
 
 
 def _tree(path: str, body: Yaml) -> SwitchTree:
     tree = SwitchTree(path)
+    _known(body, "tree", "switches")
     for entry in _list(body, "tree", "switches"):
-        pairs = entry.mapping("a switch")
-        if "switch" not in pairs or ("nodes" in pairs) == ("children" in pairs):
-            raise entry.fail("a switch needs its name (switch:) and either nodes: or children:")
+        pairs = _known(entry, "a switch", "switch", "nodes", "children")
+        if "switch" not in pairs or ("nodes" in pairs and "children" in pairs):
+            raise entry.fail("a switch needs its name (switch:) and not both nodes: and children:")
         children: list[str] = []
         if "children" in pairs:
             below = pairs["children"]
@@ -105,8 +123,9 @@ def _tree(path: str, body: Yaml) -> SwitchTree:
 
 def _blocks(path: str, body: Yaml) -> SwitchTree:
     blocks = SwitchTree(path, level_names=("block",))
+    _known(body, "block", "block_sizes", "blocks")
     for entry in _list(body, "block", "blocks"):
-        pairs = entry.mapping("a block")
+        pairs = _known(entry, "a block", "block", "nodes")
         if "block" not in pairs:
             raise entry.fail("a block without a name (block:)")
         nodes = _hosts(pairs["nodes"]) if "nodes" in pairs else []
@@ -114,8 +133,7 @@ def _blocks(path: str, body: Yaml) -> SwitchTree:
     sizes: list[int] = []
     if "block_sizes" in body.mapping("block"):
         sizes = [size.integer("a block size") for size in _list(body, "block", "block_sizes")]
-    if sizes != sorted(set(sizes)):
-        raise body.fail("block sizes that do not grow, expected a list like 4, 16")
+    check_block_sizes(path, body.line, sizes)
     return group_blocks(blocks, sizes)
 
 
@@ -136,10 +154,16 @@ def _only(body: Yaml, what: str, key: str) -> dict[str, Yaml]:
 
 
 def _ring(body: Yaml) -> GridOfHosts:
+    _known(body, "ring", "rings")
     pairs = _only(body, "ring", "rings")
+    wrong = next((key for key in pairs if key not in ("ring", "nodes")), None)
+    if wrong is not None:
+        raise pairs[wrong].fail(f"{wrong[:40]}: in a ring, expected ring and nodes")
     if "nodes" not in pairs:
         raise body.fail("a ring without nodes:")
     hosts = _hosts(pairs["nodes"])
+    if len(hosts) > LARGEST_RING:
+        raise pairs["nodes"].fail(f"a ring of {len(hosts)} nodes, Slurm takes {LARGEST_RING} at most")
     return GridOfHosts((len(hosts),), tuple(hosts))
 
 

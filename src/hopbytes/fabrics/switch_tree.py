@@ -96,8 +96,9 @@ class SwitchTree:
         -----
         A switch is as many levels above the hosts as its longest path down has. Trees without a common
         root get one. Levels in which every unit has one child are left out. A host at several switches
-        counts at the first. O(switches x levels + hosts).
+        counts at the first. Switches with the same switches below them are one. O(switches x levels + hosts).
         """
+        self._join_equal()
         parents = self._parents()
         heights = self._heights(parents)
         several, hosts_of = self._hosts()
@@ -153,6 +154,36 @@ class SwitchTree:
             tuple(names[level] for level in kept),
             tuple(notices),
         )
+
+    def _join_equal(self) -> None:
+        """Make switches that have the same switches below them one: spines above the same leaves.
+
+        From the leaves up, since cores whose spines are different ones of the same group become equal then.
+        """
+        children = [child for switch in self.switches.values() for child in switch.switches]
+        if len(set(children)) == len(children):
+            return
+        joined: dict[str, str] = {}
+        for _ in range(MAX_HEIGHT):
+            first: dict[frozenset[str], str] = {}
+            before = len(joined)
+            for name, switch in self.switches.items():
+                below = list(dict.fromkeys(joined.get(child, child) for child in switch.switches))
+                switch.switches = below
+                if below and name not in joined:
+                    kept = first.setdefault(frozenset(below), name)
+                    if kept != name:
+                        joined[name] = kept
+            if len(joined) == before:
+                break
+        if not joined:
+            return
+        for name in joined:
+            del self.switches[name]
+        some = ", ".join([*dict.fromkeys(joined.values()), *joined][:4])
+        more = len(set(joined.values())) + len(joined) - 4
+        and_more = f" and {more} more" if more > 0 else ""
+        self.notices.append(f"switches with the same switches below them are one: {some}{and_more}")
 
     def _parents(self) -> dict[str, str]:
         parents: dict[str, str] = {}

@@ -83,16 +83,16 @@ def write(
     holds = "pattern" if isinstance(thing, CommGraph) else "mapping"
     chosen = format_to_write(path, format, holds)
     _check_place(path, chosen)
-    written: Written
+    stem = _shell_name(path)
     if isinstance(thing, CommGraph):
-        written = chosen.write_pattern(thing, options)
+        written = _filled(chosen.write_pattern(thing, options), stem)
     else:
-        written = chosen.write_mapping(thing, options)
+        written = _filled(chosen.write_mapping(thing, options), stem)
         if written.launch:
             from hopbytes.formats.mappings.several_programs import programs_of, with_programs
 
             programs = programs_of(options, thing)
-            written = with_programs(written, programs, formats.name_of(chosen) or "", _shell_name(path))
+            written = with_programs(written, programs, formats.name_of(chosen) or "", stem)
     if path == "-" and len(written.files) > 1:
         raise _needs_a_name(format)
     if len(written.files) > 1:
@@ -104,12 +104,19 @@ def write(
         [path + suffix for suffix in written.executable],
     )
     placed = written.placed or (thing if isinstance(thing, Mapping) else None)
-    stem = _shell_name(path)
-    texts = (written.launch, *written.notices, *_one_host_notice(thing, chosen))
-    launch, *notices = (text.replace("{stem}", stem) for text in texts)
-    lines = (replace(line, command=line.command.replace("{stem}", stem)) for line in written.lines)
     paths = tuple(path + suffix for suffix in written.files)
-    return Receipt(paths, launch, tuple(notices), placed, tuple(lines))
+    notices = (*written.notices, *_one_host_notice(thing, chosen))
+    return Receipt(paths, written.launch, notices, placed, written.lines)
+
+
+def _filled(written: Written, stem: str) -> Written:
+    """Return what a writer made with the name of the file, before anything that a file says is added to it."""
+    return replace(
+        written,
+        launch=written.launch.replace("{stem}", stem),
+        notices=tuple(notice.replace("{stem}", stem) for notice in written.notices),
+        lines=tuple(replace(line, command=line.command.replace("{stem}", stem)) for line in written.lines),
+    )
 
 
 def _unmarked(chosen: Format) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -101,6 +102,25 @@ def run_parser(
 def shown(token: bytes) -> str:
     """Return a token as printable text: quoted, escaped and shortened."""
     return repr(token[:40])[1:] + ("..." if len(token) > 40 else "")
+
+
+def whole_numbers(name: str, line: int, text: bytes) -> Int64:
+    """Return the integers >= 0 of a text that begins in a line; blanks and line ends separate them.
+
+    Raises
+    ------
+    FormatError, ScaleError
+        Anything else, or a number of 19 or more digits; the error names the line.
+    """
+    if text.translate(None, b"0123456789 \t\r\n"):
+        wrong = next(re.finditer(rb"[^\s]*[^0-9\s][^\s]*", text))
+        line += text.count(b"\n", 0, wrong.start())
+        raise FormatError(name, line, f"{shown(wrong[0])}, expected an integer >= 0")
+    long = re.search(rb"[0-9]{19}", text)
+    if long is not None:
+        line += text.count(b"\n", 0, long.start())
+        raise ScaleError(f"{name}:{line}: {shown(long[0])} and more digits, expected less than 10^18")
+    return np.array(text.split(), "S").astype(np.int64)
 
 
 #: Error messages by status. {token} is the faulty token in quotes.

@@ -178,7 +178,7 @@ def read_mapping(
     --------
     >>> import hopbytes as hb
     >>> hb.read_mapping("placed.json")   # doctest: +SKIP
-    Mapping(64 tasks → 72 PEs, J=1 699 892 202, eco, seed 0)
+    Mapping(64 tasks → 72 PEs, J=1,699,892,202, eco, seed 0)
     """
     given = options if where is None else {**options, "where": where}
     found = read(path, format, holds="mapping", max_bytes=max_bytes, **given)

@@ -13,15 +13,18 @@ from hopbytes.textio.open_input import path_text
 
 #: Beginnings of files that hold a pattern in a format without a reader, and the program that converts them.
 INSTEAD = {
-    rb"[02]\s+[0-9]+\s+[0-9]+\s+[01]\s+[01]{3}\s": (
-        "a Scotch graph, expected a METIS graph; convert it by: gcv -is -oc FILE new.graph"
-    ),
     rb"\xff\xaa\xddDUMPI": "a binary DUMPI trace, expected a text trace; convert it by dumpi2ascii",
+}
+#: Suffixes of files that are no graphs although their numbers look like one, and what makes a graph of them.
+NO_GRAPH = {
+    ".mesh": "a mesh (nodes of elements), expected a graph; m2gmetis FILE new.graph makes the one of METIS",
+    ".hgr": "a hypergraph, expected a graph; where all nets have two pins, write an edge list counted from 0",
 }
 #: Suffixes that one format has alone, so that the others need not be loaded to find that out.
 ALONE = {
     ".csv": "csv", ".pattern": "pattern", ".npz": "npz", ".graph": "metis", ".metis": "metis",
     ".parhip": "parhip", ".bgf": "parhip", ".mtx": "mm", ".mm": "mm", ".edges": "edges", ".el": "edges",
+    ".grf": "scotch",
 }  # fmt: skip
 OTF2 = "a part of an OTF2 archive, expected the file NAME.otf2 beside it"
 #: Characters that no text has. Blanks, line ends, and what terminals interpret in logs are text.
@@ -31,8 +34,19 @@ NOT_IN_TEXT = bytes([*range(7), *range(14, 27), *range(28, 32), 127])
 OLD_KINDS: dict[str | None, str] = {"placement": "mapping"}
 
 
+#: Frameworks, and the formats by which their ranks are placed.
+FRAMEWORKS = {
+    "pytorch": "torchrun, which orders nodes, or mesh, which orders the ranks of a device mesh",
+    "deepspeed": "hosts, whose order its hostfile takes, or mesh, which orders the ranks of a device mesh",
+    "megatron": "mesh, which orders ranks; 'map ml:… --on rails:…' names the option of Megatron-LM",
+    "jax": "mesh, which orders the devices of a mesh",
+}  # fmt: skip
+
+
 def format_named(name: str, holds: str | None = None) -> Format:
     """Return the format called `name`; for an unknown name the error suggests one of the same kind."""
+    if isinstance(name, str) and name.lower() in FRAMEWORKS and holds != "pattern":
+        raise UnsupportedError(f"{name!r} is no format, expected {FRAMEWORKS[name.lower()]}")
     if isinstance(name, str) and name not in formats:
         raise unknown_name("format", name, [key for key, f in formats.items() if holds in (None, f.holds)])
     return formats[name]
@@ -44,6 +58,9 @@ def recognise(source: Source, holds: str | None = None) -> Format:
     alone = next((key for suffix, key in ALONE.items() if name.endswith(suffix)), None)
     if alone is not None and holds == "pattern":
         return formats[alone]
+    other = next((what for suffix, what in NO_GRAPH.items() if name.endswith(suffix)), None)
+    if other is not None and holds in (None, "pattern"):
+        raise FormatError(source.name, None, f"{other} (`read(format)` reads it all the same)")
     named = "graph_" if holds == "pattern" else ""
     known, candidates = _known(name, holds, named)
     if named and not candidates:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes._util.quantities import amount
 from hopbytes.cost.metrics.evaluation import Evaluation
-from hopbytes.html_report import bar_charts
-from hopbytes.html_report.chart_style import picture
-from hopbytes.html_report.matrix_blocks import Block, busiest_blocks, coarser
-from hopbytes.html_report.matrix_chart import matrix_chart
 from hopbytes.html_report.page_tables import (
     NAMED,
     Load,
@@ -23,15 +20,21 @@ from hopbytes.html_report.page_tables import (
 )
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
+from hopbytes.pictures.bar_picture import bar_panel, hop_panel, level_panel, load_panel
+from hopbytes.pictures.canvas.marks import Panel, below
+from hopbytes.pictures.canvas.palette import SERIES
+from hopbytes.pictures.canvas.svg import fragment
 from hopbytes.pictures.figures.comm_matrix import CommMatrix, comm_matrix, common_extremes
 from hopbytes.pictures.figures.cost_history import cost_history
 from hopbytes.pictures.figures.level_bytes import hop_histogram, level_bytes
 from hopbytes.pictures.figures.link_loads import LinkLoads, link_loads, load_histogram
+from hopbytes.pictures.history_picture import history_panel
+from hopbytes.pictures.matrix_picture import cell_words, matrix_panel, scale_panel
 
 #: Mappings whose matrix is drawn beside that of the launcher's own order.
 MATRICES = 3
-#: Rows of a matrix that is shown as a whole: each has a pixel, and more would blur.
-ROWS = 256
+#: Rows of a matrix, at most; the rows of larger ones are sums over several tasks.
+ROWS = 512
 #: Rows and columns of the table beside a matrix.
 TABLE_PARTS = 16
 
@@ -43,36 +46,22 @@ class Chart:
     Parameters
     ----------
     name : str
-        Identifies it in the page; charts whose names begin alike up to the first dot zoom together.
+        Identifies it in the page.
     title : str
-    spec : dict
-        What browsers draw.
-    still : str
-        The same as SVG, for readers without scripts.
+    picture : str
+        An element of SVG, with the numbers as tool tips.
     table : Table
         The same numbers.
-    zooms : bool
-        The chart can be moved and zoomed.
     """
 
     name: str
     title: str
-    spec: dict[str, Any]
-    still: str
+    picture: str
     table: Table
-    zooms: bool = False
 
 
-def chart(name: str, title: str, spec: dict[str, Any], table: Table, *, zooms: bool = False) -> Chart:
-    """Return a chart with its picture for readers without scripts."""
-    return Chart(name, title, spec, picture(spec), table, zooms)
-
-
-def _matrix(
-    name: str, title: str, matrix: CommMatrix, blocks: tuple[Block, ...], extremes: tuple[int, int], unit: str
-) -> Chart:
-    live, still = (matrix_chart(matrix, blocks, extremes, unit, still=each) for each in (False, True))
-    return Chart(name, title, live, picture(still), _matrix_table(title, matrix, unit), zooms=True)
+def _chart(name: str, title: str, panel: Panel, table: Table, says: str) -> Chart:
+    return Chart(name, title, fragment(panel, f"{says} The table below has the numbers."), table)
 
 
 def matrix_charts(graph: CommGraph, mappings: dict[str, Mapping], unit: str) -> list[Chart]:
@@ -80,10 +69,18 @@ def matrix_charts(graph: CommGraph, mappings: dict[str, Mapping], unit: str) -> 
     chosen = dict(list(mappings.items())[: MATRICES + 1])
     found = {name: comm_matrix(graph, mapping, most_rows=ROWS) for name, mapping in chosen.items()}
     extremes = common_extremes(found.values())
+    says = "Communication matrix: rows send to columns, tasks stand in the order of the machine."
     return [
-        _matrix(f"matrix.{number}", name, matrix, busiest_blocks(graph, matrix), extremes, unit)
+        _chart(
+            f"matrix-{number}", name,
+            below([
+                matrix_panel(matrix, extremes=extremes, unit=unit),
+                scale_panel(extremes, cell_words(matrix, unit), unit),
+            ], 6),
+            _matrix_table(name, matrix, unit), f"{name}. {says}",
+        )
         for number, (name, matrix) in enumerate(found.items())
-    ]
+    ]  # fmt: skip
 
 
 def _matrix_table(name: str, matrix: CommMatrix, unit: str) -> Table:
@@ -98,11 +95,28 @@ def _matrix_table(name: str, matrix: CommMatrix, unit: str) -> Table:
     return Table(caption, ("from position", *heads), tuple(rows))
 
 
+def coarser(matrix: CommMatrix, most: int) -> tuple[Int64, Int64]:
+    """Return sums of a matrix over at most `most` rows and columns, and their borders in tasks.
+
+    Returns
+    -------
+    cells : int64[parts, parts]
+    borders : int64[parts + 1]
+        Positions in tasks where the parts begin; the last is n.
+    """
+    each = -(-matrix.rows // most)
+    starts = np.arange(0, matrix.rows, each)
+    cells = np.add.reduceat(np.add.reduceat(matrix.cells, starts, axis=0), starts, axis=1)
+    borders = np.append(starts * matrix.tasks_per_cell, matrix.tasks)
+    return cells.astype(np.int64), borders.astype(np.int64)
+
+
 def level_charts(graph: CommGraph, mappings: dict[str, Mapping], unit: str) -> list[Chart]:
     """Return the chart of bytes per level."""
     found = level_bytes(graph, mappings)
     title = "Bytes by level" if unit == "B" else "Volume by level"
-    return [chart("levels", title, bar_charts.level_chart(found, unit), level_table(found, unit))]
+    says = "Bars: volume that crosses each level of the machine, for each mapping."
+    return [_chart("levels", title, level_panel(found, unit=unit), level_table(found, unit), says)]
 
 
 def network_charts(
@@ -130,17 +144,23 @@ def network_charts(
     load = _load_of(first, unit)
     histogram = load_histogram(list(loads.values()))
     charts = [
-        chart("hops", "Links on the way", bar_charts.hop_chart(hops, unit), hop_table(hops, unit)),
-        chart(
-            "loads", "Loads of links", bar_charts.load_chart(histogram, names, load),
-            load_table(histogram, names, load), zooms=True,
+        _chart(
+            "hops", "Links on the way", hop_panel(hops, unit=unit), hop_table(hops, unit),
+            "Bars: volume by the number of links on its way, for each mapping.",
         ),
-    ]  # fmt: skip
+        _chart(
+            "loads", "Loads of links", load_panel(histogram, names, said=load.said, what=load.name),
+            load_table(histogram, names, load), "Bars: number of links by their load, for each mapping.",
+        ),
+    ]
     places = first.most_loaded(NAMED).tolist()
     if places:
-        table = link_table(loads, places, evaluation.hottest, load)
-        spec = bar_charts.hot_link_chart(loads, places, load)
-        charts.append(chart("links", f"Most loaded links, {names[1]}", spec, table))
+        rows = [(first.names[at], [float(one.congestion[at]) for one in loads.values()]) for at in places]
+        charts.append(_chart(
+            "links", f"Most loaded links, {names[1]}", bar_panel(rows, names, said=load.said),
+            link_table(loads, places, evaluation.hottest, load),
+            f"Bars: {load.name}, of the most loaded links, for each mapping.",
+        ))  # fmt: skip
     return charts
 
 
@@ -169,5 +189,6 @@ def history_charts(mappings: dict[str, Mapping]) -> list[Chart]:
         name: list(zip(one.seconds.tolist(), one.arcs.tolist(), one.costs.tolist(), strict=True))
         for name, one in found.items()
     }
-    spec = bar_charts.history_chart(found, tuple(mappings))
-    return [chart("history", "J over time", spec, history_table(steps), zooms=True)]
+    colours = {name: SERIES[place % len(SERIES)] for place, name in enumerate(mappings)}
+    says = "Lines: the best communication cost J that the search knew, over time."
+    return [_chart("history", "J over time", history_panel(found, colours), history_table(steps), says)]

@@ -6,10 +6,9 @@ import re
 from typing import Any
 
 from hopbytes._frozen import frozen
-from hopbytes._util.quantities import amount, number, short_amount
+from hopbytes._util.quantities import amount, duration, number, short_amount
 from hopbytes._version import __version__
 from hopbytes.cost.metrics.evaluation import Evaluation, evaluate
-from hopbytes.errors import HopbytesError
 from hopbytes.html_report.launch_advice import Launch, launches
 from hopbytes.html_report.page_charts import (
     Chart,
@@ -23,9 +22,9 @@ from hopbytes.html_report.report_origin import Origin
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.pictures.figures.level_bytes import launcher_mapping
+from hopbytes.report.predicted_time import GRADES, LIMITS
 from hopbytes.report.ranks_text import ranks_per_node
-from hopbytes.report.verdict import ORDERS, slots_sentence, verdict, volume_unit
-from hopbytes.simulation.simulate import simulate
+from hopbytes.report.verdict import ORDERS, Verdict, slots_sentence, verdict, volume_unit
 
 #: Name of the launcher's own order in charts and tables.
 IN_ORDER = "in order"
@@ -80,11 +79,6 @@ class Page:
     notices: tuple[str, ...]
     version: str = __version__
 
-    @property
-    def specs(self) -> dict[str, dict[str, Any]]:
-        """Charts by name, as browsers draw them."""
-        return {one.name: one.spec for one in (*self.matrices, *self.charts)}
-
 
 def page_of(graph: CommGraph, mappings: dict[str, Mapping], launcher: str, origin: Origin) -> Page:
     """Return the content of the report; see :func:`hopbytes.write_report`."""
@@ -93,19 +87,22 @@ def page_of(graph: CommGraph, mappings: dict[str, Mapping], launcher: str, origi
         name: evaluate(graph, one, random_seeds=0, launcher=launcher) for name, one in mappings.items()
     }
     evaluation = next(iter(evaluations.values()))
-    unit = volume_unit(evaluation, first)
+    unit = volume_unit(graph, first, evaluation)
+    verdicts = {name: verdict(graph, one, evaluations[name]) for name, one in mappings.items()}
     everyone = {IN_ORDER: launcher_mapping(graph, first, launcher), **mappings}
     charts = [
         *level_charts(graph, everyone, unit),
         *network_charts(graph, everyone, evaluation, unit),
         *history_charts(everyone),
     ]
-    times, time_notes = predicted_times(graph, everyone)
+    times, time_notes = predicted_times(verdicts)
     total = amount(graph.total_volume, unit or "units of volume")
     return Page(
         title=f"{_short(origin.pattern or graph.name)} on {_short(first.where.machine.spec())}",
         subtitle=f"{graph.n:,} tasks, {graph.m:,} arcs, {total}; {first.where.k:,} PEs",
-        judged=tuple(_judged(name, mapping, evaluations[name], unit) for name, mapping in mappings.items()),
+        judged=tuple(
+            _judged(name, one, verdicts[name], evaluations[name], unit) for name, one in mappings.items()
+        ),
         matrices=tuple(matrix_charts(graph, everyone, unit)),
         charts=tuple(charts),
         comparison=comparison_table(evaluations, complete=False, unit=unit),
@@ -125,20 +122,23 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
 
 
-def _judged(name: str, mapping: Mapping, evaluation: Evaluation, unit: str) -> Judged:
-    *sentences, headline = verdict(evaluation, mapping) or [""]
-    slots = slots_sentence(mapping)
+def _judged(name: str, mapping: Mapping, found: Verdict, evaluation: Evaluation, unit: str) -> Judged:
+    sentences = [*([found.remark] if found.remark else []), *found.traffic, slots_sentence(mapping)]
     return Judged(
-        name, headline, tuple([*sentences, slots] if slots else sentences),
-        tuple(_figures(evaluation, unit)), tuple(ranks_per_node(mapping, COLUMNS)),
-    )  # fmt: skip
+        name, found.sentence, tuple(filter(None, sentences)), tuple(_figures(evaluation, found, unit)),
+        tuple(ranks_per_node(mapping, COLUMNS)),
+    )
 
 
-def _figures(evaluation: Evaluation, unit: str) -> list[Figure]:
+def _figures(evaluation: Evaluation, verdict: Verdict, unit: str) -> list[Figure]:
     """Return key figures: of this mapping, and in order."""
     own, base = evaluation.mapping, evaluation.in_order
     assert base is not None
     found = []
+    if verdict.predicted is not None and verdict.usual is not None:
+        name = "Lower bound of the time" if verdict.predicted.grade == "bound" else "Predicted time"
+        seconds = verdict.predicted.seconds, verdict.usual.seconds
+        found.append(_figure(name, *seconds, duration))
     if own.traffic is not None and base.traffic is not None and base.traffic.inter_node_volume:
         what = "Bytes between nodes" if unit == "B" else "Volume between nodes"
         values = [int(one.traffic.inter_node_volume) for one in (own, base) if one.traffic]
@@ -161,24 +161,24 @@ def _figure(name: str, own: float, base: float, said: Any) -> Figure:
     return Figure(name, said(own), said(base), change, None if own == base else own < base)
 
 
-def predicted_times(graph: CommGraph, mappings: dict[str, Mapping]) -> tuple[Table | None, tuple[str, ...]]:
+def predicted_times(found: dict[str, Verdict]) -> tuple[Table | None, tuple[str, ...]]:
     """Return the predicted time of the messages, or None where nothing can predict it."""
-    try:
-        found = {name: simulate(graph, mapping, grade="bound") for name, mapping in mappings.items()}
-    except HopbytesError:  # distances only, or volumes that are no bytes
-        return None, ()
-    base = next(iter(found.values())).seconds
+    usual = next(iter(found.values())).usual
+    times = {IN_ORDER: usual, **{name: one.predicted for name, one in found.items()}}
     rows = [
         (
-            name, f"{one.seconds:.4g} s", _change(one.seconds, base),
-            one.limit, f"{one.rounds:,}",
+            name, duration(one.seconds), _change(one.seconds, usual.seconds), LIMITS[one.limit],
+            f"{one.rounds:,}",
         )
-        for name, one in found.items()
+        for name, one in times.items()
+        if one is not None and usual is not None
     ]
+    if not rows or usual is None:
+        return None, ()
     head = ("mapping", "all messages", "against in order", "limited by", "rounds")
-    table = Table("Lower bound of the time of all messages", head, tuple(rows), (0, 3))
+    table = Table(f"Time of all messages: {GRADES[usual.grade]}", head, tuple(rows), (0, 3))
     # A reader of the page cannot set the options that some notices name.
-    notices = (OPTION_HINT.sub("", note) for one in found.values() for note in one.notices)
+    notices = (OPTION_HINT.sub("", note) for one in times.values() if one for note in one.notices)
     return table, tuple(dict.fromkeys(notices))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hopbytes._frozen import frozen
-from hopbytes._util.quantities import amount, short_amount
+from hopbytes._util.quantities import amount, duration, short_amount
 from hopbytes.cost.metrics.evaluation import Evaluation
 from hopbytes.cost.metrics.link_metrics import HotLink
 from hopbytes.model.comm_graph import CommGraph
@@ -52,6 +52,8 @@ class Load:
 
     def said(self, value: float) -> str:
         """Return a load for people."""
+        if self.unit == "s":
+            return duration(value)
         small = f"{value:.3g} {self.unit}".rstrip()
         return small if abs(value) < 1 else short_amount(value, self.unit)
 
@@ -154,6 +156,6 @@ def history_table(histories: dict[str, list[tuple[float, int, int]]], most: int 
     for name, steps in histories.items():
         keep = np.unique(np.linspace(0, len(steps) - 1, min(len(steps), most)).round().astype(int))
         rows += [
-            (name, f"{steps[at][0]:.3f}", f"{steps[at][1]:,}", f"{steps[at][2]:,}") for at in keep.tolist()
+            (name, duration(steps[at][0]), f"{steps[at][1]:,}", f"{steps[at][2]:,}") for at in keep.tolist()
         ]
-    return Table("Improvements of J", ("mapping", "seconds", "scanned edges", "J"), tuple(rows))
+    return Table("Improvements of J", ("mapping", "time", "scanned edges", "J"), tuple(rows))

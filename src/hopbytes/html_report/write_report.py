@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
-import urllib.parse
-from collections.abc import Iterable
 from collections.abc import Mapping as Dictionary
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
 from hopbytes.errors import FormatError, UnsupportedError, WrongTypeError
-from hopbytes.formats.base import MARK
 from hopbytes.formats.files import atomic_write, check_writable
-from hopbytes.html_report.chart_style import altair
-from hopbytes.html_report.page_content import IN_ORDER, Page, page_of
+from hopbytes.html_report.page_content import IN_ORDER, page_of
+from hopbytes.html_report.page_html import page_html
 from hopbytes.html_report.report_origin import Origin
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
@@ -25,13 +21,10 @@ from hopbytes.textio.open_input import path_text
 if TYPE_CHECKING:
     import scipy.sparse
 
-#: Folder with the template of the page, its style sheet and its script.
-PAGE_FOLDER = os.path.join(os.path.dirname(__file__), "page")
-
 
 def write_report(
-    graph: CommGraph | ArrayLike | scipy.sparse.sparray | NetworkxGraph,
-    mappings: Mapping | Dictionary[str, Mapping],
+    graph: CommGraph | ArrayLike | os.PathLike[str] | scipy.sparse.sparray | NetworkxGraph,
+    mappings: Mapping | str | os.PathLike[str] | Dictionary[str, Mapping | str | os.PathLike[str]],
     path: str | os.PathLike[str],
     *,
     launcher: str = "fill",
@@ -41,14 +34,14 @@ def write_report(
     """Write a report about mappings of a pattern as one HTML file, which needs no network.
 
     The page begins with the verdict: the bytes between nodes beside those of the launcher's own order, and
-    whether the gain is worthwhile. Charts, each beside a table with the same numbers, follow: the
+    the predicted time of the messages. Charts, each beside a table with the same numbers, follow: the
     communication matrix before and after, bytes by level, links on the way, loads of links, J over time;
     then the metrics, the heaviest pairs, and the commands that start a program on the mapping.
 
     Parameters
     ----------
-    graph : CommGraph, or a matrix or graph that :meth:`hopbytes.CommGraph.of` takes
-    mappings : Mapping or dictionary of str to Mapping
+    graph : CommGraph, or what :meth:`hopbytes.CommGraph.of` takes: a matrix, another graph, or a text
+    mappings : Mapping, or the name of a file that holds one, or a dictionary of them by name
         Mappings of the graph to one machine. The keys are the names in the report; the first one is the
         mapping that the commands use.
     path : path or ``"-"``
@@ -69,8 +62,6 @@ def write_report(
     ------
     FormatError
         Graph and mapping have different numbers of tasks.
-    MissingPackageError
-        A package of the extra ``report`` is missing.
     UnsupportedError
         The mappings are for different machines, or the file cannot be written.
     WrongTypeError
@@ -78,8 +69,8 @@ def write_report(
 
     Notes
     -----
-    O(m log m + links) per mapping, and seconds for the charts. The browser draws them by Vega, which is in
-    the file (0.9 MB); see docs/report.md for sizes.
+    O(m log m + links) per mapping. Charts are SVG with the numbers as tool tips; see docs/report.md for
+    sizes.
 
     Examples
     --------
@@ -89,13 +80,12 @@ def write_report(
     >>> hb.write_report(graph, mapping, "report.html")   # doctest: +SKIP
     'report.html'
     """
-    altair()  # before any work: is everything installed?
     path = path_text(path)
     check_report_target(path, force=force)
     graph, named = CommGraph.of(graph), _named(mappings)
     _check(graph, named)
     page = page_of(graph, named, launcher, origin or Origin())
-    atomic_write({path: rendered(page)})
+    atomic_write({path: page_html(page)})
     return path
 
 
@@ -105,40 +95,13 @@ def check_report_target(path: str, *, force: bool) -> None:
         check_writable(path, force)
 
 
-def rendered(page: Page) -> str:
-    """Return the page as HTML."""
-    import jinja2
-    import vl_convert
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(PAGE_FOLDER), autoescape=jinja2.select_autoescape(["html"]),
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters["address"] = _address
-    vega: Any = vl_convert  # its types ask for an argument that has a default
-    library = vega.javascript_bundle()
-    template = environment.get_template("report.html")
-    text: str = template.render(page=page, library=library, mark=MARK)
-    return text
-
-
-def _address(svg: str) -> str:
-    """Return a picture as an address that contains it; few characters need to be escaped."""
-    short = re.sub(r"(\d\.\d\d)\d{3,}", r"\1", svg)  # hundredths of a pixel are enough
-    return "data:image/svg+xml," + urllib.parse.quote(short, safe=" =:/;,()+-.!*'@$&?[]")
-
-
-def _named(mappings: Mapping | Dictionary[str, Mapping]) -> dict[str, Mapping]:
-    if isinstance(mappings, Mapping):
-        return {"mapping": mappings}
-    if not isinstance(mappings, Dictionary) or not mappings or not _are_mappings(mappings.values()):
-        kind = type(mappings).__name__
-        raise WrongTypeError(f"mappings are a {kind}, expected a Mapping, or a dictionary with some by name")
-    return {str(name): mapping for name, mapping in mappings.items()}
-
-
-def _are_mappings(values: Iterable[object]) -> bool:
-    return all(isinstance(each, Mapping) for each in values)
+def _named(mappings: Any) -> dict[str, Mapping]:
+    if isinstance(mappings, Dictionary) and mappings:
+        return {str(name): Mapping.of(mapping) for name, mapping in mappings.items()}
+    if isinstance(mappings, (Mapping, str, os.PathLike)):
+        return {"mapping": Mapping.of(mappings)}
+    kind = type(mappings).__name__
+    raise WrongTypeError(f"mappings are a {kind}, expected a Mapping, or a dictionary with some by name")
 
 
 def _check(graph: CommGraph, mappings: dict[str, Mapping]) -> None:

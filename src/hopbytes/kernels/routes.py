@@ -28,7 +28,7 @@ def _none() -> Int32:
     return np.empty(0, np.int32)
 
 
-@frozen(eq=False)
+@frozen(eq=False, owns=("numbers", "table", "first", "head"))
 class RouteForm:
     """All routes of a network, in one of the forms that compiled code supports.
 
@@ -50,10 +50,6 @@ class RouteForm:
     first: Int32 = field(default_factory=_none)
     head: Int32 = field(default_factory=_none)
     split: bool = False
-
-    def __post_init__(self) -> None:
-        for array in (self.numbers, self.table, self.first, self.head):
-            array.setflags(write=False)
 
     @property
     def arguments(self) -> tuple[int, Int64, Int32, Int32, Int32]:

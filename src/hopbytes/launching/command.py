@@ -14,6 +14,8 @@ from hopbytes.launching.launchers import ASSIGNMENT, Launcher, recognise
 
 #: Launchers whose commands of several programs were tried.
 SEVERAL = ("openmpi", "hydra")
+#: Short options of srun whose value may follow at once or be missing: ``-K0``, ``-koff``.
+OPTIONAL = "IkK"
 
 
 @frozen
@@ -209,7 +211,10 @@ def options_of(launcher: Launcher, words: list[str]) -> tuple[tuple[Option, ...]
         name, equals, _ = word.lstrip("-").partition("=")
         short = re.fullmatch(r"-([A-Za-z])(.+)", word)
         if launcher.form in ("slurm", "flux") and short and not word.startswith("--"):
-            # Slurm and Flux accept -n4 and -wn1; letters after that of a switch are further switches.
+            # Slurm and Flux accept -n4 and -wn1; letters after that of a switch are further options: -ln4.
+            if short[1] not in launcher.values and short[1] not in OPTIONAL and short[2][0].isalpha():
+                words = [*words[:place], f"-{short[1]}", f"-{short[2]}", *words[place + 1 :]]
+                continue
             options.append(Option(short[1], (word,)))
             place += 1
             continue

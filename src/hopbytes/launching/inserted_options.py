@@ -4,23 +4,11 @@ from __future__ import annotations
 
 import shlex
 
-from hopbytes.errors import InfeasibleError
 from hopbytes.launching.command import LaunchCommand, Option, Start, options_of
 from hopbytes.launching.launchers import ASSIGNMENT
 
 #: Options that may be given several times, each time for another variable or parameter.
 REPEATED = ("genv", "o", "mca", "x")
-
-
-def _check_nodes(command: LaunchCommand, ours: tuple[Option, ...]) -> None:
-    """Refuse a command whose number of nodes differs from that of the mapping."""
-    if command.launcher.form not in ("slurm", "flux"):
-        return
-    used = next((option.value for option in ours if option.name == "N"), "")
-    for option in command.options:
-        if option.name in ("N", "nodes") and option.value.isdecimal() and option.value != used:
-            typed = " ".join(option.words)
-            raise InfeasibleError(f"{command.tool}: {typed}, expected {used} nodes as in the mapping")
 
 
 def _sets(option: Option) -> tuple[str, str] | None:
@@ -45,11 +33,6 @@ def placed(command: LaunchCommand, written: str) -> Start:
     Start
         The user's words in their order. The options of the mapping stand between the launcher and the user's
         options; those for hosts and for the number of ranks are left out if the user gives them.
-
-    Raises
-    ------
-    InfeasibleError
-        The number of nodes in the command differs from that of the mapping.
     """
     words = shlex.split(written)
     environment = []
@@ -63,7 +46,6 @@ def placed(command: LaunchCommand, written: str) -> Start:
         # With `--map-by seq` the list of hosts is the mapping itself, so it replaces the user's list.
         typed = tuple(option for option in typed if option.name not in launcher.hosts)
     theirs = {option.name for option in typed}
-    _check_nodes(command, ours)
     already = {_sets(option) for option in typed} - {None}
     added = []
     for option in ours:

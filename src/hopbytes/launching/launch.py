@@ -55,9 +55,9 @@ def launch(
     with launch_files(DRY if dry_run and stem is None else stem) as files:
         prepared = prepare_start(mapping, command, files, force=force, nameless=dry_run, **options)
         if dry_run:
-            say(*prepared.receipt.notices, f"launch: {prepared.start.text()}")
+            say(*prepared.notices, *prepared.receipt.notices, f"launch: {prepared.start.text()}")
             return 0
-        say(f"launch: {prepared.start.text()}")
+        say(*prepared.notices, f"launch: {prepared.start.text()}")
         if check:
             outcome = verify_launch(prepared.placed, command.words(), **options)
             if outcome.code:

@@ -136,6 +136,9 @@ _VERSION_PATTERNS = (
 )
 
 
+#: Variables of a job that srun takes as limits of a step (all of them since 23.11): it would choose the CPUs.
+STEP_LIMITS = ("SLURM_CPUS_PER_TASK", "SRUN_CPUS_PER_TASK", "SLURM_TRES_PER_TASK")
+
 #: Programs that submit a script to a queue.
 SUBMITTERS = ("sbatch", "qsub", "bsub", "oarsub", "msub", "condor_submit")
 
@@ -187,6 +190,16 @@ def recognise(words: list[str], kind: str | None = None) -> tuple[Launcher, int]
     suggestion = "; for a wrapper, `launcher=KIND` of record names the launcher it stands for"
     what = f"no known launcher, expected one of {names}, such as mpirun -n 16 ./app"
     raise UnsupportedError(f"{word}: {what}{suggestion}")
+
+
+def without_limits(environment: Dictionary[str, str]) -> tuple[str, ...]:
+    """Return the words in front of srun that take the limits of a job away, () where there are none.
+
+    A mapping says which CPUs ranks run on; with a number of CPUs per task, srun gives a step that many of its
+    own choice and refuses the others (tried with 24.11 and 26.05).
+    """
+    found = [name for name in STEP_LIMITS if name in environment]
+    return ("env", *(word for name in found for word in ("-u", name))) if found else ()
 
 
 def _prefix(words: list[str]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import LaunchLine
 from hopbytes.formats.exchange import Receipt
-from hopbytes.launching.launchers import LAUNCHERS, Launcher, identify_launcher
+from hopbytes.launching.launchers import LAUNCHERS, Launcher, identify_launcher, without_limits
 
 #: Time limit in seconds for ``LAUNCHER --version``, which usually takes about 0.01 s.
 VERSION_TIMEOUT = 5.0
@@ -23,6 +24,9 @@ NAMES = {
     "hydra": ("mpiexec.hydra", "mpiexec", "mpirun", "mpiexec.mpich"),
     "intel": ("mpirun", "mpiexec", "mpiexec.hydra"),
 }
+
+#: A word of a command as a shell reads it, with its quotes.
+WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
 
 #: Variables that modules and installers set to the folder of an MPI; that folder may be missing in PATH.
 FOLDERS = ("I_MPI_ROOT", "MPI_HOME", "MPI_ROOT", "OPAL_PREFIX")
@@ -72,7 +76,7 @@ def advice(receipt: Receipt, form: str, environment: Dictionary[str, str]) -> Ad
         return Advice()
     lines = receipt.lines or _only_line(receipt, form)
     if not lines:
-        return Advice((("launch", receipt.launch),))
+        return Advice((("launch", _without_limits(receipt.launch, form, environment)),))
     others = tuple((line.mpi, line.command) for line in receipt.lines)
     unsuitable: dict[str, Launcher] = {}
     for name, path in _installed(lines, environment):
@@ -100,8 +104,7 @@ def _installed(lines: tuple[LaunchLine, ...], environment: Dictionary[str, str])
         srun = shutil.which("srun", path=environment.get("PATH"))
         if srun:
             yield "srun", srun
-    words = lines[0].command.split(" ")
-    first = words[_launcher_word(words)]
+    first = _launcher_word(lines[0].command)[0]
     families = dict.fromkeys(line.family for line in lines)
     names = [first, *(name for family in families for name in NAMES.get(family, ()))]
     seen = set()
@@ -136,15 +139,21 @@ def _fits(line: LaunchLine, found: Launcher) -> bool:
 
 def _started_by(command: str, name: str) -> str:
     """Return a command in which the launcher is replaced by `name`."""
-    words = command.split(" ")
-    place = _launcher_word(words)
-    return " ".join([*words[:place], shlex.quote(name), *words[place + 1 :]])
+    word = _launcher_word(command)
+    return f"{command[: word.start()]}{shlex.quote(name)}{command[word.end() :]}"
 
 
-def _launcher_word(words: list[str]) -> int:
-    """Return the index of the launcher in a command, after assignments and a batch system's command."""
+def _without_limits(command: str, form: str, environment: Dictionary[str, str]) -> str:
+    """Return a command whose srun does not see how many CPUs the job has for a task."""
+    words = without_limits(environment) if form in ("slurm", "cray") else ()
+    place = _launcher_word(command).start() if words else 0
+    return command[:place] + "".join(f"{word} " for word in words) + command[place:]
+
+
+def _launcher_word(command: str) -> re.Match[str]:
+    """Return the launcher in a command, after assignments and a batch system's command."""
     known = {"srun", *(name for names in NAMES.values() for name in names)}
-    return next(place for place, word in enumerate(words) if word in known)
+    return next(word for word in WORD.finditer(command) if word[0] in known)
 
 
 def _mismatch(name: str, found: Launcher, lines: tuple[LaunchLine, ...]) -> str:

@@ -17,20 +17,27 @@ MARK = "hopbytes-replay "
 #: is alone in MPI_COMM_WORLD although the pattern has several ranks.
 UNDER_WAY = "hopbytes-replay-under-way"
 LONE = "hopbytes-replay-alone "
+#: Prefix of the line that a process prints if it cannot load MPI.
+LACKING = "hopbytes-replay-lacks "
 
 
 def main(arguments: list[str]) -> int:
     """Replay a pattern in this process; return the exit code.
 
-    The file holds `indptr`, `targets` and `bytes` (one message per arc and round). In a round every rank
+    The file is described in ``replay.c``. In a round every rank
     posts its receives and enters a barrier; then the time from the first send to the last completion is
     taken. The time of a round is that of the slowest rank.
     """
-    from mpi4py import MPI
-
+    try:
+        from mpi4py import MPI
+    except (ImportError, OSError, RuntimeError) as error:  # no package, or no library of MPI
+        print(LACKING + " ".join(str(error).split())[:200], flush=True)
+        return 1
     comm = MPI.COMM_WORLD
-    with np.load(arguments[0], allow_pickle=False) as data:
-        indptr, targets, sizes = data["indptr"], data["targets"], data["bytes"]
+    words = np.fromfile(arguments[0], np.int64)
+    ranks = int(words[0])
+    indptr = words[2 : ranks + 3]
+    targets, sizes = words[ranks + 3 :].reshape(-1, 2).T
     rounds = int(arguments[1])
     if comm.Get_size() != len(indptr) - 1:
         if comm.Get_size() == 1:

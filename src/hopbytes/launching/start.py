@@ -16,10 +16,11 @@ import numpy as np
 from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.exchange import Receipt, write
+from hopbytes.formats.mappings.several_programs import checked_programs
 from hopbytes.formats.reading import read_mapping
 from hopbytes.launching.command import SEVERAL, LaunchCommand, Option, Start
 from hopbytes.launching.inserted_options import placed
-from hopbytes.launching.launchers import recognise
+from hopbytes.launching.launchers import recognise, without_limits
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 
@@ -40,11 +41,14 @@ class Prepared:
         The files it uses.
     placed : Mapping
         The mapping that the command produces.
+    notices : tuple of str
+        What of the user's command was left out, and why.
     """
 
     start: Start
     receipt: Receipt
     placed: Mapping
+    notices: tuple[str, ...] = ()
 
 
 def checked_command(
@@ -91,22 +95,28 @@ def parsed(words: list[str]) -> LaunchCommand:
     return LaunchCommand.parse(words, several=recognise(words)[0].form in SEVERAL)
 
 
-def with_programs_of(command: LaunchCommand, graph: CommGraph) -> LaunchCommand:
+def with_programs_of(command: LaunchCommand, graph: CommGraph, *, programs: bool = False) -> LaunchCommand:
     """Return a command that starts the programs of a pattern, if it has several.
 
-    A command without a program gets those of the pattern (format ``programs``).
+    Parameters
+    ----------
+    command : LaunchCommand
+    graph : CommGraph
+    programs : bool
+        Whether the user agreed to start the programs that the pattern names (format ``programs``); a command
+        without a program gets them. A pattern is a file that may come from anybody.
 
     Raises
     ------
     InfeasibleError
         The programs of the command do not have the ranks of those of the pattern.
     UnsupportedError
-        The launcher was not tried with several programs.
+        The launcher was not tried with several programs, or nobody agreed to start those of the pattern.
     """
-    found = graph.meta.get("programs")
-    if not isinstance(found, list) or len(found) < 2:
+    found = checked_programs(graph.meta.get("programs"), graph.n)
+    if not found:
         return command
-    form, tasks = command.launcher.form, [int(one["tasks"]) for one in found]
+    form, tasks = command.launcher.form, [program.tasks for program in found]
     if form not in SEVERAL:
         written = f"`hopbytes map FILE.programs --format {form}` writes the command"
         raise UnsupportedError(
@@ -121,11 +131,17 @@ def with_programs_of(command: LaunchCommand, graph: CommGraph) -> LaunchCommand:
                 f"{', '.join(map(str, tasks))} as in the pattern, or a command without programs"
             )
         return command
+    if not programs:
+        named = "; ".join(f"{one.tasks} ranks of {one.command[:200]!a}" for one in found if one.tasks)
+        raise UnsupportedError(
+            f"{command.tool}: no program, and the pattern's file names {named}: expected the programs in the "
+            "command, or `programs=True` to start those of the file"
+        )
     kept = tuple(option for option in command.options if option.name not in command.launcher.counts)
     first, *others = (
-        LaunchCommand(command.launcher, command.start, (Option("n", ("-n", str(count))),), (*one["command"],))
-        for one, count in zip(found, tasks, strict=True)
-        if count
+        LaunchCommand(command.launcher, command.start, (Option("n", ("-n", str(one.tasks))),), one.words)
+        for one in found
+        if one.tasks
     )
     return dataclasses.replace(first, options=(*kept, *first.options), others=tuple(others))
 
@@ -213,10 +229,11 @@ def prepare_start(
     Raises
     ------
     InfeasibleError
-        There are several nodes, and their names are not known.
+        There are several nodes, and their names are not known, or the command has another number of nodes.
     HopbytesError
         The written files differ from the mapping.
     """
+    command, notices = _without_nodes(command, len(set(mapping.where.node_of_pe[mapping.pe].tolist())))
     form = command.launcher.form
     if form == "openmpi":
         options["version"] = "4" if command.launcher.version == "4" else "5"
@@ -226,7 +243,29 @@ def prepare_start(
     receipt = write(Mapping(mapping.pe, mapping.where, one), stem, form, force=force, **options)
     written = receipt.placed or mapping
     _check_written(stem, form, written, options.get("hosts"))
-    return Prepared(placed(command, receipt.launch), receipt, written)
+    start = placed(command, receipt.launch)
+    if form == "slurm":
+        start = dataclasses.replace(start, words=(*without_limits(os.environ), *start.words))
+    return Prepared(start, receipt, written, notices)
+
+
+def _without_nodes(command: LaunchCommand, used: int) -> tuple[LaunchCommand, tuple[str, ...]]:
+    """Return a command of Slurm without its number of nodes, after a check that it is that of the mapping."""
+    form = command.launcher.form
+    given = [o for o in command.options if form in ("slurm", "flux") and o.name in ("N", "nodes")]
+    for option in given:
+        if option.value.isdecimal() and int(option.value) != used:
+            typed = " ".join(option.words)
+            raise InfeasibleError(f"{command.tool}: {typed}, expected {used} nodes as in the mapping")
+    if form != "slurm" or not given:
+        return command, ()
+    typed = ", ".join(" ".join(option.words) for option in given)
+    kept = tuple(option for option in command.options if option not in given)
+    notice = (
+        f"{typed} is left out of the command: the launch file names the {used} nodes, and srun has refused "
+        "a number beside it since 23.11"
+    )
+    return dataclasses.replace(command, options=kept), (notice,)
 
 
 def _check_names(mapping: Mapping, command: LaunchCommand, hosts: Any) -> None:

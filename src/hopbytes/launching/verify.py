@@ -113,7 +113,7 @@ def seen_launch(command: LaunchCommand) -> dict[int, Seen]:
     start = _probing(command)
     seen, code, error = probe(start, command.launcher)
     if code or not seen:
-        raise HopbytesError(_failed(start, code, error))
+        raise HopbytesError(_failed(command, code, error))
     return seen
 
 
@@ -133,7 +133,7 @@ def _outcome(
 ) -> Outcome:
     seen, code, error = probe(start, command.launcher)
     if not seen:
-        raise HopbytesError(_failed(start, code, error))
+        raise HopbytesError(_failed(command, code, error))
     verdict = compare(placed, seen, hosts)
     if verdict.wrong and placed is mapping:
         # A mapping with slots renumbered inside symmetric nodes has the same distances, so it is accepted.
@@ -142,6 +142,6 @@ def _outcome(
     return Outcome(verdict, mapping.n, start.text(), code or (1 if verdict.wrong else 0))
 
 
-def _failed(start: Start, code: int, error: str) -> str:
-    what = f"{start.words[0]} ended with code {code} before any rank answered"
+def _failed(command: LaunchCommand, code: int, error: str) -> str:
+    what = f"{command.tool} ended with code {code} before any rank answered"
     return f"{what}: {error}" if error else what

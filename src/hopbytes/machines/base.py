@@ -16,7 +16,7 @@ from hopbytes.machines.topology import Topology
 
 if TYPE_CHECKING:
     from hopbytes.machines.node.inventory import NodeInventory
-    from hopbytes.machines.node.job_environment import JobInfo
+    from hopbytes.machines.node.job_info import JobInfo
 
 
 machines: Registry[type[Machine]] = Registry(

@@ -6,12 +6,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hopbytes._arrays import Int64, UInt8, UInt64
+from hopbytes._arrays import Int64, UInt8, UInt64, own
 from hopbytes._frozen import frozen
 from hopbytes.machines.network.node_distances import NetworkDistance
 
 
-@frozen(eq=False)
+@frozen(eq=False, owns=("labels", "level_of_bit", "costs"))
 class TreeDistance:
     """Distances of k places in a tree, as kernels take them.
 
@@ -52,11 +52,16 @@ class TreeDistance:
         """Distances among some of the places (ascending numbers)."""
         if len(places) == len(self.labels):
             return self
-        return TreeDistance(self.labels[places], self.level_of_bit, self.costs)
+        return TreeDistance(own(self.labels[places]), self.level_of_bit, self.costs)
 
     def matrix(self) -> Int64:
         """int64[k, k] of all distances; for small k and tests, O(k^2) memory."""
-        differing = self.labels[:, None] ^ self.labels[None, :]
+        places = np.arange(len(self.labels))
+        return self.apart(places[:, None], places[None, :])
+
+    def apart(self, a: Int64, b: Int64) -> Int64:
+        """Distances of pairs of places, broadcast against each other."""
+        differing = self.labels[a] ^ self.labels[b]
         levels = np.zeros(differing.shape, np.uint8)
         for level in range(1, len(self.costs)):  # innermost first: the outermost that differs wins
             bits = np.flatnonzero(self.level_of_bit == level)
@@ -65,7 +70,7 @@ class TreeDistance:
         return self.costs[levels]
 
 
-@frozen(eq=False)
+@frozen(eq=False, owns=("table",))
 class TableDistance:
     """Distances of k places as a dense int64[k, k] table (kept small: see the machine that makes it)."""
 
@@ -84,11 +89,15 @@ class TableDistance:
         """Distances among some of the places (ascending numbers)."""
         if len(places) == len(self.table):
             return self
-        return TableDistance(np.ascontiguousarray(self.table[np.ix_(places, places)]))
+        return TableDistance(own(np.ascontiguousarray(self.table[np.ix_(places, places)])))
 
     def matrix(self) -> Int64:
         """int64[k, k] of all distances."""
         return self.table
+
+    def apart(self, a: Int64, b: Int64) -> Int64:
+        """Distances of pairs of places, broadcast against each other."""
+        return self.table[a, b]
 
 
 Distance: TypeAlias = "TreeDistance | TableDistance | NetworkDistance"

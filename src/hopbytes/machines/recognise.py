@@ -11,7 +11,7 @@ from hopbytes.textio.open_input import open_stream
 HEAD = 4096
 #: How the files that a kind reads begin, after comments and empty lines. No pattern and no placement does.
 BEGINNINGS = {
-    "slurm": re.compile(rb"(?:SwitchName|BlockName|BlockSizes)=|- topology:", re.IGNORECASE),
+    "slurm": re.compile(rb"(?:SwitchName|BlockName|BlockSizes)\s*=|- topology:", re.IGNORECASE),
     "topograph": re.compile(rb"(?:switches|blocks):\s*\n"),
     "scotch": re.compile(rb"(?:tleaf|cmpltw?|deco|hcub|sub|torus[23X]D|mesh[23X]D)\s+[0-9]"),
     "nvidia": re.compile(rb"(?:\x1b\[[0-9;]*m)?GPU[0-9]{1,4}[ \t]"),

@@ -181,6 +181,7 @@ def _parse_tree(text: str) -> Machine:
     if any(marked):
         tokens = [re.sub(":rails(?=:|$)", "", token, count=1) for token in tokens]
     for outside, token in enumerate(tokens):
+        _check_product(token)
         try:
             level, count = _parse_level(token, default_distance=10 ** (len(tokens) - 1 - outside))
         except FormatError as error:
@@ -196,6 +197,15 @@ def _parse_tree(text: str) -> Machine:
 
         return rails_from_levels(tiers, children, marked, given)
     return Tree(tuple(tiers), tuple(children))
+
+
+def _check_product(token: str) -> None:
+    """Refuse the name of a product as a level, which would be a machine of as many cores."""
+    name, _, count = token.partition(":")
+    if name.lower() in ("dgx", "hgx"):
+        hosts = count if count.isdigit() else "HOSTS"
+        meant = f"rails:{hosts}x8 for hosts of 8 GPUs with a rail each, or nvidia:FILE (nvidia-smi topo -m)"
+        raise FormatError("machine", None, f"{shorten(name)} is no machine kind, expected {meant}")
 
 
 def _with_kinds(token: str, error: FormatError) -> FormatError:

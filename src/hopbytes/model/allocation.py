@@ -9,17 +9,25 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import InfeasibleError
+from hopbytes.errors import FormatError, InfeasibleError
 
 #: Characters of a text in a line about an allocation, and host names in a notebook.
 LONGEST_TEXT, NODES_SHOWN = 80, 16
+
+
+def _bad(what: str) -> FormatError:
+    return FormatError("allocation", None, what)
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
 
 
-@frozen(eq=False, repr=False)
+#: The arrays of an allocation.
+ARRAYS = ("core_start", "cores", "capacity", "endpoints", "gpus", "tasks_of_nodes")
+
+
+@frozen(eq=False, repr=False, owns=ARRAYS)
 class Allocation:
     """Where tasks may run: k PEs in machine order, each a set of cores of one node.
 
@@ -47,6 +55,8 @@ class Allocation:
     ------
     InfeasibleError
         There is no PE.
+    FormatError
+        Arrays contradict each other, or a core is outside the machine.
     """
 
     machine: Any  # a Machine, which a higher layer defines
@@ -63,10 +73,16 @@ class Allocation:
     def __post_init__(self) -> None:
         if len(self.core_start) < 2:
             raise InfeasibleError("the allocation has no slot left, expected at least one")
-        optional = (self.capacity, self.endpoints, self.gpus, self.tasks_of_nodes)
-        for array in (self.core_start, self.cores, *optional):
-            if array is not None:
-                array.setflags(write=False)
+        starts, cores = self.core_start, self.cores
+        if starts[0] != 0 or bool(np.any(starts[1:] <= starts[:-1])) or starts[-1] != len(cores):
+            raise _bad(f"core_start, expected to ascend from 0 to the {len(cores)} cores, a core or more per PE")
+        if int(cores.min()) < 0 or int(cores.max()) >= self.machine.n_cores:
+            wrong = cores[(cores < 0) | (cores >= self.machine.n_cores)][0]
+            raise _bad(f"core {wrong}, expected one of 0..{self.machine.n_cores - 1}")
+        for name in ("capacity", "endpoints", "gpus"):
+            array = getattr(self, name)
+            if array is not None and len(array) != self.k:
+                raise _bad(f"{name} of {len(array)} PEs, expected {self.k}")
 
     def __repr__(self) -> str:
         return f"Allocation({_cut(self.machine.spec())!r}, {self.k} PEs)"

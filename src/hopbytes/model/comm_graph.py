@@ -22,15 +22,18 @@ if TYPE_CHECKING:
     import scipy.sparse
 
 
+#: The arrays of a graph.
+ARRAYS = ("indptr", "targets", "volumes", "messages", "loads")
+
 #: What ``meta["tasks"]`` is where tasks are known to be processes.
 PROCESSES = "processes"
 
 
-@frozen(eq=False, repr=False)
+@frozen(eq=False, repr=False, owns=ARRAYS)
 class CommGraph(GraphMakers):
     """A communication graph: directed arcs task → task with volume and message count, a load per task.
 
-    Rows are sorted by target and hold no duplicates. Arrays are read-only after construction.
+    Rows are sorted by target and hold no duplicates. Arrays are copied, and read-only.
 
     Parameters
     ----------
@@ -87,10 +90,6 @@ class CommGraph(GraphMakers):
 
     def __post_init__(self) -> None:
         self._check_shapes()
-        for name in ("indptr", "targets", "volumes", "messages", "loads"):
-            array = getattr(self, name)
-            if array is not None:
-                array.setflags(write=False)
         for name in ("volumes", "messages", "loads"):
             self._cache["total_" + name] = self._checked_total(name)
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hopbytes import kernels
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32, Int64, own, owned
 from hopbytes._util.integers import MAX_TASKS, bad_graph, check_total, task_numbers, to_integers
 from hopbytes.errors import WrongTypeError
-from hopbytes.model import graph_sources
+from hopbytes.model import given_as_text, graph_sources
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -40,6 +40,15 @@ class GraphMakers:
         ) -> None: ...
         def check_directions(self, threads: int = 1) -> None: ...  # noqa: D102
         def know_directions(self) -> None: ...  # noqa: D102
+
+    @classmethod
+    def of_own(
+        cls, indptr: Int64, targets: Int32, volumes: Int64 | None = None, messages: Int64 | None = None,
+        loads: Int64 | None = None, **more: Any,
+    ) -> Self:
+        """Make a graph of arrays that nobody else keeps, without copies of them."""
+        given = (indptr, targets, volumes, messages, loads)
+        return cls(*(None if each is None else own(each) for each in given), **more)  # type: ignore[arg-type]
 
     @classmethod
     def from_edges(
@@ -86,16 +95,20 @@ class GraphMakers:
         4
         """
         src, dst = task_numbers("sources", sources), task_numbers("targets", targets)
+        known = dict(meta or {})
         if len(src) != len(dst):
             raise bad_graph(f"{len(src)} sources and {len(dst)} targets, expected as many of each")
         highest = int(max(src.max(), dst.max())) if len(src) else -1
         if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0):
             raise bad_graph(f"n={n!r}, expected a number of tasks")
-        n = highest + 1 if n is None else int(n)
+        given, n = n, highest + 1 if n is None else int(n)
         if highest >= n or n > MAX_TASKS:
             raise bad_graph(f"task {max(highest, n)} in a graph of {min(n, MAX_TASKS)} tasks")
         volume, scale = to_integers("volumes", volumes, len(src))
         count, count_scale = to_integers("messages", messages, len(src))
+        said = [*_rounded_away(volumes, volume), *(_from_one(src, dst) if given is None else ())]
+        if said:
+            known["notices"] = [*known.get("notices", ()), *said]
         if count_scale != 1:
             raise bad_graph("messages must be whole numbers")
         if undirected:
@@ -105,9 +118,9 @@ class GraphMakers:
                 check_total(name, kernels.checked_sum(values))
         indptr, columns, merged_volume, merged_count = kernels.csr_from_arcs(n, src, dst, volume, count)
         load, _ = to_integers("loads", loads, n)
-        graph = cls(
-            indptr, columns, merged_volume, merged_count, load, undirected=undirected, scale=scale,
-            meta=dict(meta or {}),
+        graph = cls.of_own(
+            indptr, columns, merged_volume, merged_count, None if load is None else owned(load),
+            undirected=undirected, scale=scale, meta=known,
         )
         graph.know_directions()
         return graph
@@ -178,6 +191,56 @@ class GraphMakers:
         return cls._of(arcs, loads=loads, meta=known | dict(meta or {}), undirected=undirected)
 
     @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        source: str | None = None,
+        target: str | None = None,
+        volume: str | None = None,
+        messages: str | None = None,
+        *,
+        n: int | None = None,
+        undirected: bool = False,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Build from a table of pandas, polars, pyarrow or xarray.
+
+        Parameters
+        ----------
+        frame : table
+            A row for every arc, or a square table: row i, column j is what task i sends to task j.
+        source, target, volume, messages : str, optional
+            Columns of arcs, tasks numbered from 0. By default those called source, src or from; target, dst
+            or to; volume, bytes, weight or size; messages or count. Without a volume arcs count 1 each.
+        n, undirected
+            See :meth:`from_edges`.
+
+        Raises
+        ------
+        FormatError
+            The table is neither; a square table has other labels on rows than on columns.
+
+        Notes
+        -----
+        O(rows), or O(n²) for a square table.
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"src": [0, 1], "dst": [1, 2], "bytes": [5, 7]})
+        >>> hb.CommGraph.from_frame(table).total_volume
+        12
+        """
+        named = {"source": source, "target": target, "volume": volume, "messages": messages}
+        arcs, beside = graph_sources.of_frame(frame, **named)
+        known = dict(meta or {})
+        if beside:
+            known["notices"] = [f"columns that are not read: {', '.join(map(str, beside))}"]
+        size = n if n is not None else arcs.n or None
+        return cls.from_edges(*arcs[1:], n=size, undirected=undirected, meta=known)
+
+    @classmethod
     def from_metis(
         cls,
         xadj: ArrayLike,
@@ -230,14 +293,17 @@ class GraphMakers:
 
         Parameters
         ----------
-        thing : CommGraph, graph of networkx, sparse matrix of SciPy, or what NumPy makes a square matrix of
+        thing : CommGraph, text, graph of networkx or igraph, sparse matrix of SciPy, table, or square matrix
+            A text is the name of a file or a spec such as ``"stencil:4x4"``. A table is what
+            :meth:`from_frame` takes; a matrix is what has ``__array__``, or lists.
 
         Raises
         ------
         WrongTypeError
-            The argument is something else, such as a file name, which :func:`hopbytes.read_pattern` takes.
+            The argument is something else.
         FormatError
-            See :meth:`from_networkx`, :meth:`from_scipy` and :meth:`from_dense`.
+            See :meth:`from_networkx`, :meth:`from_scipy`, :meth:`from_frame`, :meth:`from_dense` and
+            :func:`hopbytes.read_pattern`.
 
         Examples
         --------
@@ -247,18 +313,44 @@ class GraphMakers:
         """
         if isinstance(thing, cls):
             return thing
+        if given_as_text.is_text(thing):
+            return cast("Self", given_as_text.read_pattern(thing))
         if graph_sources.is_networkx(thing):
             return cls.from_networkx(cast("graph_sources.NetworkxGraph", thing))
         if hasattr(thing, "tocoo"):
             return cls.from_scipy(thing)
+        if graph_sources.is_igraph(thing):
+            directed = bool(cast("graph_sources.NetworkxGraph", thing).is_directed())
+            return cls._of(graph_sources.of_igraph(thing), undirected=not directed)
         if isinstance(thing, (np.ndarray, list, tuple)):
             return cls.from_dense(thing)
+        if graph_sources.column_names(thing) is not None:
+            return cls.from_frame(thing)
+        if hasattr(thing, "__array__"):
+            return cls.from_dense(graph_sources.as_array(thing))
         raise WrongTypeError(
-            f"the pattern is a {type(thing).__name__}, expected a CommGraph (hopbytes.read_pattern reads "
-            "files), a square matrix of NumPy or SciPy, or a graph of networkx"
+            f"the pattern is a {type(thing).__name__}, expected a CommGraph, the name of a file, a "
+            "square matrix or table, or a graph of networkx or igraph"
         )
 
     @classmethod
     def _of(cls, arcs: graph_sources.Arcs, **more: Any) -> Self:
         n, sources, targets, volumes, messages = arcs
         return cls.from_edges(sources, targets, volumes, messages, n=n, **more)
+
+
+def _rounded_away(volumes: ArrayLike | None, kept: Int64 | None) -> list[str]:
+    """Return a notice if volumes became 0 because no factor makes all of them integers."""
+    if volumes is None or kept is None:
+        return []
+    lost = int(np.count_nonzero((np.asarray(volumes) > 0) & (kept == 0)))
+    what = "too small beside the largest for sums of 63 bits"
+    return [f"{lost} of {len(kept)} volumes count as 0: they are {what}"] if lost else []
+
+
+def _from_one(sources: Int32, targets: Int32) -> list[str]:
+    """Return a notice if task 0 has no arc, as where tasks are numbered from 1."""
+    if not len(sources) or min(int(sources.min()), int(targets.min())) != 1:
+        return []
+    n = max(int(sources.max()), int(targets.max())) + 1
+    return [f"task 0 exchanges nothing: tasks count from 0; numbered from 1 they would be {n - 1}, not {n}"]

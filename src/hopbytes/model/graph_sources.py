@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -103,6 +103,88 @@ def of_networkx(graph: Any, weight: str | None) -> Arcs:
     if weight is not None and any(weight in data for _, _, data in edges):
         volumes = np.array([data.get(weight, 1) for _, _, data in edges])
     return Arcs(len(number), sources, targets, volumes)
+
+
+def is_igraph(thing: object) -> bool:
+    """Tell whether something has the methods of a graph of igraph that are used here."""
+    return all(callable(getattr(thing, name, None)) for name in ("vcount", "get_edgelist", "is_directed"))
+
+
+def of_igraph(graph: Any) -> Arcs:
+    """Return the edges of a graph of igraph, with the attribute ``weight`` of edges as volumes."""
+    edges = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
+    volumes = np.asarray(graph.es["weight"]) if "weight" in graph.es.attributes() else None
+    return Arcs(graph.vcount(), edges[:, 0], edges[:, 1], volumes)
+
+
+#: Names of columns of edge tables, in lower case.
+COLUMNS = {
+    "source": ("source", "src", "from", "sender"),
+    "target": ("target", "dst", "to", "dest", "destination", "receiver"),
+    "volume": ("volume", "bytes", "weight", "size"),
+    "messages": ("messages", "count", "counts"),
+}
+
+
+def column_names(thing: object) -> list[Any] | None:
+    """Return the names of the columns of a table: of pandas, polars, pyarrow or xarray; None of others."""
+    for attribute in ("column_names", "data_vars", "columns"):
+        found = getattr(thing, attribute, None)
+        if found is not None and not callable(found):
+            return list(found)
+    return None
+
+
+def of_frame(frame: Any, **named: Any) -> tuple[Arcs, list[Any]]:
+    """Return the arcs of an edge table or a square one, and the columns that are not read.
+
+    `named` are the columns that the caller names, by the keys of :data:`COLUMNS`; None for those to be found.
+    The number of tasks is 0 where only the arcs tell it.
+    """
+    names = column_names(frame)
+    if names is None:
+        raise bad_graph(f"a {type(frame).__name__}, expected a table with named columns")
+    for name in named.values():
+        if name is not None and name not in names:
+            raise bad_graph(f"no column {name!r}, expected one of {', '.join(map(str, names))}")
+    lower = {str(name).strip().lower(): name for name in names}
+    chosen = {
+        key: named[key] if named[key] is not None
+        else next((lower[known] for known in COLUMNS[key] if known in lower), None)
+        for key in COLUMNS
+    }  # fmt: skip
+    if chosen["source"] is None or chosen["target"] is None:
+        return _of_square(frame, names), []
+    beside = [name for name in names if name not in chosen.values()]
+    if beside and chosen["volume"] is None:
+        what = f"columns {', '.join(map(str, beside))} beside source and target"
+        raise bad_graph(f"{what}, expected one called volume or bytes (from_frame(volume=...) names it)")
+    column = {key: None if name is None else np.asarray(frame[name]) for key, name in chosen.items()}
+    sources, targets = (task_numbers(key, cast("Array", column[key])) for key in ("source", "target"))
+    return Arcs(0, sources, targets, column["volume"], column["messages"]), beside
+
+
+def _of_square(frame: Any, names: list[Any]) -> Arcs:
+    """Return the arcs of a square table; rows and columns of the same labels may have different orders."""
+    dense = as_array(frame)
+    if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
+        found = f"columns {', '.join(map(str, names[:6]))}{', …' * (len(names) > 6)}"
+        what = f"a table of {len(dense)} rows and {found}"
+        raise bad_graph(f"{what}, expected a square one, or columns source and target")
+    rows = list(getattr(frame, "index", range(len(dense))))
+    if rows != names and set(rows) == set(names) and len(set(rows)) == len(rows):
+        dense = dense[:, [names.index(label) for label in rows]]
+    elif rows not in (names, list(range(len(dense)))) and list(map(str, rows)) != list(map(str, names)):
+        raise bad_graph(f"rows {rows[0]!r}, … and columns {names[0]!r}, …, expected the same tasks in both")
+    return of_dense(dense, None)
+
+
+def as_array(thing: Any) -> Array:
+    """Return what NumPy makes of a matrix of another library."""
+    try:
+        return np.asarray(thing.to_numpy() if callable(getattr(thing, "to_numpy", None)) else thing)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise bad_graph(f"a {type(thing).__name__} that is no array: {error}") from None
 
 
 def of_metis(xadj: ArrayLike, adjncy: ArrayLike, adjwgt: ArrayLike | None) -> Arcs:

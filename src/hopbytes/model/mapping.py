@@ -9,14 +9,22 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32, Int64, own, owned
 from hopbytes.errors import FormatError, UnsupportedError, WrongTypeError
+from hopbytes.model import given_as_text
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping_info import MappingInfo
 
 if TYPE_CHECKING:
     import pandas
 
+#: Names that people try, and what does it.
+MEANT = {
+    "J": "comm_cost", "cost": "comm_cost", "placement": "pe", "assignment": "pe", "machine": "where.machine",
+    "save": "hopbytes.write(mapping, path)", "write": "hopbytes.write(mapping, path)",
+    "evaluate": "hopbytes.evaluate(graph, mapping)", "to_pandas": "to_frame()", "k": "where.k",
+    "plot": "hopbytes.plot", "compare": "hopbytes.compare(graph, mapping, other)",
+}  # fmt: skip
 #: Nodes that a notebook lists one by one.
 NODES_SHOWN = 16
 
@@ -30,6 +38,7 @@ class Mapping:
     pe : int32[n]
         PE of each task, 0..k-1. The direction is always task → PE. Lists and other integers are converted.
     where : Allocation
+        Or what :func:`hopbytes.map_tasks` takes as one, such as ``"node:2 core:4"``.
     info : mapping
         How it was computed, see :class:`hopbytes.model.mapping_info.MappingInfo`; empty if made by hand.
 
@@ -38,7 +47,7 @@ class Mapping:
     FormatError
         A PE is outside 0..k-1, or `pe` is not a list of integers.
     WrongTypeError
-        `where` is not an Allocation.
+        `where` is no machine.
 
     Examples
     --------
@@ -51,19 +60,46 @@ class Mapping:
     where: Allocation
     info: MappingInfo = field(default_factory=lambda: cast("MappingInfo", {}))
 
-    def __init__(self, pe: ArrayLike, where: Allocation, info: Dictionary[str, Any] | None = None) -> None:
+    def __init__(self, pe: ArrayLike, where: Any, info: Dictionary[str, Any] | None = None) -> None:
         if not isinstance(where, Allocation):
-            raise WrongTypeError(f"mapping: where is a {type(where).__name__}, expected an Allocation")
+            where = given_as_text.allocation_of(where)
         array = _integers(pe)
         if len(array) and not 0 <= int(array.min()) <= int(array.max()) < where.k:
             task = int(np.flatnonzero((array < 0) | (array >= where.k))[0])
             what = f"task {task} is on PE {array[task]}, expected 0..{where.k - 1}"
             raise FormatError("mapping", None, what)
-        placed = np.ascontiguousarray(array, dtype=np.int32)
-        placed.setflags(write=False)
+        placed = array if array.dtype == np.int32 else own(np.array(array, np.int32))
         object.__setattr__(self, "pe", placed)
         object.__setattr__(self, "where", where)
         object.__setattr__(self, "info", {} if info is None else info)
+
+    @classmethod
+    def of(cls, thing: object) -> Mapping:
+        """Return a mapping, or the one that hopbytes stored in a file.
+
+        Raises
+        ------
+        WrongTypeError
+            The argument is something else.
+        FormatError, UnsupportedError
+            See :func:`hopbytes.read_mapping`.
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> hb.Mapping.of(hb.Mapping([0, 1], "node:2 core:1")).n
+        2
+        """
+        if isinstance(thing, cls):
+            return thing
+        if given_as_text.is_text(thing):
+            return cast("Mapping", given_as_text.read_mapping(thing))
+        kind = type(thing).__name__
+        raise WrongTypeError(f"the mapping is a {kind}, expected a Mapping such as Mapping(pe, where)")
+
+    def __setstate__(self, state: list[Any]) -> None:
+        for name, value in zip(("pe", "where", "info"), state, strict=True):
+            object.__setattr__(self, name, own(value) if name == "pe" else value)
 
     @property
     def n(self) -> int:
@@ -82,6 +118,13 @@ class Mapping:
             what = "the mapping does not know its J: hopbytes.evaluate(graph, mapping).comm_cost computes it"
             raise UnsupportedError(what)
         return cost
+
+    if not TYPE_CHECKING:  # for type checkers other names are errors
+
+        def __getattr__(self, name: str) -> Any:
+            meant = MEANT.get(name)
+            hint = f"; did you mean {meant}?" if meant else ""
+            raise AttributeError(f"'Mapping' object has no attribute {name!r}{hint}")
 
     def tasks_per_pe(self) -> Int64:
         """int64[k]: how many tasks each PE holds."""
@@ -121,7 +164,7 @@ class Mapping:
         known = [f"{self.n} tasks → {self.where.k} PEs"]
         cost = self.info.get("comm_cost")
         if cost is not None:
-            known += [f"J={_spaced(cost)}", _method(self.info), f"seed {self.info.get('seed', 0)}"]
+            known += [f"J={cost:,}", _method(self.info), f"seed {self.info.get('seed', 0)}"]
         return f"Mapping({', '.join(filter(None, known))})"
 
     def _repr_html_(self) -> str:
@@ -133,12 +176,17 @@ class Mapping:
             rows = [("J", cost), ("method", _method(self.info))]
         nodes = self.where.node_of_pe[self.pe]
         used, tasks = np.unique(nodes, return_counts=True)
+        if len(used) > 1 and int(tasks.min()) == int(tasks.max()):
+            rows.append((f"tasks on each of {len(used):,} nodes", int(tasks[0])))
+            used, tasks = used[:0], tasks[:0]
         for node, held in list(zip(used.tolist(), tasks.tolist(), strict=True))[:NODES_SHOWN]:
             name = self.where.hosts[node] if self.where.hosts else f"node {node}"
             rows.append((f"tasks on {name}", held))
         if len(used) > NODES_SHOWN:
             rest = tasks[NODES_SHOWN:]
-            rows.append((f"tasks on {len(rest)} further nodes", f"{rest.min()} to {rest.max()} each"))
+            few, many = int(rest.min()), int(rest.max())
+            each = f"{few:,}" if few == many else f"{few:,} to {many:,}"
+            rows.append((f"tasks on each of {len(rest):,} further nodes", each))
         table = html_table(f"Mapping of {self.n:,} tasks to {self.where.k:,} PEs", rows)
         return table + (self._repr_svg_() or "")
 
@@ -157,13 +205,9 @@ def _integers(pe: ArrayLike) -> Any:
     if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
         found = f"an array of {array.dtype} with {array.ndim} dimensions"
         raise FormatError("mapping", None, f"pe is {found}, expected 1-d integers, one PE per task")
-    return array
+    return owned(array)
 
 
 def _method(info: Dictionary[str, Any]) -> str:
     """Return the name of the preset, or of the mapper without its options."""
     return str(info.get("preset") or str(info.get("mapper", "")).partition(":")[0])
-
-
-def _spaced(number: int) -> str:
-    return f"{number:,}".replace(",", " ")

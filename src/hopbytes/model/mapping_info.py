@@ -54,3 +54,5 @@ class MappingInfo(_OfEveryRun, total=False):
     search_form_error: float
     #: The launch format whose constraints the mapping meets.
     said_by: str
+    #: The mapping was read for a trace, and had been made for another pattern of as many tasks.
+    other_pattern: bool

@@ -76,7 +76,7 @@ def check_backend(name: str, setting: str, *, required: bool) -> None:
         raise unknown_name(f"{BACKENDS[name].title} setting", setting, list(BACKENDS[name].settings))
     if required and not available(name):
         raise UnsupportedError(
-            f"{BACKENDS[name].title} is missing: pip install 'hopbytes[partitioners]' (or {name} alone), "
+            f"{BACKENDS[name].title} is missing: pip install {name}, "
             "or omit the option 'partitioner' to use the built-in partitioner"
         )
 

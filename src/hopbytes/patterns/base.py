@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -43,6 +44,10 @@ class Pattern(ABC):
     __slots__ = ()
     #: Tasks are processes that exchange messages, not vertices of a mesh (see CommGraph.of_processes).
     of_processes: ClassVar[bool] = True
+    #: Parameters whose product is the number of tasks, so that defaults of them are said.
+    sizes: ClassVar[tuple[str, ...]] = ()
+    #: Parameters by the names that they have elsewhere, and what to write for them.
+    meant: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def graph(self) -> CommGraph:
@@ -102,10 +107,22 @@ def pattern(spec: str) -> CommGraph:
     first = dataclasses.fields(kind)[0].name  # type: ignore[arg-type]
     if items and "=" not in items[0]:
         items[0] = f"{first}={items[0]}"
+    given = [item.partition("=")[0] for item in items]
+    for key in given:
+        if key in kind.meant:
+            raise UnsupportedError(f"pattern {name!r}: {key}= is unknown, expected {kind.meant[key]}")
     try:
-        graph = build(patterns, f"{name}:{','.join(items)}").graph()
+        thing = build(patterns, f"{name}:{','.join(items)}")
+        graph = thing.graph()
     except MemoryError:
         raise UnsupportedError(f"pattern {spec!r}: the pattern does not fit into memory") from None
+    chosen = [key for key in kind.sizes if key not in given and getattr(thing, key) > 1]
+    if chosen and given:
+        factors = [(key, getattr(thing, key)) for key in kind.sizes if key in given or key in chosen]
+        product = " x ".join(str(size) for _, size in factors)
+        said = ", ".join(f"{key}={getattr(thing, key)}" for key in chosen)
+        words = f"{product} ({' x '.join(key for key, _ in factors)}; {said} by default)"
+        graph = dataclasses.replace(graph, meta={**graph.meta, "sizes": words})
     return graph
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,6 +34,9 @@ from hopbytes.patterns.gradients import GradientPlan
 KINDS = ("tp", "cp", "ep", "dp", "pp")
 #: How context parallel tasks exchange data.
 CONTEXTS = ("ring", "alltoall")
+
+#: Formats of recordings of torch.distributed and its libraries.
+RECORDED = ("nccl", "flight", "kineto")
 
 
 @patterns.register("ml")
@@ -105,6 +110,14 @@ class MachineLearning(Pattern):
     >>> graph.targets.tolist(), graph.volumes.tolist()
     ([1, 2, 0, 3, 0, 3, 1, 2], [256, 768, 256, 768, 768, 256, 768, 256])
     """
+
+    sizes: ClassVar[tuple[str, ...]] = ("tp", "cp", "pp", "dp")
+    meant: ClassVar[Mapping[str, str]] = {
+        "fsdp": "zero=3 with dp=N, the number of GPUs that share the states", "ddp": "dp=N",
+        "tensor": "tp=N", "pipeline": "pp=N", "data": "dp=N", "expert": "ep=N", "context_parallel": "cp=N",
+        "world": "tp=N,pp=N,dp=N, whose product it is", "gpus": "tp=N,pp=N,dp=N, whose product it is",
+        "seqlen": "seq=N", "heads": "hidden=N, all heads together", "microbatches": "micro=N",
+    }  # fmt: skip
 
     tp: int = 8
     pp: int = 4
@@ -265,3 +278,15 @@ def training_of(graph: CommGraph) -> MachineLearning | None:
         return None
     found = build(patterns, spec)
     return found if isinstance(found, MachineLearning) else None
+
+
+def is_training(graph: CommGraph) -> bool:
+    """Tell whether a pattern is a training job, generated or recorded, which torchrun starts, and no MPI.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> is_training(hb.read("ml:tp=2,pp=1,dp=2,layers=2")), is_training(hb.read("stencil:4x4"))
+    (True, False)
+    """
+    return graph.meta.get("format") in RECORDED or training_of(graph) is not None

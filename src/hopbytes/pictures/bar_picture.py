@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from hopbytes._util.quantities import amount, number
 from hopbytes.pictures.canvas.marks import GREY, INK, PALE, Line, Mark, Panel, Rectangle, Words, width_of
@@ -21,7 +22,7 @@ def level_panel(levels: LevelBytes, title: str = "", *, unit: str = "B", width: 
     """
     shown = [place for place in range(len(levels.levels)) if levels.volumes[:, place].any()]
     rows = [(levels.labels[place], levels.volumes[:, place].tolist()) for place in shown]
-    return _grouped(rows, levels.mappings, title, unit, width)
+    return bar_panel(rows, levels.mappings, title, said=partial(amount, unit=unit), width=width)
 
 
 def hop_panel(hops: HopHistogram, title: str = "", *, unit: str = "B", width: float = 840.0) -> Panel:
@@ -31,20 +32,21 @@ def hop_panel(hops: HopHistogram, title: str = "", *, unit: str = "B", width: fl
         for place, each in enumerate(hops.hops.tolist())
         if hops.volumes[:, place].any()
     ]
-    return _grouped(rows, hops.mappings, title, unit, width)
+    return bar_panel(rows, hops.mappings, title, said=partial(amount, unit=unit), width=width)
 
 
 def _hops_in_words(hops: int) -> str:
     return "inside nodes" if hops == 0 else f"{hops} link" + "s" * (hops > 1)
 
 
-def _grouped(
-    rows: Sequence[tuple[str, list[int]]], names: Sequence[str], title: str, unit: str, width: float
+def bar_panel(
+    rows: Sequence[tuple[str, Sequence[float]]], names: Sequence[str], title: str = "", *,
+    said: Callable[[float], str], width: float = 840.0,
 ) -> Panel:
+    """Draw a group of lying bars for every row, a bar for every name; `said` writes a value for people."""
     top = 22.0 if title else 0.0
     marks: list[Mark] = [Words(0, 12, title, size=12, bold=True)] if title else []
-    legend = _legend(names, top)
-    marks += legend
+    marks += legend(names, top)
     top += 22.0
     left = max((width_of(label, 11) for label, _ in rows), default=0.0) + 10
     room = width - left - 190  # behind the bars: the amount and the change
@@ -56,9 +58,9 @@ def _grouped(
         for place, value in enumerate(values):
             line = foot + place * THICK
             long = room * value / most
-            tip = f"{names[place]}: {amount(value, unit)} {label}"
+            tip = f"{names[place]}: {said(value)} {label}"
             marks.append(Rectangle(left, line, long, THICK - 2, SERIES[place % len(SERIES)], tip=tip))
-            text = amount(value, unit) + (_change(values[0], value) if place else "")
+            text = said(value) + (_change(values[0], value) if place else "")
             colour = INK if place else GREY
             marks.append(Words(left + long + 6, line + THICK - 4.5, text, 10, colour=colour))
         foot += height + GAP
@@ -70,17 +72,18 @@ def _grouped(
     return Panel(width, foot, tuple(marks))
 
 
-def _legend(names: Sequence[str], top: float) -> list[Mark]:
+def legend(names: Sequence[str], top: float, colours: Sequence[str] = SERIES) -> list[Mark]:
+    """Return a row of names, each behind a square of its colour."""
     marks: list[Mark] = []
     left = 0.0
     for place, name in enumerate(names):
-        marks.append(Rectangle(left, top + 1, 12, 12, SERIES[place % len(SERIES)]))
+        marks.append(Rectangle(left, top + 1, 12, 12, colours[place % len(colours)]))
         marks.append(Words(left + 18, top + 11, name, 11))
         left += 18 + width_of(name, 11) + 22
     return marks
 
 
-def _change(base: int, value: int) -> str:
+def _change(base: float, value: float) -> str:
     """Return a change in per cent in words; empty where there is none to speak of.
 
     Examples
@@ -101,17 +104,18 @@ def _change(base: int, value: int) -> str:
 
 def load_panel(
     histogram: LoadHistogram, names: Sequence[str], title: str = "", *, width: float = 840.0,
-    capacity: int | None = None,
+    capacity: int | None = None, said: Callable[[float], str] = number, what: str = "",
 ) -> Panel:
     """Draw how many links are how congested: bins from left to right, a bar for every mapping.
 
-    With the `capacity` that all links have, the axis is in bytes.
+    With the `capacity` that all links have, the axis is in bytes; otherwise `said` writes its values, and
+    `what` says what they are.
     """
     top = 22.0 if title else 0.0
     marks: list[Mark] = [Words(0, 12, title, size=12, bold=True)] if title else []
     counts = histogram.idle.tolist()
     idle = [f"{name} ({count:,} links idle)" for name, count in zip(names, counts, strict=True)]
-    marks += _legend(idle, top)
+    marks += legend(idle, top)
     top += 26.0
     height, left, bins, series = 150.0, 56.0, histogram.counts.shape[1], len(names)
     most = max(1, int(histogram.counts.max(initial=0)))
@@ -134,8 +138,9 @@ def load_panel(
     for part, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
         value = histogram.edges[-1] * part
         x = left + (width - 20 - left) * part
-        said = number(float(value)) if capacity is None else amount(float(value) * capacity)
-        marks.append(Words(x, foot + 14, said, 10, anchor, GREY))
-    what = "congestion of a link: volume / capacity" if capacity is None else "what a link carries"
+        text = said(float(value)) if capacity is None else amount(float(value) * capacity)
+        marks.append(Words(x, foot + 14, text, 10, anchor, GREY))
+    if not what:
+        what = "congestion of a link: volume / capacity" if capacity is None else "what a link carries"
     marks.append(Words((left + width) / 2, foot + 29, what, 10, "middle", GREY))
     return Panel(width, foot + 34, tuple(marks))

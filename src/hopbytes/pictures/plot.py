@@ -18,6 +18,7 @@ from hopbytes._util.quantities import amount
 from hopbytes.errors import UnsupportedError, package
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.given_as_text import allocation_of
 from hopbytes.model.mapping import Mapping
 from hopbytes.pictures.canvas.palette import SCALE, SERIES
 from hopbytes.pictures.figures.comm_matrix import comm_matrix
@@ -27,8 +28,8 @@ from hopbytes.pictures.figures.link_loads import link_loads, load_histogram
 from hopbytes.pictures.figures.performance_profile import PerformanceProfile, performance_profile
 
 Axes = Any
-#: Several mappings by name, or one.
-Mappings: TypeAlias = Mapping | Dictionary[str, Mapping]
+#: Several mappings by name, or one; a text is a file that holds one.
+Mappings: TypeAlias = Mapping | str | Dictionary[str, Mapping | str]
 #: Width of one and of two columns of a paper, in inches.
 COLUMN, TEXT = 3.35, 7.0
 #: Settings of matplotlib for papers: small sans-serif type, thin lines, text that stays text.
@@ -93,6 +94,7 @@ def matrix(
     Above 1024 tasks, cells are sums over several tasks.
     """
     graph, ax = CommGraph.of(graph), _axes(ax)
+    mapping = None if mapping is None else Mapping.of(mapping)
     found = comm_matrix(graph, mapping)
     colours = package("matplotlib.colors", "hopbytes.plot")
     low, high = limits or found.extremes()
@@ -205,7 +207,8 @@ def machine(thing: Allocation | Mapping, ax: Axes = None) -> Axes:
     """Draw a machine, or a mapping with its ranks on its machine, as ``hopbytes show -o`` draws it."""
     from hopbytes.pictures.thing_picture import allocation_picture, mapping_picture
 
-    panel, _ = mapping_picture(thing) if isinstance(thing, Mapping) else allocation_picture(thing)
+    drawn = mapping_picture(thing) if isinstance(thing, Mapping) else allocation_picture(_place(thing))
+    panel, _ = drawn
     return _drawn(panel, ax)
 
 
@@ -215,8 +218,14 @@ def network(
     """Draw the network of a machine; with a pattern and a mapping, links are coloured by load."""
     from hopbytes.pictures.network_picture import network_panel
 
-    carried = None if graph is None or mapping is None else link_loads(graph, mapping)
-    return _drawn(network_panel(where, loads=carried, mapping=mapping), ax)
+    mapping = None if mapping is None else Mapping.of(mapping)
+    carried = None if graph is None or mapping is None else link_loads(CommGraph.of(graph), mapping)
+    return _drawn(network_panel(_place(where), loads=carried, mapping=mapping), ax)
+
+
+def _place(where: Any) -> Allocation:
+    found: Allocation = where if isinstance(where, Allocation) else allocation_of(where)
+    return found
 
 
 def _drawn(panel: Any, ax: Axes) -> Axes:
@@ -253,7 +262,8 @@ def _volume_words(graph: CommGraph) -> str:
 
 
 def _named(mappings: Mappings) -> Dictionary[str, Mapping]:
-    return {"mapping": mappings} if isinstance(mappings, Mapping) else mappings
+    named = mappings if isinstance(mappings, Dictionary) else {"mapping": mappings}
+    return {name: Mapping.of(one) for name, one in named.items()}
 
 
 def _colour(row: int) -> str:

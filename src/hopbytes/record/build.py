@@ -11,6 +11,7 @@ from pathlib import Path
 
 from hopbytes.errors import UnsupportedError
 from hopbytes.launching.command import LaunchCommand
+from hopbytes.launching.compilers import compilers_of
 from hopbytes.launching.launchers import Launcher
 from hopbytes.record.application import Application, family_of, loaded_by, mpi_library
 from hopbytes.record.belonging import family_started, is_own, maker_of, own_maker
@@ -21,8 +22,6 @@ SOURCES = (
     "interposer_groups.h", "interposer_life.h", "interposer_order.h", "interposer_output.h",
 )  # fmt: skip
 FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC", "-pthread", "-w")
-#: Names of compiler wrappers other than mpicc, by the form of the launcher.
-_WRAPPERS = {"intel": ("mpiicx", "mpiicc", "mpigcc"), "slurm": ("cc",), "pals": ("cc",)}
 
 
 def interposer(compiler: str = "mpicc", folder: Path | None = None) -> Path:
@@ -104,7 +103,8 @@ def interposer_for(
     if not application.library:
         wanted = f"{command.tool} is the launcher of {own_maker(command.launcher) or 'any MPI'}"
     refused = []
-    for candidate in [compiler] if compiler else _compilers(application, command):
+    near = [compiler] if compiler else compilers_of(command, application.library, application.family)
+    for candidate in near:
         try:
             library = interposer(candidate)
         except UnsupportedError as error:
@@ -132,18 +132,3 @@ def _fits(application: Application, launcher: Launcher, library: str, *, named: 
         return library == application.library
     family = family_started(launcher)
     return family in ("", family_of(library)) and (named or is_own(launcher, library))
-
-
-def _compilers(application: Application, command: LaunchCommand) -> list[str]:
-    """Return compiler wrappers that may belong to the application's MPI, the most likely first."""
-    found = shutil.which(command.tool) or command.tool
-    folder, name = os.path.split(found)
-    suffix = os.path.splitext(name)[1]
-    beside = [folder, os.path.dirname(os.path.realpath(found))]
-    if application.library:  # lib/libmpi.so belongs to bin/mpicc; the library may be one folder deeper
-        place = os.path.dirname(os.path.dirname(application.library))
-        beside += [os.path.join(place, "bin"), os.path.join(os.path.dirname(place), "bin")]
-    of_maker = (*_WRAPPERS.get(command.launcher.form, ()), "mpicc")
-    paths = [os.path.join(place, wrapper) for place in beside for wrapper in (f"mpicc{suffix}", *of_maker)]
-    paths += [f"mpicc{suffix}", *of_maker, f"mpicc.{application.family}"]
-    return list(dict.fromkeys(path for path in map(shutil.which, paths) if path))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,9 @@ from hopbytes.machines.selection.launcher_order import launcher_placement
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
+from hopbytes.patterns.ml import is_training, training_of
+from hopbytes.patterns.rank_orders import MEGATRON_OPTIONS, rank_orders
+from hopbytes.report.verdict import CHANGE, KEEP, WORTH, Verdict, verdict
 from hopbytes.simulation.prediction import Prediction
 from hopbytes.simulation.simulate import simulate
 from hopbytes.solve.map_tasks import map_tasks
@@ -24,8 +29,8 @@ ORDERS = ("fill", "block", "cyclic")
 PRESETS = ("fast", "eco", "strong", "routed")
 #: Seeds of every preset; their times are its spread.
 SEEDS = 3
-#: Share of the time below which a gain is not worth a change, and within which candidates are equal.
-WORTH, EQUAL = 0.05, 0.02
+#: Share of the time within which candidates are equal.
+EQUAL = 0.02
 
 
 @frozen(eq=False)
@@ -86,8 +91,12 @@ class Advice:
         The launcher's own order.
     candidates : tuple of Candidate
         `usual` first.
-    recommended : Candidate
-        It may be `usual`: keep what you have.
+    recommended : Candidate or None
+        It may be `usual`: keep what you have. None: not decided, since there are only bounds of the time.
+    verdict : Verdict
+        On the recommended candidate; where `usual` is kept or nothing decided, on the best one.
+    training : bool
+        The program is a training job, which no MPI launcher starts.
     grade : str
     rounds : int
     notices : tuple of str
@@ -95,7 +104,9 @@ class Advice:
 
     usual: Candidate
     candidates: tuple[Candidate, ...]
-    recommended: Candidate
+    recommended: Candidate | None
+    verdict: Verdict
+    training: bool
     grade: str
     rounds: int
     notices: tuple[str, ...]
@@ -103,12 +114,7 @@ class Advice:
     @property
     def gain(self) -> float:
         """Share of the predicted time that the recommendation saves."""
-        return 1 - self.recommended.best / self.usual.best if self.usual.best else 0.0
-
-    @property
-    def keep(self) -> bool:
-        """Whether the advice is to keep the launcher's own order."""
-        return self.recommended is self.usual
+        return 0.0 if self.recommended is None else 1 - _ratio(self.recommended, self.usual)
 
 
 def advise(
@@ -137,16 +143,16 @@ def advise(
     spread : dict, optional
         Keywords of :func:`hopbytes.map_tasks` about the slots in use.
     tell : callable, optional
-        Called with a sentence before a simulation that may take minutes.
+        Called with a sentence before every candidate if its simulation may take minutes.
     **options
         Keywords of :func:`hopbytes.simulate`.
 
     Returns
     -------
     Advice
-        The recommendation is the launcher's own order unless something saves more than 5 % of its predicted
-        time. Among candidates within 2 % of the best, an order is preferred to a preset and a preset with
-        less work to one with more.
+        The recommendation is the launcher's own order unless something saves at least 5 % of its predicted
+        time; from lower bounds there is none. Among candidates within 2 % of the best, an order is preferred
+        to a preset and a preset with less work to one with more.
 
     Raises
     ------
@@ -155,25 +161,36 @@ def advise(
     HopbytesError
         A mapping or a simulation failed.
     """
-    told = {"tell": tell} if tell is not None else {}
-    settings, slots = {**options, **told}, dict(spread or {})
+    settings, slots = {**options, "tell": tell}, dict(spread or {})
     network = where.machine.network() is not None
     wanted = presets if presets is not None else PRESETS if network else PRESETS[:-1]
     found: list[Candidate] = []
-    for name, mapping in _orders(graph, where, usual, slots):
-        prediction = simulate(graph, mapping, **settings)
-        found.append(_candidate(graph, "order", name, None, [(prediction, mapping)]))
+    orders = list(_orders(graph, where, usual, slots))
+    known: dict[bytes, Prediction] = {}
+    most = len(orders) + len(wanted) * seeds
+
+    def predicted(name: str, mapping: Mapping) -> Prediction:
+        placed = mapping.pe.tobytes()
+        if placed not in known:
+            if tell is not None and options.get("grade") == "replay":
+                tell(f"replay {len(known) + 1} of at most {most}: {name}")
+            known[placed] = simulate(graph, mapping, **settings)
+        return known[placed]
+
+    for name, mapping in orders:
+        found.append(_candidate(graph, "order", name, None, [(predicted(name, mapping), mapping)]))
     for preset in wanted:
         runs = []
         for seed in range(seeds):
             mapping = map_tasks(graph, where, preset=preset, seed=seed, partition=False, **slots)
-            runs.append((simulate(graph, mapping, **settings), mapping))
+            runs.append((predicted(f"preset {preset}, seed {seed}", mapping), mapping))
         best = min(range(seeds), key=lambda seed: (runs[seed][0].seconds, seed))
         found.append(_candidate(graph, "preset", preset, best, runs))
     every = [notice for each in found for notice in each.prediction.notices]
+    judged, choice = _judged(graph, found)
     first = found[0].prediction
     return Advice(
-        found[0], tuple(found), _recommended(found), first.grade, first.rounds,
+        found[0], tuple(found), choice, judged, is_training(graph), first.grade, first.rounds,
         (*where.notices, *dict.fromkeys(every)),
     )
 
@@ -181,18 +198,36 @@ def advise(
 def _orders(
     graph: CommGraph, where: Allocation, usual: str, slots: dict[str, Any]
 ) -> Iterator[tuple[str, Mapping]]:
-    """Yield the usual order, then others that place tasks elsewhere."""
-    seen: list[Any] = []
-    for name in dict.fromkeys((usual, *ORDERS)):
+    """Yield the usual order, then others that place tasks elsewhere and that the launcher can be told."""
+    first = launcher_placement(where, graph.n, usual, **slots)
+    seen: list[Any] = [first.pe]
+    yield usual, first
+    for name, make in _others(graph, where, first, slots):
         try:
-            mapping = launcher_placement(where, graph.n, name, **slots)
+            mapping = make()
         except InfeasibleError:
-            if name == usual:
-                raise
             continue
         if not any(np.array_equal(mapping.pe, other) for other in seen):
             seen.append(mapping.pe)
             yield name, mapping
+
+
+def _others(
+    graph: CommGraph, where: Allocation, first: Mapping, slots: dict[str, Any]
+) -> list[tuple[str, Callable[[], Mapping]]]:
+    """Return orders by name: those of MPI launchers, or for a training job those that Megatron-LM has."""
+    training = training_of(graph)
+    if not is_training(graph):
+        return [(name, partial(launcher_placement, where, graph.n, name, **slots)) for name in ORDERS]
+    if training is None:
+        return []
+    orders, used = rank_orders(training), np.sort(first.pe)
+    info = {"problem": "processes", "mapper": "training-order"}
+    return [
+        (name, partial(Mapping, used[rank], where, info))
+        for name, rank in orders.items()
+        if name in MEGATRON_OPTIONS
+    ]
 
 
 def _candidate(
@@ -200,14 +235,35 @@ def _candidate(
 ) -> Candidate:
     prediction, mapping = runs[seed or 0]
     levels = evaluate(graph, mapping, baselines=False).mapping.levels
+    name = f"{kind} {choice}"
+    if kind == "order" and is_training(graph):
+        name = "ranks in order" if choice == "fill" else f"rank order {choice}"
     return Candidate(
-        f"{kind} {choice}", kind, choice, seed, mapping, prediction,
+        name, kind, choice, seed, mapping, prediction,
         tuple(sorted(each.seconds for each, _ in runs)), {level.name: level.volume for level in levels},
     )
 
 
-def _recommended(found: list[Candidate]) -> Candidate:
-    usual, best = found[0], min(each.best for each in found)
-    if best >= (1 - WORTH) * usual.best:
-        return usual
-    return next(each for each in found if each.best <= best * (1 + EQUAL))
+def _judged(graph: CommGraph, found: list[Candidate]) -> tuple[Verdict, Candidate | None]:
+    """Return the verdict on the best candidate, or a simpler one that is equal; and what is recommended."""
+    usual, others = found[0], found[1:] or found
+    if usual.prediction.grade == "bound":  # an equal bound does not say that a placement is equal
+        moved = [each for each in others if not np.array_equal(each.mapping.pe, usual.mapping.pe)]
+        others = moved or others
+    least = min(each.best for each in others)
+    # Of equal ones the simplest; one that is worth a change has to stay so.
+    most = max(least, min(least * (1 + EQUAL), (1 - WORTH) * usual.best))
+    best = next(each for each in others if each.best <= most)
+    evaluation = dataclasses.replace(
+        evaluate(graph, best.mapping, random_seeds=0, launcher=usual.choice),
+        in_order=evaluate(graph, usual.mapping, baselines=False).mapping,
+    )
+    judged = verdict(
+        graph, best.mapping, evaluation, name=best.name, usual=usual.mapping,
+        predictions=(usual.prediction, best.prediction),
+    )
+    return judged, {KEEP: usual, CHANGE: best}.get(str(judged.decision))
+
+
+def _ratio(one: Candidate, usual: Candidate) -> float:
+    return one.best / usual.best if usual.best else 1.0

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from hopbytes._util.quantities import short_amount
+from hopbytes._util.quantities import duration, short_amount
+from hopbytes.patterns.rank_orders import MEGATRON_OPTIONS
 from hopbytes.report.advice import Advice, Candidate
-from hopbytes.report.predicted_time import GRADES, LIMITS, seconds
+from hopbytes.report.predicted_time import GRADES, LIMITS
 
 #: How launchers are told an order.
 TYPED = {
@@ -20,43 +21,40 @@ UNDO = "Nothing is installed or changed: start the program as before, without th
 LINKS = 3
 
 
-def recommendation(advice: Advice) -> str:
-    """Return the recommendation in a sentence."""
-    usual, found = advice.usual, advice.recommended
-    if advice.keep:
-        best = min(advice.candidates, key=lambda each: each.best)
-        saved = 1 - best.best / usual.best if usual.best else 0.0
-        if best is usual or saved < 0.0005:
-            return f"Keep what you have: nothing is predicted to be faster than {usual.name}."
-        less = f"{saved:.1%}".replace("%", " %")
-        return f"Keep what you have: {best.name} is predicted to save only {less} of the messages' time."
-    gain = f"{advice.gain:.0%}".replace("%", " %")
-    return (
-        f"Use {found.name}: the messages are predicted to take {seconds(found.best)} instead of "
-        f"{seconds(usual.best)} ({gain} less). The program gains this share of the time that it "
-        "waits for them."
-    )
-
-
 def to_type(advice: Advice, pattern: str, machine: str) -> list[str]:
     """Return the commands of the recommendation; none where everything stays as it is."""
     found = advice.recommended
-    if advice.keep:
+    if found is None or found is advice.usual:
         return []
     if found.kind == "order":
+        if found.choice in MEGATRON_OPTIONS:
+            return [f"Megatron-LM: {MEGATRON_OPTIONS[found.choice]}", *_by_mesh(pattern, machine, "")]
         return [TYPED[found.choice].format(n=found.mapping.n)]
     method = f"--preset {found.choice}" + (f" --seed {found.seed}" if found.seed else "")
     file, spec = shlex.quote(pattern), shlex.quote(machine)
+    if advice.training:
+        return _by_mesh(pattern, machine, f" {method}")
     return [
         f"hopbytes map {file} --on {spec} {method} -o placed.json",
         f"hopbytes run --pattern {file} {method} -- mpirun -n {found.mapping.n} ./app",
     ]
 
 
+def _by_mesh(pattern: str, machine: str, method: str) -> list[str]:
+    """Return the commands that start a program of torch.distributed on a mapping."""
+    file, spec = shlex.quote(pattern), shlex.quote(machine)
+    return [
+        f"hopbytes map {file} --on {spec}{method} --format mesh -o mesh.py",
+        "sh mesh.py.sh train.py  # on every host; train.py calls torch_mesh() of mesh.py",
+    ]
+
+
 def advice_record(advice: Advice, pattern: str, machine: str) -> dict[str, Any]:
     """Return what ``advise --json`` prints."""
+    found = advice.recommended
     return {
-        "recommendation": recommendation(advice), "keep": advice.keep, "recommended": advice.recommended.name,
+        "recommendation": advice.verdict.sentence, "verdict": advice.verdict.to_dict(),
+        "keep": advice.verdict.keep, "recommended": None if found is None else found.name,
         "usual": advice.usual.name, "gain": advice.gain, "type": to_type(advice, pattern, machine),
         "undo": UNDO, "grade": advice.grade, "rounds": advice.rounds, "machine": machine,
         "candidates": [each.to_dict() for each in advice.candidates], "notices": list(advice.notices),
@@ -65,14 +63,14 @@ def advice_record(advice: Advice, pattern: str, machine: str) -> dict[str, Any]:
 
 def advice_text(advice: Advice, pattern: str, machine: str) -> str:
     """Return the recommendation, what to type, and the table of candidates."""
-    lines = [recommendation(advice)]
+    lines = advice.verdict.sentences
     commands = to_type(advice, pattern, machine)
     lines += [f"  {command}" for command in commands]
     if commands:
         lines.append(UNDO)
     lines += ["", *_table(advice), ""]
     for each in dict.fromkeys((advice.usual, advice.recommended)):
-        lines += _details(each)
+        lines += [] if each is None else _details(each)
     lines.append(f"Predicted by {GRADES[advice.grade]}; computation is not part of it.")
     return "\n".join(lines)
 
@@ -82,12 +80,12 @@ def _table(advice: Advice) -> list[str]:
     rows = [f"{'':<{width}}  {'seconds':>9}  {'of all seeds':>19}  {'change':>7}  between nodes  limited by"]
     for each in advice.candidates:
         low, high = each.seconds[0], each.seconds[-1]
-        span = f"{seconds(low)} to {seconds(high)}" if len(each.seconds) > 1 else ""
+        span = f"{duration(low)} to {duration(high)}" if len(each.seconds) > 1 else ""
         change = each.best / advice.usual.best - 1 if advice.usual.best else 0.0
         moved = short_amount(each.prediction.bytes_between_nodes * advice.rounds, "B")
         shown = "" if each is advice.usual else f"{change:+.0%}"
         rows.append(
-            f"{each.name:<{width}}  {seconds(each.best):>9}  {span:>19}  {shown:>7}  {moved:>13}  "
+            f"{each.name:<{width}}  {duration(each.best):>9}  {span:>19}  {shown:>7}  {moved:>13}  "
             f"{LIMITS[each.prediction.limit]}"
         )
     return rows

@@ -19,6 +19,7 @@ from hopbytes.report.results import MEASURES, Row
 
 #: Runs of one tool with these in common (and different seeds) are averaged into one number.
 SETTING = ("instance", "input_hash", "hierarchy", "distance", "problem", "imbalance", "threads")
+DEFAULT_BASELINE = "sharedmap"
 #: A run during which the rest of the machine used more than this share of a core is called disturbed.
 DISTURBED = 0.1
 
@@ -83,7 +84,7 @@ class Comparison:
         return asdict(self)
 
 
-def compare(rows: Iterable[Row], baseline: str = "sharedmap") -> Comparison:
+def compare(rows: Iterable[Row], baseline: str = DEFAULT_BASELINE) -> Comparison:
     """Compare every contender with a baseline.
 
     Parameters
@@ -118,6 +119,11 @@ def compare(rows: Iterable[Row], baseline: str = "sharedmap") -> Comparison:
         runs[contender_of(row)][_setting(row)].append(row)
     known = {name for contender in runs for name in (contender, contender.partition(":")[0])}
     if baseline not in known:
+        if runs and baseline == DEFAULT_BASELINE:
+            raise UnsupportedError(
+                f"no run of {baseline}, with which others are compared by default; expected for example "
+                f"--baseline {next(iter(runs))} (known: {', '.join(sorted(known))})"
+            )
         raise unknown_name("baseline", baseline, known)
     _check_baseline(baseline, latest)
     pairs = [(name, _opponent(name, baseline)) for name in runs if _opponent(name, baseline) in runs]

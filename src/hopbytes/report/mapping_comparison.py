@@ -13,8 +13,8 @@ from hopbytes._util.quantities import amount, number
 from hopbytes.cost.metrics.evaluation import evaluate
 from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
 from hopbytes.errors import UnsupportedError
-from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
+from hopbytes.solve.sides import PatternLike, pattern_side
 
 #: Longest name of a mapping in the heading of a column.
 LONGEST_NAME = 20
@@ -40,6 +40,9 @@ class MappingComparison:
     other_pe: int
     other_node: int
     volume_is_bytes: bool
+
+    def __str__(self) -> str:
+        return self.text("first", "second")
 
     def to_dict(self) -> dict[str, Any]:
         """Return exact numbers for JSON."""
@@ -100,8 +103,18 @@ def _volume_at(place: int) -> Callable[[MappingMetrics], float]:
     return lambda one: one.levels[place].volume
 
 
-def compare_mappings(graph: CommGraph, first: Mapping, second: Mapping) -> MappingComparison:
+def compare(graph: PatternLike, first: Mapping, second: Mapping) -> MappingComparison:
     """Measure two mappings of a pattern on the same machine.
+
+    Parameters
+    ----------
+    graph : CommGraph, or what :func:`hopbytes.map_tasks` takes for one
+    first, second : Mapping
+
+    Returns
+    -------
+    MappingComparison
+        ``print`` shows it as a table; ``to_dict()`` has the numbers.
 
     Raises
     ------
@@ -111,7 +124,16 @@ def compare_mappings(graph: CommGraph, first: Mapping, second: Mapping) -> Mappi
     Notes
     -----
     O(n + m) each.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> where = hb.machine("node:2@10 core:2@1")
+    >>> one, other = hb.Mapping([0, 1, 2, 3], where), hb.Mapping([0, 2, 1, 3], where)
+    >>> hb.compare("stencil:4x1", one, other).other_node
+    2
     """
+    graph = pattern_side(graph)
     machines = [mapping.where.machine.spec() for mapping in (first, second)]
     if machines[0] != machines[1] or first.where.k != second.where.k:
         raise UnsupportedError(

@@ -43,7 +43,7 @@ def network_lines(facts: Facts) -> list[str]:
     if "network" not in facts:
         return []
     found = facts["network"]
-    each = [f"{value} ({count:,} links)" for value, count in found["capacities"].items()]
+    each = [f"{int(value):,} ({count:,} links)" for value, count in found["capacities"].items()]
     more = [f"… {len(each) - MOST_CAPACITIES} more"] if len(each) > MOST_CAPACITIES else []
     lines = [
         f"network    {found['endpoints']:,} endpoints, {found['switches']:,} switches, "

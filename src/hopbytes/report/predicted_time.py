@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
-from hopbytes._util.quantities import short_amount
+from hopbytes._util.quantities import duration, short_amount
 from hopbytes.errors import InfeasibleError
 from hopbytes.machines.selection.launcher_order import launcher_placement
 from hopbytes.model.allocation import Allocation
@@ -23,8 +23,8 @@ LIMITS = {
 }
 GRADES = {
     "bound": "lower bounds, no simulation",
-    "flows": "flows between nodes, by SimGrid",
-    "replay": "all messages, by SimGrid's MPI",
+    "flows": "flows that share links between nodes",
+    "replay": "all messages, replayed by SimGrid",
 }
 
 
@@ -62,7 +62,9 @@ def predict(
     return predictions
 
 
-def predictions_record(predictions: Dictionary[str, Prediction], where: Allocation) -> dict[str, Any]:
+def predictions_record(
+    predictions: Dictionary[str, Prediction], mappings: Dictionary[str, Mapping], where: Allocation
+) -> dict[str, Any]:
     """Return what ``simulate --json`` prints; notices that several predictions have are given once."""
     every = [notice for each in predictions.values() for notice in each.notices]
     rows = []
@@ -70,6 +72,10 @@ def predictions_record(predictions: Dictionary[str, Prediction], where: Allocati
         row = each.to_dict()
         row.pop("notices")
         rows.append({"mapping": name, **row})
+    every += [
+        f"{name} was made for another pattern of as many tasks; is the trace of the same run?"
+        for name, one in mappings.items() if one.info.get("other_pattern")
+    ]
     return {
         "machine": where.machine.spec(),
         "grade": next(iter(predictions.values())).grade,
@@ -88,24 +94,10 @@ def predicted_text(predictions: Dictionary[str, Prediction]) -> str:
     ]
     for name, each in predictions.items():
         change = "" if each is base else f"{each.seconds / base.seconds - 1:+.1%}" if base.seconds else ""
-        lines.append(f"{name:<{width}}  {seconds(each.seconds):>11}  {change:>8}  {_limit(each)}")
+        lines.append(f"{name:<{width}}  {duration(each.seconds):>11}  {change:>8}  {_limit(each)}")
     rounds = f"{base.rounds} rounds" if base.rounds > 1 else "1 round"
     lines.append(f"{rounds} of {base.messages:,} messages; computation is not part of it.")
     return "\n".join(lines)
-
-
-def seconds(value: float) -> str:
-    """Return a time as people read it.
-
-    Examples
-    --------
-    >>> seconds(0.0012345), seconds(12.3), seconds(0)
-    ('1.23 ms', '12.3 s', '0 s')
-    """
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if value >= size:
-            return f"{value / size:.3g} {unit}" if value < 1000 else f"{value:,.0f} s"
-    return f"{value / 1e-9:.3g} ns" if value else "0 s"
 
 
 def _limit(one: Prediction) -> str:

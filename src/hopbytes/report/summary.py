@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hopbytes.formats.exchange import Receipt
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
+
+if TYPE_CHECKING:
+    from hopbytes.cost.metrics.evaluation import Evaluation
+    from hopbytes.report.verdict import Verdict
 
 #: Number of random mappings for comparison; a graph with more arcs than the limit gets one, to save time.
 RANDOM_SEEDS = 10
 ARCS_FOR_ALL_SEEDS = 2_000_000
 
 
-def map_summary(
+def judged(
     graph: CommGraph, mapping: Mapping, *, launcher: str = "fill", chance: bool = False
-) -> list[str]:
-    """Return the sentences about a mapping: the verdict, the slots in use, then one line of numbers.
+) -> tuple[Evaluation, Verdict]:
+    """Return the metrics of a mapping that :func:`hopbytes.map_tasks` made, and the verdict on it.
 
     Parameters
     ----------
     graph : CommGraph
     mapping : Mapping
-        As :func:`hopbytes.map_tasks` returned it.
     launcher : str
         The launcher's own order that it is compared with, see :func:`hopbytes.evaluate`.
     chance : bool
@@ -33,33 +36,42 @@ def map_summary(
     Measures the mapping, the launcher's own and, with `chance`, random ones: O(n + m) each.
     """
     from hopbytes.cost.metrics.evaluation import evaluate
-    from hopbytes.report.parallelism import parallelism
-    from hopbytes.report.tables import summary
-    from hopbytes.report.verdict import slots_sentence, verdict
+    from hopbytes.report.verdict import verdict
 
     seeds = (RANDOM_SEEDS if graph.m <= ARCS_FOR_ALL_SEEDS else 1) if chance else 0
     seen, threads = graph.with_weights(mapping.info["weight"]), mapping.info["threads"]
     evaluation = evaluate(seen, mapping, random_seeds=seeds, launcher=launcher, threads=threads)
+    return evaluation, verdict(graph, mapping, evaluation)
+
+
+def map_summary(graph: CommGraph, mapping: Mapping, evaluation: Evaluation, found: Verdict) -> list[str]:
+    """Return the sentences about a mapping: the verdict, the slots in use, then one line of numbers."""
+    from hopbytes.report.parallelism import parallelism
+    from hopbytes.report.tables import summary
+    from hopbytes.report.verdict import slots_sentence
+
     line = f"{mapping.info['problem']}: {summary(evaluation, mapping)}"
     if "migrations" in mapping.info:
         moved, price = mapping.info["migrations"], mapping.info["migration_cost"]
         line += f" · {moved} of {mapping.n} tasks migrate" + (f" for {price:,}" if price else "")
     kinds = [str(each) for each in parallelism(graph, mapping)]
-    return [each for each in (*verdict(evaluation, mapping), *kinds, slots_sentence(mapping), line) if each]
+    return [each for each in (*found.sentences, *kinds, slots_sentence(mapping), line) if each]
 
 
 def map_record(
-    graph: CommGraph, mapping: Mapping, read_seconds: float, receipt: Receipt | None
+    graph: CommGraph, mapping: Mapping, read_seconds: float, receipt: Receipt | None,
+    found: Verdict | None = None,
 ) -> dict[str, Any]:
-    """Return the object that ``map --json`` prints: facts of the run, files written, launch command."""
+    """Return the object that ``map --json`` prints: facts of the run, verdict, files, launch command."""
     info: dict[str, Any] = dict(mapping.info)
     first = ("comm_cost", "imbalance", "balance", "problem")
     record = {key: info.pop(key) for key in first}
     record["seconds"] = {"read": read_seconds, **info.pop("seconds")}
     record |= {"n": mapping.n, "k": mapping.where.k, "machine": mapping.where.machine.spec()}
-    record |= info
+    record |= info | {"verdict": None if found is None else found.to_dict()}
     record["notices"] = [
         *graph.meta.get("notices", ()),
+        *([f"{graph.n:,} tasks = {graph.meta['sizes']}"] if "sizes" in graph.meta else ()),
         *mapping.where.notices,
         *record.get("notices", ()),
         *(receipt.notices if receipt else ()),

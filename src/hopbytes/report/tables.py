@@ -19,7 +19,8 @@ from hopbytes.report.layout import table_lines
 #: Rows of the short table; ``--all`` adds all others.
 FIRST = (
     "communication cost J", "  against in-order", "seconds of all messages", "mean distance by volume",
-    "imbalance", "tasks on a PE", "volume between nodes (ICV)", "messages between nodes (ICM)",
+    "imbalance", "tasks on a PE", "communication volume (totalv)", "neighbours of a PE, mean, most",
+    "volume between nodes (ICV)", "messages between nodes (ICM)", "pairs between nodes (ICM)",
     "most received by a node (MNRV)", "  hop-bytes (WH)", "  highest congestion (MC)", "  share of J",
     "  volume",
 )
@@ -81,7 +82,7 @@ def _heads(line: Row) -> bool:
 
 
 def _plain_label(line: Row) -> Row:
-    return line._replace(label=re.sub(r" \([A-Z]+\)$", "", line.label))
+    return line._replace(label=re.sub(r" \([A-Za-z]+\)$", "", line.label))
 
 
 def _without_empty_levels(lines: list[Row]) -> list[Row]:

@@ -1,1 +1,1 @@
-"""Predicted time of a communication phase: a bound of our own, SimGrid's flows, and replays of its MPI."""
+"""Predicted time of a communication phase: lower bounds, flows that share links, and replays by SimGrid."""

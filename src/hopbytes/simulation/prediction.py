@@ -6,6 +6,10 @@ from dataclasses import field
 from typing import Any
 
 from hopbytes._frozen import field_names, frozen
+from hopbytes._util.quantities import duration, short_amount
+
+#: Fields that JSON has in another form, or within others.
+LISTED = ("links", "notices", "assumed")
 
 
 @frozen
@@ -39,6 +43,8 @@ class Prediction:
         Time that the simulation itself took.
     notices : tuple of str
         What was assumed.
+    assumed : str
+        Name of the speeds that were assumed where the machine has none; "" if nothing was.
 
     Examples
     --------
@@ -63,9 +69,34 @@ class Prediction:
     messages: int
     computing_seconds: float = 0.0
     notices: tuple[str, ...] = field(default=())
+    assumed: str = ""
+
+    def __repr__(self) -> str:
+        rounds = f" in {self.rounds:,} rounds" if self.rounds > 1 else ""
+        return f"Prediction({duration(self.seconds)} by {self.grade}{rounds}, limited by {self._limit()})"
+
+    def _limit(self) -> str:
+        if self.limit == "link" and self.links:
+            name, size, _ = self.links[0]
+            return f"link {name} with {short_amount(size, 'B')} a round"
+        return self.limit
+
+    def _repr_html_(self) -> str:
+        from hopbytes.model.html_table import html_table
+
+        rows = [
+            ("time of all messages", duration(self.seconds)), ("found by", self.grade),
+            ("rounds", self.rounds),
+            *((f"lower bound of a round: {name}", duration(value)) for name, value in self.parts.items()),
+            ("limited by", self._limit()),
+            ("bytes of a round between nodes", short_amount(self.bytes_between_nodes, "B")),
+            ("bytes of a round inside nodes", short_amount(self.bytes_inside_nodes, "B")),
+            ("messages of a round", self.messages), *(("assumed", notice) for notice in self.notices),
+        ]
+        return html_table("Prediction", rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         named = [dict(zip(("name", "bytes", "seconds"), link, strict=True)) for link in self.links]
-        facts = {name: getattr(self, name) for name in field_names(self) if name not in ("links", "notices")}
+        facts = {name: getattr(self, name) for name in field_names(self) if name not in LISTED}
         return facts | {"links": named, "notices": list(self.notices)}

@@ -1,4 +1,4 @@
-"""Grades ``flows`` and ``replay``: a round as actions of MPI processes that SimGrid replays."""
+"""Grade ``replay``: a round, or a recorded trace, as actions of MPI processes that SimGrid replays."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from hopbytes.simulation.recorded_order import TO_ALL, actions_in_order, trace_o
 from hopbytes.simulation.simgrid_network import ALL_PAIRS, Platform, every_pair
 from hopbytes.simulation.simgrid_run import simulated_seconds
 
-#: Above this number of messages the time of the simulation is announced.
-ANNOUNCED = 2000
+#: A simulation that may take more seconds than this is announced.
+ANNOUNCED = 4.0
 #: Bytes of a message that SimGrid's MPI can count.
 MOST_BYTES = 2**30
 #: Seconds of a message times the number of messages: what unlike sizes on a large network took at most.
@@ -45,17 +45,6 @@ def platform_file(platform: Platform, there: Round) -> Iterator[bytes]:
     count = there.places.count
     pairs = every_pair(count) if count <= ALL_PAIRS else (there.flows.sources, there.flows.targets)
     return platform.text(*pairs)
-
-
-def flows_seconds(platform: Platform, there: Round, timeout: float) -> float:
-    """Return the simulated seconds of the flows of a round; see :func:`simulated_seconds` for errors."""
-    flows = there.flows
-    if not flows.count:
-        return 0.0
-    platform, sizes = _countable(platform, flows.bytes)
-    text = platform.text(flows.sources, flows.targets)
-    acts = actions(flows.sources, flows.targets, sizes, there.places.count)
-    return simulated_seconds(text, platform.hosts, acts, timeout=timeout)
 
 
 def replay_seconds(

@@ -37,7 +37,7 @@ def needed(grade: str) -> MissingPackageError:
     """Return the error about a grade that needs SimGrid."""
     return MissingPackageError(
         f"grade {grade} needs SimGrid's {PROGRAM}, which is not in PATH (Debian: apt install libsimgrid-dev);"
-        " grade bound needs nothing"
+        " the default, grade flows, needs nothing"
     )
 
 
@@ -94,7 +94,7 @@ def printed_time(words: Sequence[str], folder: str, timeout: float) -> float:
         lines = [line.partition("|")[2] or line for line in printed.splitlines() if line.strip()]
         first = printable(lines[0])[:SHOWN] if lines else "it printed nothing"
         ended = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
-        raise HopbytesError(f"{words[0]} {ended} and no time: {first} (grade bound needs no simulator)")
+        raise HopbytesError(f"{words[0]} {ended} and no time: {first} (grade flows needs no simulator)")
     return float(found[1])
 
 
@@ -114,7 +114,7 @@ def run_alone(words: Sequence[str], folder: str, timeout: float) -> tuple[str, i
         except subprocess.TimeoutExpired:
             raise HopbytesError(
                 f"{words[0]} did not end within {timeout:g} seconds and was stopped (`time_limit` gives it "
-                "more; grade bound needs no simulator)"
+                "more; grade flows needs no simulator)"
             ) from None
         finally:
             with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
-from hopbytes.errors import FormatError, WrongTypeError, unknown_name
+from hopbytes.errors import FormatError, unknown_name
 from hopbytes.formats.files import atomic_write, may_write
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.simulation.assumed_speeds import USUAL, speeds_named
 from hopbytes.simulation.bound import Round, round_on
-from hopbytes.simulation.many_flows import COST, MOST_FOR_SIMGRID, many_flows_seconds
-from hopbytes.simulation.many_flows import SAID as MANY
+from hopbytes.simulation.fair_sharing import COST, flows_seconds
 from hopbytes.simulation.node_links import node_links
 from hopbytes.simulation.phase import Phase, phase_of
 from hopbytes.simulation.prediction import Prediction
@@ -27,7 +26,6 @@ from hopbytes.simulation.recorded_order import SAID, trace_of
 from hopbytes.simulation.simgrid_replay import (
     ANNOUNCED,
     expected_seconds,
-    flows_seconds,
     platform_file,
     platform_of,
     replay_seconds,
@@ -39,14 +37,12 @@ if TYPE_CHECKING:
     import scipy.sparse
 
 GRADES = ("bound", "flows", "replay")
-#: What is said where the default is the weakest grade.
 ONE_PATH = "the machine spreads flows over several paths; SimGrid sends each over one of them"
-MORE = "lower bounds only: with SimGrid (Debian: apt install libsimgrid-dev) times are simulated"
 
 
 def simulate(
-    graph: CommGraph | ArrayLike | scipy.sparse.sparray | NetworkxGraph,
-    mapping: Mapping,
+    graph: CommGraph | ArrayLike | os.PathLike[str] | scipy.sparse.sparray | NetworkxGraph,
+    mapping: Mapping | str | os.PathLike[str],
     *,
     grade: str | None = None,
     bytes_scale: float = 1.0,
@@ -65,18 +61,16 @@ def simulate(
 
     Parameters
     ----------
-    graph : CommGraph, or a matrix or graph that :meth:`hopbytes.CommGraph.of` takes
+    graph : CommGraph, or what :meth:`hopbytes.CommGraph.of` takes: a matrix, another graph, or a text
         Volumes are bytes.
-    mapping : Mapping
+    mapping : Mapping, or the name of a file that holds one
         With as many tasks as the graph.
     grade : {"bound", "flows", "replay"}, optional
         ``"bound"``: lower bounds of a round (busiest link, node, PE, and longest message), of which the
-        largest counts. ``"flows"``: the messages between nodes, added up per pair of nodes, share the links
-        in a simulation by SimGrid (above 5000 flows hopbytes solves the same model itself, in steps of
-        0.1 % of the time); copies inside nodes are bounded beside it. ``"replay"``: all messages,
-        one simulated MPI process per task; those of a trace (``smpirun -trace-ti``, ``hopbytes record
-        --trace``) in their own order unless `iterations` is given. By default ``"flows"`` where SimGrid is
-        installed, else ``"bound"``.
+        largest counts. ``"flows"`` (the default): the messages between nodes, added up per pair of nodes,
+        share the links, in steps of 0.1 % of the time; copies inside nodes are bounded beside it.
+        ``"replay"``: all messages, one simulated MPI process per task, by SimGrid; those of a trace
+        (``smpirun -trace-ti``, ``hopbytes record --trace``) in their own order unless `iterations` is given.
     bytes_scale : float
         Factor for all volumes.
     iterations : int, optional
@@ -88,7 +82,7 @@ def simulate(
     oversubscription : float
         On machines of levels, a unit above the nodes sends 1/N of what its nodes could send together.
     time_limit : float
-        Seconds after which SimGrid is stopped.
+        Seconds after which a simulation is stopped.
     platform : path, optional
         Keep the platform as an XML file for SimGrid there; with up to 256 hosts it has all routes, else those
         of the nodes that exchange messages.
@@ -109,18 +103,18 @@ def simulate(
         The machine has distances only, or no bandwidths while nothing may be assumed; the platform file
         cannot be written.
     MissingPackageError
-        The grade needs SimGrid, which is not installed.
+        Grade ``"replay"`` needs SimGrid, which is not installed.
     HopbytesError
-        SimGrid crashed or did not end within the time limit.
+        SimGrid crashed, or a simulation did not end within the time limit.
 
     Notes
     -----
-    Grade ``"bound"`` takes O(arcs log arcs + links of all routes). SimGrid runs in a process of its own; its
-    time grows with the square of the number of flows, that of hopbytes' own solution with the number of flows
-    times the length of their routes. The model: a message takes the sum of the latencies of its route plus
-    bytes over its share of the slowest link, and links are shared max-min fairly, in inverse proportion of
-    latencies (CM02 without corrections for TCP; Casanova et al., "Versatile, scalable, and accurate
-    simulation of distributed applications and platforms", 2014).
+    Grade ``"bound"`` takes O(arcs log arcs + links of all routes), grade ``"flows"`` time in proportion of
+    the number of flows times the length of their routes. SimGrid runs in a process of its own; its time grows
+    with the square of the number of messages. The model of both: a message takes the sum of the latencies of
+    its route plus bytes over its share of the slowest link, and links are shared max-min fairly, in inverse
+    proportion of latencies (CM02 without corrections for TCP; Casanova et al., "Versatile, scalable, and
+    accurate simulation of distributed applications and platforms", 2014).
 
     Examples
     --------
@@ -130,9 +124,9 @@ def simulate(
     >>> round(simulate(ring, hb.Mapping([0, 1, 2, 3], where), grade="bound").seconds, 6)
     0.001001
     """
-    graph, chosen = CommGraph.of(graph), grade or (GRADES[1] if installed() else GRADES[0])
+    graph, mapping, chosen = CommGraph.of(graph), Mapping.of(mapping), grade or "flows"
     _check(graph, mapping, chosen, oversubscription)
-    if chosen != "bound" and not installed():
+    if chosen == "replay" and not installed():
         raise needed(chosen)
     began = time.perf_counter()
     speeds = speeds_named(assume)
@@ -146,33 +140,29 @@ def simulate(
         may_write(path, force)
         atomic_write({path: platform_file(hosts, there)})
     seconds = max(there.parts.values())
-    many = chosen == "flows" and there.flows.count > MOST_FOR_SIMGRID
     if chosen != "bound" and tell is not None:
         _announce(there.flows.count, len(phase.bytes), chosen, tell)
     if chosen == "flows":
         inside = max(there.parts["copy"], there.inside.longest)
-        solved = many_flows_seconds(there, time_limit) if many else flows_seconds(hosts, there, time_limit)
-        seconds = max(solved, inside)
+        seconds = max(flows_seconds(there, time_limit), inside)
     elif in_order:
         seconds = trace_seconds(hosts, there, graph, mapping, bytes_scale, time_limit)
     elif chosen == "replay":
         seconds = replay_seconds(hosts, there, phase, mapping, time_limit)
-    spread = chosen != "bound" and not many and there.spread
     found = predicted(phase, there, chosen, seconds, time.perf_counter() - began)
-    said = {SAID: in_order, MANY: many, ONE_PATH: spread, MORE: grade is None and chosen == "bound"}
+    said = {SAID: in_order, ONE_PATH: chosen == "replay" and there.spread}
     more = tuple(each for each, holds in said.items() if holds)
-    return dataclasses.replace(found, notices=(*found.notices, *more))
+    named = assume if there.links.notices or there.inside.notices else ""
+    return dataclasses.replace(found, notices=(*found.notices, *more), assumed=named)
 
 
 def _announce(flows: int, messages: int, grade: str, tell: Callable[[str], None]) -> None:
-    number, who, most = flows if grade == "flows" else messages, "SimGrid", expected_seconds(messages)
-    if grade == "flows":
-        most = expected_seconds(flows)
-        if flows > MOST_FOR_SIMGRID:
-            who, most = "hopbytes", COST * flows
-    if number > ANNOUNCED:
+    own = grade == "flows"
+    number, most = (flows, COST * flows) if own else (messages, expected_seconds(messages))
+    if most > ANNOUNCED:
         length = f"{most:.0f} seconds" if most < 120 else f"{most / 60:.0f} minutes"
-        tell(f"{who} simulates {number} flows, which takes up to about {length}")
+        what = f"hopbytes simulates {number} flows" if own else f"SimGrid replays {number} messages"
+        tell(f"{what}, which takes up to about {length}")
 
 
 def predicted(phase: Phase, there: Round, grade: str, seconds: float, took: float) -> Prediction:
@@ -197,9 +187,6 @@ def predicted(phase: Phase, there: Round, grade: str, seconds: float, took: floa
 
 
 def _check(graph: CommGraph, mapping: Mapping, grade: str, oversubscription: float) -> None:
-    if not isinstance(mapping, Mapping):
-        kind = type(mapping).__name__
-        raise WrongTypeError(f"the mapping is a {kind}, expected a Mapping such as Mapping(pe, where)")
     if mapping.n != graph.n:
         raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
     if grade not in GRADES:

@@ -104,7 +104,7 @@ def _without_places(
         return _counted(name, graph, where, pes, np.ones(n, np.int64), request)
     if not partition:
         if not request.oversubscribe:
-            raise too_few_slots(n, where)
+            raise too_few_slots(n, where, sizes=str(graph.meta.get("sizes", "")))
         return _counted(name, graph, where, np.arange(k), _counts(where, n), request)
     bound = load_bound(graph.loads, n, _capacity(where), imbalance)
     if bound.loads is None and where.capacity is None and imbalance * n < k:
@@ -131,8 +131,10 @@ def _treated_as_partition(graph: CommGraph, k: int, request: Request) -> tuple[b
 MORE_TASKS_OR_SLOTS = "more nodes, or `oversubscribe=True`, or `partition=True` for mesh vertices"
 
 
-def too_few_slots(n: int, where: Allocation, way_out: str = MORE_TASKS_OR_SLOTS) -> InfeasibleError:
-    """Return the error for a machine with fewer slots than processes."""
+def too_few_slots(
+    n: int, where: Allocation, way_out: str = MORE_TASKS_OR_SLOTS, sizes: str = ""
+) -> InfeasibleError:
+    """Return the error for a machine with fewer slots than processes; `sizes` are what multiplies to n."""
     per_node = np.bincount(where.node_of_pe)
     nodes, most = int(np.count_nonzero(per_node)), int(per_node.max())
     size = int(np.diff(where.core_start).max())
@@ -140,8 +142,9 @@ def too_few_slots(n: int, where: Allocation, way_out: str = MORE_TASKS_OR_SLOTS)
     what = "core" if where.gpus is None else "GPU"
     slot = f"{what}{s}" if size == 1 or where.gpus is not None else f"slot{s} of {size} cores"
     alike = f" ({nodes} nodes x {most} {slot})" if nodes > 1 and nodes * most == where.k else ""
+    product = f" = {sizes}" if sizes else ""
     return InfeasibleError(
-        f"{n} processes, but the machine has {where.k} slot{'s' * (where.k > 1)}{alike}: {way_out}"
+        f"{n} processes{product}, but the machine has {where.k} slot{'s' * (where.k > 1)}{alike}: {way_out}"
     )
 
 

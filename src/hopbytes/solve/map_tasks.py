@@ -199,7 +199,7 @@ def map_tasks(
     >>> mapping.pe.tolist(), mapping.info["comm_cost"]
     ([0, 1, 2, 3], 360)
     >>> hb.map_tasks("stencil:4x4", "node:4@10 core:4@1")
-    Mapping(16 tasks → 16 PEs, J=12 582 912, eco, seed 0)
+    Mapping(16 tasks → 16 PEs, J=12,582,912, eco, seed 0)
     """
     clock = Clock(time_limit)
     threads = thread_count(threads)

@@ -6,10 +6,13 @@ Refiners that only one preset uses are imported by it, so that the others start 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import sys
+import types
+from collections.abc import Callable, Iterator
 
 from hopbytes._frozen import frozen
 from hopbytes._util.options import build
+from hopbytes._util.options import describe as _described
 from hopbytes._util.registry import Registry
 from hopbytes.algorithms.base import Mapper, Refiner, mappers, refiners
 from hopbytes.algorithms.mappers.multisection import FAST, Multisection
@@ -26,10 +29,14 @@ DEFAULT = "eco"
 FAST_SWEEPS = 150
 #: The preset that compares the policies of slot selection before a stronger preset runs on the best of them.
 QUICKEST = "fast"
+#: With J as the objective, the next weaker preset competes on graphs of at most so many tasks. There both
+#: take little time, and the stronger one alone is not always better.
+ORDERED_UP_TO = 4096
 #: Percentage by which hop-bytes may rise if the load of links is the objective.
 LINK_ROOM = 10
 #: Mappers and refiners that take hundredths of a second, by objective: they compete in every preset.
 QUICK: dict[str, tuple[tuple[str, ...], ...]] = {
+    "comm_cost": (),
     "hop_bytes": (("identity",), ("ug", "uwh")),
     "hops": (("identity",), ("ug", "uwh")),
     "max_congestion": (("identity",), ("ug", "umc"), ("ptram", "ptram")),
@@ -40,7 +47,7 @@ QUICK: dict[str, tuple[tuple[str, ...], ...]] = {
 
 @frozen
 class Chain:
-    """A mapper followed by refiners; for some objectives the results of other chains compete with its result.
+    """A mapper followed by refiners; the results of other chains compete with its result.
 
     Parameters
     ----------
@@ -51,14 +58,16 @@ class Chain:
     anytime : bool
         The user may end the chain at any time, so Ctrl-C is not a failure.
     weaker : str or None
-        The next weaker preset. For objectives of networks its result competes, see :func:`for_objective`.
+        The next weaker preset. Its result competes, see :func:`for_objective`.
     extends_weaker : bool
-        For objectives of networks, start from the result of the weaker preset and run only the refiners that
-        the weaker preset does not have.
+        Start from the result of the weaker preset and run only the refiners that the weaker preset does not
+        have.
     goal : str
         Objective that no step may raise.
     competitors : tuple of Chain
-        Chains whose results compete with the result of mapper and refiners.
+        Chains whose results compete with the result of mapper and refiners. They run first.
+    competitors_up_to : int
+        With more tasks the competitors do not run; 0 means no limit.
     own : bool
         Run mapper and refiners. If False, only the competitors compete.
     starts : int
@@ -83,6 +92,7 @@ class Chain:
     extends_weaker: bool = False
     goal: str = "comm_cost"
     competitors: tuple[Chain, ...] = ()
+    competitors_up_to: int = 0
     own: bool = True
     starts: int = 1
     finish: tuple[Refiner, ...] = ()
@@ -95,6 +105,39 @@ class Chain:
     def steps(self) -> tuple[Refiner, ...]:
         """All refiners in order, without those of `competitors`."""
         return (*self.refiners, *self.finish, *self.requested)
+
+    def __repr__(self) -> str:
+        names = [_described(mappers, self.mapper), *(_described(refiners, step) for step in self.steps)]
+        more = f"; {len(self.competitors)} competing" if self.competitors else ""
+        return f"Chain({' → '.join(name.partition(':')[0] for name in names)}{more})"
+
+    def _repr_html_(self) -> str:
+        from hopbytes.model.html_table import html_table
+
+        steps = [("mapper", _described(mappers, self.mapper))]
+        steps += [("refiner", _described(refiners, step)) for step in self.steps]
+        for each in self.competitors:
+            steps.append(("competitor", repr(each)))
+        rows = [(kind, *text.replace(",", ", ").partition(":")[::2]) for kind, text in steps]
+        return html_table("Chain", rows, ("", "name", "options"))
+
+    def rivals(self, n: int) -> tuple[Chain, ...]:
+        """Return the competitors for a graph of n tasks."""
+        return self.competitors if not 0 < self.competitors_up_to < n else ()
+
+    def stages(self, n: int) -> tuple[Chain, ...]:
+        """Return the chains that compete on a graph of n tasks in the order of their runs, then this one.
+
+        Examples
+        --------
+        >>> strongest = for_objective(presets["strong"](), "comm_cost")
+        >>> [len(each.refiners) for each in strongest.stages(1000)], len(strongest.stages(10_000))
+        ([3, 3, 5], 1)
+        """
+        found: list[Chain] = []
+        for rival in self.rivals(n):
+            found += [stage for stage in rival.stages(n) if stage not in found]
+        return (*found, self)
 
 
 presets: Registry[Callable[[], Chain]] = Registry("preset", "hopbytes.solve.presets")
@@ -114,23 +157,28 @@ def for_objective(base: Chain, name: str) -> Chain:
 
     Notes
     -----
-    For J this is the chain itself. For objectives of networks the fast chains (:data:`QUICK`) and the
-    complete next weaker preset compete with it under the same seed, so no preset gives a worse result than
-    these. If the objective depends on routes, a refiner for the congestion of links continues from the best
-    result.
+    The complete next weaker preset competes with the chain under the same seed and runs first, so no preset
+    gives a worse result than a weaker one, also under a limit that the weaker one does not reach. For J this
+    holds up to :data:`ORDERED_UP_TO` tasks; on larger graphs only chains that extend a weaker preset run it,
+    and those without an end of their own run the preset below that first, since a short limit would leave
+    the stronger one incomplete. For objectives of networks the fast chains (:data:`QUICK`) compete, too. If
+    the objective depends on routes, a refiner for the congestion of links continues from the best result.
     """
-    if name == "comm_cost":
-        return base
     quick = tuple(dataclasses.replace(chain(*words), goal=name) for words in QUICK[name])
-    steps, finish, competitors = base.refiners, base.finish, quick
+    steps, finish, competitors, up_to = base.refiners, base.finish, quick, 0
     if base.weaker is not None:
         weaker = presets[base.weaker]()
         competitors = (for_objective(weaker, name),)
         if base.extends_weaker:
             finish = tuple(step for step in steps if step not in weaker.refiners)
             steps = ()
+        if base.anytime and weaker.weaker is not None:
+            competitors = (for_objective(presets[weaker.weaker](), name), *competitors)
+        if name == "comm_cost" and not base.extends_weaker:
+            up_to = ORDERED_UP_TO
     adapted = dataclasses.replace(
-        base, goal=name, competitors=competitors, own=not base.extends_weaker, refiners=steps, finish=finish
+        base, goal=name, competitors=competitors, competitors_up_to=up_to, own=not base.extends_weaker,
+        refiners=steps, finish=finish,
     )
     return _for_links(adapted) if objectives[name].family == "link loads" else adapted
 
@@ -251,17 +299,13 @@ def strong() -> Chain:
 def best() -> Chain:
     """Improve until `time_limit` or `work_limit` is reached; without a limit eight steps of `evolve`.
 
-    The preset starts like `eco`, so that the first cut does not use up a limit that is short for the graph.
-    For objectives of networks it starts from the result of `strong`.
+    The preset starts from the result of `strong`, on large graphs from the better one of `eco` and `strong`.
     """
     from hopbytes.algorithms.refiners.evolve import Evolve
     from hopbytes.algorithms.refiners.tabu import Tabu
 
     return chain(
         eco().mapper,
-        PlaceBlocks(chains=2, subtrees=1, repartitionings=4, perturbations=360),
-        VCycle(cycles=0, annealing_sweeps=300),
-        Swap(subtrees=1, repartitionings=4),
         Evolve(subtrees=1, repartitionings=4),
         Tabu(work=0),
         link_effort=16,
@@ -282,3 +326,13 @@ def routed() -> Chain:
     base = strong()
     links = Routed(effort=16, second_start=True, anneal=True)
     return dataclasses.replace(base, refiners=(*base.refiners, links), weaker="strong", extends_weaker=True)
+
+
+class _Names(types.ModuleType):
+    """The module; ``list(hopbytes.presets)`` has the names of all."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(presets)
+
+
+sys.modules[__name__].__class__ = _Names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -36,7 +37,7 @@ class Remapper:
         The pattern at the beginning.
     where : Allocation, or what :func:`hopbytes.map_tasks` takes
         The k PEs, with all that may come later.
-    mapping : Mapping or int[n]
+    mapping : Mapping, int[n], or the name of a file with a mapping
         The mapping at the beginning; tasks move if it exceeds the bounds.
     migration_price : int
         Cost of a task that has another PE after a batch than before, in units of J.
@@ -84,7 +85,7 @@ class Remapper:
         self,
         graph: PatternLike,
         where: PlaceLike,
-        mapping: Mapping | Sequence[int] | Int32,
+        mapping: Mapping | Sequence[int] | Int32 | str | os.PathLike[str],
         *,
         migration_price: int = 0,
         most_moves: int | None = None,
@@ -102,7 +103,9 @@ class Remapper:
         self.most_moves = None if most_moves is None else whole("most_moves", most_moves, 0)
         self.work_per_change = whole("work_per_change", work_per_change, 0)
         self.seed, self.threads = seed, thread_count(threads)
-        pe = Mapping(mapping.pe if isinstance(mapping, Mapping) else mapping, self.where).pe
+        if isinstance(mapping, (Mapping, str, os.PathLike)):
+            mapping = Mapping.of(mapping).pe
+        pe = Mapping(mapping, self.where).pe
         if pe.shape != (graph.n,):
             raise FormatError("mapping", None, f"{pe.size} tasks, expected {graph.n}")
         self.one_per_pe = is_one_per_pe(pe, self.where.k) if one_per_pe is None else one_per_pe
@@ -114,6 +117,20 @@ class Remapper:
         )
         saved = whole("saved_per_change", saved_per_change, 0)
         self._savings = savings_at_first(saved, self._placement.size, one_per_pe=self.one_per_pe)
+
+    def __repr__(self) -> str:
+        pes = f"{len(self.in_use):,} of {self.where.k:,} PEs"
+        return f"Remapper({self.n:,} tasks → {pes}, J={self.comm_cost:,})"
+
+    def _repr_html_(self) -> str:
+        from hopbytes.model.html_table import html_table
+
+        rows: list[tuple[object, object]] = [
+            ("tasks", self.n), ("PEs in use", f"{len(self.in_use):,} of {self.where.k:,}"),
+            ("J", self.comm_cost), ("largest load of a PE", int(self.pe_loads.max(initial=0))),
+            ("cost of a migration", self.migration_price),
+        ]
+        return html_table("Remapper", rows)
 
     # ------------------------------------------------------------------------------------ the current state
 

@@ -37,48 +37,60 @@ class Placed:
     worth: Worth
 
 
-def solve(problem: Problem, steps: Chain, effort: Effort) -> Placed:
+#: Results of chains on one problem; a list, since an algorithm of a caller need not be hashable.
+Known: TypeAlias = list[tuple[Chain, Placed]]
+
+
+def solve(
+    problem: Problem, steps: Chain, effort: Effort, known: Known | None = None
+) -> Placed:
     """Return a mapping of the problem, with notices about relaxed bounds.
 
-    With a current mapping (``problem.current``) two mappings are computed: the current one is refined, and
-    the units of a new one are relabelled to agree with it as far as possible. The better one by communication
-    and migration cost is returned.
+    With a current mapping (``problem.current``) every chain computes two mappings: the current one is
+    refined, and the units of a new one are relabelled to agree with it as far as possible. The better one by
+    communication and migration cost is returned.
+
+    Parameters
+    ----------
+    problem : Problem
+    steps : Chain
+    effort : Effort
+    known : list of (Chain, Placed), optional
+        Results of chains on this problem with this effort, which are not computed again; new ones are added.
 
     Notes
     -----
     The result is the best by ``steps.goal`` of all intermediate mappings of the chain, so no step makes the
-    objective worse.
+    objective worse. The chains that compete run first, because they take less time and work on their results
+    is worth more than a better start; the chain continues from the best.
     """
     if problem.graph.n == 0:
         return Placed(np.empty(0, np.int32), [], (0, 0, 0, 0))
-    if problem.current is None:
-        return _anew(problem, steps, effort)
-    found = _improved(problem, _present(problem), steps, steps.steps, effort)
-    if not effort.used_up:
-        # In case of a tie min() returns the first, which is the current mapping.
-        found = min(found, _anew(problem, steps, effort), key=_by_worth)
+    known = [] if known is None else known
+    for chain, found in known:
+        if chain == steps:
+            return found
+    found = _solved(problem, steps, effort, known)
+    known.append((steps, found))
     return found
 
 
-def _anew(problem: Problem, steps: Chain, effort: Effort) -> Placed:
-    """Let mapper, refiners and the other chains compete, continue from the best, and return the best result.
-
-    The other chains run first, because they are fast and work on their results is worth more than a better
-    start.
-    """
-    if not steps.competitors:
-        return _improved(problem, _mapped(problem, steps, effort), steps, steps.steps, effort)
+def _solved(problem: Problem, steps: Chain, effort: Effort, known: Known) -> Placed:
+    """Let mapper, refiners and the other chains compete, continue from the best, and return the best."""
+    rivals = steps.rivals(problem.graph.n)
+    if not rivals and steps.own:
+        return min(_own(problem, steps, steps.steps, effort), key=_by_worth)
     found: list[Placed] = []
-    for competitor in steps.competitors:
+    for rival in rivals:
         if found and effort.used_up:
             break
         try:
-            found.append(_anew(problem, competitor, effort))
+            found.append(solve(problem, rival, effort, known))
         except UnsupportedError:  # for example a pair of nodes without a route, which some chains require
             if not steps.own:
                 raise
     if steps.own and not (found and effort.used_up):
-        found.append(_improved(problem, _mapped(problem, steps, effort), steps, steps.refiners, effort))
+        found += _own(problem, steps, steps.refiners, effort)
     found += _restarted(problem, steps, effort)
     found.sort(key=_by_worth)
     if steps.finish:
@@ -87,6 +99,19 @@ def _anew(problem: Problem, steps: Chain, effort: Effort) -> Placed:
         found += [_improved(problem, one.pe, steps, steps.finish, effort) for one in starts]
     best = min(found, key=_by_worth)
     return _improved(problem, best.pe, steps, steps.requested, effort) if steps.requested else best
+
+
+def _own(problem: Problem, steps: Chain, chain: tuple[Refiner, ...], effort: Effort) -> list[Placed]:
+    """Return the result of mapper and refiners; before it the refined current mapping if there is one.
+
+    In case of a tie the first is taken, which is the current mapping.
+    """
+    found = []
+    if problem.current is not None:
+        found.append(_improved(problem, _present(problem), steps, chain, effort))
+    if not (found and effort.used_up):
+        found.append(_improved(problem, _mapped(problem, steps, effort), steps, chain, effort))
+    return found
 
 
 def _restarted(problem: Problem, steps: Chain, effort: Effort) -> list[Placed]:
@@ -103,7 +128,7 @@ def _restarted(problem: Problem, steps: Chain, effort: Effort) -> list[Placed]:
         if effort.used_up or (enough and draw >= FEWEST_DRAWS):
             break
         seed = int(derived_seeds((effort.seed % 2**64, steps.draws, draw), 1)[0] >> 1)
-        found.append(_anew(problem, steps.drawn, replace(effort, seed=seed)))
+        found.append(solve(problem, steps.drawn, replace(effort, seed=seed)))
         found = [min(found, key=_by_worth)]
     return found
 
@@ -238,7 +263,7 @@ def _placed(problem: Problem, who: str, pe: Int32) -> Int32:
     """Check what an algorithm returned before anything relies on it; return a contiguous copy."""
     n, k, name = problem.graph.n, problem.where.k, who.partition(":")[0]
     try:
-        array = np.asarray(pe)
+        array = np.array(pe)
     except ValueError:  # rows of unequal length
         array = np.empty(0, object)
     if array.shape != (n,) or array.dtype.kind not in "iu":
@@ -249,4 +274,4 @@ def _placed(problem: Problem, who: str, pe: Int32) -> Int32:
     if n and not 0 <= int(array.min()) <= int(array.max()) < k:
         wrong = np.flatnonzero((array < 0) | (array >= k))
         raise HopbytesError(f"{name} put task {wrong[0]} on PE {array[wrong[0]]}, expected 0..{k - 1}")
-    return np.array(array, np.int32)
+    return array.astype(np.int32, copy=False)

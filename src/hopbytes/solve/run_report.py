@@ -101,5 +101,6 @@ def _work_notice(effort: Effort, *, limited: bool, early: bool) -> list[str]:
     arcs, cut_short = effort.work.get("arcs", 0), effort.work.get("cut_short", 0)
     notices = ["stopped early: this is the best mapping found until then"] if early else []
     if cut_short:
-        return [*notices, f"{arcs} scanned edges; {limit} ended {cut_short} searches early: not repeatable"]
+        what = "1 search" if cut_short == 1 else f"{cut_short} searches"
+        return [*notices, f"{arcs} scanned edges; {limit} ended {what} early: not repeatable"]
     return [*notices, f"{arcs} scanned edges; `work_limit={arcs}` instead of {limit} repeats this run"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import nullcontext, suppress
 from dataclasses import field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,13 +15,14 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
 from hopbytes.cost.objectives.scale import check_scale
+from hopbytes.errors import UnsupportedError
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.feasibility import feasible
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.presets import Chain
 from hopbytes.solve.problem import Problem
+from hopbytes.solve.run_chain import Known, solve
 from hopbytes.solve.run_chain import Placed as Solved
-from hopbytes.solve.run_chain import solve
 from hopbytes.solve.slot_policies import Policy, Task, Value, policies
 
 #: The whole chain runs on a policy if its value under the fast chain is at most this factor above the best.
@@ -81,8 +84,7 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
         With None `steps` runs on every policy.
     effort : Effort
     limited : bool
-        Time or work is limited, so `steps` runs only on the best policy. The weaker chains from which it
-        continues first run on all policies close to the best.
+        Time or work is limited, so nothing is computed for comparison only.
 
     Raises
     ------
@@ -92,71 +94,90 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
     Notes
     -----
     If the slots are given, only `steps` runs. With fewer tasks than slots the fast chain runs on up to four
-    policies, and the whole chain on those close to the best of them. In case of ties the in-order mapping on
-    filled nodes is preferred, because it needs no launch file.
+    policies, and the whole chain on those close to the best of them. The weaker presets that compete with a
+    chain run on all of these policies before the chain runs on the first, so that a limit ends the search
+    where it would end that of the weaker preset. In case of ties the in-order mapping on filled nodes is
+    preferred, because it needs no launch file.
     """
-    tried = list(policies(task, silent=not steps.mapper.knows_tasks))
+    tried = [Trial(task, each) for each in policies(task, silent=not steps.mapper.knows_tasks)]
     if len(tried) == 1:
-        found = [*_in_order(task, tried), _run(task, tried[0], steps, effort)]
+        found = [*_in_order(task, tried), tried[0].run(steps, effort)]
         only = _best([*found, *_blocks_in_order(task, found[-1], effort)])
         by_job = only.slots == "job" and not limited
         return _beside_filled(task, only, quick or steps, effort) if by_job else only
     found = _in_order(task, tried)
-    judged: list[tuple[Value, Policy]] = []
-    for policy in tried:
-        found.append(_run(task, policy, steps if quick is None else quick, effort))
-        judged.append((found[-1].value, policy))
+    for trial in tried:
+        found.append(trial.run(steps if quick is None else quick, effort))
         if effort.used_up:
             return _best(found)
-    if quick is not None:
-        judged.sort(key=lambda each: each[0])
-        limit = judged[0][0][0] * WORTH_PURSUING
-        near = [policy for value, policy in judged if value[0] <= limit]
-        if limited:
-            near = _narrowed(task, near, steps, effort, found) if len(near) > 1 else near
-        for policy in near:
+    if quick is None:
+        return _best(found)
+    tried.sort(key=lambda each: each.value)
+    limit = tried[0].value[0] * WORTH_PURSUING
+    near = [each for each in tried if each.value[0] <= limit]
+    for stage in steps.stages(task.graph.n):
+        for trial in near:
             if not effort.used_up:
-                found.append(_run(task, policy, steps, effort))
+                # Some chains require routes between all nodes; `steps` says whether that is an error.
+                with nullcontext() if stage is steps else suppress(UnsupportedError):
+                    found.append(trial.run(stage, effort))
+        near.sort(key=lambda each: each.value)
     return _best(found)
 
 
-def _narrowed(
-    task: Task, near: list[Policy], steps: Chain, effort: Effort, found: list[Placed]
-) -> list[Policy]:
-    """Return the only policy on which `steps` runs: the best under the chains from which `steps` continues.
+class Trial:
+    """A policy of slot selection: its problem, and what chains have found for it.
 
-    A chain that runs until the limit is reached would leave no time for other policies, and its result could
-    be worse than that of the weaker preset, which tries all of them. Intermediate results are added to
-    `found`.
+    Parameters
+    ----------
+    task : Task
+    policy : Policy
     """
-    judged: list[tuple[Value, int]] = []
-    for number, policy in enumerate(near):
-        for weaker in steps.competitors if steps.extends_weaker else ():
-            if not effort.used_up:
-                found.append(_run(task, policy, weaker, effort))
-                judged.append((found[-1].value, number))
-    return [near[min(judged)[1] if judged else 0]]
+
+    def __init__(self, task: Task, policy: Policy) -> None:
+        self._task, self.policy = task, policy
+        self._known: Known = []
+        self._best: Value | None = None
+
+    @property
+    def value(self) -> Value:
+        """The best key that a chain has found."""
+        assert self._best is not None
+        return self._best
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem that chains solve."""
+        if self.policy.window is None:
+            return self._task.formulated(self.policy.request)
+        return _with_any_slot(self._task, self.policy.window)
+
+    def run(self, steps: Chain, effort: Effort) -> Placed:
+        """Solve the problem by a chain."""
+        task, window = self._task, self.policy.window
+        graph, where = task.goal.lowered(self.problem.graph, self.problem.where)
+        check_scale(graph, where)  # messages may be larger than the volumes that have been checked
+        lowered = dataclasses.replace(self.problem, graph=graph, where=where)
+        found = solve(lowered, steps, effort, self._known)
+        if window is None:
+            value = _value(task, self.problem, steps, found, effort)
+            placed = Placed(self.problem, found.pe, found.notices, self.policy.name, value)
+        else:
+            pes = window[self.problem.pes[found.pe[: task.graph.n]]]
+            problem = task.formulated(dataclasses.replace(self.policy.request, slots=np.sort(pes)))
+            pe = np.searchsorted(problem.pes, pes).astype(np.int32)
+            value = task.value(problem, pe, effort.threads)
+            placed = Placed(problem, pe, found.notices, self.policy.name, value)
+        self._best = value if self._best is None else min(self._best, value)
+        return placed
 
 
 def _beside_filled(task: Task, found: Placed, steps: Chain, effort: Effort) -> Placed:
     """Add the value under filled nodes to a mapping with the counts of the job, so that users can compare."""
-    filled = _run(task, Policy("filled", dataclasses.replace(task.request, pack=True)), steps, effort)
+    filled = Trial(task, Policy("filled", dataclasses.replace(task.request, pack=True))).run(steps, effort)
     if np.array_equal(filled.problem.pes, found.problem.pes):
         return found
     return dataclasses.replace(found, values={**found.values, "filled": filled.value})
-
-
-def _run(task: Task, policy: Policy, steps: Chain, effort: Effort) -> Placed:
-    """Solve the problem of one policy."""
-    if policy.window is None:
-        problem = task.formulated(policy.request)
-        found = _solved(task, problem, steps, effort)
-        value = _value(task, problem, steps, found, effort)
-        return Placed(problem, found.pe, found.notices, policy.name, value)
-    pes, notices = _chosen(task, policy.window, steps, effort)
-    problem = task.formulated(dataclasses.replace(policy.request, slots=np.sort(pes)))
-    pe = np.searchsorted(problem.pes, pes).astype(np.int32)
-    return Placed(problem, pe, notices, policy.name, task.value(problem, pe, effort.threads))
 
 
 def _value(task: Task, problem: Problem, steps: Chain, found: Solved, effort: Effort) -> Value:
@@ -167,26 +188,17 @@ def _value(task: Task, problem: Problem, steps: Chain, found: Solved, effort: Ef
     return int(cost), int(cost)
 
 
-def _solved(task: Task, problem: Problem, steps: Chain, effort: Effort) -> Solved:
-    graph, where = task.goal.lowered(problem.graph, problem.where)
-    check_scale(graph, where)  # messages may be larger than the volumes that have been checked
-    return solve(dataclasses.replace(problem, graph=graph, where=where), steps, effort)
-
-
-def _chosen(task: Task, pes: Int64, steps: Chain, effort: Effort) -> tuple[Int64, list[str]]:
-    """Map the tasks together with tasks without messages, one per free slot, so that any slot may be used.
+def _with_any_slot(task: Task, pes: Int64) -> Problem:
+    """Return the problem with more tasks without messages, one per free slot, so that any slot may be used.
 
     An exchange with such a task is a move to a free slot, so all mappers and refiners can make such moves.
     """
-    n = task.graph.n
     constraints = dataclasses.replace(
         task.constraints, initial=_with_places_of_empty_tasks(task.constraints.initial, pes)
     )
-    problem = formulate(
+    return formulate(
         _with_empty_tasks(task.graph, len(pes)), task.where.select(pes), task.request, constraints
     )
-    found = _solved(task, problem, steps, effort)
-    return pes[problem.pes[found.pe[:n]]], found.notices
 
 
 def _with_empty_tasks(graph: CommGraph, n: int) -> CommGraph:
@@ -202,15 +214,16 @@ def _with_places_of_empty_tasks(initial: Int32 | None, pes: Int64) -> Int32 | No
     return np.searchsorted(pes, np.concatenate([initial, free])).astype(np.int32)
 
 
-def _in_order(task: Task, tried: list[Policy]) -> list[Placed]:
+def _in_order(task: Task, tried: list[Trial]) -> list[Placed]:
     """Return the in-order mapping under every policy whose slots are known before the search."""
     if not task.in_order_counts or task.constraints:
         return []
     found = []
-    for policy in tried:
+    for trial in tried:
+        policy = trial.policy
         if policy.window is not None or policy.request.mapper_chooses:
             continue
-        problem = task.formulated(policy.request)
+        problem = trial.problem
         one_each = problem.name == "processes" or task.graph.n < task.where.k
         if not one_each or problem.bounds.count is None:
             continue

@@ -15,10 +15,12 @@ MAX_HOSTS = 2**20
 MAX_LINE = 2**16
 HOST_NAME = re.compile(r"[A-Za-z0-9._-]{1,255}", re.ASCII)
 RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", re.ASCII)
+#: A host in a file: a user before it, and behind it the processes (Hydra) and the adapter (MVAPICH).
+HOST_OF_FILE = re.compile(r"(?:[^\s@:]+@)?([^:@]+)(?::([0-9]{1,9})(?::[^\s:]+)?)?", re.ASCII)
 
 
 def expand_hosts(text: str, where: str = "`hosts`", line: int | None = None) -> list[str]:
-    """Expand a host list: names separated by commas, numbers in brackets.
+    """Expand a host list: names separated by commas, blanks or line ends, numbers in brackets.
 
     Parameters
     ----------
@@ -32,7 +34,7 @@ def expand_hosts(text: str, where: str = "`hosts`", line: int | None = None) -> 
     ------
     FormatError
         An unclosed bracket, a range that runs backwards, a name with other characters than letters,
-        digits, ``.``, ``_`` and ``-``, or more than 2**20 hosts.
+        digits, ``.``, ``_`` and ``-``, no name, or more than 2**20 hosts.
 
     Examples
     --------
@@ -52,6 +54,8 @@ def expand_hosts(text: str, where: str = "`hosts`", line: int | None = None) -> 
         if len(hosts) + count > MAX_HOSTS:
             raise FormatError(where, line, f"more than {MAX_HOSTS} hosts in {word[:40]!r}")
         hosts += ["".join(parts) for parts in itertools.product(*choices)]
+    if not hosts:
+        raise FormatError(where, line, "no host name, expected names like n[1-4]")
     for host in hosts:
         if not HOST_NAME.fullmatch(host):
             raise FormatError(
@@ -63,8 +67,9 @@ def expand_hosts(text: str, where: str = "`hosts`", line: int | None = None) -> 
 def _split_outside_brackets(text: str, where: str, line: int | None) -> Iterator[str]:
     depth = start = 0
     for place, letter in enumerate(text + ","):
-        if letter == "," and (depth == 0 or place == len(text)):
-            yield text[start:place].strip()
+        if (letter == "," or letter.isspace()) and (depth == 0 or place == len(text)):
+            if start < place:  # `scontrol show hostnames` prints lines, and commas at the end do no harm
+                yield text[start:place]
             start = place + 1
         depth += (letter == "[") - (letter == "]")
         if depth not in (0, 1):
@@ -94,9 +99,9 @@ def read_hosts(hosts: str | Sequence[str]) -> tuple[str, ...]:
     ----------
     hosts : str or sequence of str
         Names; or a text: ``-`` for standard input, the path of an existing file, else a list for
-        :func:`expand_hosts`. In a file the first word of each line counts (``#`` begins a comment,
-        ``:4`` or ``slots=4`` after a name is ignored), and a host repeated for its slots counts once. Of a
-        table that begins ``node,…`` the first column counts.
+        :func:`expand_hosts`. In a file the first word of each line counts (``#`` begins a comment, ``user@``
+        before and ``:4`` or ``slots=4`` after a name are ignored), and a host repeated for its slots counts
+        once. Of a table that begins ``node,…`` the first column counts.
 
     Raises
     ------
@@ -142,8 +147,8 @@ def _from_lines(where: str, stream: TextIO) -> tuple[str, ...]:
         elif words and table:
             found[line.partition(",")[0].strip()] = None
         elif words:
-            name = re.sub(r":[0-9]+$", "", words[0])
-            found.update(dict.fromkeys(expand_hosts(name, where, number)))
+            host = HOST_OF_FILE.fullmatch(words[0])
+            found.update(dict.fromkeys(expand_hosts(host[1] if host else words[0], where, number)))
         if len(found) > MAX_HOSTS:
             raise FormatError(where, number, f"more than {MAX_HOSTS} hosts")
     if not found:

@@ -88,7 +88,7 @@ def read_yaml(path: str) -> Yaml:
     try:
         import yaml
     except ImportError:
-        raise UnsupportedError(f"{path}: reading YAML needs PyYAML: pip install 'hopbytes[yaml]'") from None
+        raise UnsupportedError(f"{path}: reading YAML needs PyYAML: pip install pyyaml") from None
 
     text = read_bytes(path, MAX_BYTES).decode("utf-8", "replace")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

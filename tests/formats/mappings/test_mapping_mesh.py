@@ -62,7 +62,7 @@ def test_the_files_agree_with_the_mapping(tmp_path):
     assert scope["HOSTS"] == ("h0", "h1", "h2", "h3")
     assert [scope["task_of"](rank) for rank in range(8)] == np.argsort(mapping.pe).tolist()
     assert "--node-rank" in (tmp_path / "mesh.py.sh").read_text()
-    assert receipt.launch.startswith("srun -N 4 --ntasks-per-node=1 sh ")
+    assert receipt.launch.startswith("srun -N 4 -n 4 sh ")
     assert (tmp_path / "mesh.py.sh").stat().st_mode & 0o100
 
 

@@ -51,8 +51,58 @@ def test_variables_and_scripts_reach_every_program(tmp_path):
 def test_slurm_reads_a_file_of_programs(tmp_path):
     receipt = hb.write(MAPPING, tmp_path / "ranks", "slurm", graph=GRAPH)
     assert receipt.launch.endswith(f"--multi-prog {tmp_path}/ranks.programs.conf")
+    assert "starts what the pattern names: ./ocean -f 'name list' on 2 ranks, ./ice on 1 ranks" in receipt.notices[-1]
     lines = (tmp_path / "ranks.programs.conf").read_text().splitlines()
     assert lines[1:] == ["0-1 ./ocean -f 'name list'", "2-2 ./ice"]
+
+
+ODD = ["{stem}", "a'b", 'a"b', "$(id)", "%t", "a b", "a\\b", "`hosts`", "", "-n 3", "ranks.place.sh ./app"]
+
+
+def test_arguments_of_programs_stay_as_they_are(tmp_path, monkeypatch):
+    """Also where they look like a placeholder, and where the name of the file has an apostrophe."""
+    monkeypatch.chdir(tmp_path)
+    graph = coupled((2, shlex.join(["./ocean", *ODD])), (1, "./ice"))
+    for stem in ("ranks", "it's -n 3 -x A=b"):
+        for form in ("openmpi", "hydra"):
+            pe = [3, 0, 2] if form == "openmpi" else [2, 3, 0]
+            mapping = Mapping(np.array(pe, np.int32), MAPPING.where)
+            launch = hb.write(mapping, stem, form, graph=graph, force=True).launch
+            words = shlex.split(launch)
+            first = words.index("./ocean")
+            assert words[first - 2 :] == ["-n", "2", "./ocean", *ODD, ":", "-n", "1", "./ice"]
+            assert [word for word in words[:first] if stem in word]
+        hb.write(MAPPING, stem, "slurm", graph=graph, force=True)
+        (_, line, _) = (tmp_path / f"{stem}.programs.conf").read_text().splitlines()
+        assert words_of_srun(line) == ["0-1", "./ocean", *filter(None, ODD)]
+
+
+def words_of_srun(line):
+    """Words as srun's ``multi_prog_get_argv`` takes them apart: single quotes, backslashes, ``%t``."""
+    words, word, place = [], "", 0
+    while place < len(line):
+        letter = line[place]
+        if letter == "'":
+            end = line.index("'", place + 1)
+            word, place = word + line[place + 1 : end], end
+        elif letter == "\\":
+            word, place = word + line[place + 1], place + 1
+        elif letter == "%":
+            word, place = f"{word}7", place + 1
+        elif letter == " ":
+            words, word = [*words, word], ""
+        else:
+            word += letter
+        place += 1
+    return [one for one in [*words, word] if one]
+
+
+@pytest.mark.parametrize("command", [["./a", ":", "./b"], ["-x", "LD_PRELOAD=b", "./a"], ["./a", "x\n0 ./b"], []])
+def test_what_a_launcher_would_take_for_something_else_is_no_program(tmp_path, command):
+    graph = hb.CommGraph.from_edges([0], [1], [1], n=3, meta={"programs": [
+        {"command": command, "tasks": 2}, {"command": ["./ice"], "tasks": 1},
+    ]})  # fmt: skip
+    assert hb.write(MAPPING, tmp_path / "ranks", "openmpi", graph=graph).launch.endswith("./app")
 
 
 def test_other_launchers_and_one_program(tmp_path):

@@ -56,6 +56,8 @@ BAD = [
     ("program ocean.edges ./a\nbetween coupling.edges\n", ":2: 5 ranks, but the programs have 3"),
     ("program model.programs ./a\n", ":1: model.programs is a list of programs"),
     ("program absent.edges ./a\n", "absent.edges"),
+    ("program ocean.edges ./a : -n 2 ./b\n", ":1: './a : -n 2 ./b'"),
+    ("program ocean.edges -x LD_PRELOAD=b ./a\n", ":1: '-x LD_PRELOAD=b ./a'"),
     ("program half.edges ./a\nprogram ocean.edges ./b\n", "scales 1, 10"),
 ]
 

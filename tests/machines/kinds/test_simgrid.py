@@ -70,3 +70,37 @@ def test_one_of_very_many_simgrid_hosts_given_twice_is_found_quickly(tmp_path):
 <host id="n99999" speed="1Gf"/></zone></platform>"""
     with pytest.raises(FormatError, match=mentions("'n99999'", "3")):
         parse_machine(f"simgrid:{put(tmp_path, text)}")
+
+
+CORES = """<platform version="4.1"><zone id="w" routing="Full">
+<host id="PM 0" core="4"/><host id="PM 1" core="4"/><host id="PM2" core="2"/>
+<link id="l" bandwidth="1GBps"/>
+<route src="PM 0" dst="PM 1"><link_ctn id="l"/></route><route src="PM 0" dst="PM2"><link_ctn id="l"/></route>
+<route src="PM 1" dst="PM2"><link_ctn id="l"/></route></zone></platform>
+"""
+
+
+def test_cores_and_blanks_in_names(tmp_path):
+    path = put(tmp_path, CORES)
+    machine = round_trip(f"simgrid:{path}")
+    assert np.bincount(machine.node_of_core()).tolist() == [4, 4, 2]
+    assert machine.known_hosts.names == ("PM_0", "PM_1", "PM2")
+    assert any("2 hosts" in notice for notice in machine.notices())
+    kept = parse_machine(f"simgrid:{path}@PM_1,PM2")
+    assert np.bincount(kept.node_of_core()).tolist() == [4, 2]
+    other = parse_machine(f"simgrid:{path} / package:2 core:3")
+    assert np.bincount(other.node_of_core()).tolist() == [6, 6, 6]
+    with pytest.raises(FormatError, match="differ only in blanks"):
+        parse_machine(f"simgrid:{put(tmp_path, CORES.replace('PM2', 'PM_1'))}")
+
+
+@pytest.mark.parametrize(("topology", "parameters"), [
+    ("FLAT", ""), ("TORUS", "3,2,2"), ("FAT_TREE", "2;4,3;1,2;1,2"), ("DRAGONFLY", "2,1;2,1;3,1;1"),
+])  # fmt: skip
+def test_cores_of_clusters(tmp_path, topology, parameters):
+    text = f"""<platform version="4.1"><cluster id="c" prefix="n" radical="0-11" speed="1Gf" bw="1GBps"
+    core="8" topology="{topology}" topo_parameters="{parameters}"/></platform>"""
+    path = put(tmp_path, text)
+    machine = round_trip(f"simgrid:{path}")
+    assert (machine.n_cores, machine.n_nodes, machine.levels[-1].name) == (96, 12, "core")
+    assert parse_machine(f"simgrid:{path}:hosts=n[2-4] / core:2").n_cores == 6

@@ -8,11 +8,14 @@ import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.common.node_machine import NodeMachine
+from hopbytes.machines.common.stored_file import machine_text
 from hopbytes.machines.kinds.job import nodes_of
 from hopbytes.machines.kinds.synthetic import read_synthetic
 from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import JobInfo, find_job, read_flux, read_slots
+from hopbytes.machines.node.job_environment import find_job, read_flux
+from hopbytes.machines.node.job_info import JobInfo
 from hopbytes.machines.selection.allocate import cores_of_a_task
+from hopbytes.machines.selection.launcher_order import launcher_placement
 
 
 def test_no_job_outside_any():
@@ -44,10 +47,45 @@ def test_lsf_in_both_forms():
     assert find_job({"LSB_HOSTS": "h1 h1 h2"}) == JobInfo("LSF", ("h1", "h2"), (2, 1))
 
 
-def test_lsf_leaves_out_the_host_that_starts_the_job():
-    job = find_job({"LSB_MCPU_HOSTS": "batch2 1 a01n01 42 a01n02 42"})
+def test_lsf_leaves_out_the_host_that_starts_the_job(tmp_path):
+    """Where jsrun starts programs; elsewhere a host with one slot is one of the job."""
+    variables = {"LSB_MCPU_HOSTS": "batch2 1 a01n01 42 a01n02 42", "PATH": str(tmp_path)}
+    assert find_job(variables) == JobInfo("LSF", ("batch2", "a01n01", "a01n02"), (1, 42, 42))
+    (tmp_path / "jsrun").touch(0o755)
+    job = find_job(variables)
     assert job.hosts == ("a01n01", "a01n02")
     assert "batch2" in job.notices[0]
+
+
+def write(path, text):
+    path.write_text(text)
+    return str(path)
+
+
+def test_files_of_lsf(tmp_path):
+    """LSB_DJOB_HOSTFILE has a line for every slot, LSB_AFFINITY_HOSTFILE one with its CPUs for every task."""
+    hosts = write(tmp_path / "hosts", "h1\nh1\nh2\n")
+    assert find_job({"LSB_DJOB_HOSTFILE": hosts}) == JobInfo("LSF", ("h1", "h2"), (2, 1))
+    own = {"LSB_MCPU_HOSTS": "h1 2 h2 1", "LSB_DJOB_HOSTFILE": hosts}
+    affinity = write(tmp_path / "affinity", "h1 0,1\nh1 2,3 0 1\nh2 0-1\n")
+    expected = JobInfo("LSF", ("h1", "h2"), (4, 2), (2, 1), 2)
+    assert find_job(own | {"LSB_AFFINITY_HOSTFILE": affinity}) == expected
+    for text in ("", "h1 0,1\n", "h3 0\n", "h1\n", "h1 x\n"):  # LSF makes an empty one without affinity
+        affinity = write(tmp_path / "affinity", text)
+        assert find_job(own | {"LSB_AFFINITY_HOSTFILE": affinity}) == JobInfo("LSF", ("h1", "h2"), (2, 1))
+
+
+def test_pbs_variables_that_do_not_fit(tmp_path):
+    """Without ompthreads OMP_NUM_THREADS may be ncpus, and NCPUS the threads of one task."""
+    nodes = write(tmp_path / "nodes", "n1\n" * 16 + "n2\n" * 16)
+    for threads, cpus in (("16", "16"), ("4", "4"), ("2", "16")):
+        job = find_job({"PBS_NODEFILE": nodes, "NCPUS": cpus, "OMP_NUM_THREADS": threads})
+        assert (job.hosts, job.cpus, job.tasks, job.cpus_per_task) == (("n1", "n2"), None, (16, 16), None)
+        assert f"OMP_NUM_THREADS={threads}" in job.notices[0]
+        assert f"NCPUS={cpus}" in job.notices[0]
+    once = write(tmp_path / "once", "n1\nn2\n")  # select=2:ncpus=16: a task each, for Open MPI too
+    job = find_job({"PBS_NODEFILE": once, "NCPUS": "16", "OMP_NUM_THREADS": "16", "PBS_NUM_PPN": "1"})
+    assert job == JobInfo("PBS", ("n1", "n2"), (16, 16), (1, 1), 16)
 
 
 def test_oar_and_grid_engine(tmp_path):
@@ -56,6 +94,26 @@ def test_oar_and_grid_engine(tmp_path):
     assert find_job({"OAR_NODEFILE": str(path)}) == JobInfo("OAR", ("n1", "n2"), (2, 2))
     path.write_text("n1 4 all.q@n1 UNDEFINED\nn2 2 all.q@n2 UNDEFINED\n")
     assert find_job({"PE_HOSTFILE": str(path)}) == JobInfo("Grid Engine", ("n1", "n2"), None, (4, 2))
+
+
+def test_grid_engine_without_numbers(tmp_path):
+    with pytest.raises(FormatError, match="HOST SLOTS QUEUE"):
+        find_job({"PE_HOSTFILE": write(tmp_path / "nodes", "n1\n")})
+
+
+@pytest.mark.parametrize(("name", "system"), [
+    ("PRTE_MCA_prte_default_hostfile", "Open MPI"), ("OMPI_MCA_orte_default_hostfile", "Open MPI"),
+    ("HYDRA_HOST_FILE", "MPICH"), ("I_MPI_HYDRA_HOST_FILE", "Intel MPI"),
+])  # fmt: skip
+def test_default_host_files(tmp_path, name, system):
+    """As the MPI operator of Kubernetes sets them."""
+    path = write(tmp_path / "hosts", "n[1-2] slots=4 max_slots=8\nn3:2\nn4\n")
+    job = find_job({name: path})
+    assert job == JobInfo(f"host file of {system}", ("n1", "n2", "n3", "n4"), None, (4, 4, 2, None))
+    full = job.with_cores((8, 8, 8, 6))
+    assert full.tasks == (4, 4, 2, 6)
+    assert "slots= or :N for n4: as many tasks as cores" in full.notices[0]
+    assert full.with_cores((1, 1, 1, 1)) is full
 
 
 def test_flux():
@@ -67,24 +125,19 @@ def test_flux():
     assert read_flux(text) == JobInfo("Flux", ("n0", "n1", "n2", "fat"), (48, 48, 48, 24))
 
 
-def test_host_file_of_open_mpi(tmp_path):
-    path = tmp_path / "hosts"
-    path.write_text("# mine\nn[1-2] slots=4 max_slots=8\nn3:2\nn4\n")
-    assert read_slots(str(path)) == (("n1", "n2", "n3", "n4"), (4, 4, 2, 1))
-    assert find_job({"PRTE_MCA_prte_default_hostfile": str(path)}).tasks == (4, 4, 2, 1)
-
-
 @pytest.mark.parametrize(
     ("environment", "words"),
     [
         ({"SLURM_JOB_NODELIST": "n[1-"}, "SLURM_JOB_NODELIST"),
         ({"SLURM_JOB_NODELIST": "n1,n1"}, "a host twice"),
-        ({"SLURM_JOB_NODELIST": "n1", "SLURM_JOB_CPUS_PER_NODE": "4(x2)"}, "for 1 hosts"),
         ({"SLURM_JOB_NODELIST": "n1", "SLURM_JOB_CPUS_PER_NODE": "many"}, "expected counts like"),
         ({"PBS_NODEFILE": "/nowhere"}, "expected a file of hosts"),
         ({"PBS_NODEFILE": "/dev/null"}, "no host"),
         ({"LSB_MCPU_HOSTS": "h1 16 h2"}, "expected HOST SLOTS"),
         ({"LSB_MCPU_HOSTS": "h;1 16"}, "host name"),
+        ({"LSB_DJOB_HOSTFILE": "/nowhere"}, "expected a file of hosts"),
+        ({"SLURM_JOB_NODELIST": "n1", "SLURM_STEP_NODELIST": "n[1-"}, "SLURM_STEP_NODELIST"),
+        ({"SLURM_JOB_NODELIST": "n1", "SLURM_JOB_CPUS_PER_NODE": "1(x1048576),1"}, "more than 1048576"),
     ],
 )
 def test_environments_with_a_fault(environment, words):
@@ -101,6 +154,22 @@ NO_FLUX = ["", "{}", "[]", '{"execution": {"nodelist": ["a"], "R_lite": [{"rank"
 def test_what_is_no_flux(text):
     with pytest.raises(FormatError, match=r"resource\.R"):
         read_flux(text)
+
+
+def test_flux_asks_for_the_job_or_for_its_instance(tmp_path, monkeypatch):
+    """A job of the system instance knows FLUX_JOB_ID, one in an instance of its own does not (runat.c)."""
+    resources = {"execution": {"R_lite": [{"rank": "17,19", "children": {"core": "0-3"}},
+                                          {"rank": "18", "children": {"core": "0-1"}}],
+                               "nodelist": ["n[17-19]"]}}  # fmt: skip
+    flux = tmp_path / "flux"
+    flux.write_text(f"#!/bin/sh\necho \"$*\" > {tmp_path}/asked\necho '{json.dumps(resources)}'\n")
+    flux.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    slurm = {"SLURM_JOB_NODELIST": "other[1-9]"}  # Flux was started by Slurm
+    expected = JobInfo("Flux", ("n17", "n18", "n19"), (4, 2, 4))
+    for more, asked in (({"FLUX_JOB_ID": "f2q"}, "job info f2q R\n"), ({}, "kvs get resource.R\n")):
+        assert find_job({"FLUX_URI": "local:///x", **slurm, **more}) == expected
+        assert (tmp_path / "asked").read_text() == asked
 
 
 def test_nodes_of_a_job_like_this_one():
@@ -130,11 +199,49 @@ def test_tasks_go_where_the_job_asked_for_them():
     assert graph_on_one.tasks_of_nodes is None
 
 
+def test_cores_per_task_where_tasks_use_one_thread_of_a_core():
+    machine = job_machine(cpus_per_task=4, threads_per_core=1)
+    assert cores_of_a_task(machine) == 4
+    assert hb.machine(machine).k == 4
+    again = machine_text(machine, "test")
+    assert '"threads_per_core": 1' in again
+
+
 def test_cores_per_task_are_the_jobs():
     assert cores_of_a_task(job_machine(cpus_per_task=4)) == 2, "CPUs of this job are hardware threads"
     assert hb.machine(job_machine(cpus_per_task=4)).k == 8
     assert hb.machine(job_machine(cpus_per_task=4), cores_per_task=1).k == 16
     assert hb.machine(job_machine()).k == 16
+
+
+def test_a_host_file_without_slots_leaves_the_tasks_to_the_launcher(tmp_path):
+    """Open MPI takes as many slots as cores: two tasks go to the first host, not one to each."""
+    cores = hb.machine("local").k
+    where = hb.machine(f"job:{write(tmp_path / 'hosts', 'a' + chr(10) + 'b' + chr(10))}")
+    assert where.tasks_of_nodes is None
+    assert any("has no slots= or :N for a and 1 more" in notice for notice in where.notices)
+    graph = hb.CommGraph.from_edges([0], [1], [2**20], n=2)
+    if cores > 1:
+        assert where.node_of_pe[hb.map_tasks(graph, where).pe].tolist() == [0, 0]
+    where = hb.machine(f"job:{write(tmp_path / 'hosts', f'a slots=1{chr(10)}b{chr(10)}')}")
+    assert where.tasks_of_nodes.tolist() == [1, cores]
+
+
+def test_localhost_is_this_host(tmp_path):
+    where = hb.machine(f"job:{write(tmp_path / 'hosts', 'localhost slots=1')}")
+    assert not any("taken to be like it" in notice for notice in where.notices)
+
+
+def test_mpirun_fills_no_host_beyond_its_slots():
+    where = hb.machine(job_machine(tasks=(3, 5)))
+    assert where.node_of_pe[launcher_placement(where, 6, "fill").pe].tolist() == [0, 0, 0, 1, 1, 1]
+    assert where.node_of_pe[launcher_placement(where, 8, "fill").pe].tolist() == [0] * 3 + [1] * 5
+    assert where.node_of_pe[launcher_placement(where, 9, "fill").pe].tolist() == [0] * 8 + [1]
+
+
+def test_more_tasks_than_slots_are_said():
+    (told,) = [notice for notice in hb.machine(job_machine(tasks=(9, 8))).notices if "asks for" in notice]
+    assert "the Slurm job asks for 9 tasks on a, but 8 slots were found there" in told
 
 
 def test_a_host_file_is_a_job(tmp_path):
@@ -151,9 +258,12 @@ def test_not_inside_a_job(monkeypatch):
     import os
 
     for name in list(os.environ):
-        if name.startswith(("SLURM", "PBS", "LSB", "OAR", "PE_", "FLUX", "PRTE", "OMPI")):
+        if name.startswith(("SLURM", "PBS", "LSB", "OAR", "PE_", "FLUX", "PRTE", "OMPI", "HYDRA", "I_MPI")):
             monkeypatch.delenv(name)
     with pytest.raises(UnsupportedError, match="not inside a job"):
+        hb.machine("job")
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    with pytest.raises(UnsupportedError, match="SLURM_JOB_ID is set, but SLURM_JOB_NODELIST is not"):
         hb.machine("job")
     monkeypatch.setenv("SLURM_JOB_NODELIST", "elsewhere[1-2]")
     assert hb.machine("job").hosts == ("elsewhere1", "elsewhere2")

@@ -6,6 +6,8 @@ other packages. The file of a class is loaded when the attribute is first used.
 
 from __future__ import annotations
 
+import sys as _sys
+import types as _types
 import typing as _typing
 from typing import TYPE_CHECKING
 
@@ -43,3 +45,15 @@ def __dir__() -> list[str]:
     from hopbytes.algorithms.base import mappers
 
     return sorted(thing.__name__ for _, thing in mappers.items())
+
+
+class _Names(_types.ModuleType):
+    """The package; ``list(hopbytes.mappers)`` has the names of all, as `mapper` takes them."""
+
+    def __iter__(self) -> _typing.Iterator[str]:
+        from hopbytes.algorithms.base import mappers
+
+        return iter(mappers)
+
+
+_sys.modules[__name__].__class__ = _Names

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hopbytes._arrays import Int32
+from hopbytes._arrays import Int32, own
 from hopbytes._frozen import frozen
 from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
@@ -144,4 +144,5 @@ def _pattern(level: LevelGraph) -> CommGraph:
     csr = level.csr
     sources = np.repeat(np.arange(level.n, dtype=np.int32), np.diff(csr.indptr))
     indptr, targets, volumes, _ = csr_from_arcs(level.n, sources, csr.targets, csr.weights, None)
-    return CommGraph(indptr, targets, volumes, loads=level.loads, undirected=True)
+    arcs = own(indptr), own(targets), None if volumes is None else own(volumes)
+    return CommGraph(*arcs, loads=level.loads, undirected=True)

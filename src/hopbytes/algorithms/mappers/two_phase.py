@@ -46,7 +46,9 @@ class TwoPhase(Mapper):
 
     Notes
     -----
-    This is the pipeline of Schulz and Träff (2017), and the options are those of their experiments.
+    This is the pipeline of Schulz, Träff and von Kirchbach, "Better process mapping and sparse quadratic
+    assignment", and the options are those of its experiments. ``rms`` is not in the version of 2017 by the
+    first two, but in the extended one.
     Multisection with V-cycles (the presets) is better if there are many tasks per PE.
     """
 

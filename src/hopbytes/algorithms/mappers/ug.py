@@ -41,10 +41,11 @@ class HopGreedy(Mapper):
     This is the greedy mapping UG of Deveci, Kaya, Uçar, Çatalyürek, "Fast and high quality topology-aware
     task mapping", IPDPS 2015, algorithm 1: the next group is the one that communicates most with assigned
     groups. Details are decided as follows. The first group is assigned to a node in the centre of the network
-    (whose greatest distance to another node is least), `seeds` counts groups beyond the first, and in case of
-    ties the smaller number is taken. Groups of a rare size are assigned first. The mapper works on every
-    machine; on a tree hops are levels. O(groups x nodes + arcs x nodes) at most. With more than 4096 nodes
-    only the 256 nodes before and after a node in machine order count as near.
+    (whose greatest distance to another node is least), and `seeds` counts groups beyond the first. Of groups
+    with equal communication the one with the larger total volume is next, then the smaller number; of equally
+    good nodes the one that the search reaches first is taken. Groups of a rare size come first, as in the
+    paper. The mapper works on every machine; on a tree hops are levels. O(groups x nodes + arcs x nodes) at
+    most. With more than 4096 nodes only the 256 nodes before and after a node in machine order count as near.
     """
 
     seeds: int = 1

@@ -25,6 +25,8 @@ class GreedyAllC(Mapper):
     The algorithm is that of Glantz, Meyerhenke and Noe (2015). It equals ``mueller_merbach`` except that the
     chosen PE minimizes the sum of volume times distance over assigned partners. In case of ties the PE with
     the smaller distance to all used PEs is taken, then the smaller number (the paper does not specify this).
+    On trees whose units of a level are alike both mappers return the same mapping: the free PE nearest to the
+    used ones is also the cheapest there.
     On a tree only subtrees that hold a partner are searched, which takes O(degree x levels) per task; on a
     table it is O(k x degree).
     """

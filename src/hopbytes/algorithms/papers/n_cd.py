@@ -34,9 +34,10 @@ class NCd(Refiner):
     -----
     The neighbourhood is that of Schulz and Träff (2017). It is enumerated when a task is visited and never
     stored, so memory is O(n) for any `d`. Tasks are first visited in random order. A pair without a gain is
-    tried again only after an exchange has changed the cost of one of its tasks. The paper tries only pairs of
-    the exchanged tasks again; this refiner also tries pairs of their neighbours, so that the result is a true
-    local optimum.
+    tried again only after an exchange has changed the cost of one of its tasks: those of the exchanged tasks
+    and of their neighbours, so that the result is a true local optimum. The paper tries the pairs in random
+    order and stops after as many consecutive failures as there are pairs; its program, KaHIP, tries again
+    only pairs of the exchanged tasks.
     """
 
     d: int = 10

@@ -6,6 +6,8 @@ other packages. The file of a class is loaded when the attribute is first used.
 
 from __future__ import annotations
 
+import sys as _sys
+import types as _types
 import typing as _typing
 from typing import TYPE_CHECKING
 
@@ -42,3 +44,15 @@ def __dir__() -> list[str]:
     from hopbytes.algorithms.base import refiners
 
     return sorted(thing.__name__ for _, thing in refiners.items())
+
+
+class _Names(_types.ModuleType):
+    """The package; ``list(hopbytes.refiners)`` has the names of all, as `refine` takes them."""
+
+    def __iter__(self) -> _typing.Iterator[str]:
+        from hopbytes.algorithms.base import refiners
+
+        return iter(refiners)
+
+
+_sys.modules[__name__].__class__ = _Names

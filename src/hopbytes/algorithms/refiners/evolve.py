@@ -31,11 +31,11 @@ class Evolve(Refiner):
     size : int
         Number of mappings in the population.
     steps : int
-        Number of new mappings if neither a time limit nor a work limit ends the search.
+        Number of new mappings if nothing else ends the search.
     work : int
-        Work in millions of scanned edges that limits the number of steps (approximately) if the run has no
-        limit. If it does not suffice to fill the population, no step is made, since the first steps hardly
-        improve the mapping. With 0 only `steps` counts.
+        Work in millions of scanned edges that limits the number of steps (approximately). If it does not
+        suffice to fill the population, no step is made, since the first steps hardly improve the mapping.
+        With 0 a time limit or a work limit of the run ends the search, otherwise `steps`.
     repetitions, initial_partitions : int
         Effort for each new mapping, see the mapper ``multisection``.
     chains : int
@@ -108,7 +108,7 @@ class Evolve(Refiner):
             return pe
         population = _Population(graph, where, bounds, max(2, self.size), effort.threads)
         population.add(pe)
-        endless = effort.deadline is not None or effort.work_limit is not None
+        endless = not self.work and (effort.deadline is not None or effort.work_limit is not None)
         most, step = self._affordable(graph), 0
         if not endless and most < min(self.steps, self.size + 1):
             return pe

@@ -56,7 +56,8 @@ class HottestLink(Refiner):
     -----
     This is algorithm 2 of Mirsadeghi and Afsahi, IPDPS workshops 2016, evaluated for one node after another.
     Every group with a flow over the hottest link (in case of ties the one with the lowest number) is tried on
-    the nodes nearest to its own, and in case of ties the lower node is taken. Free nodes are candidates, too,
+    the nodes nearest to its own, and in case of ties the lower node is taken. The paper tries only groups
+    that send over this link; here those that receive over it are tried, too, and free nodes are candidates,
     which the paper does not specify.
     """
 

@@ -60,4 +60,4 @@ def with_isolated(csr: Csr, n: int) -> Csr:
 def quotient_graph(graph: CommGraph, block: Int32, blocks: int, threads: int = 1) -> CommGraph:
     """Return the quotient graph as a pattern: the volumes that blocks send to each other. O(n + m)."""
     csr = quotient_csr(graph.arcs(graph.volumes), block, blocks, threads)
-    return CommGraph(*csr, undirected=graph.undirected)
+    return CommGraph.of_own(*csr, undirected=graph.undirected)

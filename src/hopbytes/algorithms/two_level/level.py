@@ -135,4 +135,4 @@ def quotient(graph: CommGraph, group: Int32, count: int) -> CommGraph:
     indptr, columns, volume, message = csr_from_arcs(
         count, sources[apart], targets[apart], volumes, messages
     )
-    return CommGraph(indptr, columns, volume, message)
+    return CommGraph.of_own(indptr, columns, volume, message)

@@ -39,7 +39,7 @@ def in_order(graph: CommGraph, mapping: Mapping, order: str = "fill") -> Int32:
             return launcher_placement(where, mapping.n, order).pe
         used = np.flatnonzero(mapping.tasks_per_pe())
         return used[launcher_placement(where.select(used), mapping.n, order).pe].astype(np.int32)
-    if not _is_partition(mapping):
+    if not is_partition(mapping):
         return np.repeat(np.arange(where.k, dtype=np.int32), mapping.tasks_per_pe())
     return _blocks(graph, where)
 
@@ -79,7 +79,7 @@ def as_recorded(graph: CommGraph, where: Allocation) -> Int32 | None:
     return pe
 
 
-def _is_partition(mapping: Mapping) -> bool:
+def is_partition(mapping: Mapping) -> bool:
     """Tell whether the mapping is a partition, with many tasks per PE, not one process per slot."""
     problem = mapping.info.get("problem")
     return problem == "partition" if problem else mapping.n > mapping.where.k

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from hopbytes.cost.metrics.link_metrics import dilation_of, hottest_links, relat
 from hopbytes.cost.metrics.mapping_metrics import diagonal_volume, measure_all
 from hopbytes.cost.metrics.measurements import TasksPerUnit
 from hopbytes.cost.metrics.plain_text import plain_table
-from hopbytes.errors import FormatError, WrongTypeError
+from hopbytes.errors import FormatError
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
 from hopbytes.model.mapping import Mapping
@@ -42,10 +43,14 @@ class Evaluation(EvaluationViews):
     def __str__(self) -> str:
         return plain_table(self)
 
+    def __repr__(self) -> str:
+        base = "" if self.in_order is None else f", in order {self.in_order.comm_cost:,}"
+        return f"Evaluation({self.tasks:,} tasks on {self.pes:,} PEs, J={self.comm_cost:,}{base})"
+
 
 def evaluate(
-    graph: CommGraph | ArrayLike | scipy.sparse.sparray | NetworkxGraph,
-    mapping: Mapping,
+    graph: CommGraph | ArrayLike | os.PathLike[str] | scipy.sparse.sparray | NetworkxGraph,
+    mapping: Mapping | str | os.PathLike[str],
     *,
     baselines: bool = True,
     random_seeds: int = 10,
@@ -56,8 +61,8 @@ def evaluate(
 
     Parameters
     ----------
-    graph : CommGraph, or a matrix or graph that :meth:`hopbytes.CommGraph.of` takes
-    mapping : Mapping
+    graph : CommGraph, or what :meth:`hopbytes.CommGraph.of` takes: a matrix, another graph, or a text
+    mapping : Mapping, or the name of a file that holds one
         A mapping with as many tasks as the graph.
     baselines : bool
         Also measure the launcher's default mapping, the mapping of the recorded run if it is known, and
@@ -99,10 +104,7 @@ def evaluate(
     >>> result.comm_cost, result.in_order.comm_cost
     (10, 100)
     """
-    graph = CommGraph.of(graph)
-    if not isinstance(mapping, Mapping):
-        kind = type(mapping).__name__
-        raise WrongTypeError(f"the mapping is a {kind}, expected a Mapping such as Mapping(pe, where)")
+    graph, mapping = CommGraph.of(graph), Mapping.of(mapping)
     if mapping.n != graph.n:
         raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
     where, threads = mapping.where, thread_count(threads)
@@ -117,7 +119,9 @@ def evaluate(
     return Evaluation(
         mapping=measure_all(graph, where, mapping.pe, base, threads),
         in_order=base,
-        random=tuple(measure_all(graph, where, at_random(mapping, seed), base, threads) for seed in seeds),
+        random=tuple(
+            measure_all(graph, where, at_random(mapping, seed), base, threads, blocks=False) for seed in seeds
+        ),
         tasks=graph.n,
         pes=where.k,
         total_volume=graph.total_volume,

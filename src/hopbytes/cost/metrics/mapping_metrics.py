@@ -11,6 +11,7 @@ from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import field_names, frozen
 from hopbytes.cost.message_time.times import comm_time, knows_times, times_of
+from hopbytes.cost.metrics.blocks import BlockMetrics, measure_blocks
 from hopbytes.cost.metrics.link_metrics import LinkMetrics, measure_links
 from hopbytes.cost.metrics.loads import load_per_pe, ratio, relative_excess
 from hopbytes.cost.metrics.traffic import TrafficMetrics, measure_traffic
@@ -82,6 +83,8 @@ class MappingMetrics:
         Traffic of PEs and nodes; set by :func:`measure_all`.
     links : LinkMetrics or None
         Traffic on links; set by :func:`measure_all` on machines that have links.
+    blocks : BlockMetrics or None
+        Set by :func:`measure_all` where a PE holds several tasks; None for random mappings.
     """
 
     comm_cost: int
@@ -97,6 +100,7 @@ class MappingMetrics:
     levels: tuple[LevelMetrics, ...]
     traffic: TrafficMetrics | None = None
     links: LinkMetrics | None = None
+    blocks: BlockMetrics | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return all metrics as plain numbers for JSON, at the top level except for the list of levels."""
@@ -104,12 +108,12 @@ class MappingMetrics:
         plain = {name: getattr(self, name) for name in names[: names.index("levels")]}
         if self.comm_seconds is None:
             del plain["comm_seconds"]
-        for part in (self.traffic, self.links):
+        for part in (self.traffic, self.blocks, self.links):
             plain |= {} if part is None else _fields(part)
         return plain | {"levels": [_fields(level) for level in self.levels]}
 
 
-def _fields(part: LevelMetrics | TrafficMetrics | LinkMetrics) -> dict[str, Any]:
+def _fields(part: LevelMetrics | TrafficMetrics | LinkMetrics | BlockMetrics) -> dict[str, Any]:
     """Return plain values by name, without those that are None."""
     values = {name: getattr(part, name) for name in field_names(part)}
     return {name: value for name, value in values.items() if value is not None}
@@ -158,7 +162,8 @@ def _seconds(graph: CommGraph, where: Allocation, pe: Int32) -> float | None:
 
 
 def measure_all(
-    graph: CommGraph, where: Allocation, pe: Int32, base: MappingMetrics | None = None, threads: int = 1
+    graph: CommGraph, where: Allocation, pe: Int32, base: MappingMetrics | None = None, threads: int = 1,
+    *, blocks: bool = True,
 ) -> MappingMetrics:
     """Return the metrics of :func:`measure` together with the traffic of PEs, nodes and links.
 
@@ -168,12 +173,16 @@ def measure_all(
         All metrics of the in-order mapping, which normalise the hybrid metric.
     threads : int
         Number of threads for large graphs.
+    blocks : bool
+        Measure PEs with several tasks as the blocks of a partition.
     """
+    several = blocks and graph.n > 0 and int(np.bincount(pe).max()) > 1
     reference = base.links if base is not None else None
     return dataclasses.replace(
         measure(graph, where, pe, threads),
         traffic=measure_traffic(graph, where, pe, threads),
         links=measure_links(graph, where, pe, reference),
+        blocks=measure_blocks(graph, where.k, pe) if several else None,
     )
 
 

@@ -11,8 +11,9 @@ from hopbytes.cost.metrics.measurements import Measurements
 HEADINGS = ("", "mapping", "in-order", "as recorded", "random, mean", "random, range")
 #: Rows that only the complete table has: metrics of specific papers, and numbers that rarely differ.
 ONLY_COMPLETE = (
-    "mean distance by arc", "largest load", "  messages (MNRM)", "most sent by a PE (MSV)",
-    "  messages (MSM)", "  most messages (MMC)", "  mean messages (AMC)", "  mean congestion (AC)",
+    "mean distance by arc", "largest load", "  messages (MNRM)", "  pairs (MNRM)", "most sent by a PE (MSV)",
+    "  messages (MSM)", "  pairs (MSM)", "  most messages (MMC)", "  mean messages (AMC)",
+    "  mean congestion (AC)",
     "  variance of congestion (NZCV)", "  hybrid, in-order = 4", "  cut",
 )
 
@@ -47,11 +48,27 @@ def rows(
         _row(evaluation, "largest load", lambda one: one.max_load, _count),
         _row(evaluation, "PEs used", lambda one: one.used_pes, _count),
         _tasks_per_pe(evaluation),
+        *_block_rows(evaluation),
     ]
     table += _traffic_rows(evaluation, volume) + _link_rows(evaluation)
     for number in range(len(evaluation.mapping.levels)):
         table += _level_rows(evaluation, number, volume)
     return [row for row in table if row is not None and (complete or row.label not in ONLY_COMPLETE)]
+
+
+def _block_rows(evaluation: Measurements) -> list[Row]:
+    """Return the rows of partitions, with several tasks on a PE; they are not measured of random mappings."""
+    if evaluation.mapping.blocks is None:
+        return []
+    ones = [evaluation.mapping, evaluation.in_order, evaluation.recorded]
+    found = [one.blocks if one is not None else None for one in ones]
+    return [
+        Row("communication volume (totalv)", *(_count(one.comm_volume) if one else "" for one in found)),
+        Row(
+            "neighbours of a PE, mean, most",
+            *(f"{one.mean_neighbours:.1f}, {one.max_neighbours:,}" if one else "" for one in found),
+        ),
+    ]
 
 
 def _seconds_row(evaluation: Measurements) -> list[Row | None]:
@@ -79,12 +96,13 @@ def _traffic_rows(evaluation: Measurements, volume: Callable[[float], str]) -> l
     """Return the rows of volumes and messages between nodes; none on a single node."""
     if not evaluation.mapping.traffic or int(evaluation.mapping.traffic.inter_node_volume) == 0:
         return []
+    messages = "messages" if evaluation.messages_known else "pairs"
     columns = [
         ("volume between nodes (ICV)", "inter_node_volume"), ("volume inside nodes", "intra_node_volume"),
-        ("messages between nodes (ICM)", "inter_node_messages"),
+        (f"{messages} between nodes (ICM)", "inter_node_messages"),
         ("most received by a node (MNRV)", "max_node_receive_volume"),
-        ("  messages (MNRM)", "max_node_receive_messages"),
-        ("most sent by a PE (MSV)", "max_send_volume"), ("  messages (MSM)", "max_send_messages"),
+        (f"  {messages} (MNRM)", "max_node_receive_messages"),
+        ("most sent by a PE (MSV)", "max_send_volume"), (f"  {messages} (MSM)", "max_send_messages"),
     ]
     return [
         _row(evaluation, label, _picker("traffic", name), volume if name.endswith("volume") else _count)
@@ -115,7 +133,7 @@ def _link_rows(evaluation: Measurements) -> list[Row]:
 
 
 def _level_rows(evaluation: Measurements, number: int, volume: Callable[[float], str]) -> list[Row]:
-    messages = "messages" if evaluation.messages_known else "messages (1 per arc)"
+    messages = "messages" if evaluation.messages_known else "pairs"
     level = evaluation.mapping.levels[number]
     return [
         Row(f"{level.name} (distance {level.distance})"),

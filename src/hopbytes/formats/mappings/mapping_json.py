@@ -14,6 +14,7 @@ from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.base import MARK, Capabilities, Format, Source, Written, formats
 from hopbytes.formats.fingerprint import machine_sha256, pattern_sha256
 from hopbytes.formats.mappings.launch_files import number_list
+from hopbytes.formats.patterns.graph_simgrid import TRACE
 from hopbytes.machines.base import Machine
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import Allocation
@@ -66,7 +67,7 @@ class Json(Format):
         """Return the mapping with the allocation for which it was made.
 
         Options: `where`, the Allocation on which it will be used, which must be the same machine; `n`, the
-        expected number of tasks; `graph`, which must be the same pattern.
+        expected number of tasks; `graph`, which must be the same pattern, or a trace of as many tasks.
 
         Raises
         ------
@@ -93,6 +94,9 @@ class Json(Format):
             check_same_machine(mapping, where, source.name)
         stored = record.fields.get("pattern_sha256")
         if graph is not None and stored is not None and stored != pattern_sha256(graph):
+            if graph.meta.get(TRACE) is not None and graph.n == mapping.n:
+                # A recording's pattern has the messages of its collectives, its trace the calls.
+                return Mapping(mapping.pe, mapping.where, {**mapping.info, "other_pattern": True})
             raise UnsupportedError(
                 f"{source.name}: the mapping was made for another pattern, expected {graph.name} (map again)"
             )

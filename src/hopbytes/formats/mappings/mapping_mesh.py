@@ -77,7 +77,7 @@ class Mesh(Format):
             per_host=count, ranks=_lines(rank),
         )
         files = {"": program, ".json": json.dumps(facts) + "\n", ".sh": host_script(hosts, count)}
-        command = f"srun -N {len(hosts)} --ntasks-per-node=1 sh {{stem}}.sh train.py"
+        command = f"srun -N {len(hosts)} -n {len(hosts)} sh {{stem}}.sh train.py"
         return Written(files, command, tuple(_notices(launch, training, rank)), (".sh",))
 
     def sniff(self, name: str, head: bytes) -> bool:

@@ -51,7 +51,7 @@ class Plain(Format):
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return one line per task."""
-        return Written({"": _lines(mapping.pe)})
+        return Written({"": lines_of(mapping.pe)})
 
     def sniff(self, name: str, head: bytes) -> bool:
         """Tell whether every line holds one number."""
@@ -63,7 +63,7 @@ class Plain(Format):
 formats.register("plain")(Plain())
 
 
-def _lines(pe: Int32) -> str:
+def lines_of(pe: Int32) -> str:
     """Return one line per number, from a table of all lines; what fills up short lines there is left out."""
     if not len(pe):
         return ""

@@ -18,6 +18,8 @@ DIFFERENT = "nodes need different cores, which srun cannot express: {stem}.place
 PARTIAL = (
     "the job has only some CPUs of its nodes, which srun may renumber: {stem}.place.sh binds instead"
 )
+#: What srun takes as limits of a step is taken out of its environment by `hopbytes run`, and in lines for a job.
+UNLIMITED = "without SLURM_CPUS_PER_TASK"
 
 
 class Slurm(HostList):
@@ -56,10 +58,10 @@ class Slurm(HostList):
         launch = prepare(mapping, options)
         binding = common_binding(launch)
         files = {"": hosts_by_rank(binding.launch, self.head("host of rank 0, 1, 2, ..."))}
-        used = int((launch.tasks_per_node() > 0).sum())
         # The option --cpus-per-task must be absent: it would restrict the step to as many CPUs as its tasks
-        # request, and srun then refuses to bind to the other CPUs of a partly filled node.
-        srun = f"srun -n {launch.n} -N {used} --distribution=arbitrary"
+        # request, and srun then refuses to bind to the other CPUs of a partly filled node. So must --nodes,
+        # which srun has refused beside an arbitrary distribution since 23.11; the file names the nodes.
+        srun = f"srun -n {launch.n} --distribution=arbitrary"
         if launch.most_tasks_on_a_slot() > 1:
             srun += " --overcommit"
         used_places = np.concatenate([mapping.where.cores_of(pe) for pe in set(mapping.pe.tolist())])
@@ -140,12 +142,12 @@ def _notices(launch: Launch, whole: bool) -> list[str]:
         return notices
     if launch.numbering.known and whole:
         notices.append(
-            "the binding assumes that the job has whole nodes (sbatch --exclusive); "
+            f"the binding assumes that the job has whole nodes (sbatch --exclusive) {UNLIMITED}; "
             "check with: srun --cpu-bind=verbose"
         )
     elif not launch.numbering.known:
         notices.append(
             "the CPU numbers of the operating system are unknown and assumed to be the core numbers of whole "
-            "nodes (sbatch --exclusive); check with: srun --cpu-bind=verbose"
+            f"nodes (sbatch --exclusive) {UNLIMITED}; check with: srun --cpu-bind=verbose"
         )
     return notices

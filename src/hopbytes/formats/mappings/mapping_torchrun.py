@@ -71,7 +71,7 @@ class Torchrun(Format):
         if launch.hosts_unknown:
             notices.append("host names are unknown, the file has placeholders: give `hosts`")
         notices.append("the script runs once on every host, here started by srun; train.py is your program")
-        command = f"srun -N {len(names)} --ntasks-per-node=1 sh {{stem}} train.py"
+        command = f"srun -N {len(names)} -n {len(names)} sh {{stem}} train.py"
         return Written({"": script}, command, tuple(notices), ("",))
 
     def sniff(self, name: str, head: bytes) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping as Dictionary
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -14,26 +15,23 @@ from hopbytes.formats.mappings.launch_files import PROGRAM
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 
-#: Commands whose programs follow each other behind colons; options before the first program are for all.
-COLONS = re.compile(
-    r"(?P<start>(?:[A-Z_]+=\S+ )*(?:mpirun|mpiexec|mpiexec\.hydra)) (?P<options>.*?)"
-    rf"(?P<script>(?:sh \{{stem\}}\.place\.sh )?){re.escape(PROGRAM)}"
-)
 COUNT = re.compile(r"(?:^| )-np? [0-9]+(?= |$)")
 #: Variables that Open MPI sets, which it does for one program only.
 VARIABLE = re.compile(r"-x (\S+=\S+) ?")
-SRUN = re.compile(
-    rf"(?P<start>.*srun .*?)(?P<script>(?:sh \{{stem\}}\.place\.sh )?){re.escape(PROGRAM)}"
-)
 #: Formats whose commands are rewritten; Intel's, Cray's and others were not tried with several programs.
 WITH_COLONS, WITH_FILE = ("openmpi", "hydra"), ("slurm",)
 
 
 class Program(NamedTuple):
-    """A program: number of its ranks, and its command, quoted for a shell."""
+    """A program: number of its ranks, and the words of its command."""
 
     tasks: int
-    command: str
+    words: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        """The command, quoted for a shell."""
+        return shlex.join(self.words)
 
 
 def programs_of(options: Dictionary[str, Any], mapping: Mapping) -> list[Program]:
@@ -41,8 +39,13 @@ def programs_of(options: Dictionary[str, Any], mapping: Mapping) -> list[Program
 
     The pattern among the options of a writer names them, or the mapping itself if it was stored.
     """
-    graph, n = options.get("graph"), mapping.n
+    graph = options.get("graph")
     found = graph.meta.get("programs") if isinstance(graph, CommGraph) else mapping.info.get("programs")
+    return checked_programs(found, mapping.n)
+
+
+def checked_programs(found: Any, n: int) -> list[Program]:
+    """Return the programs that a file names for n ranks; empty unless there are several, and all are sound."""
     if not isinstance(found, list) or len(found) < 2:
         return []
     programs = []
@@ -50,8 +53,16 @@ def programs_of(options: Dictionary[str, Any], mapping: Mapping) -> list[Program
         words = one.get("command") if isinstance(one, dict) else None
         if not isinstance(words, list) or type(one.get("tasks")) is not int or one["tasks"] < 0:
             return []
-        programs.append(Program(one["tasks"], shlex.join(str(word) for word in words)))
+        programs.append(Program(one["tasks"], tuple(str(word) for word in words)))
+        if not startable(programs[-1].words):
+            return []
     return programs if sum(program.tasks for program in programs) == n else []
+
+
+def startable(words: Sequence[str]) -> bool:
+    """Tell whether launchers take words as one program: it begins with a name, and ``:`` is no word of it."""
+    named = bool(words) and not words[0].startswith("-") and words[0] != ""
+    return named and ":" not in words and all(word.isprintable() for word in words)
 
 
 def with_programs(written: Written, programs: list[Program], form: str, stem: str) -> Written:
@@ -60,6 +71,7 @@ def with_programs(written: Written, programs: list[Program], form: str, stem: st
     Parameters
     ----------
     written : Written
+        Its texts have the name of the file already: what a program is called is not changed afterwards.
     programs : list of Program
         None are no change.
     form : str
@@ -70,34 +82,55 @@ def with_programs(written: Written, programs: list[Program], form: str, stem: st
     Notes
     -----
     Sources: mpirun(1) of Open MPI 4.1 and 5.0, ``mpiexec -help`` of MPICH (programs behind colons; tried with
-    Open MPI 4.1.4 and 5.0.11 and MPICH 4.0.2), srun(1), section "multiple program configuration".
+    Open MPI 4.1.4 and 5.0.11 and MPICH 4.0.2), srun(1), section "multiple program configuration", and
+    its ``multi_prog_get_argv`` on quotes.
     """
     if not programs or not written.launch:
         return written
     if form in WITH_COLONS:
-        lines = tuple(replace(line, command=_behind_colons(line.command, programs)) for line in written.lines)
-        return replace(written, launch=_behind_colons(written.launch, programs), lines=lines)
-    found = SRUN.fullmatch(written.launch) if form in WITH_FILE else None
+        lines = tuple(
+            replace(line, command=_behind_colons(line.command, programs, stem)) for line in written.lines
+        )
+        return replace(written, launch=_behind_colons(written.launch, programs, stem), lines=lines)
+    found = re.fullmatch(rf"(?P<start>.*srun .*?){_end(stem)}", written.launch) if form in WITH_FILE else None
     if found is None:
         notice = f"the command starts one program, not {len(programs)}: write openmpi, hydra or slurm"
         return replace(written, notices=(*written.notices, notice))
-    script = found["script"].replace("{stem}", stem)
     ends = list(accumulate(program.tasks for program in programs))
+    script = shlex.split(found["script"])
     rows = "".join(
-        f"{end - program.tasks}-{end - 1} {script}{program.command}\n"
+        f"{end - program.tasks}-{end - 1} {' '.join(map(_for_srun, (*script, *program.words)))}\n"
         for end, program in zip(ends, programs, strict=True) if program.tasks
     )
     files = {**written.files, ".programs.conf": f"# written by hopbytes: program of ranks\n{rows}"}
-    return replace(written, files=files, launch=f"{found['start']}--multi-prog {{stem}}.programs.conf")
+    named = ", ".join(f"{program.command} on {program.tasks} ranks" for program in programs if program.tasks)
+    return replace(
+        written, files=files, launch=f"{found['start']}--multi-prog {stem}.programs.conf",
+        notices=(*written.notices, f"{stem}.programs.conf starts what the pattern names: {named}"),
+    )
 
 
-def _behind_colons(command: str, programs: list[Program]) -> str:
-    """Return the command with `-n` and the command of each program."""
-    found = COLONS.fullmatch(command)
+def _for_srun(word: str) -> str:
+    """Return a word quoted for a file of ``--multi-prog``: srun knows no double quotes, and ``%t`` is a rank."""
+    plain = re.fullmatch(r"[A-Za-z0-9_@+=:,./-]+", word)
+    return word if plain else "'" + word.replace("'", r"'\''") + "'"
+
+
+def _end(stem: str) -> str:
+    """Return the expression of a command's end: the script of a file, if there is one, and the program."""
+    return rf"(?P<script>(?:sh {re.escape(stem)}\.place\.sh )?){re.escape(PROGRAM)}"
+
+
+def _behind_colons(command: str, programs: list[Program], stem: str) -> str:
+    """Return the command with `-n` and the command of each program; options before the first are for all."""
+    start = r"(?P<start>(?:[A-Z_]+=\S+ )*(?:mpirun|mpiexec|mpiexec\.hydra))"
+    found = re.fullmatch(rf"{start} (?P<options>.*?){_end(stem)}", command)
     if found is None:
         return command
-    variables = " ".join(VARIABLE.findall(found["options"]))
-    options = COUNT.sub("", VARIABLE.sub("", found["options"])).strip()
+    # The name of the file may look like an option, so it is set aside while options are taken out.
+    options = VARIABLE.sub("", found["options"].replace(stem, "\0"))
+    variables = " ".join(VARIABLE.findall(found["options"].replace(stem, "\0")))
+    options = COUNT.sub("", options).strip().replace("\0", stem)
     script = (f"env {variables} " if variables else "") + found["script"]
     parts = [f"-n {program.tasks} {script}{program.command}" for program in programs if program.tasks]
     return f"{found['start']} {options} " + " : ".join(parts)

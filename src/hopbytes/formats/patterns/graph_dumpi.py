@@ -20,7 +20,7 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.textio.lines import bounded_lines
 
 PARTS = re.compile(r"(?P<before>.*-)(?P<rank>\d{4,9})(?P<after>\.txt)")
-CALL = re.compile(rb"(MPIX?_\w+) (entering|returning) at walltime ")
+CALL = re.compile(rb"(MPIX?_\w{1,80}) (entering|returning) at walltime ")
 ARGUMENT = re.compile(rb"(\w+) (\w+)=(.*)")
 NAMED = re.compile(rb"\d+ \((\w+)\)")
 BYTES = {

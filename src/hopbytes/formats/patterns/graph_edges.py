@@ -12,7 +12,7 @@ import numpy as np
 from hopbytes._arrays import Array
 from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError
-from hopbytes.formats.base import MARK, Format, Source, Written, formats
+from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, formats
 from hopbytes.formats.parsing import check_tasks, first_line, read_table, shown
 from hopbytes.formats.patterns.symmetrize import symmetrized
 from hopbytes.model.comm_graph import CommGraph
@@ -40,6 +40,23 @@ class Edges(Format):
         if any(len(row) != len(rows[0]) for row in rows):
             return False
         return all(row[0].isdigit() and row[1].isdigit() for row in rows)
+
+    def ambiguity(self, source: Source) -> str | None:
+        """Return why a file may be a METIS mesh: a count of elements, then as many lines of nodes from 1."""
+        head = source.head()
+        rows = [row for line in head.split(b"\n")[: -1 if len(head) == HEAD_BYTES else None]
+                if (row := fields_of(line))]  # fmt: skip
+        if source.title.endswith(self.suffixes) or len(rows) < 3 or len(rows[0]) > 1 or len(rows[1]) < 3:
+            return None
+        elements, numbers = int(rows[0][0]), [field for row in rows[1:] for field in row]
+        if (len(head) < HEAD_BYTES and len(rows) - 1 != elements) or not all(map(bytes.isdigit, numbers)):
+            return None
+        if not 1 <= min(map(int, numbers)) <= max(map(int, numbers)) <= len(rows[1]) * elements:
+            return None
+        return (
+            "a METIS mesh (m2gmetis makes a graph of it) or an edge list of "
+            f"{elements} tasks, expected `read(format='edges')` for the latter"
+        )
 
     def read(self, source: Source) -> CommGraph:
         """Return a directed graph; repeated arcs are summed and decimals are scaled to integers."""

@@ -26,6 +26,9 @@ from hopbytes.reference.text_reference import Slot, Status
 
 ROWS_PER_PIECE = 1 << 14
 
+#: What is added to an error about the header's edges where half of them would be right.
+TWICE = " (the header counts an edge once, not in each direction)"
+
 
 class Header(NamedTuple):
     """The first line of the file: ``n m [fmt [ncon]]``."""
@@ -117,7 +120,8 @@ def read_header(source: Source) -> Header:
     # Each neighbour needs a digit and a blank, its weight needs the same, and each vertex needs a newline.
     least = max(2 * edges * (4 if edge_weights else 2) - 1, n - 1)
     if source.size is not None and least > source.size:
-        raise refuse(f"{n} vertices and {edges} edges, more than a file of {source.size} bytes can hold")
+        what = f"{n} vertices and {edges} edges, more than a file of {source.size} bytes can hold"
+        raise refuse(what + (TWICE if least // 2 <= source.size else ""))
     return Header(line, n, edges, sizes, per_vertex if vertex_weights else 0, edge_weights)
 
 
@@ -178,14 +182,15 @@ class _Rows:
                 raise FormatError(name, place, what)
         else:
             found = f"{arcs // 2} edges" if arcs % 2 == 0 else f"{arcs} neighbours, an odd number"
-            what = f"{found}, expected {header.edges} edges as in the header (is the file complete?)"
+            why = TWICE if arcs == header.edges else " (is the file complete?)"
+            what = f"{found}, expected {header.edges} edges as in the header{why}"
             raise FormatError(name, header.line, what)
         notices: list[str] = []
         if header.sizes:
             notices.append("vertex sizes are ignored")
         if header.loads > 1:
             notices.append(f"of {header.loads} weights per vertex only the first is used, as the load")
-        return CommGraph(
+        return CommGraph.of_own(
             self.indptr, self.targets, volumes, loads=self.loads if header.loads else None, undirected=True,
             meta={"name": self.source.title, "format": "metis", "notices": notices},
         )

@@ -79,7 +79,7 @@ def _from_rows(source: Source, arrays: dict[str, Array]) -> CommGraph:
     if parts["indptr"] is None or targets is None or not len(parts["indptr"]):
         raise FormatError(source.name, None, "indptr is missing or empty, expected n + 1 row pointers")
     scale = int(arrays["scale"].reshape(-1)[0]) if "scale" in arrays and arrays["scale"].size == 1 else 1
-    graph = CommGraph(
+    graph = CommGraph.of_own(
         parts["indptr"], targets, None if _flag(arrays, "unweighted") else volumes, parts["messages"],
         parts["loads"], undirected=_flag(arrays, "undirected"), scale=scale,
         meta={"name": source.title, "format": "npz"},

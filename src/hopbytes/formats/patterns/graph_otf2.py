@@ -72,7 +72,7 @@ def _sums(source: Source) -> dict[str, Any]:
         what = "not the anchor file of an archive, expected traces.otf2 in the folder of its archive"
         raise FormatError(source.name, None, what)
     if importlib.util.find_spec("otf2") is None:
-        what = "the package otf2 is not installed, expected it for this format: pip install 'hopbytes[otf2]'"
+        what = "the package otf2 is not installed, expected it for this format: pip install otf2"
         raise UnsupportedError(f"{source.name}: {what}")
     done = subprocess.run(
         [sys.executable, "-m", "hopbytes.formats.patterns._otf2_events", os.path.abspath(source.path)],

@@ -206,7 +206,7 @@ def _graph(
         row = kernels.check_csr(indptr, narrow)
         if row >= 0:
             raise FormatError(source.name, None, f"vertex {row} lists a neighbour twice, expected it once")
-    graph = CommGraph(
+    graph = CommGraph.of_own(
         indptr, narrow, volumes, undirected=True,
         loads=None if loads is None else loads.astype(np.int64, copy=False),
         meta={"name": source.title, "format": "parhip"},

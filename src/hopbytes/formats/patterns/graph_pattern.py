@@ -47,7 +47,7 @@ class Pattern(Format):
         indptr, targets = arrays.pop("indptr"), arrays.pop("targets")
         if indptr is None or targets is None or not len(indptr):
             raise FormatError(source.name, None, "indptr or targets is missing, expected both")
-        graph = CommGraph(
+        graph = CommGraph.of_own(
             indptr, targets, **arrays, undirected=header["undirected"], scale=header["scale"],
             meta=header["meta"],
         )

@@ -13,6 +13,7 @@ import numpy as np
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Format, Source, formats
 from hopbytes.formats.files import open_source
+from hopbytes.formats.mappings.several_programs import startable
 from hopbytes.formats.reading import read
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
 from hopbytes.patterns.base import is_pattern_spec
@@ -86,6 +87,9 @@ def _lines(source: Source) -> list[tuple[int, list[str]]]:
         fits = (words[0] == "program" and len(words) > 2) or (words[0] == "between" and len(words) == 2)
         if not fits:
             what = f"{' '.join(words)[:60]!r}, expected `program PATTERN COMMAND` or `between PATTERN`"
+            raise FormatError(source.name, number, what)
+        if words[0] == "program" and not startable(words[2:]):
+            what = f"{' '.join(words[2:])[:60]!r}, expected a program and its arguments, none of them ':'"
             raise FormatError(source.name, number, what)
         found.append((number, words))
     count = sum(words[0] == "program" for _, words in found)

@@ -50,8 +50,9 @@ def symmetrized(graph: CommGraph) -> tuple[CommGraph, list[str]]:
     if graph.messages is not None:
         _, _, messages = _both_ways(graph, graph.messages, "messages", notices)
     unit = graph.volumes is None and bool(np.all(volumes == 1))
-    symmetric = CommGraph(
-        indptr, targets, None if unit else volumes, messages, graph.loads, True, graph.scale, graph.meta
+    symmetric = CommGraph.of_own(
+        indptr, targets, None if unit else volumes, messages, graph.loads, undirected=True, scale=graph.scale,
+        meta=graph.meta,
     )
     return symmetric, notices
 

@@ -64,9 +64,11 @@ def sort_edges(path: str, max_bytes: int, folder: str, run_arcs: int = RUN_ARCS)
             (weights_name, "<i8", "edge weights"),
         )
     ]
-    notices = ("the edge list was sorted into temporary files",)
+    notices = ["the edge list was sorted into temporary files"]
+    if stored and not degrees[0]:
+        notices.append("task 0 exchanges nothing: tasks count from 0; is the file numbered from 1?")
     return CsrStream(
-        path, n, stored, True, False, True, notices, offsets=sections[0],
+        path, n, stored, True, False, True, tuple(notices), offsets=sections[0],
         targets=sections[1] or NumberSection(offsets_name, 0, "<u4", 2**62, "neighbours"),
         weight_section=sections[2], first_target=0, width=4,
     )

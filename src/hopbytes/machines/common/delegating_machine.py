@@ -13,7 +13,7 @@ from hopbytes.machines.network.network import Network
 from hopbytes.machines.node.inventory import NodeInventory
 
 if TYPE_CHECKING:
-    from hopbytes.machines.node.job_environment import JobInfo
+    from hopbytes.machines.node.job_info import JobInfo
 
 
 @frozen(eq=False)

@@ -13,7 +13,8 @@ from hopbytes.machines.common.delegating_machine import DelegatingMachine
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.common.tree import MAX_DISTANCE, Tree
 from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import JobInfo, same_host
+from hopbytes.machines.node.job_environment import same_host
+from hopbytes.machines.node.job_info import JobInfo
 from hopbytes.machines.topology import Level
 
 

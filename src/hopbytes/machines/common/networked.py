@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._util.computed_once import computed_once
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.machines.base import Machine
 from hopbytes.machines.common.spec_fields import bad
@@ -229,7 +229,7 @@ def inside_spec(inside: Tree) -> str:
     return " ".join(levels[1:] if starts_with_node(inside) else levels)
 
 
-@lru_cache(maxsize=16)
+@computed_once(16)
 def _whole_tree(machine: NetworkMachine) -> Tree:
     outside, counts = machine.units_outside()
     node = Level("node", machine.node_distance())
@@ -243,7 +243,7 @@ def _whole_tree(machine: NetworkMachine) -> Tree:
     return Tree((*outside, node, *inside.tiers), (*counts, *repeated))
 
 
-@lru_cache(maxsize=16)
+@computed_once(16)
 def _distance(machine: NetworkMachine) -> NetworkDistance:
     tree = machine.tree()
     lowered = tree.distance()

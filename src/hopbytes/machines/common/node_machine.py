@@ -21,7 +21,7 @@ from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.topology import Level
 
 if TYPE_CHECKING:
-    from hopbytes.machines.node.job_environment import JobInfo
+    from hopbytes.machines.node.job_info import JobInfo
 
 #: A distance; several may be at the end of a spec: ``hwloc:node.xml@n[1-4]:l3=3:package=12``.
 OVERRIDE = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)=([0-9]{1,19})", re.ASCII)

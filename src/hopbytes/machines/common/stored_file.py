@@ -13,7 +13,7 @@ from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.common.node_machine import NodeMachine, check_names
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, base_kind
-from hopbytes.machines.node.job_environment import JobInfo
+from hopbytes.machines.node.job_info import JobInfo
 from hopbytes.machines.node.node_tree import MAKERS, Gpu, NearAdapter, NodeTree
 from hopbytes.machines.topology import Level
 from hopbytes.textio.cpu_lists import MAX_PUS, format_list, parse_list
@@ -73,6 +73,7 @@ def _level_record(level: Level) -> dict[str, Any]:
 def _job_record(job: JobInfo) -> dict[str, Any]:
     return {
         "system": job.system, "cpus": job.cpus, "tasks": job.tasks, "cpus_per_task": job.cpus_per_task,
+        "threads_per_core": job.threads_per_core,
     }  # fmt: skip
 
 
@@ -228,9 +229,12 @@ class Record:
             if numbers is not None and len(numbers) != len(hosts):
                 raise self.bad(f"{name} of {len(numbers)} hosts, expected {len(hosts)}")
             counts.append(None if numbers is None else tuple(numbers.tolist()))
-        per_task = fields.get("cpus_per_task")
-        per_task = per_task if isinstance(per_task, int) and 0 < per_task <= MAX_PUS else None
-        return JobInfo(str(fields.get("system"))[:40], hosts, counts[0], counts[1], per_task)
+        per_task, threads = (
+            value if isinstance(value, int) and 0 < value <= MAX_PUS else None
+            for value in (fields.get("cpus_per_task"), fields.get("threads_per_core"))
+        )
+        system = str(fields.get("system"))[:40]
+        return JobInfo(system, hosts, counts[0], counts[1], per_task, threads_per_core=threads)
 
     def levels(self) -> tuple[Level, ...] | None:
         """Levels with what was measured."""

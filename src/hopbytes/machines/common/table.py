@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 
-from hopbytes._arrays import Bool, Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64, own
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine, machines
@@ -21,7 +21,7 @@ MAX_LINE = MAX_PLACES * 21
 
 
 @machines.register("table")
-@frozen(eq=False)
+@frozen(eq=False, owns=("table",))
 class Table(Machine):
     """Distances of k places as a k x k table; all places belong to one host and levels have no names.
 
@@ -57,7 +57,7 @@ class Table(Machine):
     path: str = ""
 
     def __post_init__(self) -> None:
-        table = np.ascontiguousarray(self.table)
+        table = self.table
         where = self.path or "table"
         if table.ndim != 2 or table.shape[0] != table.shape[1] or not 1 <= len(table) <= MAX_PLACES:
             raise FormatError(
@@ -72,9 +72,7 @@ class Table(Machine):
                 where, None,
                 f"distance {table[row, column]} from {row} to {column}, expected an integer from 0 to 2**62",
             )
-        table = table.astype(np.int64, copy=False)
-        table.setflags(write=False)
-        object.__setattr__(self, "table", table)
+        object.__setattr__(self, "table", own(np.ascontiguousarray(table, np.int64)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Table) and np.array_equal(self.table, other.table)
@@ -87,7 +85,7 @@ class Table(Machine):
         """Read the file called `text`; see :func:`read_table`."""
         if not text:
             raise FormatError("machine", None, "table: without a file name, expected table:FILE")
-        return cls(read_table(text), text)
+        return cls(own(read_table(text)), text)
 
     @property
     def n_cores(self) -> int:

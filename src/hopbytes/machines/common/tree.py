@@ -6,12 +6,12 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 
-from hopbytes._arrays import Bool, Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64, own
 from hopbytes._frozen import frozen
+from hopbytes._util.computed_once import computed_once
 from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.level_names import nodes_missing
@@ -218,7 +218,7 @@ def _counts(tree: Tree, level: int, outer: int) -> Int64:
     return np.full(outer, count, np.int64) if isinstance(count, int) else np.asarray(count, np.int64)
 
 
-@lru_cache(maxsize=16)
+@computed_once(16)
 def _lower(tree: Tree) -> TreeDistance:
     labels = np.zeros(1, np.uint64)
     depth = len(tree.tiers)
@@ -237,6 +237,4 @@ def _lower(tree: Tree) -> TreeDistance:
         bit += width
     level_of_bit[bit + 1 :] = depth
     costs = np.array([0] + [level.distance for level in reversed(tree.tiers)], np.int64)
-    for array in (labels, level_of_bit, costs):
-        array.setflags(write=False)
-    return TreeDistance(labels, level_of_bit, costs)
+    return TreeDistance(own(labels), own(level_of_bit), own(costs))

@@ -11,8 +11,10 @@ from hopbytes.machines.base import machines
 from hopbytes.machines.common.node_machine import NodeMachine, cut_overrides
 from hopbytes.machines.kinds.local import this_node
 from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import JobInfo, find_job, read_slots, same_host
+from hopbytes.machines.node.job_environment import find_job, missing_list, same_host
+from hopbytes.machines.node.job_info import JobInfo
 from hopbytes.machines.node.node_tree import NodeTree
+from hopbytes.textio.host_file import read_slots
 
 PROBE = "'hopbytes probe -o job.machine.json -- srun …' asks each node"
 
@@ -20,7 +22,7 @@ PROBE = "'hopbytes probe -o job.machine.json -- srun …' asks each node"
 @machines.register("job")
 @frozen(eq=False)
 class JobMachine(NodeMachine):
-    """The hosts of the running Slurm, PBS, LSF, Flux, OAR, Grid Engine or Open MPI job.
+    """The hosts of the running Slurm, PBS, LSF, Flux, OAR or Grid Engine job, or of a host file.
 
     ``job`` reads the environment, ``job:FILE`` a host file. Only this host can be examined from here: the
     others are assumed to be like it. ``hopbytes probe`` asks each of them instead.
@@ -41,19 +43,26 @@ class JobMachine(NodeMachine):
         """
         path, replaced = cut_overrides(text if not text or os.path.exists(text) else f":{text}")
         path = path.removeprefix(":")
-        if path:
-            hosts, slots = read_slots(path)
-            job: JobInfo | None = JobInfo("host file", hosts, None, slots)
-        else:
-            job = find_job(os.environ)
+        job = _of_host_file(path) if path else find_job(os.environ)
         if job is None:
+            here = "not inside a job of Slurm, PBS, LSF, Flux, OAR or Grid Engine, and no default host file"
             raise UnsupportedError(
-                "not inside a job of Slurm, PBS, LSF, Flux, OAR, Grid Engine or Open MPI, expected "
-                "`spec='job'` in one of them (or `spec='local'`, job:HOSTFILE, hwloc:FILE@hosts)"
+                f"{missing_list(os.environ) or here}, expected the hosts of a job (or `spec='local'`, "
+                "job:HOSTFILE, hwloc:FILE@hosts)"
             )
         trees, warnings = nodes_of(job, this_node(), platform.node())
+        job = job.with_cores([int(tree.cores[-1]) + 1 for tree in trees])
         spec = f"job:{path}" if path else "job"
         return cls(spec, NodeInventory.of(trees), job.hosts, replaced, None, (*job.notices, *warnings), job)
+
+
+def _of_host_file(path: str) -> JobInfo:
+    def around() -> tuple[str, ...]:
+        job = find_job(os.environ)
+        return () if job is None else job.hosts
+
+    hosts, slots = read_slots(path, around)
+    return JobInfo("host file", hosts, None, slots)
 
 
 def nodes_of(job: JobInfo, here: NodeTree, host: str) -> tuple[list[NodeTree], tuple[str, ...]]:
@@ -82,7 +91,7 @@ def nodes_of(job: JobInfo, here: NodeTree, host: str) -> tuple[list[NodeTree], t
     pus, cores = len(here.os_pus), int(here.cores[-1]) + 1
     trees, guessed, cut = [], [], []
     for node, name in enumerate(job.hosts):
-        if same_host(name, host):
+        if same_host(name, host) or name == "localhost":
             trees.append(here)
             continue
         count = None if job.cpus is None else job.cpus[node]
@@ -102,6 +111,7 @@ def nodes_of(job: JobInfo, here: NodeTree, host: str) -> tuple[list[NodeTree], t
         others = f"{len(guessed)} host{'s' if len(guessed) > 1 else ''}"
         warnings.append(f"only {host} was looked at, {others} of the job taken to be like it; {PROBE}")
     if cut:
-        warnings.append(f"{len(cut)} hosts have fewer CPUs for this job: their first ones are assumed")
+        some = f"{len(cut)} hosts have" if len(cut) > 1 else f"{cut[0]} has"
+        warnings.append(f"{some} fewer CPUs for this job: the first ones are assumed")
     return trees, tuple(warnings)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
+from hopbytes._util.computed_once import computed_once
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import NO_ROUTE
 from hopbytes.machines.base import NetworkUse, machines
@@ -239,7 +238,7 @@ def _children(units: int, full: int, size: int, hosts: int) -> Count:
     return most if have == units * most else tuple(min(most, have - unit * most) for unit in range(units))
 
 
-@lru_cache(maxsize=16)
+@computed_once(16)
 def _tree(machine: Rails) -> Tree:
     outside, counts = machine.units_outside()
     inside, _ = _inside(machine)
@@ -248,7 +247,7 @@ def _tree(machine: Rails) -> Tree:
     return Tree((*outside, node, *inside.tiers), (*counts, *repeated))
 
 
-@lru_cache(maxsize=16)
+@computed_once(16)
 def _distance(machine: Rails) -> RailDistance:
     tree, hop = machine.tree(), machine.hop_distance
     lowered, inner = tree.distance(), len(tree.tiers) - 1 - machine.node_level

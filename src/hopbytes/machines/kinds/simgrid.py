@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import re
+from typing import cast
 
 import numpy as np
 
-from hopbytes._arrays import Int64
+from hopbytes._arrays import Bool, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.simgrid_file import read_simgrid
 from hopbytes.fabrics.simgrid_platform import Cluster
 from hopbytes.machines.base import KnownHosts, Machine, machines
 from hopbytes.machines.common.attached_hosts import AttachedHosts
-from hopbytes.machines.common.file_spec import FileSpec, file_spec
+from hopbytes.machines.common.file_spec import file_spec
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
 from hopbytes.machines.common.spec_fields import bad
-from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.common.tree import MAX_DISTANCE, Tree
 from hopbytes.machines.kinds.fattree import FatTree
 from hopbytes.machines.kinds.torus import Torus
 from hopbytes.machines.network.network import Network
 from hopbytes.machines.network.simgrid_dragonfly import DragonflyCluster
 from hopbytes.machines.network.simgrid_listed import MAX_LISTED, ListedRoutes
+from hopbytes.machines.topology import Level
 
 KEYS = {"hosts": "n[1-8]"}
 _SIZES = "[0-9]+(?:,[0-9]+)*"
@@ -41,6 +43,7 @@ class Simgrid(NetworkMachine):
     clusters, with or without backbone, and hosts in zones of any depth (full, Floyd, Dijkstra, clusters with
     cabinets) have every route as SimGrid finds it: through the gateways of the zones, across the backbones;
     what SimGrid shares between directions is one link. ``hosts=n[1-8]`` (or ``@n[1-8]``) keeps some hosts.
+    ``core=`` of hosts is the level ``core``, unless the spec says what is inside a node.
 
     Parameters
     ----------
@@ -53,6 +56,8 @@ class Simgrid(NetworkMachine):
         Numbers of the zones around each host, outermost first, as many for all.
     per_hop, inside
         See :class:`hopbytes.machines.common.networked.NetworkMachine`.
+    warnings : tuple of str
+        What of the file has no effect.
     """
 
     text: str
@@ -61,6 +66,7 @@ class Simgrid(NetworkMachine):
     zones: tuple[tuple[int, ...], ...]
     per_hop: int | None = None
     inside: Tree | None = None
+    warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_nodes(self)
@@ -75,27 +81,31 @@ class Simgrid(NetworkMachine):
             raise UnsupportedError(
                 f"{spec.path}:{shaped[0].line}: a {shaped[0].topology} cluster beside others; keep one"
             )
-        if shaped and shaped[0].topology == "DRAGONFLY":
-            cluster = DragonflyCluster(spec.path, shaped[0], MAX_LISTED)
-            return cls(
-                spec.text("simgrid"), cluster.network(), shaped[0].hosts, cluster.zones(), spec.per_hop
-            )._kept(spec)
-        if shaped:
+        text, said, hosts = spec.text("simgrid"), platform.notices, platform.host_names
+        machine: Simgrid | _KeptHosts
+        if shaped and shaped[0].topology != "DRAGONFLY":
             around = _shaped(spec.path, shaped[0])
-            places = _places(around)
-            machine = AttachedHosts(spec.text("simgrid"), around, shaped[0].hosts, places, (), spec.per_hop)
-            return machine.kept(spec.options.get("hosts"))
-        listed = ListedRoutes(platform)
-        whole = cls(spec.text("simgrid"), listed.network(), listed.hosts, listed.zones, spec.per_hop)
-        return whole._kept(spec)
+            machine = _KeptHosts(text, around, hosts, _places(around), said, spec.per_hop)
+        elif shaped:
+            cluster = DragonflyCluster(spec.path, shaped[0], MAX_LISTED)
+            machine = cls(text, cluster.network(), hosts, cluster.zones(), spec.per_hop, None, said)
+        else:
+            listed = ListedRoutes(platform)
+            machine = cls(text, listed.network(), hosts, listed.zones, spec.per_hop, None, said)
+        if "hosts" in spec.options:
+            if isinstance(machine, Simgrid):
+                machine = _KeptHosts(text, machine, hosts, tuple(range(len(hosts))), said, spec.per_hop)
+            machine = cast("_KeptHosts", machine.kept(spec.options["hosts"]))
+        cores = dict(zip(hosts, platform.cores.values(), strict=True))
+        return _with_cores(machine, [cores[host] for host in machine.hosts])
 
-    def _kept(self, spec: FileSpec) -> NetworkMachine:
-        """Leave out the hosts that are not among those of the spec."""
-        if "hosts" not in spec.options:
-            return self
-        everyone = tuple(range(len(self.hosts)))
-        on = AttachedHosts(spec.text("simgrid"), self, self.hosts, everyone, (), spec.per_hop)
-        return on.kept(spec.options["hosts"])
+    def nested(self, inside: Tree) -> Simgrid:
+        """Return this machine with other levels inside its nodes than the cores of the file."""
+        return self._replaced(self.per_hop, inside)
+
+    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
+        """What of the file has no effect."""
+        return self.warnings
 
     def _identity(self) -> tuple[object, ...]:
         return self.text, self.hosts, self.hop_distance, self.inside
@@ -133,6 +143,26 @@ class Simgrid(NetworkMachine):
                 order = np.argsort(first)
                 return [nodes[part == number] for number in order.tolist()]
         return list(nodes[:, None])
+
+
+@frozen(eq=False)
+class _KeptHosts(AttachedHosts):
+    """Some hosts of a platform, or those of a network of one shape."""
+
+    def nested(self, inside: Tree) -> _KeptHosts:
+        """Return this machine with other levels inside its nodes than the cores of the file."""
+        return self._replaced(self.per_hop, inside)
+
+
+def _with_cores(machine: Simgrid | _KeptHosts, counts: list[int]) -> NetworkMachine:
+    """Return the machine with as many cores in each node as the file says."""
+    core = Level("core", 1)
+    if max(counts) == 1:
+        return machine
+    if len(set(counts)) == 1:
+        return machine.nested(Tree((core,), (counts[0],)))
+    node = Level("node", MAX_DISTANCE)
+    return machine.nested(Tree((node, core), (len(counts), tuple(counts))))
 
 
 def _places(around: NetworkMachine) -> tuple[int, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from math import lcm
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
+from hopbytes._util.computed_once import computed_once
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.kernels import routes as kernels
 from hopbytes.kernels.routes import RouteForm, Routes
@@ -47,7 +47,7 @@ class Geometry(NamedTuple):
     wrapped: tuple[bool, ...] = ()
 
 
-@frozen(eq=False)
+@frozen(eq=False, owns=("capacity",))
 class Network:
     """Directed links between endpoints and switches, and the route of every flow.
 
@@ -105,7 +105,6 @@ class Network:
                 None,
                 f"capacity {int(self.capacity[link])} of {self.name_link(link)}, expected an integer > 0",
             )
-        self.capacity.setflags(write=False)
 
     @property
     def n_links(self) -> int:
@@ -246,11 +245,11 @@ class Network:
         )
 
 
-@lru_cache(maxsize=4)
+@computed_once(4)
 def _capacity_classes(network: Network) -> CapacityClasses:
     return capacity_classes(network.capacity)
 
 
-@lru_cache(maxsize=4)
+@computed_once(4)
 def _prices(network: Network) -> tuple[Int64 | None, int]:
     return link_prices(_capacity_classes(network), network.n_links)

@@ -101,7 +101,7 @@ class NetworkDistance:
     def matrix(self) -> Int64:
         """int64[k, k] of all distances; for small k and tests, O(k^2) memory."""
         places = np.arange(len(self.labels))
-        return self._apart(places[:, None], places[None, :])
+        return self.apart(places[:, None], places[None, :])
 
     def tree_deviation(self) -> float:
         """Return how far the distances between nodes are from those of a tree.
@@ -127,7 +127,7 @@ class NetworkDistance:
             self._cache["tree_deviation"] = difference / least / max(1.0, math.log2(len(nodes)))
         return float(self._cache["tree_deviation"])
 
-    def _apart(self, a: Int64, b: Int64) -> Int64:
+    def apart(self, a: Int64, b: Int64) -> Int64:
         """Return the distances of pairs of places."""
         hops = self._hops(self.endpoint[a], self.endpoint[b])
         apart = np.maximum(hops * self.per_hop, self.least)

@@ -71,7 +71,7 @@ class Gpu:
         return self.device or str(self.index)
 
 
-@frozen(eq=False)
+@frozen(eq=False, owns=("units", "os_pus", "logical_pus", "logical_cores"))
 class NodeTree:
     """The hardware threads (PUs) of a node that may be used, in logical order, and where each lies.
 
@@ -128,8 +128,6 @@ class NodeTree:
         if len(np.unique(self.os_pus)) != count:
             number = int(np.flatnonzero(np.bincount(self.os_pus) > 1)[0])
             raise FormatError("node", None, f"PU {number} twice, expected every PU in one place")
-        for array in (self.units, self.os_pus, self.logical_pus, self.logical_cores):
-            array.setflags(write=False)
 
     @property
     def cores(self) -> Int64:

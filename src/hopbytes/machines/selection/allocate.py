@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hopbytes._arrays import Bool
+from hopbytes._arrays import Bool, Int64
 from hopbytes._util.checks import check_texts, texts_of
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
@@ -132,7 +132,9 @@ def machine(
     return replace(
         where,
         capacity=None if sizes is None else sizes[where.first_core],
-        notices=(*of_selection, *of_hardware, *of_rails, *missing, *where.notices),
+        notices=(
+            *of_selection, *of_hardware, *of_rails, *missing, *where.notices, *_more_tasks(where, tasks)
+        ),
         tasks_of_nodes=tasks,
         endpoints=where.endpoints if endpoints is None else endpoints,
     )
@@ -157,6 +159,22 @@ def _cut(
     return Allocation(hardware, slots.starts, slots.cores, names, gpus=gpus, notices=slots.notices)
 
 
+def _more_tasks(where: Allocation, tasks: Int64 | None) -> tuple[str, ...]:
+    """Say where the job asks for more tasks on a node than it has slots."""
+    if tasks is None or where.machine.job is None:
+        return ()
+    slots = np.bincount(where.node_of_pe, minlength=len(tasks))
+    short = np.flatnonzero(tasks > slots)
+    if not len(short):
+        return ()
+    first, job = short[0], where.machine.job
+    system = job.system if "file" in job.system else f"{job.system} job"
+    others = f" and {len(short) - 1} more hosts" if len(short) > 1 else ""
+    what = f"the {system} asks for {tasks[first]} tasks on {job.hosts[first]}{others}"
+    found = f"{slots[first]} slot{'s were' if slots[first] != 1 else ' was'} found there"
+    return (f"{what}, but {found}: no slot gets two tasks without `oversubscribe=True`",)
+
+
 def cores_of_a_task(hardware: Machine) -> int:
     """Cores per task that the machine's job asked for, 1 without a job; threads count as their cores."""
     job = hardware.job
@@ -166,6 +184,7 @@ def cores_of_a_task(hardware: Machine) -> int:
     threads = 1
     if node is not None and job.cpus is not None and job.cpus[0] > int(node.cores[-1]) + 1:
         threads = max(1, len(node.os_pus) // (int(node.cores[-1]) + 1))
+        threads = min(threads, job.threads_per_core or threads)
     return -(-job.cpus_per_task // threads)
 
 

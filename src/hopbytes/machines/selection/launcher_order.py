@@ -74,10 +74,10 @@ def launcher_placement(
     if n <= where.k:
         counts_given = tasks_per_node is not None or per is not None
         fills = name in FILLING and not (spread or asked_by_job(where, n))
-        slots = chosen_slots(
-            where, n, tasks_per_node=tasks_per_node, per=per, pack=pack or (fills and not counts_given),
-            evenly=spread,
-        )
+        filled = pack or (fills and not counts_given)
+        slots = chosen_slots(where, n, tasks_per_node=tasks_per_node, per=per, pack=filled, evenly=spread)
+        if filled and not pack:
+            slots = _filled_as_asked(where, n, slots)
         if per is None:
             slots = _first_of_nodes(where, slots)
     elif oversubscribe:
@@ -92,6 +92,17 @@ def launcher_placement(
         slots = _dealt_inside_nodes(where, slots)
     info = {"problem": "processes", "mapper": order}
     return Mapping(slots.astype(np.int32), where, info)
+
+
+def _filled_as_asked(where: Allocation, n: int, slots: Int64) -> Int64:
+    """Let no node get more tasks than its job gives it slots, where these are enough for all tasks."""
+    tasks = where.tasks_of_nodes
+    if tasks is None or n >= int(tasks.sum()):
+        return slots
+    node = where.node_of_pe.astype(np.int64)
+    place = np.arange(where.k) - np.searchsorted(node, node)  # within the node
+    allowed = np.flatnonzero(place < tasks[node])
+    return allowed[:n] if len(allowed) >= n else slots
 
 
 def _first_of_nodes(where: Allocation, slots: Int64) -> Int64:

@@ -87,6 +87,6 @@ def gathered(rows: Rows) -> CommGraph:
     indptr, columns, volumes, _ = csr_from_arcs(
         len(indptr) - 1, sources, np.concatenate(targets), volumes, None
     )
-    return CommGraph(
+    return CommGraph.of_own(
         indptr, columns, volumes, loads=np.concatenate(loads), undirected=True, meta={"name": "graph"}
     )

@@ -132,7 +132,7 @@ def refined(
 def repaired(rows: Rows, pe: Int32, target: Target, where: Allocation) -> Int32:
     """Move tasks off overfull PEs, within the rooms that the ranks agree on; collective."""
     no_arcs = np.zeros(rows.n + 1, np.int64)
-    alone = CommGraph(no_arcs, np.empty(0, np.int32), loads=rows.loads.copy(), undirected=True)
+    alone = CommGraph.of_own(no_arcs, np.empty(0, np.int32), loads=rows.loads.copy(), undirected=True)
     for turn in range(REPAIRS):
         loads: Int64 = rows.member.summed(group_sums(pe, rows.loads, target.k))
         if bool(np.all(loads <= target.caps)):

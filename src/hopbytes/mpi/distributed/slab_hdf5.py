@@ -58,7 +58,7 @@ def hdf5_rows(graph: str, rank: int, size: int) -> Slab:
     try:
         import h5py
     except ImportError:
-        raise UnsupportedError(f"{graph}: HDF5 needs h5py (pip install 'hopbytes[hdf5]')") from None
+        raise UnsupportedError(f"{graph}: HDF5 needs h5py (pip install h5py)") from None
     match = NAME.fullmatch(graph)
     assert match is not None
     path, group = match["path"], match["group"]

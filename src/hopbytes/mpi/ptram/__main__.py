@@ -34,7 +34,7 @@ def main() -> int:
     try:
         from mpi4py import MPI
     except ImportError as error:
-        return _complain(f"needs mpi4py and an MPI library (pip install 'hopbytes[mpi]'): {error}")
+        return _complain(f"needs mpi4py and an MPI library (pip install mpi4py): {error}")
     comm = MPI.COMM_WORLD
     try:
         return _lead(comm, _parse_arguments(comm.Get_rank()))

@@ -27,8 +27,7 @@ def matplotlib_figure(what: str) -> Any:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingPackageError(
-            f"{what} need matplotlib: pip install '.[plot]' in the folder of the source, "
-            "or 'hopbytes[plot]'; .svg needs nothing"
+            f"{what} need matplotlib: pip install matplotlib (.svg needs nothing)"
         ) from None
     return Figure
 

@@ -1,4 +1,4 @@
-"""Grade ``flows`` of many flows: the model of SimGrid, solved by hopbytes itself."""
+"""Grade ``flows``: messages between nodes share links fairly, SimGrid's model without corrections."""
 
 from __future__ import annotations
 
@@ -8,19 +8,13 @@ from hopbytes.errors import HopbytesError
 from hopbytes.kernels.fair_flows import fair_flow_seconds
 from hopbytes.simulation.bound import Round
 
-#: Above this number of flows SimGrid would take more than about 20 seconds, growing with the square.
-MOST_FOR_SIMGRID = 5000
 #: Steps of the solution last at least this share of the time so far.
 TOLERANCE = 1e-3
 #: Seconds per flow that a solution takes at most, roughly; routes of ten links take half of it.
 COST = 1e-3
-SAID = (
-    f"more than {MOST_FOR_SIMGRID} flows: hopbytes solves the model of SimGrid itself, in steps of "
-    f"{TOLERANCE:.1%} of the time"
-)
 
 
-def many_flows_seconds(there: Round, timeout: float) -> float:
+def flows_seconds(there: Round, timeout: float) -> float:
     """Return the seconds until the last of the flows of a round ends.
 
     Flows share links as in SimGrid: max-min fair, in inverse proportion of the latencies of their routes.

@@ -1,0 +1,46 @@
+"""Results that are computed once for each object, also where hashing the object takes long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TypeVar
+
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
+
+
+def computed_once(most: int) -> Callable[[Callable[[Argument], Result]], Callable[[Argument], Result]]:
+    """Keep the latest results of a function of one immutable argument, at most so many.
+
+    Equal arguments share a result, as with :func:`functools.lru_cache`, but an object for which the result is
+    known is recognised by its identity. It is hashed once only, since the hash of a machine from a file takes
+    as long as reading all of its routes.
+
+    Examples
+    --------
+    >>> @computed_once(2)
+    ... def double(text: str) -> str:
+    ...     print("computing")
+    ...     return 2 * text
+    >>> double("ab"), double("ab")
+    computing
+    ('abab', 'abab')
+    """
+
+    def make(function: Callable[[Argument], Result]) -> Callable[[Argument], Result]:
+        by_value = lru_cache(maxsize=most)(function)
+        recent: list[tuple[Argument, Result]] = []
+
+        def look_up(argument: Argument) -> Result:
+            for known, result in tuple(recent):
+                if known is argument:
+                    return result
+            result = by_value(argument)
+            recent.insert(0, (argument, result))
+            del recent[most:]
+            return result
+
+        return look_up
+
+    return make

@@ -59,6 +59,14 @@ class Box:
         others = [kind for kind in self.kinds if kind != best and kind not in ("pu", "l1")]
         return f"{best} ({', '.join(others)})" if others else best
 
+    @property
+    def tells_only_gpus(self) -> bool:
+        """Whether the numbers count GPUs, since nothing is known about cores and hardware threads."""
+        leaf = self
+        while leaf.inside:
+            leaf = leaf.inside[0]
+        return "gpu" in leaf.kinds and "core" not in leaf.kinds
+
     def shape(self) -> tuple[object, ...]:
         """A key that is equal for units that differ only in numbers."""
         return self.kinds, tuple(box.shape() for box in self.inside)
@@ -216,10 +224,7 @@ def drawing(boxed: Boxed) -> list[str]:
     count = f"{boxed.count} x " if boxed.count > 1 else ""
     hosts = f" {', '.join(boxed.hosts[:3])}{', …' if len(boxed.hosts) > 3 else ''}" if boxed.hosts else ""
     kinds = f" ({', '.join(boxed.box.kinds)})" if boxed.box.kinds else ""
-    leaf = boxed.box
-    while leaf.inside:
-        leaf = leaf.inside[0]
-    what = "GPU" if "gpu" in leaf.kinds else "PU"  # nothing may be known about PUs
+    what = "GPU" if boxed.box.tells_only_gpus else "PU"
     lines = [f"{count}node{hosts}{kinds}  {what} {_short(boxed.box.numbers)}"]
     lines += _lines(boxed.box.inside, 1, what)
     for gpu in boxed.gpus:

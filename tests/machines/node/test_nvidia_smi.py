@@ -8,6 +8,7 @@ import hopbytes as hb
 from hopbytes.machines.common.stored_file import machine_text
 from hopbytes.machines.node.gpu_topology import read_gpu_topology
 from hopbytes.machines.recognise import kind_of_file
+from hopbytes.pictures.boxes import boxes_of, drawing
 
 ABOUT = "\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID"
 LEGEND = "\nLegend:\n\n  X    = Self\n  SYS  = Connection traversing PCIe\n"
@@ -199,3 +200,6 @@ def test_gpus_without_known_cpus_in_files_and_networks(tmp_path):
     script = (tmp_path / "ranks.place.sh").read_text()
     assert "taskset" not in script.split("esac", 1)[1]
     assert "gpus= maker=nvidia" in script
+    drawn = "\n".join(drawing(boxes_of(where)[0]))
+    assert "PU" not in drawn.replace("GPU", "")
+    assert "GPUs of their node" in where._repr_svg_()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import re
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ SEARCHING = ("search", "findall", "finditer", "sub", "subn", "split")
 USES = ("match", "fullmatch", *SEARCHING)
 #: Text that grows by a factor may take this many times as many steps; squares of it are four times as many.
 GROWTH, MOST = 4, 6.5
-SHORT, LIMIT = 24, 60
+SHORT, LIMIT = 16, 60
 
 
 class Expression(NamedTuple):
@@ -31,8 +32,13 @@ class Expression(NamedTuple):
     uses: frozenset[str]
 
 
-def expressions() -> Iterator[Expression]:
-    """Yield the compiled patterns of all modules, and those that functions use directly."""
+@functools.cache
+def expressions() -> tuple[Expression, ...]:
+    """Return the compiled patterns of all modules, and those that functions use directly."""
+    return tuple(_expressions())
+
+
+def _expressions() -> Iterator[Expression]:
     texts = {path: path.read_text() for path in sorted(SOURCE.rglob("*.py"))}
     files = {path: ast.parse(text) for path, text in texts.items()}
     used: dict[tuple[str, str], set[str]] = {}

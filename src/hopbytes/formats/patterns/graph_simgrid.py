@@ -19,11 +19,11 @@ from hopbytes.formats.patterns.recorded import (
     chosen_model,
     files_of_set,
     left_out,
-    lines,
     number,
     rank,
 )
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.textio.lines import bounded_lines
 from hopbytes.textio.open_input import open_stream
 
 #: ``ti_trace0.txt`` and ``actions0.txt`` count from 0, ``…_rank-1.txt`` of ``smpirun`` from 1.
@@ -66,7 +66,7 @@ class Simgrid(Format):
         """Return directed traffic; volumes are counts times the sizes of their datatypes."""
         model = chosen_model(source)
         trace = _Trace(model)
-        from_one = bool(source.path and FROM_ONE.search(source.path))
+        from_one = bool(source.path and FROM_ONE.fullmatch(os.path.basename(source.path)))
         names = FROM_ONE if from_one else FROM_ZERO
         for _, name, stream in files_of_set(source, names, int(from_one)):
             for place, fields in _actions(name, stream):
@@ -95,7 +95,7 @@ def trace_actions(path: str) -> Iterator[tuple[str, int, list[bytes]]]:
     UnsupportedError
         A file cannot be read.
     """
-    names = FROM_ONE if FROM_ONE.search(path) else FROM_ZERO
+    names = FROM_ONE if FROM_ONE.fullmatch(os.path.basename(path)) else FROM_ZERO
     with open_stream(path) as opened:
         source = Source(opened.name, opened.stream, path)
         for _, name, stream in files_of_set(source, names, int(names is FROM_ONE)):
@@ -104,7 +104,7 @@ def trace_actions(path: str) -> Iterator[tuple[str, int, list[bytes]]]:
 
 
 def _actions(name: str, stream: BufferedReader) -> Iterator[tuple[int, list[bytes]]]:
-    for place, line in lines(stream, name):
+    for place, line in bounded_lines(stream, name):
         fields = line.split(b"#", 1)[0].split()
         if len(fields) == 1:
             raise FormatError(name, place, f"{shown(fields[0])}, expected a rank and an action")

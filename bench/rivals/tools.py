@@ -138,7 +138,8 @@ class Hopbytes(Tool):
             str(Path(sys.executable).parent / "hopbytes"), "map", str(task.graph),
             "--hierarchy", _colons(task.hierarchy), "--distance", _colons(task.distance),
             "--partition", "--imbalance", str(task.imbalance),
-            *(["--stream"] if task.preset == "stream" else ["--preset", task.preset]), "--seed", str(task.seed), "--threads", str(task.threads),
+            *(["--stream"] if task.preset == "stream" else ["--preset", task.preset]),
+            "--seed", str(task.seed), "--threads", str(task.threads),
             "-o", str(out), "--format", "plain", "--json", "--quiet",
         ]
 

@@ -187,4 +187,5 @@ def _refuse_several_sets(path: str, folder: str, chosen: list[str]) -> None:
 def _first_switch(path: str) -> bytes:
     found = ibtables.HEADER.search(_head(path).encode())
     assert found is not None
-    return found["guid"] or found["switch"]
+    switch, about = ibtables.words_about_switch(found)
+    return about["guid"] if about else switch

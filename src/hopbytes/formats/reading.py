@@ -7,6 +7,7 @@ from collections.abc import Mapping as Dictionary
 from typing import Any, Literal, overload
 
 from hopbytes._arrays import Int32
+from hopbytes._util.checks import check_texts
 from hopbytes._util.cpus import thread_count
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError, damaged, unknown_name
 from hopbytes.formats.base import READ_OPTIONS
@@ -95,6 +96,7 @@ def read(
     >>> hb.read("stencil:4x4").m
     48
     """
+    check_texts(holds=holds)
     holds = OLD_KINDS.get(holds, holds)
     if holds not in (None, "pattern", "mapping"):
         raise unknown_name("content", holds, ["pattern", "mapping"])

@@ -158,6 +158,22 @@ class Allocation:
         known: bool = self._cache["has_cores"]
         return known
 
+    @property
+    def slot_word(self) -> str:
+        """What people call a slot: ``"GPU"``, ``"core"``, or ``"slot"`` where it is neither.
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> where = hb.machine("node:2 gpu:4"), hb.machine("core:8"), hb.machine("core:8", cores_per_task=2)
+        >>> [each.slot_word for each in where]
+        ['GPU', 'core', 'slot']
+        """
+        if not self.has_cores or (self.gpus is not None and bool(np.all(self.gpus >= 0))):
+            return "GPU"
+        threads = self.machine.levels and self.machine.levels[-1].name == "pu"
+        return "slot" if threads or len(self.cores) > self.k else "core"
+
     def gpus_of(self, pe: int) -> tuple[int, ...]:
         """GPUs of one PE, counted on its node; empty if none are known.
 

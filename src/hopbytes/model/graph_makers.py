@@ -97,7 +97,8 @@ class GraphMakers:
             raise bad_graph(f"task {max(highest, n)} in a graph of {min(n, MAX_TASKS)} tasks")
         volume, scale = to_integers("volumes", volumes, len(src))
         count, count_scale = to_integers("messages", messages, len(src))
-        said = [*_rounded_away(volumes, volume), *(_from_one(src, dst) if given is None else ())]
+        said = graph_sources.rounded_away(volumes, volume)
+        said += graph_sources.from_one(src, dst) if given is None else []
         if said:
             known["notices"] = [*known.get("notices", ()), *said]
         if count_scale != 1:
@@ -328,20 +329,3 @@ class GraphMakers:
     def _of(cls, arcs: graph_sources.Arcs, **more: Any) -> Self:
         n, sources, targets, volumes, messages = arcs
         return cls.from_edges(sources, targets, volumes, messages, n=n, **more)
-
-
-def _rounded_away(volumes: ArrayLike | None, kept: Int64 | None) -> list[str]:
-    """Return a notice if volumes became 0 because no factor makes all of them integers."""
-    if volumes is None or kept is None:
-        return []
-    lost = int(np.count_nonzero((np.asarray(volumes) > 0) & (kept == 0)))
-    what = "too small beside the largest for sums of 63 bits"
-    return [f"{lost} of {len(kept)} volumes count as 0: they are {what}"] if lost else []
-
-
-def _from_one(sources: Int32, targets: Int32) -> list[str]:
-    """Return a notice if task 0 has no arc, as where tasks are numbered from 1."""
-    if not len(sources) or min(int(sources.min()), int(targets.min())) != 1:
-        return []
-    n = max(int(sources.max()), int(targets.max())) + 1
-    return [f"task 0 exchanges nothing: tasks count from 0; numbered from 1 they would be {n - 1}, not {n}"]

@@ -29,17 +29,13 @@ STUCK = "Deadlock detected"
 SHOWN = 160
 
 
-def installed() -> bool:
-    """Tell whether SimGrid's MPI is in PATH."""
-    return shutil.which(PROGRAM) is not None
-
-
-def needed(grade: str) -> MissingPackageError:
-    """Return the error about a grade that needs SimGrid."""
-    return MissingPackageError(
-        f"grade {grade} needs SimGrid's {PROGRAM}, which is not in PATH (Debian: apt install libsimgrid-dev);"
-        " the default, grade flows, needs nothing"
-    )
+def check_installed() -> None:
+    """Raise MissingPackageError unless SimGrid's MPI is in PATH."""
+    if shutil.which(PROGRAM) is None:
+        raise MissingPackageError(
+            f"grade replay needs SimGrid's {PROGRAM}, which is not in PATH (Debian: apt install "
+            "libsimgrid-dev); the default, grade flows, needs nothing"
+        )
 
 
 def simulated_seconds(

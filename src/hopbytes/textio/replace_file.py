@@ -12,6 +12,9 @@ from typing import BinaryIO
 
 from hopbytes._util.leftovers import name_of_process, remove_left
 
+#: Attribute of a file that hopbytes wrote, for content that cannot say so; not every file system keeps it.
+WRITTEN = "user.hopbytes"
+
 #: Seconds that one writer of several files waits for another one in the same folder.
 LONGEST_WAIT = 5.0
 
@@ -66,6 +69,8 @@ class Part:
         """Replace the target atomically."""
         if not self._named:
             self._give_name()
+        with contextlib.suppress(OSError, AttributeError):
+            os.setxattr(self._name, WRITTEN, b"written")
         os.replace(self._name, self.target)
         self._named = False
 
@@ -100,6 +105,14 @@ class Part:
                 shutil.copyfileobj(whole, copy)
         finally:
             os.close(folder)
+
+
+def says_written(path: str) -> bool:
+    """Tell whether a file has the attribute of those that hopbytes wrote; a copy has not."""
+    try:
+        return os.getxattr(path, WRITTEN) == b"written"
+    except (OSError, AttributeError):
+        return False
 
 
 @contextlib.contextmanager

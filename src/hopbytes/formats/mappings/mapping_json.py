@@ -11,10 +11,9 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.formats.base import MARK, Capabilities, Format, Source, Written, formats
+from hopbytes.formats.base import MARK, TRACE, Capabilities, Format, Source, Written, formats
 from hopbytes.formats.fingerprint import machine_sha256, pattern_sha256
 from hopbytes.formats.mappings.launch_files import number_list
-from hopbytes.formats.patterns.graph_simgrid import TRACE
 from hopbytes.machines.base import Machine
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import Allocation

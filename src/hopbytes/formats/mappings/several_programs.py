@@ -46,7 +46,7 @@ def programs_of(options: Dictionary[str, Any], mapping: Mapping) -> list[Program
 
 
 def checked_programs(found: Any, n: int) -> list[Program]:
-    """Return the programs that a file names for n ranks; empty unless there are several, and all are sound."""
+    """Return the programs that a file names for n ranks; empty unless there are several sound ones."""
     if not isinstance(found, list) or len(found) < 2:
         return []
     programs = []
@@ -116,7 +116,7 @@ def with_programs(written: Written, programs: list[Program], form: str, stem: st
 
 
 def _for_srun(word: str) -> str:
-    """Return a word quoted for a file of ``--multi-prog``: srun knows no double quotes, and ``%t`` is a rank."""
+    """Return a word quoted for ``--multi-prog``, where double quotes mean nothing and ``%t`` is a rank."""
     plain = re.fullmatch(r"[A-Za-z0-9_@+=:,./-]+", word)
     return word if plain else "'" + word.replace("'", r"'\''") + "'"
 

@@ -19,9 +19,6 @@ from hopbytes.model.comm_graph import PROCESSES, CommGraph
 from hopbytes.patterns.collective_messages import check_model, expand, expand_between
 from hopbytes.textio.open_input import check_reference, named_in, open_stream
 
-#: Longest line of a recording.
-LONGEST_LINE = 1 << 20
-
 #: If fewer than this share of the ranks send anything, a notice calls the pattern nearly empty.
 SENDING_SHARE = 0.5
 
@@ -111,16 +108,6 @@ def rank(where: str, line: int | None, token: bytes) -> int:
     if found >= 2**31 - 2:
         raise FormatError(where, line, f"rank {found}, expected less than 2^31 - 2")
     return found
-
-
-def lines(stream: BufferedReader, where: str) -> Iterator[tuple[int, bytes]]:
-    """Yield (number, line) of a text; FormatError for a line longer than :data:`LONGEST_LINE`."""
-    count = 0
-    while line := stream.readline(LONGEST_LINE):
-        count += 1
-        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-            raise FormatError(where, count, f"the line has more than {LONGEST_LINE} bytes")
-        yield count, line
 
 
 def files_of_set(

@@ -4,11 +4,11 @@
     python -m bench.studies.preset_order --cases 2000 --seed 7   # the same cases again
     python -m bench.studies.preset_order --case 7000042          # one of them, with the numbers
 
-Every case is a random graph of 16 to 4096 tasks (`--tasks`; half of them have fewer than 64), as processes or
-as a partition, on a tree or on a network. J of ``strong`` must not exceed that of ``eco``, which must not exceed that of ``fast``. ``best``
-gets the work of one of them as its limit, or a bit more, and must not exceed any preset that took no more
-work; with `--seconds` also a time limit, twice the time of a preset and half a second, since a clock is
-inexact. The exit code is 1 where an order is violated. One thread.
+Every case is a random graph of 16 to 4096 tasks (`--tasks`; half of the default ones have fewer than 64), as
+processes or as a partition, on a tree or on a network. J of ``strong`` must not exceed that of ``eco``, which
+must not exceed that of ``fast``. ``best`` gets the work of one of them as its limit, or a bit more, and must
+not exceed any preset that took no more work; with `--seconds` also a time limit, twice the time of a preset
+and half a second, since a clock is inexact. The exit code is 1 where an order is violated. One thread.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def main() -> int:
         if found:
             print(f"VIOLATED: --case {number}", said, *found, sep="\n", flush=True)
         done = number + 1 - seed * SPAN
-        if done % 100 == 0:
+        if done % 25 == 0:
             print(f"preset order: {done} done, {violated} violated {dict(ends)}", flush=True)
     print(f"preset order: {given.cases} cases, {violated} violated {dict(ends)}", flush=True)
     return bool(violated)

@@ -1,6 +1,10 @@
 #include "arrays.hpp"
 
 NB_MODULE(_core, m) {
+  // Calls would wait for the lock of the main interpreter for ever.
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+    throw nb::import_error("hopbytes does not run in a sub-interpreter of Python: start a process instead");
+  }
   nb::set_leak_warnings(false);
   bind_control(m);
   bind_graph(m);

@@ -1,5 +1,7 @@
 """Arguments of a wrong kind: public functions name them in one line of our own, whatever was given."""
 
+import contextlib
+import inspect
 import pickle
 
 import numpy as np
@@ -115,3 +117,41 @@ def test_evaluate_and_mapping(call, what):
 )
 def test_machine(options, what):
     assert what in said(lambda: hb.machine("node:2@10 core:4@1", **options))
+
+
+#: What users hand over by mistake in place of a name, a number or a truth value.
+ODD = [
+    np.array([1, 2]), np.array([]), np.array("eco"), np.array(3), np.zeros((2, 2)), [[1], [2, 3]], {}, {1},
+    object(), float("nan"), b"x", 1j,
+]
+TARGETS = [
+    (hb.map_tasks, (GRAPH, WHERE)), (hb.evaluate, (GRAPH, MAPPING)), (hb.machine, ("core:4",)),
+    (hb.read, ("stencil:2x2",)), (hb.mappers.Multisection, ()), (hb.mappers.TreeMatch, ()),
+    (hb.mappers.Curve, ()), (hb.refiners.Congestion, ()),
+]
+
+
+@pytest.mark.parametrize(("function", "given"), TARGETS, ids=[target[0].__name__ for target in TARGETS])
+def test_odd_objects_as_any_argument_raise_errors_of_the_package_only(function, given):
+    """A wrong type is never a bare ValueError or TypeError, which an array raises wherever it is compared."""
+    for name in list(inspect.signature(function).parameters)[len(given) :]:
+        for value in ODD:
+            with contextlib.suppress(HopbytesError):
+                function(*given, **{name: value})
+
+
+def test_an_option_of_an_algorithm_has_the_type_that_it_needs():
+    two = np.array([1, 2])
+    assert "slack=array([1, 2]), expected a text" in said(lambda: hb.mappers.Multisection(slack=two))
+    assert "second_start=1, expected True or False" in said(lambda: hb.refiners.Routed(second_start=1))
+    assert "repetitions=True, expected an integer" in said(
+        lambda: hb.map_tasks(GRAPH, WHERE, mapper=hb.mappers.Multisection(repetitions=True))
+    )
+
+
+@pytest.mark.parametrize(
+    "options", [{"tasks_per_node": 2}, {"per": "node=1"}, {"mapper": "treematch"}, {"mapper": "mpipp"}]
+)
+def test_what_maps_no_task_is_evaluated(options):
+    nothing = hb.CommGraph.from_edges([], [], n=0)
+    assert hb.evaluate(nothing, hb.map_tasks(nothing, WHERE, **options)).comm_cost == 0

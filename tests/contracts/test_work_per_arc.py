@@ -36,6 +36,23 @@ def random(degree: int, n: int = 1500) -> hb.CommGraph:
     return edges(*np.random.default_rng(degree).integers(0, n, (2, n * degree // 2)), n)
 
 
+def power_law(n: int = 4000, edges_per_vertex: float = 1.5) -> hb.CommGraph:
+    """Ends are drawn with the probabilities of a power law with exponent 2.2."""
+    rng = np.random.default_rng(1)
+    share = np.arange(1, n + 1) ** (-1 / 1.2)
+    ends = rng.choice(n, (2, int(n * edges_per_vertex)), p=share / share.sum())
+    return edges(*ends[:, ends[0] != ends[1]], n)
+
+
+def grid_with_random_edges(side: int = 50) -> hb.CommGraph:
+    cell = np.arange(side * side).reshape(side, side)
+    more = np.random.default_rng(1).integers(0, side * side, (2, side * side // 2))
+    more = more[:, more[0] != more[1]]
+    near = [cell[:, :-1].ravel(), cell[:-1].ravel(), more[0]]
+    far = [cell[:, 1:].ravel(), cell[1:].ravel(), more[1]]
+    return edges(np.concatenate(near), np.concatenate(far), side * side)
+
+
 GRAPHS = {
     "star": star,
     "path": path,
@@ -62,12 +79,15 @@ def test_work_per_arc_stays_below_the_stated_number(name: str, spec: str, preset
 
 
 @pytest.mark.parametrize("preset", ["fast", "eco"])
-def test_sparse_random_graphs_in_64_blocks_take_most_of_it(preset: str):
-    """Of all graphs tried, random ones of this kind took most: 7,342 and 11,734 scanned edges per arc."""
-    graph = random(3, 4000)
+@pytest.mark.parametrize(
+    "make", [lambda: random(3, 4000), power_law, grid_with_random_edges], ids=["random", "power law", "grid"]
+)
+def test_irregular_graphs_in_64_blocks_take_most_of_it(preset: str, make):
+    """Of all graphs tried, some of these kinds took most, 12,300 and 27,916 scanned edges per arc."""
+    graph = make()
     mapping = hb.map_tasks(graph, "core:64", preset=preset, partition=True, threads=1, seed=1)
     arcs = len(graph.symmetric().targets)
-    assert mapping.info["work"]["arcs"] <= most_per_arc(preset) * arcs
+    assert 1000 * arcs < mapping.info["work"]["arcs"] <= most_per_arc(preset) * arcs
 
 
 def test_one_call_of_fm_ends_after_a_number_of_scanned_edges():

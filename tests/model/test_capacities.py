@@ -87,3 +87,10 @@ def test_all_caps_together_hold_all_loads(loads, k, percent):
     assert int(bound.caps.max()) >= int(seen.max())
     if bound.loads is not None:
         assert np.array_equal(seen == 0, array == 0)
+
+
+def test_a_task_of_exactly_a_fair_share_is_not_heavy():
+    """Nothing is said about it, since it needs no PE of its own beyond its share."""
+    bound = load_bound(np.array([2, 1, 1]), 3, np.ones(2, np.int64), Fraction(0))
+    assert (bound.heavy, bound.caps.tolist()) == (0, [2, 2])
+    assert load_bound(np.array([3, 1, 1]), 3, np.ones(2, np.int64), Fraction(0)).heavy == 1

@@ -156,3 +156,16 @@ def test_nodes_of_one_router_need_no_link():
     assert found.parts["link"] == pytest.approx(1e-3)
     alone = hb.CommGraph.from_edges([0], [1], [10**6], n=3)
     assert hb.simulate(alone, mapping, grade="bound").seconds == pytest.approx(0, abs=2e-6)
+
+
+def test_routers_at_the_end_of_a_line_have_one_link_only():
+    """What leaves router 0 has one link for itself, a router in the middle two."""
+    line = "mesh:4:bw=1000000000:lat=1e-6"
+    assert bound(arcs((0, 3), n=4), line).parts["injection"] == pytest.approx(1e-3)
+    assert bound(arcs((1, 2), n=4), line).parts["injection"] == pytest.approx(0.5e-3)
+
+
+def test_a_process_sends_while_it_receives():
+    """A chain inside one node: the process in the middle copies both messages at the same time."""
+    chain = bound(arcs((0, 1), (1, 2), n=3), "node:1@10:bw=1e9:lat=1e-6 core:3@1:bw=1e10:lat=1e-7")
+    assert chain.parts["copy"] == pytest.approx(0.1e-3)

@@ -106,7 +106,8 @@ def test_a_step_of_an_endless_search_counts_even_if_it_looks_at_little():
     """Two tasks that must be apart: nothing is left to gain, and each step looks at a few arcs only."""
     graph = hb.CommGraph.from_edges([0], [1], [5], n=1000)
     mapping = hb.map_tasks(
-        graph, hb.machine("core:4@1"), preset="best", partition=True, work_limit=200_000, fixed={0: 0, 1: 1}
+        graph, hb.machine("core:4@1"), mapper="identity", refine="evolve", partition=True, work_limit=200_000,
+        fixed={0: 0, 1: 1},
     )
     assert 0 < mapping.info["work"]["evolve_steps"] <= 200_000 // LEAST_STEP
     assert mapping.info["comm_cost"] == 5

@@ -7,9 +7,14 @@ import pytest
 
 import hopbytes as hb
 from helpers.strategies import random_graph
+from hopbytes.algorithms.base import Effort
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.machines.selection.launcher_order import launcher_placement
-from hopbytes.solve.slot_policies import slot_choices, window
+from hopbytes.solve import slot_choice
+from hopbytes.solve.constraints import Constraints
+from hopbytes.solve.presets import chain, for_objective, presets
+from hopbytes.solve.problem import Request
+from hopbytes.solve.slot_policies import Task, slot_choices, window
 
 MACHINES = (
     "node:6@10 package:2@3 core:6@1", "node:3@100 core:[5,9,2]@1", "torus:4x4x2@10:nodes=1 / core:3@1",
@@ -23,6 +28,7 @@ def costs(graph, where, objective):
     return [value(graph, where, launcher_placement(where, graph.n, order).pe) for order in ("fill", "block")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["fast", "eco"])
 @pytest.mark.parametrize("spec", MACHINES)
 def test_a_preset_never_costs_more_than_the_launchers_own_orders(spec, preset):
@@ -190,3 +196,69 @@ def test_blocks_of_consecutive_tasks_that_exceed_a_bound_do_not_count():
     graph = hb.CommGraph.from_edges(ends, ends + 1, n=12, loads=loads)
     found = hb.map_tasks(graph, "core:3", partition=True, imbalance=0.1)
     assert found.info["balance"] == "met"
+
+
+@pytest.mark.parametrize(
+    ("values", "pursued"),
+    [((100, 105, 106), 2), ((100, 106, 107), 1), ((100, 100, 105), 3), ((103, 100, 200), 2)],
+)
+def test_the_chain_runs_on_choices_within_five_per_cent_of_the_best(values, pursued, monkeypatch):
+    """The fast chain compares all of them first; those further away would not win."""
+    ran = []
+
+    class Given:
+        def __init__(self, task, policy):
+            self.number, self.value = policy, (values[policy], values[policy])
+
+        def run(self, steps, effort):
+            ran.append((self.number, steps is quick_chain))
+            return slot_choice.Placed(None, None, [], str(self.number), self.value)
+
+    quick_chain, whole = for_objective(presets["fast"](), "comm_cost"), chain("identity")
+    monkeypatch.setattr(slot_choice, "policies", lambda task, silent: range(3))
+    monkeypatch.setattr(slot_choice, "Trial", Given)
+    monkeypatch.setattr(slot_choice, "_in_order", lambda task, tried: [])
+    graph = hb.read("stencil:2x2")
+    task = Task(graph, hb.machine("core:8"), Request(), Constraints(), "comm_cost", None)
+    slot_choice.place(task, whole, quick_chain, Effort(), limited=False)
+    assert [number for number, quick in ran if quick] == [0, 1, 2]
+    best_first = sorted(range(3), key=lambda number: values[number])
+    assert [number for number, quick in ran if not quick] == best_first[:pursued]
+
+
+def closed(where, n, pes):
+    return [(task, pe) for task in range(n) for pe in pes]
+
+
+@pytest.mark.parametrize(("n", "pes"), [(8, [15]), (8, [0]), (12, [0, 5]), (4, range(4, 16)), (6, [1])])
+def test_nodes_are_equal_beside_pes_that_are_forbidden_to_all(n, pes):
+    where = hb.machine("node:4@10 core:4@1")
+    mapping = hb.map_tasks(
+        hb.read(f"stencil:{n}x1"), where, preset="fast", equal_nodes=True, forbidden=closed(where, n, pes)
+    )
+    counts = np.bincount(where.node_of_pe[mapping.pe])
+    assert len(set(counts[counts > 0].tolist())) == 1
+    assert not set(mapping.pe.tolist()) & set(pes)
+    assert not mapping.info["notices"]
+
+
+def test_nodes_are_equal_around_fixed_tasks():
+    where = hb.machine("node:4@10 core:4@1")
+    for place in (15, 6):
+        mapping = hb.map_tasks(
+            hb.read("stencil:8x1"), where, preset="fast", equal_nodes=True, fixed={0: place}
+        )
+        counts = np.bincount(where.node_of_pe[mapping.pe])
+        assert mapping.pe[0] == place
+        assert len(set(counts[counts > 0].tolist())) == 1
+
+
+@pytest.mark.parametrize(("n", "closed_pes"), [(7, []), (15, [3])])
+def test_unequal_nodes_are_said_where_equal_ones_were_asked_for(n, closed_pes):
+    where = hb.machine("node:4@10 core:4@1")
+    mapping = hb.map_tasks(
+        hb.read(f"stencil:{n}x1"), where, preset="fast", equal_nodes=True,
+        forbidden=closed(where, n, closed_pes) or None,
+    )
+    counts = np.bincount(where.node_of_pe[mapping.pe])
+    assert f"{counts[counts > 0].min()} to {counts.max()} tasks" in mapping.info["notices"][0]

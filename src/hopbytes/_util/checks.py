@@ -95,7 +95,8 @@ def texts_of(what: str, value: object) -> tuple[str, ...]:
     (('node=3',), ('node=3', 'core=0'))
     """
     several = (value,) if isinstance(value, str) else value
-    if isinstance(several, Iterable) and not isinstance(several, bytes):
+    single = isinstance(several, bytes) or getattr(several, "shape", None) == ()  # an array without axes
+    if isinstance(several, Iterable) and not single:
         listed = tuple(several)
         if all(isinstance(each, str) for each in listed):
             return listed

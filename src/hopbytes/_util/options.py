@@ -22,6 +22,11 @@ _WORDS = {int: "integer", float: "number", str: "word", bool: "true or false"}
 #: Bound of integer options, which compiled code takes as 32-bit counts and limits.
 LARGEST_INTEGER = 2**31 - 1
 _AN_INTEGER = f"an integer from 0 to {LARGEST_INTEGER}"
+#: What an option of each type must be.
+_KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
+    "int": (_AN_INTEGER, (int, np.integer)), "str": ("a text", (str,)),
+    "bool": ("True or False", (bool, np.bool_)),
+}
 #: A class of another module, perhaps with options.
 _ELSEWHERE = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)(?::(.*))?")
 #: Options of 0.1.0 and their present names; they are understood until the release after the next, and not
@@ -66,7 +71,7 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
     Identity()
     """
     if not isinstance(choice, str):
-        _check_integers(registry, choice)
+        _check_options(registry, choice)
         return choice
     name, _, text = choice.partition(":")
     spelling = _known_spelling(registry, name.strip())
@@ -95,24 +100,42 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
     return built
 
 
-def _check_integers(registry: Registry[type[T]], thing: T) -> None:
-    """Raise an error if an integer option of an instance of a registered class has another type or range.
+def check_types(thing: Any, what: str = "") -> None:
+    """Raise WrongTypeError if an option of an algorithm is no integer, text or truth value as it should be.
+
+    The error names the class unless it is told `what` the object is.
+
+    Examples
+    --------
+    >>> from hopbytes.algorithms.mappers.multisection import Multisection
+    >>> check_types(Multisection(slack="even"))
+    """
+    for field in _fields(type(thing)):
+        kinds = _KINDS.get(getattr(field.type, "__name__", str(field.type)))
+        value = getattr(thing, field.name)
+        if kinds is None:
+            continue
+        truth = isinstance(value, bool) and bool not in kinds[1]  # Python takes True for the integer 1
+        if truth or not isinstance(value, kinds[1]):
+            what = what or type(thing).__name__
+            raise WrongTypeError(f"{what}: {field.name}={value!r}, expected {kinds[0]}")
+
+
+def _check_options(registry: Registry[type[T]], thing: T) -> None:
+    """Raise an error if an option of an instance of a registered class has another type or range.
 
     Compiled code would take another number instead, or refuse it without a name. Classes of users may have
-    options of any range.
+    options of any kind.
     """
     name = registry.name_of(type(thing))
     if name is None:
         return
+    what = f"{registry.kind} {name!r}"
+    check_types(thing, what)
     for field in _fields(type(thing)):
         value = getattr(thing, field.name)
-        if field.type not in ("int", int) or (type(value) is int and 0 <= value <= LARGEST_INTEGER):
-            continue
-        wrong = f"{registry.kind} {name!r}: {field.name}={value!r}, expected {_AN_INTEGER}"
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            raise WrongTypeError(wrong)
-        if not 0 <= value <= LARGEST_INTEGER:
-            raise UnsupportedError(wrong)
+        if field.type in ("int", int) and not 0 <= value <= LARGEST_INTEGER:
+            raise UnsupportedError(f"{what}: {field.name}={value!r}, expected {_AN_INTEGER}")
 
 
 def _imported(what: str, module: str, name: str) -> Any:

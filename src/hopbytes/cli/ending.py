@@ -70,7 +70,7 @@ class _Signals:
         return error
 
     def stop(self) -> None:
-        """Raise nothing more: the program ends, by another signal at once, and with its exit code after Ctrl-C."""
+        """Raise nothing more: the program ends, by another signal at once."""
         self._over = True
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -107,7 +107,7 @@ def handled() -> None:
 
 
 def _at_last(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-    """End as a signal asks where its exception came while another one was being handled, without a traceback."""
+    """End as a signal asks whose exception came while another one was handled, without a traceback."""
     ended = behind(error, Ended)
     if isinstance(ended, Ended):
         _end_by(ended.number)

@@ -7,8 +7,9 @@ from collections.abc import Mapping as Dictionary
 from typing import Any, Literal, overload
 
 from hopbytes._arrays import Int32
+from hopbytes._util.checks import check_texts
 from hopbytes._util.cpus import thread_count
-from hopbytes.errors import FormatError, ScaleError, UnsupportedError, unknown_name
+from hopbytes.errors import FormatError, ScaleError, UnsupportedError, damaged, unknown_name
 from hopbytes.formats.base import READ_OPTIONS
 from hopbytes.formats.files import open_source
 from hopbytes.formats.recognition import OLD_KINDS, check_generator, format_named, recognise
@@ -95,6 +96,7 @@ def read(
     >>> hb.read("stencil:4x4").m
     48
     """
+    check_texts(holds=holds)
     holds = OLD_KINDS.get(holds, holds)
     if holds not in (None, "pattern", "mapping"):
         raise unknown_name("content", holds, ["pattern", "mapping"])
@@ -113,7 +115,8 @@ def read(
         if ambiguity is not None:
             raise FormatError(source.name, None, ambiguity)
         try:
-            found = chosen.read(source)
+            with damaged(source.name, "a whole and unchanged file of its format"):
+                found = chosen.read(source)
             if isinstance(found, CommGraph):
                 found.know_directions()
             return found

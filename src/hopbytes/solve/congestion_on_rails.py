@@ -65,7 +65,8 @@ def weighs_links(
     >>> weighs_links(pattern, hb.machine("rails:4x2")), weighs_links(pattern, hb.machine("node:4 gpu:2"))
     (True, False)
     """
-    usual = objective in (None, AUTO) and weight == "bytes" and mapper is None and not refine
+    usual = objective in (None, AUTO) and weight == "bytes" and mapper is None
+    usual = usual and isinstance(refine, (list, tuple)) and not refine
     return usual and initial is None and not partition and 0 < graph.n <= where.k and has_rails(where)
 
 

@@ -62,6 +62,8 @@ def method_of(
     objective = name_of("objective", objective).replace("-", "_")
     if objective not in objectives:  # reported before other errors
         raise unknown_name("objective", objective, [*objectives, AUTO])
+    if getattr(refine, "shape", None) == ():  # an array without axes is iterable by its type only
+        name_of("refiner", refine, Refiner)
     if isinstance(refine, (str, Refiner)) or not isinstance(refine, Iterable):
         refine = (refine,)
     more = [name_of("refiner", each, Refiner) for each in refine]

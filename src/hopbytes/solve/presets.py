@@ -66,8 +66,11 @@ class Chain:
         Objective that no step may raise.
     competitors : tuple of Chain
         Chains whose results compete with the result of mapper and refiners. They run first.
-    competitors_up_to : int
-        With more tasks the competitors do not run; 0 means no limit.
+    lesser : tuple of Chain
+        Weaker presets that compete as well. They run after the other competitors, and of equally good
+        mappings theirs come last.
+    lesser_up_to : int
+        With more tasks these presets do not run; 0 means no limit.
     own : bool
         Run mapper and refiners. If False, only the competitors compete.
     starts : int
@@ -92,7 +95,8 @@ class Chain:
     extends_weaker: bool = False
     goal: str = "comm_cost"
     competitors: tuple[Chain, ...] = ()
-    competitors_up_to: int = 0
+    lesser: tuple[Chain, ...] = ()
+    lesser_up_to: int = 0
     own: bool = True
     starts: int = 1
     finish: tuple[Refiner, ...] = ()
@@ -122,8 +126,8 @@ class Chain:
         return html_table("Chain", rows, ("", "name", "options"))
 
     def rivals(self, n: int) -> tuple[Chain, ...]:
-        """Return the competitors for a graph of n tasks."""
-        return self.competitors if not 0 < self.competitors_up_to < n else ()
+        """Return all competitors for a graph of n tasks, in the order in which they run."""
+        return self.competitors if 0 < self.lesser_up_to < n else (*self.competitors, *self.lesser)
 
     def stages(self, n: int) -> tuple[Chain, ...]:
         """Return the chains that compete on a graph of n tasks in the order of their runs, then this one.
@@ -165,20 +169,20 @@ def for_objective(base: Chain, name: str) -> Chain:
     the objective depends on routes, a refiner for the congestion of links continues from the best result.
     """
     quick = tuple(dataclasses.replace(chain(*words), goal=name) for words in QUICK[name])
-    steps, finish, competitors, up_to = base.refiners, base.finish, quick, 0
+    steps, finish, weaker = base.refiners, base.finish, tuple[Chain, ...]()
     if base.weaker is not None:
-        weaker = presets[base.weaker]()
-        competitors = (for_objective(weaker, name),)
+        below = presets[base.weaker]()
+        weaker = (for_objective(below, name),)
         if base.extends_weaker:
-            finish = tuple(step for step in steps if step not in weaker.refiners)
+            finish = tuple(step for step in steps if step not in below.refiners)
             steps = ()
-        if base.anytime and weaker.weaker is not None:
-            competitors = (for_objective(presets[weaker.weaker](), name), *competitors)
-        if name == "comm_cost" and not base.extends_weaker:
-            up_to = ORDERED_UP_TO
+        if base.anytime and below.weaker is not None:
+            weaker = (for_objective(presets[below.weaker](), name), *weaker)
     adapted = dataclasses.replace(
-        base, goal=name, competitors=competitors, competitors_up_to=up_to, own=not base.extends_weaker,
-        refiners=steps, finish=finish,
+        base, goal=name, own=not base.extends_weaker, refiners=steps, finish=finish,
+        competitors=weaker if weaker and name != "comm_cost" else quick,
+        lesser=weaker if name == "comm_cost" else (),
+        lesser_up_to=0 if base.extends_weaker else ORDERED_UP_TO,
     )
     return _for_links(adapted) if objectives[name].family == "link loads" else adapted
 
@@ -187,7 +191,7 @@ def _for_links(base: Chain) -> Chain:
     """Return the chain with a refiner for the load of links as its final step.
 
     Partitions into groups of tasks with equal hop-bytes differ in the volume that leaves the busiest node, so
-    the chain also runs with other seeds. The in-order mapping is often regular, and a search over links that
+    the chain also runs with other seeds. The mapping in order is often regular, and a search over links that
     starts from it preserves this regularity.
     """
     from hopbytes.algorithms.refiners.evolve import Evolve

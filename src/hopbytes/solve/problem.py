@@ -20,8 +20,8 @@ class Request:
     """The options on numbers of tasks per PE; see :func:`hopbytes.solve.map_tasks.map_tasks`.
 
     With `mapper_chooses` the mapper selects the PEs if there are fewer tasks than PEs and the caller does not
-    select them. `slots` is int64[n], the PEs to use with one task each; None leaves the choice to the other
-    fields.
+    select them. `slots` is int64[n], the PEs to use with one task each, numbered without those that are
+    forbidden to all tasks; None leaves the choice to the other fields.
     """
 
     partition: bool | None = None

@@ -90,7 +90,8 @@ def _solved(problem: Problem, steps: Chain, effort: Effort, known: Known) -> Pla
             if not steps.own:
                 raise
     if steps.own and not (found and effort.used_up):
-        found += _own(problem, steps, steps.refiners, effort)
+        after = len(steps.competitors)
+        found[after:after] = _own(problem, steps, steps.refiners, effort)
     found += _restarted(problem, steps, effort)
     found.sort(key=_by_worth)
     if steps.finish:

@@ -6,6 +6,9 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
+from hopbytes._arrays import Int32
 from hopbytes._util.options import describe
 from hopbytes._version import __version__
 from hopbytes.algorithms.base import Effort, mappers, refiners
@@ -43,6 +46,7 @@ def run_report(
     value = cost if method.objective == "comm_cost" else task.goal.value(task.graph, where, placed)
     timed = {} if weight != "time" else _time_report(graph, task, placed, form)
     notices = [*_scale_notice(graph, weight), *found.problem.notices, *found.notices]
+    notices += [*_uneven_notice(task, placed), *_fallback_notice(effort)]
     effort.note(cost)
     return {
         "problem": found.problem.name,
@@ -91,6 +95,27 @@ def _scale_notice(graph: CommGraph, weight: str) -> list[str]:
     zeros = len(str(graph.scale)) - 1
     factor = f"10^{zeros}" if graph.scale == 10**zeros else f"{graph.scale:,}"
     return [f"volumes were multiplied by {factor} to make them integers, and so is J"]
+
+
+def _uneven_notice(task: Task, placed: Int32) -> list[str]:
+    """Return a notice if nodes with equal numbers of tasks were asked for, but not found."""
+    if not task.request.equal_nodes or not len(placed):
+        return []
+    counts = np.bincount(task.where.node_of_pe[placed])
+    used = counts[counts > 0]
+    if int(used.min()) == int(used.max()):
+        return []
+    return [f"used nodes have {used.min()} to {used.max()} tasks: no choice of slots was found that is equal"]
+
+
+def _fallback_notice(effort: Effort) -> list[str]:
+    """Return a notice if the mapper `treematch` has left the work to `top_down`."""
+    if not effort.work.get("uneven_tree"):
+        return []
+    return [
+        "treematch needs units of equal size, the same number of tasks (at most 64) on every PE, and no "
+        "constraints or loads: `top_down` ran instead"
+    ]
 
 
 def _work_notice(effort: Effort, *, limited: bool, early: bool) -> list[str]:

@@ -96,7 +96,7 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
     If the slots are given, only `steps` runs. With fewer tasks than slots the fast chain runs on up to four
     policies, and the whole chain on those close to the best of them. The weaker presets that compete with a
     chain run on all of these policies before the chain runs on the first, so that a limit ends the search
-    where it would end that of the weaker preset. In case of ties the in-order mapping on filled nodes is
+    where it would end that of the weaker preset. In case of ties the mapping in order on filled nodes is
     preferred, because it needs no launch file.
     """
     tried = [Trial(task, each) for each in policies(task, silent=not steps.mapper.knows_tasks)]
@@ -115,14 +115,17 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
     tried.sort(key=lambda each: each.value)
     limit = tried[0].value[0] * WORTH_PURSUING
     near = [each for each in tried if each.value[0] <= limit]
+    staged: list[Placed] = []  # of mappings with the same value that of the stronger chain is taken
     for stage in steps.stages(task.graph.n):
+        latest: list[Placed] = []
         for trial in near:
             if not effort.used_up:
                 # Some chains require routes between all nodes; `steps` says whether that is an error.
                 with nullcontext() if stage is steps else suppress(UnsupportedError):
-                    found.append(trial.run(stage, effort))
+                    latest.append(trial.run(stage, effort))
+        staged = latest + staged
         near.sort(key=lambda each: each.value)
-    return _best(found)
+    return _best(found + staged)
 
 
 class Trial:
@@ -215,7 +218,7 @@ def _with_places_of_empty_tasks(initial: Int32 | None, pes: Int64) -> Int32 | No
 
 
 def _in_order(task: Task, tried: list[Trial]) -> list[Placed]:
-    """Return the in-order mapping under every policy whose slots are known before the search."""
+    """Return the mapping in order under every policy whose slots are known before the search."""
     if not task.in_order_counts or task.constraints:
         return []
     found = []

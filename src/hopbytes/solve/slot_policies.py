@@ -59,7 +59,7 @@ class Task:
         Name of the objective.
     goal : Objective
     in_order_counts : bool
-        The in-order mapping is a candidate if every process has one slot.
+        The mapping in order is a candidate if every process has one slot.
     """
 
     graph: CommGraph
@@ -134,12 +134,39 @@ def _what_constrains(task: Task) -> str:
 
 
 def _on_equal_nodes(task: Task) -> Iterator[Policy]:
-    """Yield the policies that give every used node the same number of tasks."""
-    ways = slot_choices(task.where, task.graph.n, equal_nodes=True)
-    if not ways:
+    """Yield the policies that give every used node the same number of tasks, as constraints allow.
+
+    Slots are numbered as :func:`hopbytes.solve.formulate.formulate` does, without PEs that no task may use.
+    """
+    n, where = task.graph.n, task.where
+    usable = task.constraints.usable(n, where.k)
+    where = where if len(usable) in (0, where.k) else where.select(usable)
+    fixed, found = task.constraints.fixed, False
+    for name, way in slot_choices(where, n, equal_nodes=True).items():
+        slots = spread(where, n, **way)
+        if fixed is not None:
+            slots = _around(where, slots, np.flatnonzero(np.isin(usable, fixed)))
+        request = dataclasses.replace(task.request, slots=slots)
+        if not task.constraints or np.array_equal(task.formulated(request).pes, usable[request.slots]):
+            found = True
+            yield Policy(name, request)
+    if not found:
         yield Policy("spread", dataclasses.replace(task.request, spread=True))
-    for name, way in ways.items():
-        yield Policy(name, dataclasses.replace(task.request, slots=spread(task.where, task.graph.n, **way)))
+
+
+def _around(where: Allocation, slots: Int64, needed: Int64) -> Int64:
+    """Return as many slots of as many nodes, among them those `needed` if nodes have room for them."""
+    node = where.node_of_pe
+    each = int(np.bincount(node[slots]).max())
+    wish = np.full(where.k, 2)
+    wish[slots] = 1
+    wish[needed] = 0
+    order = np.lexsort((wish, node))  # node after node
+    rank = np.arange(where.k) - np.searchsorted(node[order], node[order])
+    full = np.bincount(node) >= each
+    first = order[(rank == 0) & full[node[order]]]
+    chosen = node[first[np.argsort(wish[first], kind="stable")[: len(slots) // each]]]
+    return np.sort(order[(rank < each) & np.isin(node[order], chosen)])
 
 
 def slot_choices(where: Allocation, n: int, *, equal_nodes: bool) -> dict[str, dict[str, Any]]:

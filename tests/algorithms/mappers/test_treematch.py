@@ -168,3 +168,17 @@ def test_options_out_of_range():
     for text, words in (("list_up_to=9999999", "at most 1000000"), ("credit=1001", "at most 1000")):
         with pytest.raises(UnsupportedError, match=words):
             hb.map_tasks(hb.read("stencil:4x4"), hb.machine("core:16"), mapper=f"treematch:{text}")
+
+
+@pytest.mark.parametrize(
+    ("spec", "n", "options", "fell_back"),
+    [
+        ("node:2@10 core:[3,4]@1", 7, {}, True), ("node:6@10 core:4@1", 30, {"oversubscribe": True}, True),
+        ("node:6@10 core:4@1", 48, {"oversubscribe": True}, False), ("node:6@10 core:4@1", 20, {}, False),
+        ("node:6@10 core:4@1", 24, {"fixed": {0: 3}}, True),
+    ],
+)
+def test_a_notice_says_where_the_tasks_are_not_grouped(spec, n, options, fell_back):
+    mapping = hb.map_tasks(hb.read(f"stencil:{n}x1"), hb.machine(spec), mapper="treematch", **options)
+    assert any("`top_down` ran instead" in notice for notice in mapping.info["notices"]) == fell_back
+    assert uneven(mapping) == fell_back

@@ -13,6 +13,7 @@ from hopbytes import _core
 from hopbytes.cost.metrics.link_metrics import measure_links
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.fabrics.link_file import read_link_file
+from hopbytes.machines.kinds.links import Links
 from hopbytes.machines.spec import parse_machine
 from hopbytes.reference import routes_reference as twin
 
@@ -172,3 +173,23 @@ def test_any_text_is_read_or_refused(tmp_path_factory, text):
         found = None
         refused = str(error)
     assert found is not None or str(path) in refused
+
+
+def test_what_a_file_says_is_compared_once_however_often_a_machine_is_looked_up(tmp_path, monkeypatch):
+    """Sorting the routes of 200 hosts took most of the time of `evaluate`, which did so 160 times."""
+    hosts, routes = [f"h{number}" for number in range(6)], []
+    for a in hosts:
+        routes += [f"route {a} s {b}" for b in hosts if a != b]
+    text = f"host {' '.join(hosts)}\nswitch s\n" + "".join(f"link {a} s\n" for a in hosts)
+    (tmp_path / "net").write_text(text + "\n".join(routes) + "\n")
+    looked, identity = [0], Links._identity
+
+    def counted(self):
+        looked[0] += 1
+        return identity(self)
+
+    monkeypatch.setattr(Links, "_identity", counted)
+    where = hb.machine(f"links:{tmp_path}/net / core:2")
+    graph = hb.read("stencil:4x3")
+    hb.evaluate(graph, hb.map_tasks(graph, where, preset="fast", objective="max_congestion"))
+    assert 1 <= looked[0] <= 6

@@ -8,6 +8,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
+from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.positions import place_geometry, task_coordinates
 from hopbytes.algorithms.shared.sequential_assignment import fill_along
@@ -50,6 +51,7 @@ class Curve(Mapper):
     tasks: str = ""
 
     def __post_init__(self) -> None:
+        check_types(self)
         if self.order not in CURVES:
             raise UnsupportedError(
                 f"mapper 'curve': order={self.order}, expected one of {', '.join(CURVES)}"

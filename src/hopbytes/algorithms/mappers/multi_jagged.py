@@ -9,6 +9,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
+from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.positions import place_geometry, task_coordinates
 from hopbytes.algorithms.shared.sequential_assignment import room_for
@@ -63,6 +64,7 @@ class MultiJagged(Mapper):
     rotations: int = 36
 
     def __post_init__(self) -> None:
+        check_types(self)
         if self.cuts not in CUTS or self.rotations < 1:
             found = f"cuts={self.cuts}, rotations={self.rotations}"
             raise UnsupportedError(

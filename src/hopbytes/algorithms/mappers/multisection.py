@@ -10,6 +10,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
+from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.descent import descend, taken
@@ -159,6 +160,7 @@ class Multisection(Mapper):
     trace: str = ""
 
     def __post_init__(self) -> None:
+        check_types(self)
         if self.schedule != "level":
             _check_schedule(self.schedule)
         if self.slack not in ("outer", "even"):

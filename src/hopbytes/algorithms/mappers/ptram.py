@@ -10,6 +10,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
+from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.two_level import (
     Grouped,
@@ -72,6 +73,7 @@ class HybridGreedy(Mapper):
     initial_partitions: int = 4
 
     def __post_init__(self) -> None:
+        check_types(self)
         parse_weights(self.weights)
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:

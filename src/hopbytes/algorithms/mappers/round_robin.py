@@ -6,6 +6,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
+from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import room_for
 from hopbytes.algorithms.two_level import nodes_of
@@ -32,6 +33,7 @@ class RoundRobin(Mapper):
     turn: int = 1
 
     def __post_init__(self) -> None:
+        check_types(self)
         if self.turn < 1:
             raise UnsupportedError(f"mapper 'round_robin': turn={self.turn}, expected an integer >= 1")
 

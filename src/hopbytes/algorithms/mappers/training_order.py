@@ -6,6 +6,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
+from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
 from hopbytes.cost.objectives.base import objectives
@@ -40,6 +41,7 @@ class TrainingOrder(Mapper):
     goal: str = "comm_cost"
 
     def __post_init__(self) -> None:
+        check_types(self)
         objectives[self.goal]  # an unknown name is reported at once
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:

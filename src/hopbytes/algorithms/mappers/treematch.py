@@ -11,6 +11,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
+from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.top_down import TopDown
 from hopbytes.algorithms.multisection.subtree_sizes import in_whole_tree, shapes
@@ -72,9 +73,10 @@ class TreeMatch(Mapper):
     next multiple of the arity. With fewer tasks than PEs the algorithm thereby selects the PEs itself, unless
     the caller prescribes the number of tasks per PE. Several tasks per PE form one more level.
 
-    If the tree is irregular (unequal children, excluded cores, unequal capacities, loads, constraints), the
-    tasks are partitioned by ``top_down`` instead, as in the program of the authors if only some leaves may be
-    used; the counter ``uneven_tree`` is then 1. Counters ``grouping_...`` count the levels by the heuristic
+    If the tree is irregular (unequal children, excluded cores, unequal capacities, loads, constraints, PEs
+    with different numbers of tasks or more than 64), the tasks are partitioned by ``top_down`` instead, as in
+    the program of the authors if only some leaves may be used; a notice says so, and the counter
+    ``uneven_tree`` is then 1. Counters ``grouping_...`` count the levels by the heuristic
     that found their groups.
 
     The weighted degree of a group is the sum of the values of the groups in conflict with it, divided by
@@ -99,6 +101,7 @@ class TreeMatch(Mapper):
     chooses_slots: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        check_types(self)
         if self.list_up_to > MOST_LISTED:
             raise UnsupportedError(f"list_up_to={self.list_up_to}, expected at most {MOST_LISTED}")
         if self.credit > 1000:

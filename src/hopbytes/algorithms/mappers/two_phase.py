@@ -6,7 +6,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes._util.options import build
+from hopbytes._util.options import build, check_types
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers, refiners
 from hopbytes.algorithms.mappers.dual_recursive_bipartitioning import bisected
 from hopbytes.algorithms.mappers.multisection import Multisection
@@ -58,6 +58,7 @@ class TwoPhase(Mapper):
     initial_partitions: int = 4
 
     def __post_init__(self) -> None:
+        check_types(self)
         if self.model not in MODELS:
             raise UnsupportedError(f"model={self.model}, expected one of {', '.join(MODELS)}")
         if isinstance(build(mappers, self.mapping), TwoPhase):

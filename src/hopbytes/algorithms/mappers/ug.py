@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
+from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.two_level import Grouped, neighbourhood_of, place_distances
 from hopbytes.algorithms.two_level.node_level import cut, finish, settings_of
@@ -55,6 +56,7 @@ class HopGreedy(Mapper):
     region_growings: int = 4
 
     def __post_init__(self) -> None:
+        check_types(self)
         if self.weight not in WEIGHTS:
             raise UnsupportedError(f"mapper 'ug': weight={self.weight}, expected one of {', '.join(WEIGHTS)}")
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
+from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.papers.pairs import search_pairs
 from hopbytes.algorithms.shared.sequential_assignment import random_order
@@ -43,6 +44,7 @@ class NCd(Refiner):
     d: int = 10
 
     def __post_init__(self) -> None:
+        check_types(self)
         if self.d < 1:
             raise UnsupportedError(f"d={self.d}, expected an integer >= 1")
 

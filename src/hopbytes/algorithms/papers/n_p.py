@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
+from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.papers.pairs import search_pairs
 from hopbytes.engine.slots import BLOCKS
@@ -37,6 +38,7 @@ class NP(Refiner):
     block: int = 64
 
     def __post_init__(self) -> None:
+        check_types(self)
         if self.block < 2:
             raise UnsupportedError(f"block={self.block}, expected an integer >= 2")
 

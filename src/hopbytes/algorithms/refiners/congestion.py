@@ -10,6 +10,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes._util.derived_seeds import derived_seeds
+from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.umpa import no_worse, relocated
 from hopbytes.algorithms.two_level import (
@@ -40,7 +41,7 @@ class Congestion(Refiner):
     Parameters
     ----------
     goal : str
-        Objective: ``max_congestion``, ``max_messages`` or ``hybrid`` (relative to the in-order mapping).
+        Objective: ``max_congestion``, ``max_messages`` or ``hybrid`` (relative to the mapping in order).
     group_work : int
         Number of evaluated exchanges per node in which all tasks of a node move; 0 turns this phase off.
     task_work : int
@@ -87,6 +88,7 @@ class Congestion(Refiner):
     set_percent: int = 20
 
     def __post_init__(self) -> None:
+        check_types(self)
         check_goal("congestion", self.goal)
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
+from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.umpa import no_worse, relocated
 from hopbytes.algorithms.two_level import (
@@ -69,6 +70,7 @@ class HottestLink(Refiner):
     ties: str = "number"
 
     def __post_init__(self) -> None:
+        check_types(self)
         for key, value, known in (("rule", self.rule, RULES), ("ties", self.ties, TIES)):
             if value not in known:
                 raise UnsupportedError(f"refiner 'ptram': {key}={value}, expected one of {', '.join(known)}")

@@ -10,6 +10,7 @@ from typing import ClassVar
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes._util.derived_seeds import derived_seeds
+from hopbytes._util.options import check_types
 from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.mappers.ug import HopGreedy
@@ -95,6 +96,7 @@ class Routed(Refiner):
     anneal: bool = False
 
     def __post_init__(self) -> None:
+        check_types(self)
         check_goal("routed", self.goal)
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:

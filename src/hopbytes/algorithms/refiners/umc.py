@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
+from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.umpa import check_rule, swap_for_congestion
 from hopbytes.model.allocation import Allocation
@@ -47,6 +48,7 @@ class CongestionSwap(Refiner):
     rule: str = "lexicographic"
 
     def __post_init__(self) -> None:
+        check_types(self)
         check_rule("umc", self.rule)
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:

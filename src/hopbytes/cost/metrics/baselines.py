@@ -35,7 +35,7 @@ def in_order(graph: CommGraph, mapping: Mapping, order: str = "fill") -> Int32:
     """
     where = mapping.where
     if mapping.n <= where.k and int(mapping.tasks_per_pe().max(initial=0)) <= 1:
-        if mapping.info.get("slots") not in COUNTS_ASKED:
+        if mapping.info.get("slots") not in COUNTS_ASKED or mapping.n == 0:
             return launcher_placement(where, mapping.n, order).pe
         used = np.flatnonzero(mapping.tasks_per_pe())
         return used[launcher_placement(where.select(used), mapping.n, order).pe].astype(np.int32)

@@ -1,4 +1,4 @@
-"""evaluate(): all metrics of a mapping, compared with in-order and random mappings."""
+"""evaluate(): all metrics of a mapping, compared with ranks in order and random mappings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hopbytes._frozen import frozen
-from hopbytes._util.checks import whole
+from hopbytes._util.checks import check_truths, name_of, whole
 from hopbytes._util.cpus import thread_count
 from hopbytes.cost.metrics.baselines import as_recorded, at_random, in_order
 from hopbytes.cost.metrics.evaluation_views import EvaluationViews
@@ -104,6 +104,8 @@ def evaluate(
     >>> result.comm_cost, result.in_order.comm_cost
     (10, 100)
     """
+    check_truths(baselines=baselines)
+    name_of("launcher", launcher)
     graph, mapping = CommGraph.of(graph), Mapping.of(mapping)
     if mapping.n != graph.n:
         raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")

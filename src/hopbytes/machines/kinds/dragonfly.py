@@ -48,8 +48,11 @@ class Dragonfly(GroupedSwitches):
         Which port leads where, see :class:`hopbytes.machines.common.grouped_switches.GroupedSwitches`.
     rule : str
         ``minimal``: one link between groups, the nearest; of several nearest ones number (target mod their
-        count). ``spread``: evenly over all nearest ones. ``valiant``: through every third group, evenly,
-        so that routes are longer than distances say.
+        count). ``spread``: evenly over all nearest ones. ``valiant``: a flow between two groups takes one way
+        through each of the other groups, in equal shares: by the nearest link into that group, and from where
+        it arrives by the shortest way to the target; of equally short ones number (target mod their count).
+        Its hops are the mean of these ways, more than distances say. With two groups, and inside a group,
+        routes are minimal.
     bandwidth : tuple of three int
         Capacity of the links of nodes, inside groups, between groups.
     per_hop, inside

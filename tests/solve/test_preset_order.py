@@ -1,0 +1,101 @@
+"""No preset gives a worse mapping than a weaker one, nor `best` than one that ended within its limit."""
+
+import dataclasses
+import secrets
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from bench.studies.preset_order import PRESETS, complaints, drawn
+from hopbytes.algorithms.base import Effort
+from hopbytes.solve.formulate import formulate
+from hopbytes.solve.presets import ORDERED_UP_TO, chain, for_objective, presets
+from hopbytes.solve.problem import Request
+from hopbytes.solve.run_chain import solve
+
+#: A fresh seed for every run of the tests; a failure names the case, which can be run again.
+FIRST = secrets.randbelow(10**9)
+
+
+@pytest.mark.parametrize("number", range(FIRST, FIRST + 8))
+def test_presets_are_ordered_on_random_graphs(number):
+    """As `python -m bench.studies.preset_order --tasks 16,48 --case NUMBER`."""
+    said, graph, where, options = drawn(number, (16, 48))
+    found, costs = complaints(graph, where, options, number, False)
+    assert not found, (number, said, costs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(FIRST, FIRST + 4))
+def test_presets_are_ordered_on_larger_random_graphs(number):
+    said, graph, where, options = drawn(number, (300, 1500))
+    found, costs = complaints(graph, where, options, number, False)
+    assert not found, (number, said, costs)
+
+
+def test_a_wrong_order_is_seen(monkeypatch):
+    """Costs turned round: every preset is worse than the weaker one, and `best` is worst."""
+    _, graph, where, options = drawn(4, (64, 100))
+    real = hb.map_tasks
+    penalty = dict(zip((*PRESETS, "best"), range(4), strict=True))
+
+    def turned(graph, where, *, preset, **given):
+        mapping = real(graph, where, preset=preset, **given)
+        return hb.Mapping(mapping.pe, where, {**mapping.info, "comm_cost": penalty[preset]})
+
+    monkeypatch.setattr(hb, "map_tasks", turned)
+    found, _ = complaints(graph, where, options, 4, False)
+    assert {each.split(" ")[0] for each in found} == {"eco", "strong", "best"}
+
+
+def ring(n):
+    return hb.CommGraph.from_edges(np.arange(n), (np.arange(n) + 1) % n)
+
+
+@pytest.mark.parametrize("n", [ORDERED_UP_TO, ORDERED_UP_TO + 1])
+def test_the_weaker_presets_run_first_up_to_a_number_of_tasks(n):
+    small = n <= ORDERED_UP_TO
+    names = ["fast", "eco", "strong"]
+    chains = [for_objective(presets[name](), "comm_cost") for name in names]
+    for number, steps in enumerate(chains):
+        assert steps.stages(n) == (tuple(chains[: number + 1]) if small else (steps,))
+    best = for_objective(presets["best"](), "comm_cost")
+    assert best.stages(n) == (*(chains if small else chains[1:]), best)
+
+
+def test_other_chains_compete_on_graphs_of_any_size():
+    """Such as the rank orders of training frameworks, which come before the chain in case of a tie."""
+    orders = (chain("identity"),)
+    steps = dataclasses.replace(for_objective(presets["eco"](), "comm_cost"), competitors=orders)
+    assert steps.rivals(ORDERED_UP_TO + 1) == orders
+    assert steps.rivals(ORDERED_UP_TO) == (*orders, for_objective(presets["fast"](), "comm_cost"))
+
+
+def test_a_chain_is_not_computed_twice_on_one_problem():
+    """`best` names `eco` beside `strong`, which runs `eco` itself: work is that of one run of each."""
+    problem = formulate(ring(24), hb.machine("node:4@10 core:6@1"), Request())
+    known, effort = [], Effort()
+    first = solve(problem, for_objective(presets["eco"](), "comm_cost"), effort, known)
+    work = effort.work["arcs"]
+    assert solve(problem, for_objective(presets["eco"](), "comm_cost"), effort, known) is first
+    assert effort.work["arcs"] == work
+
+
+def test_a_current_mapping_does_not_change_the_order():
+    graph, where = hb.read("stencil:6x8"), hb.machine("node:6@10 core:8@1")
+    start = np.random.default_rng(3).permutation(48).astype(np.int32)
+    given = {"initial": start, "migration_price": 1, "threads": 1}
+    infos = [hb.map_tasks(graph, where, preset=each, **given).info for each in PRESETS]
+    values = [info["comm_cost"] + info["migration_cost"] for info in infos]
+    assert values == sorted(values, reverse=True)
+
+
+def test_a_limit_below_the_strong_preset_still_gives_what_the_weaker_ones_found():
+    """Fewer tasks than slots: `eco` has run on all choices of slots before `strong` runs on the first."""
+    graph, where = hb.read("stencil:10x6"), hb.machine("node:9@10 core:8@1")
+    weaker = hb.map_tasks(graph, where, preset="eco", threads=1)
+    limit = weaker.info["work"]["arcs"]
+    for preset in ("strong", "best"):
+        mapping = hb.map_tasks(graph, where, preset=preset, work_limit=limit, threads=1)
+        assert mapping.info["comm_cost"] <= weaker.info["comm_cost"]

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from bench.matrix import BASELINE
 from bench.pages import kept
+from bench.pages.kept import Row
 from bench.studies import blue_gene, gap, many_threads, mpi_patterns
 from bench.studies.best_known import Store
 from hopbytes.report.benchmark_comparison import compare

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from hopbytes.errors import HopbytesError, UnsupportedError
 
@@ -112,7 +113,7 @@ def _started(
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def stop(child: subprocess.Popen[bytes]) -> None:
+def stop(child: subprocess.Popen[Any]) -> None:
     """Stop a program that may still run, first by SIGTERM, on which a launcher ends its processes."""
     if child.poll() is not None:
         return

@@ -92,7 +92,7 @@ def _fast(data: bytes, limit: int) -> Int32 | None:
 
 
 def _line_by_line(name: str, data: bytes, limit: int) -> Int32:
-    values = []
+    values: list[int] = []
     for number, line in enumerate(data.splitlines(), start=1):
         text = line.strip()
         if not text or text.startswith(COMMENTS):

@@ -76,14 +76,15 @@ def read_rankfile(source: Source) -> Mapping:
             node = node_of_host(where, known, line.host, place)
         numbers, as_cpus = _numbers(slots, node, line.slot, place)
         asked.append((node, numbers, "cpu" if as_cpus else counting))
-    check_count(source, len(lines))
     info = {"problem": "processes", "mapper": source.title}
     places = [(source.name, line.number) for line in lines]
     if where.k == len(where.cores):
         own = [slots.places_of(*one, place) for one, place in zip(asked, places, strict=True)]
         if any(len(rank) > 1 for rank in own):
+            check_count(source, len(lines))
             return Mapping(*_cut_by_ranks(source, where, lines, own), info)
     pe = [slots.pe(*one, place) for one, place in zip(asked, places, strict=True)]
+    check_count(source, len(lines))
     return Mapping(np.array(pe, np.int32), where, info)
 
 

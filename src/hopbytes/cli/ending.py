@@ -158,7 +158,7 @@ def clean_end() -> Iterator[None]:
         ended_before = signals.over
         signals.stop()
         _watching.remove(signals)
-        # A process that goes on, as one of tests, hears Ctrl-C again. Our program only ends: after Ctrl-C that
-        # was handled, another one says nothing more.
+        # A process that goes on, as one of tests, hears Ctrl-C again. Our program only ends: after Ctrl-C
+        # that was handled, another one says nothing more.
         if before is signal.default_int_handler or (before is end_at_once and not ended_before):
             signal.signal(signal.SIGINT, before)

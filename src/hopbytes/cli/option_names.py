@@ -47,8 +47,8 @@ def for_terminal(text: str, slot: str = "slot") -> str:
     """Return a message of the library in the words of a terminal.
 
     Options stand for arguments, large counts have separators, and slots are called what they are on this
-    machine (:attr:`hopbytes.Allocation.slot_word`). Arcs are pairs of tasks. Errors about a line of a file keep
-    the words of files.
+    machine (:attr:`hopbytes.Allocation.slot_word`). Arcs are pairs of tasks. Errors about a line of a file
+    keep the words of files.
 
     Examples
     --------

@@ -207,9 +207,10 @@ def check_reference(path: str, *, folder: bool = False) -> None:
     if os.path.commonpath([real, holders[0].folder]) != holders[0].folder:
         what = f"is named in a file of the folder {holders[0].folder}, expected one inside it"
         raise _UnopenedError(path, None, f"{what} (others are read where they are given themselves)")
-    with contextlib.suppress(OSError):
-        if not folder and not stat.S_ISREG(os.stat(real).st_mode):
-            raise _UnopenedError(path, None, "is named in a file, expected a regular file")
+    if not os.path.exists(real):
+        raise _UnopenedError(path, None, "no such file, expected the one that is named in a file")
+    if not folder and not stat.S_ISREG(os.stat(real).st_mode):
+        raise _UnopenedError(path, None, "is named in a file, expected a regular file")
     holders[0].opened.append(path)
 
 

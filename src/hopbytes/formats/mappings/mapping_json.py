@@ -184,7 +184,7 @@ class _Record:
             with named_in(path):
                 return parse_machine(self.text("machine"))
         except HopbytesError as error:
-            missing = re.search("no such file|cannot be read", str(error))
+            missing = re.search("no such file|cannot be read|is named in a file of", str(error))
             hint = " (if the machine's file was moved, give its new path with `where`)" if missing else ""
             raise FormatError(self.name, None, f"machine: {error}{hint}") from None
 

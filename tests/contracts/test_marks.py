@@ -29,6 +29,7 @@ SKIP_COMMENTS = {
     "newrank": "read by a given number of lines: the comment is the last one",
     "npz": "a member of the archive",
     "openmpi": "rmaps_rank_file_lex.l and hostfile_lex.l: #",
+    "openfoam": "dictionaries of OpenFOAM: //",
     "pattern": "our own form, the mark is a member",
     "slurm": "slurm_read_hostfile: #",
     "torchrun": "sh: #",

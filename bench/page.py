@@ -22,16 +22,17 @@ from bench.pages.sections import SECTIONS
 
 HEAD = """# What was asked and measured
 
-Written by `python -m bench.page`; change `bench/targets.toml`, `bench/results` or the script, not this page.
-[RESULTS.md](RESULTS.md) is the short page, [README.md](README.md) says how to run everything, and
-[NOTES.md](NOTES.md) what was tried. J is the sum over stored arcs of volume × distance; it and all ratios of J or
-time are better when smaller. *Over bound* counts answers above ⌈(1 + ε)·c(V)/k⌉, by which all tools are judged.
+Written by `python -m bench.page`; change `bench/targets.toml`, `bench/results` or the script, not this
+page. [RESULTS.md](RESULTS.md) is the short page, [README.md](README.md) says how to run everything, and
+[NOTES.md](NOTES.md) what was tried. J is the sum over stored arcs of volume × distance; it and all ratios
+of J or time are better when smaller. *Over bound* counts answers above ⌈(1 + ε)·c(V)/k⌉, by which all tools
+are judged.
 
 ## Targets
 
-What was asked stands in `bench/targets.toml`. A number is computed from the rows that its source names, or was
-measured at a date by a command and its rows were not kept. Of several values the worst one counts. **missed** says
-that a number is further from what was asked than may be.
+What was asked stands in `bench/targets.toml`. A number is computed from the rows that its source names, or
+was measured at a date by a command and its rows were not kept. Of several values the worst one counts.
+**missed** says that a number is further from what was asked than may be.
 """
 
 

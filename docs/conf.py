@@ -58,16 +58,28 @@ html_theme = "furo"
 html_title = f"hopbytes {hopbytes.__version__}"
 html_static_path = ["site_parts/static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(DOCS / "site_parts/static/scorer.js")
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}
 copybutton_exclude = ".linenos, .gp, .go"
+
+
+#: Pages for developers, which the search leaves out: they name everything that users look for.
+NOT_SEARCHED = ("ARCHITECTURE", "CONTRIBUTING", "CHANGELOG", "SECURITY", "core/README", "bench/")
 
 
 def setup(app):
     """Write what is generated before Sphinx looks for pages, and an entry page after the build."""
     app.connect("builder-inited", lambda app: fragments.write_all(DOCS / "_made"))
     app.connect("html-page-context", give_levels, priority=900)
+    app.connect("doctree-read", leave_out_of_search, priority=900)
     app.connect("build-finished", entry)
+
+
+def leave_out_of_search(app, doctree):
+    """Mark pages for developers as Sphinx marks those with ``nosearch`` among their facts."""
+    if app.env.docname.startswith(NOT_SEARCHED):
+        app.env.metadata[app.env.docname]["nosearch"] = "true"
 
 
 def give_levels(app, pagename, templatename, context, doctree):

@@ -1,8 +1,8 @@
-"""Draw the pictures of README.md: ``python docs/make_readme_picture.py``; a test checks that they are current.
+"""Draw the pictures of README.md: ``python docs/make_readme_picture.py``; a test checks that they are new.
 
-One has the recorded communication of the example before and after mapping, the other J over time of the presets
-beside those of SharedMap, from the rows in `bench/results/foundation.jsonl.xz`. Pages show them about as wide as
-they are drawn, so that type of 16 stays readable; on dark pages they are dark.
+One has the recorded communication of the example before and after mapping, the other J over time of the
+presets beside those of SharedMap, from the rows in `bench/results/foundation.jsonl.xz`. Pages show them
+about as wide as they are drawn, so that type of 16 stays readable; on dark pages they are dark.
 """
 
 from __future__ import annotations
@@ -14,7 +14,18 @@ from collections import defaultdict
 from pathlib import Path
 
 import hopbytes as hb
-from hopbytes.pictures.canvas.marks import GREY, INK, PALE, Line, Mark, Panel, Raster, Rectangle, Words, framed
+from hopbytes.pictures.canvas.marks import (
+    GREY,
+    INK,
+    PALE,
+    Line,
+    Mark,
+    Panel,
+    Raster,
+    Rectangle,
+    Words,
+    framed,
+)
 from hopbytes.pictures.canvas.palette import SERIES, scale_colours
 from hopbytes.pictures.canvas.svg import svg
 from hopbytes.pictures.figures.comm_matrix import comm_matrix, common_extremes
@@ -43,12 +54,17 @@ def pictures() -> dict[Path, bytes]:
         "matrices": (matrices(), "Bytes between all pairs of 96 processes, in order and mapped"),
         "curves": (curves(ratios()), "J over CPU time of the presets of hopbytes and of SharedMap"),
     }
-    return {ROOT / f"docs/readme_{name}.svg": dark_too(svg(framed(*drawn[:1]), drawn[1])) for name, drawn in both.items()}
+    return {
+        ROOT / f"docs/readme_{name}.svg": dark_too(svg(framed(*drawn[:1]), drawn[1]))
+        for name, drawn in both.items()
+    }
 
 
 def dark_too(picture: bytes) -> bytes:
     """Return a picture that has other colours on a dark page."""
-    rules = "".join(f'[fill="{one}"]{{fill:{other}}}[stroke="{one}"]{{stroke:{other}}}' for one, other in DARK.items())
+    rules = "".join(
+        f'[fill="{one}"]{{fill:{other}}}[stroke="{one}"]{{stroke:{other}}}' for one, other in DARK.items()
+    )
     style = f"<style>@media (prefers-color-scheme: dark){{svg>rect{{fill:#0d1117}}{rules}}}</style>\n"
     return picture.replace(b"</title>\n", b"</title>\n" + style.encode(), 1)
 

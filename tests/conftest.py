@@ -7,6 +7,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -23,14 +24,60 @@ settings.load_profile("hopbytes")
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def pytest_configure() -> None:
-    """Let Ctrl-C end the programs that tests start: a shell that runs pytest in the background ignores it."""
+#: Set for the processes of tests where the tests that take long are left out.
+QUICK = "HOPBYTES_QUICK_TESTS"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let Ctrl-C end the programs that tests start: a shell that runs pytest in the background ignores it.
+
+    The whole suite without a word about tests, as README.md starts it, is the quick part; CI and
+    ``HOPBYTES_TESTS=all`` run everything.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(config, "workerinput"):
+        return
+    os.environ.pop(QUICK, None)
+    words = config.option.markexpr or config.option.keyword or config.args_source.name == "ARGS"
+    if not words and not os.environ.get("CI") and os.environ.get("HOPBYTES_TESTS") != "all":
+        os.environ[QUICK] = "yes"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what is marked `shared` where the developers' samples are missing."""
+class _FirstFailure:
+    """Shows the first failure when it happens, not minutes later with all others."""
+
+    def __init__(self, terminal: Any) -> None:
+        self.terminal, self.shown = terminal, False
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and not self.shown:
+            self.shown = True
+            self.terminal.write_line("")
+            self.terminal.write_sep("_", f"the first failure: {report.nodeid}", red=True)
+            self.terminal.write_line(report.longreprtext)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Watch for the first failure where the output is."""
+    terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None and not hasattr(session.config, "workerinput"):
+        session.config.pluginmanager.register(_FirstFailure(terminal))
+
+
+def pytest_report_header() -> str | None:
+    """Say what is left out."""
+    if QUICK not in os.environ:
+        return None
+    return "the quick tests: those marked slow or launcher run in CI and with HOPBYTES_TESTS=all"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes long in the quick tests; skip `shared` where there are no samples."""
+    if QUICK in os.environ:
+        long = {item for item in items if any(map(item.get_closest_marker, ("slow", "launcher")))}
+        config.hook.pytest_deselected(items=list(long))
+        items[:] = [item for item in items if item not in long]
     if SHARED_SAMPLES.is_dir():
         return
     for item in items:

@@ -15,6 +15,7 @@ def test_outputs_are_stripped():
     assert all(not cell["outputs"] and cell["execution_count"] is None for cell in code)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_every_cell_runs():

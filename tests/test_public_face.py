@@ -50,6 +50,7 @@ def test_only_the_public_face_is_listed():
     assert not {"Any", "TYPE_CHECKING", "annotations", "importlib"} & set(dir(hb))
 
 
+@pytest.mark.slow
 def test_a_script_under_mypy(tmp_path):
     pytest.importorskip("mypy")
     (tmp_path / "right.py").write_text(SCRIPT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -124,6 +125,18 @@ def test_every_link_inside_the_site_leads_somewhere(site):
                 broken.append(f"{name}: {link}")
     assert broken == []
     assert len(site) > 40
+
+
+@slow
+def test_the_search_finds_what_users_do_and_not_the_notes_of_developers(site):
+    root = site["docs/index.html"].path.parents[1]
+    index = json.loads((root / "searchindex.js").read_text().removeprefix("Search.setIndex(").rstrip(")"))
+    for word in ("rankfil", "slurm"):  # stems
+        places = index["terms"][word]
+        pages = {index["docnames"][place] for place in (places if isinstance(places, list) else [places])}
+        assert "docs/launching" in pages
+        assert not any(page.startswith(("ARCHITECTURE", "CHANGELOG", "bench/")) for page in pages)
+    assert '"docs/launching"' in (root / "_static/language_data.js").read_text()
 
 
 @slow

@@ -4,8 +4,8 @@
     python -m bench.instances.fetch 4elt fe_pwt            # these
     python -m bench.instances.fetch --list                 # name, source, licence and checksum of all
 
-``bench/instances/sources.toml`` names them. They go to ``bench/data/graphs``, which git ignores. A graph whose
-checksum differs is not stored. Meshes of CAD models need ``pip install gmsh==4.15.2``.
+``bench/instances/sources.toml`` names them. They go to ``bench/data/graphs``, which git ignores. A graph
+whose checksum differs is not stored. Meshes of CAD models need ``pip install gmsh==4.15.2``.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def metis(data: bytes, facts: Facts, folder: Path) -> Arrays:
 
 
 def matrix(data: bytes, facts: Facts, folder: Path) -> Arrays:
-    """Read the pattern of a matrix in the format of Matrix Market; vertices are numbered as their rows are."""
+    """Read the pattern of a matrix of Matrix Market; vertices are numbered as their rows are."""
     lines = [line for line in data.decode().splitlines() if not line.startswith("%")]
     ends = np.array([line.split()[:2] for line in lines if line.split()], dtype=np.int64)
     numbers, place = np.unique(ends, return_inverse=True)
@@ -112,7 +112,7 @@ def traffic(data: bytes, facts: Facts, folder: Path) -> Arrays:
 
 
 def mesh(data: bytes, facts: Facts, folder: Path) -> Arrays:
-    """Fill a CAD model with tetrahedra by gmsh: graph of their nodes, or of the tetrahedra that share a face."""
+    """Fill a CAD model with tetrahedra: graph of their nodes, or of tetrahedra that share a face."""
     import gmsh
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -122,9 +122,9 @@ def mesh(data: bytes, facts: Facts, folder: Path) -> Arrays:
     try:
         option = gmsh.option.setNumber
         for name, value in (
-            ("General.Terminal", 0), ("General.NumThreads", 1), ("Mesh.RandomSeed", 1), ("Mesh.Algorithm3D", 1),
-            ("Mesh.MeshSizeExtendFromBoundary", 0), ("Mesh.MeshSizeFromCurvature", 0),
-            ("Mesh.MeshSizeFromPoints", 0),
+            ("General.Terminal", 0), ("General.NumThreads", 1), ("Mesh.RandomSeed", 1),
+            ("Mesh.Algorithm3D", 1), ("Mesh.MeshSizeExtendFromBoundary", 0),
+            ("Mesh.MeshSizeFromCurvature", 0), ("Mesh.MeshSizeFromPoints", 0),
         ):  # fmt: skip
             option(name, value)
         gmsh.open(str(path))
@@ -151,7 +151,8 @@ def _largest_component(graph: Arrays) -> Arrays:
 def _matrix(graph: Arrays) -> Any:
     from scipy.sparse import csr_array
 
-    return csr_array((np.ones(len(graph.targets), np.int64), graph.targets, graph.indptr))
+    ones = np.ones(len(graph.targets), np.int64)
+    return csr_array((ones, graph.targets, graph.indptr), shape=(graph.n, graph.n))
 
 
 def _renumbered(graph: Arrays, new: np.ndarray) -> Arrays:

@@ -256,7 +256,7 @@ def sources() -> dict[str, dict[str, Any]]:
 
 
 def graph_file(name: str) -> Path | None:
-    """Return the file of a published graph, in the developers' folder or fetched; None where it is in neither."""
+    """Return the file of a published graph, the developers' or a fetched one; None where there is none."""
     paths = (folder / f"{name}.graph.xz" for folder in (shared_folder(), STORED) if folder is not None)
     return next((path for path in paths if path.exists()), None)
 

@@ -46,7 +46,7 @@ def recorded() -> list[str]:
 
 
 def chosen_graphs() -> list[str]:
-    """Eight graphs by a rule fixed before any result was seen: every third large one, of these the first eight."""
+    """Return eight graphs by a rule fixed before any result was seen: of every third large one the first."""
     return large_graphs()[::3][:8]
 
 
@@ -78,7 +78,7 @@ def foundation_suite() -> list[Instance]:
 
 
 def engine_suite() -> list[Instance]:
-    """Generated graphs, the published ones with at least 10 000 vertices, recorded traffic; each also renumbered.
+    """Generated graphs, published ones with at least 10 000 vertices, recorded traffic; each also renumbered.
 
     The position in the list without renumbered versions decides the half: settings are chosen on the even.
     """
@@ -141,8 +141,9 @@ SUITES: dict[str, Callable[[], list[Instance]]] = {
 
 def published(suite: str) -> list[str]:
     """Return the names of the published graphs of a suite, whether they are at hand or not."""
-    named = {"foundation": chosen_graphs(), "engine": large_graphs() + recorded(), "irregular": list(IRREGULAR)}
-    return sorted(named.get(suite, []))
+    if suite == "foundation":
+        return chosen_graphs()
+    return sorted({"engine": large_graphs() + recorded(), "irregular": [*IRREGULAR]}.get(suite, []))
 
 
 def say_what_is_missing(suite: str, file: TextIO) -> None:
@@ -151,9 +152,9 @@ def say_what_is_missing(suite: str, file: TextIO) -> None:
 
     absent = [name for name in published(suite) if graph_file(name) is None]
     if absent:
-        orders = 1 if suite == "irregular" else 2
-        count = len(SUITES[suite]())
-        print(f"{orders * len(absent)} of {count + orders * len(absent)} inputs are left out, because these graphs are not here:", file=file)
+        missing = len(absent) * (1 if suite == "irregular" else 2)
+        count = missing + len(SUITES[suite]())
+        print(f"{missing} of {count} inputs are left out, because these graphs are not here:", file=file)
         print(*map(described, absent), sep="\n", file=file)
         print(f"to load them: python -m bench.instances.fetch --suite {suite}", file=file)
 

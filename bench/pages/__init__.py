@@ -1,1 +1,1 @@
-"""What ``bench/RESULTS.md`` is made of: rows that are kept, targets, tables, pictures."""
+"""What ``bench/RESULTS.md`` and ``bench/PROTOCOL.md`` are made of: kept rows, targets, tables, pictures."""

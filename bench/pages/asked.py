@@ -49,7 +49,8 @@ def newest(target: Row) -> tuple[list[float], str, str]:
     before = target["earlier"]
     note = f"; {before['note']}" if before.get("note") else ""
     value = before["value"]
-    return value if isinstance(value, list) else [value], f"{before['measured']}{note}", f"`{target['command']}`"
+    values = value if isinstance(value, list) else [value]
+    return values, f"{before['measured']}{note}", f"`{target['command']}`"
 
 
 def summary() -> str:
@@ -67,7 +68,8 @@ def line(target: Row) -> str:
     sign, bound = ("≤", target["at_most"]) if "at_most" in target else ("≥", target["at_least"])
     values, source, command = newest(target)
     said = ", ".join(map(number, values)) + unit
-    return f"| {target['what']} | {sign} {number(bound)}{unit} | {said} | {verdict(target, values)} | {source} | {command} |"
+    cells = (target["what"], f"{sign} {number(bound)}{unit}", said, verdict(target, values), source, command)
+    return f"| {' | '.join(cells)} |"
 
 
 def tables() -> str:

@@ -1,4 +1,4 @@
-"""``bench/RESULTS.md``: how good the mappings are, for people who choose a tool; made from kept rows alone."""
+"""``bench/RESULTS.md``: how good the mappings are, for people who choose a tool; made from kept rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 from bench.matrix import BASELINE
 from bench.pages import kept
-from bench.pages.kept import Row
 from bench.studies import blue_gene, gap, many_threads, mpi_patterns
 from bench.studies.best_known import Store
 from hopbytes.report.benchmark_comparison import compare
@@ -29,11 +28,11 @@ def made() -> str:
 def _introduction() -> Iterable[str]:
     yield "# How good the mappings are"
     yield (
-        "J is the sum over all pairs of volume × distance; J, cuts and times are better when smaller, and a ratio "
-        "below 1 is a gain. Ratios are geometric means. Every answer is judged by one program "
-        "(`bench/evaluate.py`), which shares no code with hopbytes and takes no number from any tool. All tables "
-        "are computed by `python -m bench.page` from the rows in `bench/results`; [PROTOCOL.md](PROTOCOL.md) has "
-        "all measurements, with what was asked of each."
+        "J is the sum over all pairs of volume × distance; J, cuts and times are better when smaller, and "
+        "a ratio below 1 is a gain. Ratios are geometric means. Every answer is judged by one program "
+        "(`bench/evaluate.py`), which shares no code with hopbytes and takes no number from any tool. All "
+        "tables are computed by `python -m bench.page` from the rows in `bench/results`; "
+        "[PROTOCOL.md](PROTOCOL.md) has all measurements, with what was asked of each."
     )
 
 
@@ -42,50 +41,39 @@ def _trees() -> Iterable[str]:
     inputs = len({row["instance"] for row in rows})
     yield "## Meshes and graphs on a cluster"
     yield (
-        f"{inputs} inputs (eleven meshes, road, circuit and collaboration graphs of 14,000 to 131,000 vertices, "
-        "each in two orders of its vertices) are mapped to 192 cores, H 4:8:6 with distances 1, 10 and 100, at "
-        f"an imbalance of 3 %, on one thread. Measured {facts['measured']}; {facts['state']}."
+        f"{inputs} inputs (eleven meshes, road, circuit and collaboration graphs of 14,000 to 131,000 "
+        "vertices, each in two orders of its vertices) are mapped to 192 cores, H 4:8:6 with distances 1, "
+        f"10 and 100, at an imbalance of 3 %, on one thread. Measured {facts['measured']}; "
+        f"{facts['state']}."
     )
-    heads = ("tool", "J over SharedMap `strong`", "CPU time over it", "inputs won-lost", "over the bound")
-    standings = sorted(compare(rows, BASELINE).overall, key=lambda each: each.ratios["comm_cost"] or 0)
-    yield _table(heads, (
-        (
-            f"`{each.contender}`", _short(each.ratios["comm_cost"]), _short(each.ratios["cpu_seconds"]),
-            "" if each.contender == BASELINE else f"{each.wins}-{each.losses}", f"{each.over_bound} of {each.runs}",
-        )
-        for each in standings
-    ))  # fmt: skip
+    yield _standings(rows, BASELINE, "J over SharedMap `strong`")
     down = {
-        name: sum(row["over_rounded_down"] for row in rows if row["tool"] == name) for name in ("hopbytes", "sharedmap")
+        name: sum(row["over_rounded_down"] for row in rows if row["tool"] == name)
+        for name in ("hopbytes", "sharedmap")
     }
     yield (
-        "*Over the bound*: answers in which a core holds more than ⌈(1 + ε)·c(V)/k⌉, the bound of the papers of "
-        "KaHIP and SharedMap; Scotch aims at its ratio of imbalance and does not promise it. hopbytes keeps the "
-        f"stricter bound that is rounded down ({down['hopbytes']} answers above it); of SharedMap's answers "
-        f"{down['sharedmap']} are above that, by one vertex, which its own rule allows."
+        "*Over the bound*: answers in which a core holds more than ⌈(1 + ε)·c(V)/k⌉, the bound of the "
+        "papers of KaHIP and SharedMap; Scotch aims at its ratio of imbalance and does not promise it. "
+        f"hopbytes keeps the stricter bound that is rounded down ({down['hopbytes']} answers above it); of "
+        f"SharedMap's answers {down['sharedmap']} are above that, by one vertex, which its own rule allows."
     )
     yield "![Share of inputs on which J is within a factor of the least](results/one_thread_comm_cost.svg)"
-    yield "![Share of inputs on which CPU time is within a factor of the least](results/one_thread_cpu_seconds.svg)"
+    time = "Share of inputs on which CPU time is within a factor of the least"
+    yield f"![{time}](results/one_thread_cpu_seconds.svg)"
 
 
 def _cuts() -> Iterable[str]:
     facts, rows = kept.about()["one_cut"], kept.rows("one_cut")
     yield "## Partitions without a machine"
     yield (
-        "The same inputs in 192 blocks that are all equally far apart, so that J is twice the edge cut: the "
-        "problem that METIS solves. `metis:kway10` makes ten cuts and keeps the best. HeiStream reads the graph "
-        "in a stream, as `--stream` of hopbytes does, with its own settings and with batches in five passes, "
-        f"which were the best of thirteen. Measured {facts['measured']}; {facts['state']}."
+        "The same inputs in 192 blocks that are all equally far apart, so that J is twice the edge cut: "
+        "the problem that METIS solves. `metis:kway10` makes ten cuts and keeps the best. HeiStream reads "
+        "the graph in a stream, as `--stream` of hopbytes does: in one pass, with a buffer (BuffCut), and "
+        "in batches with five passes, the best of thirteen settings. Its buffers hold 131,072 vertices, "
+        "that of hopbytes up to 4,194,304 pairs of clusters, which is more than these graphs have edges. "
+        f"Measured {facts['measured']}; {facts['state']}."
     )
-    heads = ("tool", f"cut over `{METIS}`", "CPU time over it", "inputs won-lost", "over the bound")
-    standings = sorted(compare(rows, METIS).overall, key=lambda each: each.ratios["comm_cost"] or 0)
-    yield _table(heads, (
-        (
-            f"`{each.contender}`", _short(each.ratios["comm_cost"]), _short(each.ratios["cpu_seconds"]),
-            "" if each.contender == METIS else f"{each.wins}-{each.losses}", f"{each.over_bound} of {each.runs}",
-        )
-        for each in standings
-    ))  # fmt: skip
+    yield _standings(rows, METIS, f"cut over `{METIS}`")
 
 
 def _recordings() -> Iterable[str]:
@@ -93,10 +81,17 @@ def _recordings() -> Iterable[str]:
     cases = mpi_patterns.by_case(rows)
     yield "## Recorded MPI programs, one process per core"
     yield (
-        f"{len(cases)} cases: 24 recordings of programs of 16 to 1152 ranks on machines whose levels are powers of "
-        f"two and on others. Measured {facts['measured']}; {facts['state']}."
+        f"{len(cases)} cases: 24 recordings of programs of 16 to 1152 ranks on machines whose levels are "
+        f"powers of two and on others. Measured {facts['measured']}; {facts['state']}."
     )
-    heads = ("preset", "J over that of ranks in order", "largest", "J over that of Scotch 7.0.3", "largest", "CPU s, most")
+    heads = (
+        "preset",
+        "J over that of ranks in order",
+        "largest",
+        "J over that of Scotch 7.0.3",
+        "largest",
+        "CPU s, most",
+    )
     lines = []
     for preset in mpi_patterns.PRESETS:
         pairs = [mpi_patterns.ratios(tools, preset) for tools in cases]
@@ -115,10 +110,11 @@ def _blue_gene() -> Iterable[str]:
     facts, rows = kept.about()["blue_gene"], kept.rows("blue_gene")
     yield "## Hops that a machine counted"
     yield (
-        f"The data set {blue_gene.SOURCE} was recorded on the Blue Gene/Q *Vesta* together with the hops that its "
-        "routes took. hopbytes computes the same hop-bytes from the bytes, the places of the nodes and its own "
-        "routes. The last three columns are over those of the recorded order: hop-bytes of preset `eco`, and the "
-        "busiest link, which the recordings do not have and which is computed for both."
+        f"The data set {blue_gene.SOURCE} was recorded on the Blue Gene/Q *Vesta* together with the hops "
+        "that its routes took. hopbytes computes the same hop-bytes from the bytes, the places of the "
+        "nodes and its own routes. The last three columns are over those of the recorded order: hop-bytes "
+        "of preset `eco`, and the busiest link, which the recordings do not have and which is computed "
+        "for both."
     )
     yield blue_gene.table(rows)
     yield f"Measured {facts['measured']}; {facts['state']}."
@@ -141,7 +137,13 @@ def _lost_inputs() -> Iterable[str]:
                 least[row["instance"]] = min(found, least.get(row["instance"], found))
         parts = []
         for preset in PRESETS:
-            own = {row["instance"]: row["comm_cost"] for row in rows if f"{row['tool']}:{row['preset']}" == preset}
+            own = {
+                row["instance"]: row["comm_cost"]
+                for row in rows
+                if f"{row['tool']}:{row['preset']}" == preset
+            }
+            if not own:
+                continue
             behind = {name: cost / least[name][0] for name, cost in own.items() if cost > least[name][0]}
             text = f"`{preset.partition(':')[2]}` on {len(behind)} of {len(own)}"
             if behind:
@@ -152,16 +154,26 @@ def _lost_inputs() -> Iterable[str]:
 
 
 def _lost_elsewhere() -> Iterable[str]:
+    overall = compare(kept.rows("one_cut"), METIS).overall
+    cuts = {each.contender: each.ratios["cpu_seconds"] or 0 for each in overall}
+    fast, stream = (cuts[f"hopbytes:{name}"] for name in ("fast", "stream"))
+    yield (
+        f"CPU time of a partition, whole processes: `fast` takes {fast / cuts['metis:kway']:.1f} times "
+        f"that of `metis:kway`, `--stream` {stream / cuts['heistream:one_pass']:.1f} times that of "
+        "HeiStream's one pass."
+    )
     cases = mpi_patterns.by_case(kept.rows("mpi_patterns"))
     pairs = [(mpi_patterns.ratios(tools, "eco")[1], tools["eco"]["recording"]) for tools in cases]
     behind = [(ratio, name) for ratio, name in pairs if ratio > 1]
     worst = max(pairs)
     yield (
-        f"Recordings: Scotch's J is lower than that of `eco` on {len(behind)} of {len(pairs)} cases, at most by "
-        f"{100 - 100 / worst[0]:.1f} % (`{worst[1]}`)."
+        f"Recordings: Scotch's J is lower than that of `eco` on {len(behind)} of {len(pairs)} cases, at "
+        f"most by {100 - 100 / worst[0]:.1f} % (`{worst[1]}`)."
     )
     gaps = gap.gaps(kept.rows("known"), Store().rows())
-    means = ", ".join(f"`{name.partition(':')[2]}` {statistics.fmean(gaps[name].values()):.1f} %" for name in PRESETS)
+    means = ", ".join(
+        f"`{name.partition(':')[2]}` {statistics.fmean(gaps[name].values()):.1f} %" for name in PRESETS
+    )
     yield f"Mean gap to the best mappings that anybody here has found (half an hour of `best` each): {means}."
     links = [
         (row["comm_cost"]["busiest_link"] / row["in_order"]["busiest_link"], row["case"])
@@ -171,10 +183,17 @@ def _lost_elsewhere() -> Iterable[str]:
     if worst_link[0] > 1:
         yield (
             f"Lower hop-bytes can load one link more: on `{worst_link[1]}` `eco` loads the busiest link "
-            f"{worst_link[0]:.2f} times as much as the recorded order unless `--objective max_congestion` is asked for."
+            f"{worst_link[0]:.2f} times as much as the recorded order unless `--objective max_congestion` "
+            "is asked for."
         )
     curves = many_threads.speed_ups(kept.rows("many_threads"))
-    speeds = [speed for name, curve in curves.items() if name.endswith(" fast") for count, speed in curve if count == 16]
+    speeds = [
+        speed
+        for name, curve in curves.items()
+        if name.endswith(" fast")
+        for count, speed in curve
+        if count == 16
+    ]
     yield (
         f"Sixteen threads: `fast` is {min(speeds):.1f} to {max(speeds):.1f} times as fast as with one "
         "([which graphs, and how rivals scale](PROTOCOL.md#many-threads))."
@@ -183,6 +202,7 @@ def _lost_elsewhere() -> Iterable[str]:
 
 
 def _repeat() -> Iterable[str]:
+    own = [row["cpu_seconds"] for row in kept.rows("one_thread") if row["tool"] in ("hopbytes", "sharedmap")]
     yield "## How to repeat it"
     yield "\n".join([
         "```", "pip install '.[bench]'",
@@ -191,12 +211,27 @@ def _repeat() -> Iterable[str]:
         "```",
     ])  # fmt: skip
     yield (
-        "`--fetch` loads the graphs that are missing from where they are published, names each with its source and "
-        "checksum, and says how many are left out; three of the eleven are generated. It takes about half an hour "
-        "on one core, most of it SharedMap's. The commands of the other tables:"
+        "`--fetch` loads the graphs that are missing from where they are published, names each with its "
+        "source and checksum, and says how many are left out; three of the eleven graphs are generated, two "
+        "are meshes that need `pip install gmsh==4.15.2`. The runs took "
+        f"{sum(own) / 60:.0f} CPU minutes, most of them SharedMap's. The commands of the other tables:"
     )
-    commands = [command for name in ("one_thread", *FILES, "mpi_patterns") for command in kept.about()[name]["commands"]]
+    commands = [
+        command
+        for name in ("one_thread", *FILES, "mpi_patterns")
+        for command in kept.about()[name]["commands"]
+    ]
     yield "```\n" + "\n".join(commands) + "\n```"
+
+
+def _standings(rows: list[Row], baseline: str, measure: str) -> str:
+    """Return a table of all tools over a baseline, the best first."""
+    lines = []
+    for each in sorted(compare(rows, baseline).overall, key=lambda each: each.ratios["comm_cost"] or 0):
+        won = "" if each.contender == baseline else f"{each.wins}-{each.losses}"
+        cost, time = (_short(each.ratios[name]) for name in ("comm_cost", "cpu_seconds"))
+        lines.append((f"`{each.contender}`", cost, time, won, f"{each.over_bound} of {each.runs}"))
+    return _table(("tool", measure, "CPU time over it", "inputs won-lost", "over the bound"), lines)
 
 
 def _table(heads: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
@@ -207,5 +242,3 @@ def _table(heads: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
 
 def _short(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
-
-

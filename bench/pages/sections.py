@@ -68,7 +68,7 @@ def beside_rivals(rows: list[Row], name: str) -> Iterator[Piece]:
     for measure, title, most in (("comm_cost", "J", 1.5), ("cpu_seconds", "CPU time", 100.0)):
         values: dict[str, dict[str, float]] = {}
         for row in rows:
-            if not row["error"]:
+            if not row["error"] and row[measure] is not None:
                 values.setdefault(row["instance"], {})[f"{row['tool']}:{row['preset']}"] = row[measure]
         values = {instance: dict(sorted(each.items())) for instance, each in values.items()}
         yield f"Share of the {len(values)} inputs on which {title} is within a factor of the least:"
@@ -174,7 +174,7 @@ def quadratic(rows: list[Row]) -> Iterator[Piece]:
 def generated(rows: list[Row]) -> Iterator[Piece]:
     """Generated families."""
     table, _, rest = printed(families.table, rows).partition("\n\n")
-    yield "Ratios of J where both keep the exact bound, with the number of cases:"
+    yield "Ratios of J where both keep the bound, rounded up as in papers, with the number of cases:"
     yield table
     yield "```\n" + rest + "\n```"
 

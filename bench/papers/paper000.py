@@ -1,4 +1,4 @@
-"""The experiments of Schulz, Träff and von Kirchbach, "Better Process Mapping and Sparse Quadratic Assignment".
+"""Schulz, Träff and von Kirchbach, "Better Process Mapping and Sparse Quadratic Assignment", repeated.
 
 ``python -m bench.papers.paper000 --out bench/results/paper000.jsonl`` cuts each graph into k blocks (model RB
 by recursive bisection, model RMS by multisection along the machine), maps the graph of the blocks on the
@@ -11,13 +11,13 @@ The paper's graphs are not at hand; the default ones are meshes, circuits and po
 developers' graph folder and, ``rgg18`` and ``del18``, generated ones of the kind the paper has, which go to
 the paper's largest n. Models of graphs with fewer than eight vertices per block are left out.
 
-What stands where in the paper: Table 3 and Fig. 2 are the rows with Müller-Merbach and a search (N², N_p, N_d
-for d = 1, 2, 3, 5, 10), Fig. 3 those of model RB without and with N_10 (LibTopoMap there is
-``dual_recursive_bipartitioning``), Fig. 4 those of model RMS. The paper's numbers for these two are means over
-n = 64 k for every k from 1 to 128, which ``--sizes`` can name; the default sizes are powers of two, at which
-bisections and tasks in order are at their best. Table 2, Fig. 1 and the scaling to 2^19 PEs are in
-``bench/papers/swaps.py``. After the table come the curves of performance plots: the share of instances on which
-a row is within so many per cent of the best one.
+What stands where in the paper: Table 3 and Fig. 2 are the rows with Müller-Merbach and a search (N², N_p,
+N_d for d = 1, 2, 3, 5, 10), Fig. 3 those of model RB without and with N_10 (LibTopoMap there is
+``dual_recursive_bipartitioning``), Fig. 4 those of model RMS. The paper's numbers for these two are means
+over n = 64 k for every k from 1 to 128, which ``--sizes`` can name; the default sizes are powers of two, at
+which bisections and tasks in order are at their best. Table 2, Fig. 1 and the scaling to 2^19 PEs are in
+``bench/papers/swaps.py``. After the table come the curves of performance plots: the share of instances on
+which a row is within so many per cent of the best one.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ CPU seconds of one thread.
 1. *Rate*: the search N_p (blocks of 64) from Müller-Merbach on random geometric patterns of mean degree
    about 10 (best of five runs for small n), on a tree (implicit distances) and through a table of 512
    PEs: evaluations per second, whole search included.
-2. *Speed-up* (Table 2 of Schulz, Träff and von Kirchbach): the whole search N_p with sparse gains against the same
+2. *Speed-up* (Table 2 of Schulz, Träff and von Kirchbach): the search N_p with sparse gains against the same
    number of evaluations at the speed of a compiled dense update (``dense_update.cpp``, -O3), of which a
    sample is timed: the whole would take hours. Machine 4:16:k, distances 1:10:100, n = 64 to 32 768
    (``--largest 15``). What the dense update says is checked against costs from scratch first. It holds two

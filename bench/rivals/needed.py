@@ -9,7 +9,7 @@ import shutil
 PACKAGES = {
     "chszlablib": "pip install '.[bench]'", "kahip": "pip install '.[partitioners]'",
     "mtkahypar": "pip install '.[partitioners]'", "kaminpar": "pip install kaminpar",
-    "scotchpy": "pip install scotchpy64", "pymetis": "pip install pymetis",
+    "scotchpy": "pip install '.[bench]'", "pymetis": "pip install '.[bench]'",
     "mpi4py": "pip install '.[mpi]'", "matplotlib": "pip install '.[plot]'",
 }  # fmt: skip
 #: Programs by the name they are called by, and where they come from.

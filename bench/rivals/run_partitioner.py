@@ -1,7 +1,7 @@
 """Child process: one run of Scotch, METIS or HeiStream on a METIS file, with its inner seconds.
 
-Started by bench/rivals/tools.py. Scotch maps to the machine; METIS and HeiStream know no machine and partition
-into as many blocks as it has PEs, so that block i becomes PE i. Prints one JSON object.
+Started by bench/rivals/tools.py. Scotch maps to the machine; METIS and HeiStream know no machine and
+partition into as many blocks as it has PEs, so that block i becomes PE i. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ METIS: dict[str, dict[str, Any]] = {
     "kway": {"recursive": False}, "recursive": {"recursive": True},
     "kway10": {"recursive": False, "ncuts": 10, "niter": 20},
 }  # fmt: skip
-#: Buffer, batch and passes of HeiStream: one vertex after the other; BuffCut; batches in five passes, the best
-#: of thirteen settings on two meshes.
+#: Buffer, batch and passes of HeiStream: one vertex after the other; BuffCut; batches in five passes, the
+#: best of thirteen settings on two meshes.
 HEISTREAM = {"one_pass": (0, 0, 1), "buffcut": (131072, 131072, 1), "restream": (0, 131072, 5)}
 
 Answer = Callable[[], Any]
@@ -62,12 +62,13 @@ def metis(graph: Any, options: argparse.Namespace) -> Answer:
     allowed = round(1000 * options.imbalance)
     given = pymetis.Options(ufactor=allowed, seed=options.seed, **more)
     arrays = graph.indptr, graph.targets
-    return lambda: (
-        pymetis.part_graph(
-            math.prod(options.hierarchy), pymetis.CSRAdjacency(*arrays), eweights=graph.weights,
-            recursive=recursive, options=given,
-        )[1]
-    )
+    return lambda: pymetis.part_graph(
+        math.prod(options.hierarchy),
+        pymetis.CSRAdjacency(*arrays),
+        eweights=graph.weights,
+        recursive=recursive,
+        options=given,
+    )[1]
 
 
 def heistream(graph: Any, options: argparse.Namespace) -> Answer:
@@ -78,8 +79,13 @@ def heistream(graph: Any, options: argparse.Namespace) -> Answer:
     given = Graph.from_csr(graph.indptr.astype(np.int64), graph.targets.astype(np.int64))
     return lambda: (
         Decomposition.stream_partition(
-            given, math.prod(options.hierarchy), 100 * options.imbalance, options.seed,
-            max_buffer_size=buffer, batch_size=batch, num_streams_passes=passes,
+            given,
+            math.prod(options.hierarchy),
+            100 * options.imbalance,
+            options.seed,
+            max_buffer_size=buffer,
+            batch_size=batch,
+            num_streams_passes=passes,
         ).assignment
     )
 
@@ -93,7 +99,9 @@ def main() -> None:
     parser.add_argument("tool", choices=sorted(TOOLS))
     parser.add_argument("graph")
     for name in ("hierarchy", "distance"):
-        parser.add_argument(f"--{name}", type=lambda text: [int(part) for part in text.split(":")], required=True)
+        parser.add_argument(
+            f"--{name}", type=lambda text: [int(part) for part in text.split(":")], required=True
+        )
     parser.add_argument("--mode", required=True)
     parser.add_argument("--imbalance", type=float, required=True)
     parser.add_argument("--seed", type=int, required=True)

@@ -11,7 +11,6 @@ import importlib.util
 import json
 import re
 import shutil
-import subprocess
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -139,7 +138,8 @@ class Hopbytes(Tool):
             str(Path(sys.executable).parent / "hopbytes"), "map", str(task.graph),
             "--hierarchy", _colons(task.hierarchy), "--distance", _colons(task.distance),
             "--partition", "--imbalance", str(task.imbalance),
-            *(["--stream"] if task.preset == "stream" else ["--preset", task.preset]), "--seed", str(task.seed), "--threads", str(task.threads),
+            *(["--stream"] if task.preset == "stream" else ["--preset", task.preset]),
+            "--seed", str(task.seed), "--threads", str(task.threads),
             "-o", str(out), "--format", "plain", "--json", "--quiet",
         ]
 

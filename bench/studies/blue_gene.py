@@ -4,12 +4,12 @@
     python -m bench.studies.blue_gene --samples ../shared/samples/bgq --out bench/results/blue_gene.jsonl
 
 The first command takes six small cases that the repository has, the second all sixteen. The data set
-par-comm-data (github.com/takanori-fujiwara/par-comm-data; VAST 2017; CC BY 4.0) has for every pair of ranks the bytes
-and the hops that its messages took on the five-dimensional torus of Vesta, with MiniMD, MiniAMR and the
-benchmarks of Intel (IMB). A case is a file of edges, a file with the place of every node, and a line of
-``cases.tsv`` with the hop-bytes that follow from what the machine counted. Computed are those of the same ranks
-by the routes of hopbytes; then preset eco maps the ranks to the same nodes, by J (hop-bytes between nodes and
-one per core inside) and by the busiest link.
+par-comm-data (github.com/takanori-fujiwara/par-comm-data; VAST 2017; CC BY 4.0) has for every pair of ranks
+the bytes and the hops that its messages took on the five-dimensional torus of Vesta, with MiniMD, MiniAMR
+and the benchmarks of Intel (IMB). A case is a file of edges, a file with the place of every node, and a
+line of ``cases.tsv`` with the hop-bytes that follow from what the machine counted. Computed are those of
+the same ranks by the routes of hopbytes; then preset eco maps the ranks to the same nodes, by J (hop-bytes
+between nodes and one per core inside) and by the busiest link.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ import hopbytes as hb
 from bench import ROOT
 
 SOURCE = (
-    "[par-comm-data](https://github.com/takanori-fujiwara/par-comm-data) (T. Fujiwara and others, VAST 2017; CC BY 4.0)"
+    "[par-comm-data](https://github.com/takanori-fujiwara/par-comm-data) "
+    "(T. Fujiwara and others, VAST 2017; CC BY 4.0)"
 )
 SAMPLES = ROOT / "tests/samples/bgq"
 Row = dict[str, Any]
@@ -67,8 +68,14 @@ def agrees(row: Row) -> bool:
 def table(rows: list[Row]) -> str:
     """Return a row for each case, and geometric means."""
     heads = (
-        "recording", "ranks", "nodes", "hop-bytes counted by the machine", "computed", "`eco`",
-        "busiest link with `eco`", "with `eco`, objective `max_congestion`",
+        "recording",
+        "ranks",
+        "nodes",
+        "hop-bytes counted by the machine",
+        "computed",
+        "`eco`",
+        "busiest link with `eco`",
+        "with `eco`, objective `max_congestion`",
     )
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     ratios: list[list[float]] = []
@@ -91,7 +98,9 @@ def table(rows: list[Row]) -> str:
 
 def main() -> None:
     """Measure every case and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--samples", type=Path, default=SAMPLES, help="the folder with cases.tsv")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()

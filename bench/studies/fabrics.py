@@ -7,7 +7,7 @@ the first hosts by name, of those with as many adapters as any, so that ``rails=
 goes on until a limit ends it (:data:`ENDLESS`) is left out unless `--contender` names it. One JSON line per
 run; started again it goes on where it was; `--jobs` instances run side by side. Then a table: geometric means
 of each metric over its value for in-order placement on the same hosts, in brackets the extremes over
-instances. CPU seconds are those of mapping. ``--markdown`` prints all metrics as bench/RESULTS.md has them.
+instances. CPU seconds are those of mapping. ``--markdown`` prints all metrics as bench/PROTOCOL.md has them.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-#: Columns of the table in bench/RESULTS.md, those of the first two with extremes.
+#: Columns of the table in bench/PROTOCOL.md, those of the first two with extremes.
 MARKDOWN = {
     "hop_bytes": "hop-bytes", "max_congestion": "MC", "hops": "hops", "max_messages": "MMC",
     "avg_congestion": "AC", "avg_messages": "AMC", "var_congestion": "NZCV", "inter_node_volume": "ICV",
@@ -251,7 +251,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--plot", type=Path, help="draw the means into a picture (matplotlib)")
-    parser.add_argument("--markdown", action="store_true", help="print the table of bench/RESULTS.md")
+    parser.add_argument("--markdown", action="store_true", help="print the table of bench/PROTOCOL.md")
     parser.add_argument("--fabric", default="*")
     parser.add_argument("--pattern", default="*")
     parser.add_argument("--contender", default="*", help="pattern such as 'preset:*'")

@@ -161,7 +161,7 @@ def table(rows: list[Row]) -> None:
         if family in ratios:
             print(f"| {family} | " + " | ".join(mean(ratios[family][each]) for each in columns) + " |")
     over = sum(bool(row.get("over")) for row in rows if row["tool"] == RIVAL)
-    print(f"\n{RIVAL}: {over} over the bound. Out of line:", *sorted(odd), sep="\n")
+    print(f"\n{RIVAL}: {over} over the bound rounded up. Out of line:", *sorted(odd), sep="\n")
 
 
 def against(rows: list[Row], others: list[Row]) -> None:

@@ -46,6 +46,15 @@ inline void expect_graph(std::span<const int64_t> indptr, std::span<const int32_
   expect_below(target, std::ssize(indptr) - 1, "targets", team);
 }
 
+// The same for rows whose targets may lie outside them, and that have a PE below k for every target and row.
+inline void expect_placed_rows(std::span<const int64_t> indptr, std::span<const int32_t> target,
+                               size_t weights, std::span<const int32_t> pe, int64_t k, Team& team) {
+  expect_offsets(indptr, target.size(), "rows of a graph");
+  expect((weights == 0 || weights == target.size()) && pe.size() + 1 >= indptr.size(), "arrays of a graph");
+  expect_below(target, std::ssize(pe), "targets", team);
+  expect_below(pe, k, "PEs", team);
+}
+
 // Throws unless `pe` has a PE, or -1 where `lowest` is that, of every task.
 inline void expect_placement(std::span<const int32_t> pe, size_t n, int64_t k, Team& team = Team::alone(),
                              int32_t lowest = 0) {

@@ -70,6 +70,10 @@ void bind_engine(nb::module_& m) {
         const ReleasedLock released;
         const TeamOfCall team(threads);
         settings.finished = std::get<0>(control_arrays).data() + 1;
+        const size_t n = std::get<0>(arrays).size() - 1;
+        expect(group.size() == n && child.size() == n && block_start.size() == seed.size() + 1, "groups");
+        expect_below(in(group), std::ssize(in(seed)), "groups", team);
+        expect_offsets(in(block_start), max_block_weight.size(), "blocks of groups");
         on_graph(
             arrays, linear_cost,
             [&](const auto& graph) {

@@ -109,8 +109,8 @@ void bind_graph(nb::module_& m) {
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int32_t> pe,
          InArray<uint64_t> label, InArray<uint8_t> level_of_bit, int32_t threads, OutArray<int64_t> result) {
         const TeamOfCall team(threads);
-        expect_graph(in(indptr), in(target), volume.size(), 0, team);
-        expect_placement(in(pe), indptr.size() - 1, static_cast<int64_t>(label.size()), team);
+        const auto k = static_cast<int64_t>(label.size());
+        expect_placed_rows(in(indptr), in(target), volume.size(), in(pe), k, team);
         expect(level_of_bit.size() == 65, "labels");
         expect(*std::max_element(level_of_bit.data(), level_of_bit.data() + 65) < result.size(), "levels");
         volume_by_level({in(indptr), in(target), in(volume)}, in(pe), in(label), in(level_of_bit), team,
@@ -125,9 +125,8 @@ void bind_graph(nb::module_& m) {
         const TeamOfCall team(threads);
         int64_t k = 0;
         while (k * k < static_cast<int64_t>(table.size())) ++k;
-        expect_graph(in(indptr), in(target), volume.size(), 0, team);
         expect(k * k == static_cast<int64_t>(table.size()), "distances");
-        expect_placement(in(pe), indptr.size() - 1, k, team);
+        expect_placed_rows(in(indptr), in(target), volume.size(), in(pe), k, team);
         return comm_cost_table({in(indptr), in(target), in(volume)}, in(pe), in(table), k, team);
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "pe"_a.noconvert(),
@@ -137,8 +136,8 @@ void bind_graph(nb::module_& m) {
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int32_t> pe,
          InArray<uint64_t> label, InArray<int64_t> packed, int32_t threads) {
         const TeamOfCall team(threads);
-        expect_graph(in(indptr), in(target), volume.size(), 0, team);
-        expect_placement(in(pe), indptr.size() - 1, static_cast<int64_t>(label.size()), team);
+        const auto k = static_cast<int64_t>(label.size());
+        expect_placed_rows(in(indptr), in(target), volume.size(), in(pe), k, team);
         expect_distances(label.size(), 0, packed.size(), label.size());
         const NetworkDistance distance(label.data(), in(packed), static_cast<int64_t>(label.size()));
         return comm_cost({in(indptr), in(target), in(volume)}, in(pe), distance, team);
@@ -150,8 +149,7 @@ void bind_graph(nb::module_& m) {
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int32_t> block,
          int64_t blocks, int32_t threads, OutArray<int64_t> sums, OutArray<uint8_t> seen) {
         const TeamOfCall team(threads);
-        expect_graph(in(indptr), in(target), weight.size(), 0, team);
-        expect_placement(in(block), indptr.size() - 1, blocks, team);
+        expect_placed_rows(in(indptr), in(target), weight.size(), in(block), blocks, team);
         block_weights({in(indptr), in(target), in(weight)}, in(block), blocks, team, out(sums), out(seen));
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "blocks"_a.noconvert(),

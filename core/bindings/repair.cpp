@@ -17,6 +17,8 @@ template <class Nearest>
 Counters run(const Csr& graph, In<int64_t> load, Out<int32_t> pe, In<int64_t> capacity, bool fill,
              const AnyDistance& distance, Nearest nearest, Out<int32_t> control,
              const std::shared_ptr<const LinearCost>& linear_cost) {
+  expect_graph(graph.indptr, graph.target, graph.weight.size(), load.size());
+  expect_placement(pe, graph.indptr.size() - 1, std::ssize(capacity));
   Repair<Nearest> repair(graph, load, pe, capacity, distance, nearest, Control(control.data()),
                          linear_cost.get());
   const RepairResult done = fill ? repair.fill_empty() : repair.enforce_capacities();

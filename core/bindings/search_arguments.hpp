@@ -27,6 +27,11 @@ inline std::shared_ptr<const LinearCost> linear_cost_of(const LinearCostArrays& 
   return read_linear_cost(in(start), in(block), in(cost), in(rest));
 }
 
+// Throws unless `pe` has a PE below k of every vertex of a graph.
+inline void expect_placement_of(const GraphArrays& graph, std::span<const int32_t> pe, size_t k) {
+  expect_placement(pe, std::get<0>(graph).size() - 1, static_cast<int64_t>(k));
+}
+
 // Calls work(graph); the threads of the team make the view of the graph.
 template <class Work>
 auto on_graph(const GraphArrays& graph, const LinearCostArrays& linear_cost, Work work,

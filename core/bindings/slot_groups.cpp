@@ -49,6 +49,7 @@ void bind_slot_groups(nb::module_& m) {
         int32_t threads = 1;
         const SwapOptions options = swap_options(given, threads);
         const ReleasedLock released;
+        expect_placement_of(arrays, out(pe), capacity.size());
         const TeamOfCall team(threads);
         const Control control = control_of(control_arrays).with_team(team);
         SwapCounts counts;
@@ -71,6 +72,7 @@ void bind_slot_groups(nb::module_& m) {
         int32_t threads = 1;
         const RepartitionOptions options = repartition_options(given, threads);
         const ReleasedLock released;
+        expect_placement_of(arrays, out(pe), capacity.size());
         const TeamOfCall team(threads);
         const Control control = control_of(control_arrays).with_team(team);
         on_both(arrays, linear_cost, distances, capacity.size(),

@@ -22,6 +22,7 @@ void bind_slots(nb::module_& m) {
          ControlArrays control_arrays, int kind, int64_t reach, InArray<int32_t> order,
          InArray<int64_t> capacity, OutArray<int32_t> pe, OutArray<int64_t> counted) {
         const ReleasedLock released;
+        expect_placement_of(arrays, out(pe), capacity.size());
         const Control control = control_of(control_arrays);
         PairCounts counts;
         on_both(arrays, linear_cost, distances, capacity.size(),
@@ -44,6 +45,7 @@ void bind_slots(nb::module_& m) {
          ControlArrays control_arrays, int64_t fruitless_exchanges, int64_t budget, InArray<int32_t> order,
          InArray<int64_t> capacity, OutArray<int32_t> pe, OutArray<int64_t> counted) {
         const ReleasedLock released;
+        expect_placement_of(arrays, out(pe), capacity.size());
         const Control control = control_of(control_arrays);
         const auto k = static_cast<int64_t>(capacity.size());
         PairCounts counts;

@@ -16,7 +16,7 @@ UInt8 = NDArray[np.uint8]
 UInt16 = NDArray[np.uint16]
 UInt64 = NDArray[np.uint64]
 
-Given = TypeVar("Given", bound=Array)
+Given = TypeVar("Given", bound="Array | None")
 
 
 class _Memory:
@@ -29,17 +29,19 @@ class _Memory:
 
 
 def own(array: Given) -> Given:
-    """Return an array read-only and without a copy; nobody else may keep a reference to it or to its memory."""
-    return array if _is_owned(array) else np.asarray(_Memory(array))  # type: ignore[return-value]
+    """Return an array, if it is one, read-only and without a copy; nobody else may keep its memory."""
+    if array is None or _is_owned(array):
+        return array
+    return np.asarray(_Memory(array))  # type: ignore[return-value]
 
 
 def owned(array: Given) -> Given:
-    """Return an array read-only, in memory that nobody else can write into: a copy unless it is there already.
+    """Return an array read-only, in memory that nobody else can write into: a copy unless it is there.
 
-    Compiled code relies on what was checked when an object was made. A caller may write into an array later, or
-    into another array over the same memory, even while it is checked; so this comes before the check.
+    Compiled code relies on what was checked when an object was made. A caller may write into an array later,
+    or into another array over the same memory, even while it is checked; so this comes before the check.
     """
-    return array if _is_owned(array) else own(np.array(array))  # type: ignore[return-value]
+    return array if array is None or _is_owned(array) else own(np.array(array))  # type: ignore[return-value]
 
 
 def _is_owned(array: Array) -> bool:

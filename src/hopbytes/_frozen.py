@@ -46,8 +46,8 @@ def frozen(cls: Any = None, /, *, eq: bool = True, repr: bool = True, owns: tupl
     repr : bool, default True
         Whether the text of an object lists its fields.
     owns : tuple of str, default ()
-        Fields whose arrays nobody else can write into: other arrays are copied when they are set, also where an
-        object is unpickled (:func:`hopbytes._arrays.owned`).
+        Fields whose arrays nobody else can write into: other arrays are copied when they are set, also
+        where an object is unpickled (:func:`hopbytes._arrays.owned`).
     """
 
     def make(cls: Any) -> Any:

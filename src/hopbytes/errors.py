@@ -6,9 +6,13 @@ command line replaces these names by its options (:mod:`hopbytes.cli.option_name
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+#: Characters of a message; the middle of longer ones is left out.
+LONGEST_MESSAGE = 2000
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -36,6 +40,9 @@ class HopbytesError(Exception):
     """
 
     def __init__(self, message: str = "") -> None:
+        if len(message) > LONGEST_MESSAGE:  # a word of a file, or a list of names, can be as long as the file
+            kept = LONGEST_MESSAGE // 2
+            message = f"{message[:kept]} … {message[-kept:]}"
         super().__init__(printable(message))
 
 
@@ -60,6 +67,27 @@ class FormatError(HopbytesError, ValueError):
     def __reduce__(self) -> tuple[type[FormatError], tuple[str, int | None, str]]:
         """Pickle by what it was made from, so that worker processes can raise it."""
         return type(self), (self.where, self.line, self.what)
+
+
+@contextlib.contextmanager
+def damaged(name: str, expected: str) -> Iterator[None]:
+    """Turn what readers and libraries raise on damaged content inside the block into FormatError.
+
+    Numbers of thousands of digits, cut headers and missing fields end in exceptions of any kind.
+
+    Raises
+    ------
+    FormatError
+        ``name: damaged (what was raised), expected …``
+    """
+    try:
+        yield
+    except (HopbytesError, OSError, MemoryError, Warning):
+        raise
+    except Exception as error:
+        said = " ".join(str(error).split())[:100]
+        what = f"damaged ({type(error).__name__}{': ' if said else ''}{said}), expected {expected}"
+        raise FormatError(name, None, what) from error
 
 
 class InfeasibleError(HopbytesError, ValueError):

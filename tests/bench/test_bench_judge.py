@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.evaluate import evaluate, load_bound
+from bench.evaluate import evaluate, load_bounds
 from bench.instances.graphs import Arrays, from_edges
 
 
@@ -56,8 +56,9 @@ def test_cost_is_the_double_sum(data):
 
 def test_bound_is_exact_where_floating_point_is_not():
     # 1.1 * 800 / 8 is 110 exactly; 1.15 * 100 is 114.99999999999999 in floating point.
-    assert load_bound(np.ones(800, np.int64), 8, 0.1) == 110
-    assert load_bound(np.ones(100, np.int64), 1, 0.15) == 115
+    assert load_bounds(np.ones(800, np.int64), 8, 0.1) == (110, 110)
+    assert load_bounds(np.ones(100, np.int64), 1, 0.15) == (115, 115)
+    assert load_bounds(np.ones(15606, np.int64), 192, 0.03) == (83, 84)  # 83.72
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_bound_is_exact_where_floating_point_is_not():
     ids=["ceil of the ideal", "one more than PEs", "heaviest", "nothing"],
 )
 def test_bound_without_slack(loads, k, bound):
-    assert load_bound(np.array(loads), k, 0.0) == bound
+    assert load_bounds(np.array(loads), k, 0.0) == (bound, bound)
 
 
 def test_over_bound_is_seen():
@@ -75,6 +76,14 @@ def test_over_bound_is_seen():
     result = evaluate(graph, np.array([0, 0, 0, 1]), (2,), (1,), 0.0)
     assert result["over_bound"]
     assert result["imbalance_reached"] == 0.5
+
+
+def test_every_tool_is_judged_by_the_bound_of_the_papers():
+    graph = path_graph([1] * 9)  # ten tasks on four PEs at 30 %: 3.25, three rounded down and four rounded up
+    full = evaluate(graph, np.array([0, 0, 0, 0, 1, 1, 2, 2, 3, 3]), (4,), (1,), 0.3)
+    assert (full["load_bound"], full["over_bound"], full["over_rounded_down"]) == (3, False, True)
+    fuller = evaluate(graph, np.array([0, 0, 0, 0, 0, 1, 2, 2, 3, 3]), (4,), (1,), 0.3)
+    assert (fuller["over_bound"], fuller["over_rounded_down"]) == (True, True)
 
 
 @pytest.mark.parametrize("pe", [[0, 1], [0, 1, 2], [0, -1, 1]], ids=["too few", "too high", "negative"])

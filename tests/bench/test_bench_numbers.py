@@ -12,7 +12,8 @@ def run_row(instance, tool, preset, cost, wall=1.0, **more):
     seconds = {"wall_seconds": wall, "inner_seconds": wall, "cpu_seconds": wall, "other_cpu_seconds": 0.0}
     return {
         "instance": instance, "input_hash": instance, "seed": 1, "tool": tool, "preset": preset,
-        "comm_cost": cost, "error": None, "over_bound": False, "family": "2-D", **setting, **seconds, **more,
+        "comm_cost": cost, "error": None, "over_bound": False,
+        "over_rounded_down": False, "family": "2-D", **setting, **seconds, **more,
     }  # fmt: skip
 
 
@@ -23,7 +24,7 @@ def recorded(recording, n, tool, cost, in_order, seconds):
 
 
 BESIDE = [
-    run_row("a", "sharedmap", "strong", 100, 4.0, over_bound=True),
+    run_row("a", "sharedmap", "strong", 100, 4.0, over_rounded_down=True),
     run_row("b", "sharedmap", "strong", 100, 1.0, family="3-D"),
     run_row("a", "hopbytes", "fast", 50, 1.0),
     run_row("b", "hopbytes", "fast", 200, 1.0, family="3-D"),

@@ -149,7 +149,7 @@ quadratic assignment objective J(C,D,Pi') = 160666
     assert answer.inner_seconds == 2.5
 
 
-@pytest.mark.parametrize("tool", ["steiner", "kahip", "scotch"])
+@pytest.mark.parametrize("tool", ["steiner", "kahip", "scotch", "metis", "heistream"])
 def test_other_rivals_are_judged_like_the_first(bench, tool):
     versions = TOOLS[tool].versions()
     if "absent" in versions.values():

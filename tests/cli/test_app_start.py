@@ -96,6 +96,14 @@ def test_a_partition_of_a_plain_tree_loads_nothing_for_networks_or_reports(tmp_p
     assert "hopbytes.algorithms.mappers.multisection" in modules
 
 
+def test_the_verdict_of_map_loads_nothing_for_simgrid(tmp_path):
+    words = (str(EXAMPLES / "halo_96.pattern"), "--on", "node:8@10 core:12@1", "--preset", "fast")
+    modules = modules_after("map", *words, "-o", str(tmp_path / "placed.json"))
+    assert "hopbytes.simulation.simulate" in modules
+    unused = {"scipy", "hopbytes.simulation.simgrid_replay", "hopbytes.simulation.simgrid_run"}
+    assert not modules & unused
+
+
 @pytest.mark.parametrize("said", [None, "3"])
 def test_only_the_loading_of_numpy_sees_one_thread(said, monkeypatch):
     from hopbytes.cli.commands import load_numpy

@@ -10,7 +10,7 @@ from hopbytes.errors import InfeasibleError
 
 EXAMPLE = EXAMPLES / "lammps_lj_64.csv"
 TOO_FEW = (
-    "64 processes, but the machine has 8 slots (2 nodes x 4 cores): more nodes, or --oversubscribe, or "
+    "64 processes, but the machine has 8 cores (2 nodes x 4): more nodes, or --oversubscribe, or "
     "--partition for mesh vertices"
 )
 SMALL = ("--on", "node:2 core:4")
@@ -40,19 +40,19 @@ def test_a_recorded_pattern_file_stays_one_of_processes(hopbytes):
     assert hopbytes("convert", EXAMPLE, "app.pattern").returncode == 0
     assert hopbytes("convert", "stencil:8x8", "mesh.pattern").returncode == 0
     assert TOO_FEW in hopbytes("map", "app.pattern", *SMALL).stderr
-    assert hopbytes("map", "mesh.pattern", *SMALL).stderr.startswith("64 tasks on 8 slots: treated as")
+    assert hopbytes("map", "mesh.pattern", *SMALL).stderr.startswith("64 tasks on 8 cores: treated as")
 
 
 def test_a_mesh_is_a_partition_and_told_so(hopbytes):
-    said = "64 tasks on 8 slots: treated as a partition, 8 tasks per slot (--processes selects one each)\n"
+    said = "64 tasks on 8 cores: treated as a partition, 8 tasks per core (--processes selects one each)\n"
     done = hopbytes("map", "stencil:8x8", *SMALL, "-o", "out.txt")
     assert done.returncode == 0
     assert done.stderr.startswith(said)
     assert "\npartition: J " in done.stderr
     done = hopbytes("map", "stencil:8x9", *SMALL, "-o", "out.json")
-    assert "72 tasks on 8 slots: treated as a partition, 9 tasks per slot" in done.stderr
+    assert "72 tasks on 8 cores: treated as a partition, 9 tasks per core" in done.stderr
     done = hopbytes("map", "stencil:10x10", *SMALL)
-    assert "100 tasks on 8 slots: treated as a partition, about 12.5 tasks per slot" in done.stderr
+    assert "100 tasks on 8 cores: treated as a partition, about 12.5 tasks per core" in done.stderr
     done = hopbytes("map", "stencil:8x8", *SMALL, "--partition")
     assert done.returncode == 0
     assert "treated" not in done.stderr
@@ -71,11 +71,11 @@ def test_launch_files_are_for_processes(hopbytes, tmp_path, form):
 
 def test_the_error_counts_what_there_is(hopbytes):
     for on, said in (
-        (("--on", "node:4 core:8"), "32 slots (4 nodes x 8 cores): "),
-        (("--on", "node:2 core:[3,2]"), "5 slots: "),
-        (("--on", "core:6"), "6 slots: "),
-        (("--on", "torus:2x2"), "4 slots (4 nodes x 1 core): "),
-        (("--on", "core:1"), "1 slot: "),
+        (("--on", "node:4 core:8"), "32 cores (4 nodes x 8): "),
+        (("--on", "node:2 core:[3,2]"), "5 cores: "),
+        (("--on", "core:6"), "6 cores: "),
+        (("--on", "torus:2x2"), "4 cores (4 nodes x 1): "),
+        (("--on", "core:1"), "1 core: "),
         (("--on", "node:4 core:8", "--cores-per-task", "2"), "16 slots (4 nodes x 4 slots of 2 cores): "),
     ):
         done = hopbytes("map", EXAMPLE, *on)

@@ -61,3 +61,11 @@ def test_a_launched_file_adds_no_line_and_is_not_opened_for_a_stranger(tmp_path)
         hb.read(tmp_path / "new", "newrank", where=mapping.where)
     again = hb.read(tmp_path / "new", "newrank", where=mapping.where, launched=str(started))
     assert again.pe.tolist() == [1, 0]
+
+
+def test_pages_and_tables_hold_no_control_characters(tmp_path):
+    graph = hb.CommGraph.from_edges([0, 1], [1, 0], [5, 5], meta={"name": EVIL, "tasks": "processes"})
+    mapping = hb.map_tasks(graph, hb.machine("node:2@10 core:1", hosts=["a", "b"]), preset="fast")
+    hb.write_report(graph, mapping, tmp_path / "report.html")
+    for text in ((tmp_path / "report.html").read_text(), graph._repr_html_(), mapping._repr_html_()):
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", text)

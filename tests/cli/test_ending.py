@@ -75,7 +75,8 @@ def test_a_signal_ends_the_program_whatever_happens_to_its_exception(number, hap
 @pytest.mark.parametrize("happening", HAPPENINGS.values(), ids=HAPPENINGS)
 @pytest.mark.parametrize("last", ["time.sleep(0.1)", "signal.raise_signal(signal.SIGINT); time.sleep(0.1)"])
 def test_ctrl_c_that_was_handled_comes_not_again_while_the_program_ends(happening, last):
-    happening = f"import threading; threading.Thread(target=time.sleep, args=[9], daemon=True).start()\n{happening}"
+    running = "import threading; threading.Thread(target=time.sleep, args=[9], daemon=True).start()"
+    happening = f"{running}\n{happening}"
     assert ended_by(signal.SIGINT, happening, last) == (130, "hopbytes: interrupted\n")
 
 
@@ -99,7 +100,7 @@ def test_interrupts_at_random_moments(tmp_path):
     for _ in range(12):
         process = subprocess.Popen(
             [PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            cwd=tmp_path, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+            cwd=tmp_path, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )  # fmt: skip
         time.sleep(0.15 + chosen.expovariate(2))
         process.send_signal(signal.SIGINT)

@@ -39,10 +39,10 @@ REFUSED = {
     ),
     "too few slots": (
         ("map", LJ, "--on", "node:4 core:8"), 1,
-        ("64 processes", "32 slots (4 nodes x 8 cores)", "--oversubscribe", "--partition"),
+        ("64 processes", "32 cores (4 nodes x 8)", "--oversubscribe", "--partition"),
     ),
     "far too few slots": (
-        ("map", LJ, "--on", "node:2 core:4"), 1, ("64 processes", "8 slots (2 nodes x 4 cores)"),
+        ("map", LJ, "--on", "node:2 core:4"), 1, ("64 processes", "8 cores (2 nodes x 4)"),
     ),
     "a matrix with a header": (
         ("map", "header.csv", "--on", "core:8"), 1, ("header.csv:1: 'src'", "--input-format edges"),
@@ -84,7 +84,7 @@ REFUSED = {
     "the file to write without -o": (
         ("write", "lj.json", "ranks.txt", "--format", "plain"), 2, ("-o names the file to write",),
     ),
-    "the local computer for 64 ranks": (("map", LJ, "--on", "core:2"), 1, ("64 processes", "2 slots")),
+    "the local computer for 64 ranks": (("map", LJ, "--on", "core:2"), 1, ("64 processes", "2 cores")),
     "filled and spread": (("map", LJ, *ON, "--pack", "--spread"), 2, ("--pack and --spread exclude",)),
     "a negative time": (("map", LJ, *ON, "--time-limit", "-1"), 2, ("--time-limit: '-1'",)),
     "a time that is no number": (("map", LJ, *ON, "--time-limit", "nan"), 2, ("--time-limit: 'nan'",)),
@@ -105,11 +105,11 @@ UNDERSTOOD = {
         ("map", LJ, "--hierarchy", "6:2:6"), ("distances 1:10:100", "ONE host")
     ),
     "a partition nobody asked for": (
-        ("map", "stencil:64x64", "--on", "core:8", "--preset", "fast"), ("512 tasks per slot", "--processes")
+        ("map", "stencil:64x64", "--on", "core:8", "--preset", "fast"), ("512 tasks per core", "--processes")
     ),
     "per cent": ((*MESH, "--imbalance", "3%"), ("bound met",)),
     "a duration": (("map", LJ, *ON, "--preset", "fast", "--time-limit", "5m"), ("processes: J",)),
-    "spare cores": (("map", LJ, "--on", SIX), ("64 processes on 72 slots", "as mpirun does")),
+    "spare cores": (("map", LJ, "--on", SIX), ("64 processes on 72 cores", "as mpirun does")),
     "nothing to gain": (("map", LJ, *ON), ("There is nothing to gain", "Start the program as always")),
     "one GPU per slot, said twice": (
         ("map", "ml:tp=8,pp=1,dp=1", "--on", "node:1 gpu:8", "--per", "gpu"), ("processes: J",)

@@ -43,7 +43,7 @@ def test_translation(text, typed):
         ("launch, Open MPI 5: mpirun `hosts`", "launch, Open MPI 5: mpirun `hosts`"),
         ("x.gz: more than 17179869184 bytes stored", "x.gz: more than 17,179,869,184 bytes stored"),
         ("(12345 tasks; 9999 slots)", "(12,345 tasks; 9999 slots)"),
-        ("task 12345 is on PE 70000", "task 12345 is on PE 70000"),
+        ("task 12345 is on PE 70000", "task 12345 is on slot 70000"),
         ("data-12345 tasks and run/12345 tasks stay", "data-12345 tasks and run/12345 tasks stay"),
     ],
 )
@@ -95,3 +95,15 @@ def test_errors_and_notices_at_the_terminal():
 def test_notices_in_json():
     told = _run("map", "stencil:16x16", "--on", "core:8", "--json")
     assert "(--processes selects one each)" in told.stdout
+
+
+@pytest.mark.parametrize(("text", "slot", "typed"), [
+    ("3 tasks on PE 2, 8 PEs", "GPU", "3 tasks on GPU 2, 8 GPUs"),
+    ("16 processes on 20 slots: nodes are filled", "core", "16 processes on 20 cores: nodes are filled"),
+    ("an arc, 2 arcs", "slot", "a pair, 2 pairs"),
+    ("mpirun --map-by slot, ppr:2:slot, slot=0-3, slots=4, --map-by core:PE=2", "core", None),
+    ("fixed.txt:2: PE 99, expected one of 0..63", "core", None),
+    ("a/PE/slot.txt, 'PE' and slot.json, PE-1", "core", None),
+])  # fmt: skip
+def test_words_of_the_terminal(text, slot, typed):
+    assert for_terminal(text, slot) == (typed or text)

@@ -60,8 +60,8 @@ def test_one_of_a_kind_is_no_plural(tmp_path, hopbytes):
     heavy.write_text("3 2 10\n90 2\n1 1 3\n1 2\n")
     done = hopbytes("map", heavy, "--on", "core:2", "--partition", "--stream")
     assert done.returncode == 0, done.stderr
-    assert "1 task is heavier than a fair share and has a PE\n" in done.stderr
+    assert "1 task is heavier than a fair share and has a core\n" in done.stderr
     one = tmp_path / "one.graph"
     one.write_text("1 0\n\n")
     done = hopbytes("map", one, "--on", "core:1", "--partition", "--stream")
-    assert "; 1 task on 1 PE, at most" in done.stderr
+    assert "; 1 task on 1 core, at most" in done.stderr

@@ -73,3 +73,27 @@ def test_a_platform_into_a_folder_that_does_not_exist(hopbytes):
     done = hopbytes("simulate", *words)
     assert done.returncode == 1
     assert "no/machine.xml" in done.stderr.splitlines()[-1]
+
+
+def test_a_mapping_of_the_pattern_fits_the_trace_of_the_same_run(hopbytes, tmp_path):
+    """The pattern has the messages of collectives, which the trace has as calls; as many tasks are needed."""
+    pattern = "0 1 1000\n1 0 8\n2 3 1000\n3 2 8\n0 2 8\n"
+    (tmp_path / "app.edges").write_text(pattern)
+    acts = []
+    for rank in range(4):
+        other = rank ^ 1
+        step = f"{rank} send {other} 0 1000 6" if rank % 2 == 0 else f"{rank} recv {other} 0 1000 6"
+        acts += [f"{rank} init", step, f"{rank} allreduce 8 0 6", f"{rank} finalize"]
+    (tmp_path / "app.ti").write_text("\n".join(acts) + "\n")
+    assert hopbytes("map", "app.edges", "--on", SLOW, "-o", "placed.json").returncode == 0
+    done = hopbytes("simulate", "app.ti", "placed.json", "--grade", "bound")
+    assert done.returncode == 0, done.stderr
+    assert "placed.json was made for another pattern of as many tasks" in done.stderr
+    assert "placed.json" in done.stdout
+    made = hopbytes("map", "app.ti", "--on", SLOW, "-o", "of_trace.json")
+    assert made.returncode == 0, made.stderr
+    assert "another pattern" not in hopbytes("simulate", "app.ti", "of_trace.json", "--grade", "bound").stderr
+    (tmp_path / "other.edges").write_text("0 1 5\n")
+    for given in (("app.edges", "of_trace.json"), ("other.edges", "placed.json")):
+        done = hopbytes("simulate", *given)
+        assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)

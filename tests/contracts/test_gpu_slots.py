@@ -19,7 +19,7 @@ from hopbytes.model.mapping import Mapping
 from hopbytes.report.show import machine_text
 
 FORMATS = sorted(
-    name for name in formats if formats[name].holds == "mapping" and name not in ("json", "plain")
+    name for name in formats if formats[name].holds == "mapping" and name not in ("json", "plain", "openfoam")
 )
 #: Formats that leave GPUs to local ranks, which count from 0 on every host.
 LOCAL = {"hosts", "kubernetes", "mesh", "torchrun"}
@@ -28,7 +28,7 @@ REFUSING = {"bluegene", "fujitsu", "jsrun"}
 SPECS = ("node:2@10 gpu:4@1", "node:2 package:2 gpu:2", "node:2@10 gpu:4@1 core:3@1", "gpu:8 core:1")
 BINDING = re.compile(
     r"map_cpu|mask_cpu|cpu-affinity=.?map|-bind-to user|--cpu-bind list|PIN_(PROCESSOR|DOMAIN)"
-    r"|MV2_CPU_MAPPING|bind-to core|gpu-bind=map|OMP_"
+    r"|MV2_CPU_MAPPING|bind-to core|gpu-bind=map_gpu|OMP_"
 )
 SCRIPTED = re.compile(r"^(\d+)\) (?:cores=(\S+) threads=(\d+) )?gpus=(\S+) ;;$", re.MULTILINE)
 
@@ -162,7 +162,7 @@ def test_a_real_launch_on_gpus_is_known_by_what_ranks_were_shown():
 
 def test_a_machine_of_gpus_is_described_as_one():
     text = machine_text(hb.machine("node:2 gpu:4")).splitlines()
-    assert text[1:3] == ["PEs        8, 1 GPU each, 4 per node", "GPUs       8, all in slots"]
+    assert text[1] == "GPUs       8, 4 per node"
 
 
 def test_ranks_that_were_shown_no_gpu_are_known_by_node():

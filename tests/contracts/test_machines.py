@@ -41,6 +41,7 @@ SPECS = {
     ],
     "synthetic": ["synthetic:pack:2 numa:2 core:2 pu:2@n[1-2]:core=2", "synthetic:l3:2 core:3"],
     "hwloc": [f"hwloc:{HWLOC_SAMPLES}/v2_smt_gpus.xml@n[1-2],hwloc:{HWLOC_SAMPLES}/v3_hybrid.xml@m:l3=4"],
+    "amd": [f"amd:{GPU_SAMPLES}/amd_topology.txt@n[1-2]:gpu=3"],
     "nvidia": [f"nvidia:{GPU_SAMPLES}/pairs_topo.txt@n[1-2]:gpu=3", f"nvidia:{GPU_SAMPLES}/nccl_topo.xml"],
     "local": ["local"],
     "ib": [

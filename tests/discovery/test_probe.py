@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,10 @@ from hopbytes.discovery.probe import probe, probe_to_file, read_probe, script
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.common.stored_file import machine_text
+from hopbytes.machines.kinds.local import gpu_notices
 from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.job_info import JobInfo
-from hopbytes.machines.node.sysfs import collect, node_from_files
+from hopbytes.machines.node.sysfs import add_file, collect, node_from_files
 from hopbytes.textio.cpu_lists import format_list, parse_list
 
 CPUS = {
@@ -64,8 +66,9 @@ def test_node_from_the_files_of_a_kernel():
     tree = node_from_files(kernel_files(), {0, 1, 2, 3, 4, 5, 6, 7})
     assert tree.facts() == {"pus": 7, "cores": 4, "packages": 2, "numa": 3, "gpus": 2}
     assert tree.os_pus.tolist() == [0, 4, 1, 5, 2, 6, 3]
-    assert [(gpu.index, gpu.name, gpu.pus) for gpu in tree.gpus] == [
-        (0, "0000:01:00.0", (0, 1, 4, 5)), (1, "0000:81:00.0", (2, 3, 6)),
+    # Each maker's runtime counts its own GPUs from 0.
+    assert [(gpu.index, gpu.name, gpu.maker, gpu.shown_as, gpu.pus) for gpu in tree.gpus] == [
+        (0, "0000:81:00.0", "nvidia", "0", (2, 3, 6)), (1, "0000:01:00.0", "amd", "0", (0, 1, 4, 5)),
     ]  # fmt: skip
     machine = NodeMachine("test:", NodeInventory((tree,), (0,)))
     assert machine.tree.spec() == "package:2@10 core:2@1 pu:[2,2,2,1]@1"
@@ -141,6 +144,7 @@ def test_probe_of_this_host_is_what_local_says():
     assert machine.inventory.tree(0).identity() == hb.machine("local").machine.inventory.tree(0).identity()
 
 
+@pytest.mark.skipif(shutil.which("taskset") is None, reason="needs taskset")
 def test_probe_undoes_the_binding_of_its_launcher(tmp_path):
     one = min(os.sched_getaffinity(0))
     bound = probe(["taskset", "-c", str(one)])
@@ -290,3 +294,80 @@ def test_collected_files_are_small_texts():
 def test_lists_of_kernels(text, numbers):
     assert sorted(parse_list(text, "test")) == numbers
     assert format_list(numbers) == text
+
+
+def kfd(nodes):
+    """Return what AMD's kernel driver says of GPUs, (bus, part) each, behind two CPUs."""
+    files = {}
+    for number, (bus, part) in enumerate([(None, 0), (None, 0), *nodes]):
+        folder = f"class/kfd/kfd/topology/nodes/{number}"
+        computes = 0 if bus is None else 304
+        location = 0 if bus is None else bus << 8 | part << 28
+        lines = ("cpu_cores_count 0", f"simd_count {computes}", f"location_id {location}", "domain 0")
+        files[f"{folder}/properties"] = "\n".join(lines)
+    return files
+
+
+def amd_files(nodes):
+    files = {path: text for path, text in kernel_files().items() if "bus/pci" not in path}
+    for bus, near in ((0x81, "0-1,4-5"), (0xC1, "2-3,6-7")):
+        device = f"bus/pci/devices/0000:{bus:02x}:00.0"
+        files[f"{device}/class"], files[f"{device}/vendor"] = "0x120000", "0x1002"
+        files[f"{device}/local_cpulist"] = near
+    collected = {}
+    for path, text in {**files, **kfd(nodes)}.items():
+        add_file(collected, path, text)
+    return collected
+
+
+@pytest.mark.parametrize("parts", [1, 3, 6])
+def test_partitions_of_amd_devices_are_gpus(parts):
+    tree = node_from_files(amd_files([(bus, part) for bus in (0xC1, 0x81) for part in range(parts)]), None)
+    assert [gpu.index for gpu in tree.gpus] == [*range(2 * parts)]
+    buses = [gpu.name.partition("/")[0] for gpu in tree.gpus]
+    assert buses == ["0000:c1:00.0"] * parts + ["0000:81:00.0"] * parts
+    assert [gpu.pus[0] for gpu in tree.gpus] == [2] * parts + [0] * parts
+    assert {gpu.maker for gpu in tree.gpus} == {"amd"}
+    assert tree.notices == ()
+
+
+def test_devices_that_a_job_may_not_use_are_said():
+    tree = node_from_files(amd_files([(0xC1, 0)]), None)
+    assert [(gpu.index, gpu.name) for gpu in tree.gpus] == [(0, "0000:c1:00.0")]
+    assert len(tree.notices) == 1
+    assert "1 of the GPUs of AMD" in tree.notices[0]
+    assert len(node_from_files(amd_files([]), None).gpus) == 2
+
+
+def test_the_probe_tells_parts_of_devices():
+    """Files of several lines come as several lines of the probe."""
+    files = {**amd_files([]), **kfd([(0x81, 0), (0x81, 1), (0xC1, 0), (0xC1, 1)])}
+    said = [f"file {path}:{line}" for path, text in files.items() for line in text.splitlines() if line]
+    lines = [f"#hopbytes n1 {line}" for line in ["allowed 0-7", *said, f"end {len(said) + 2}"]]
+    machine = read_probe(lines)
+    assert len(machine.inventory.tree(0).gpus) == 4
+
+
+def test_an_environment_that_hides_gpus_is_said():
+    tree = node_from_files(kernel_files(), None)
+    assert list(gpu_notices(tree, {})) == []
+    assert list(gpu_notices(tree, {"CUDA_VISIBLE_DEVICES": "0", "ROCR_VISIBLE_DEVICES": "0"})) == []
+    four = amd_files([(bus, part) for bus in (0x81, 0xC1) for part in range(2)])
+    (notice,) = gpu_notices(node_from_files(four, None), {"ROCR_VISIBLE_DEVICES": "2,3"})
+    assert "ROCR_VISIBLE_DEVICES=2,3 shows 2 of the 4 GPUs" in notice
+
+
+def test_books_of_ibm_z_hold_their_packages():
+    """Packages are numbered in each book, CPUs go around all books: lstopo has this order of PUs."""
+    places = [(book, package, core) for core in range(2) for package in range(2) for book in range(2)]
+    cpus = {2 * place + thread: where for place, where in enumerate(places) for thread in range(2)}
+    files = {"devices/system/cpu/online": "0-15"}
+    for cpu, where in cpus.items():
+        folder = f"devices/system/cpu/cpu{cpu}/topology"
+        for depth, name in enumerate(("book", "core", "thread"), 1):
+            alike = [other for other, there in cpus.items() if there[:depth] == where[:depth]]
+            files[f"{folder}/{name}_siblings_list"] = format_list(alike)
+    tree = node_from_files(files, None)
+    assert tree.kinds == ("book", "package", "core", "pu")
+    assert tree.os_pus.tolist() == [0, 1, 8, 9, 4, 5, 12, 13, 2, 3, 10, 11, 6, 7, 14, 15]
+    assert tree.facts() == {"pus": 16, "cores": 8, "packages": 4, "numa": 1, "gpus": 0}

@@ -174,6 +174,7 @@ def test_presets_share_one_large_cut_among_threads_without_another_answer(preset
     assert len(answers) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("imbalance", [0, 0.03])
 def test_few_vertices_of_high_degree_are_shared_among_threads_without_another_answer(imbalance):
     """A graph of 2,400 tasks and 2^19 arcs, which is clustered, contracted and searched by ranges."""

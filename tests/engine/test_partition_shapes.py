@@ -54,6 +54,7 @@ def test_the_cost_never_rises(graph, imbalance):
     assert with_rounds.info["comm_cost"] <= without.info["comm_cost"]
 
 
+@pytest.mark.slow
 def test_where_shapes_mean_nothing_all_repetitions_are_made():
     """A third of the repetitions suffices only where relaxation helps."""
     graph, where = social_graph(2000), hb.machine("core:32")

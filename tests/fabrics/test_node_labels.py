@@ -82,7 +82,7 @@ def test_names_with_domains(tmp_path):
         ({"a": ["r", "s"], "b": ["s"]}, "lies in 1 units, expected 2"), ("s1.a\ns2.a\n", ":2: node 'a'"),
         ("a b c d\n", "does not end with"), ("n1 s1.n2\n", ":1: address"), ("s1.a\nb\n", ":2: node 'b'"),
         ('{"items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "a"}}]}', "a second time"),
-        ("[" * 100000, "expected letters"), ('{"a":' * 100000, "not JSON"),
+        ("[" * 100000, "not JSON"), ('{"a":' * 100000, "not JSON"),
     ],
 )  # fmt: skip
 def test_bad_files_are_one_line(tmp_path, content, words):
@@ -116,6 +116,9 @@ CLOUDS = {
     "Crusoe": ("topology.kubernetes.io/zone", "crusoe.ai/ib.partition.id", "crusoe.ai/pod.id"),
     "ACK Lingjun": ("topology.kubernetes.io/zone", "alibabacloud.com/point-of-delivery",
                     "alibabacloud.com/asw-id"),
+    "Volcano": ("topology.kubernetes.io/zone", "volcano.sh/hypercluster", "volcano.sh/hypernode"),
+    "topograph 0.0": ("network.topology.kubernetes.io/datacenter", "network.topology.kubernetes.io/spine",
+                      "network.topology.kubernetes.io/block"),
     "topograph 0.1": (f"{NVIDIA}/datacenter", f"{NVIDIA}/spine", f"{NVIDIA}/block"),
     "topograph 0.5": (f"{NVIDIA}/core", f"{NVIDIA}/spine", f"{NVIDIA}/leaf"),
     "topograph 1.0": ("fabric.topograph.run/tier-1", "fabric.topograph.run/tier-0",
@@ -207,8 +210,9 @@ def test_equal_lines_count_once(tmp_path):
 
 
 def test_one_node_of_kubernetes(tmp_path):
-    one = kubernetes({"n1": {LEAF: "s"}})["items"][0]
-    assert machine(tmp_path, one).known_hosts.names == ("n1",)
+    items = kubernetes({"n1": {LEAF: "s"}, "n2": {LEAF: "s"}})["items"]
+    assert machine(tmp_path, items[0]).known_hosts.names == ("n1",)
+    assert machine(tmp_path, items).known_hosts.names == ("n1", "n2")
 
 
 @pytest.mark.parametrize(
@@ -216,6 +220,8 @@ def test_one_node_of_kubernetes(tmp_path):
     [
         "apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Node\n", "---\napiVersion: v1\nkind: List\n",
         "NAME   STATUS   ROLES    AGE   VERSION\nn1     Ready    <none>   3d    v1.31.0\n",
+        "NAME   BLOCK\nn1     b1\n", "Name:   n1\nRoles:  <none>\n",
+        "# mine\n- apiVersion: v1\n  kind: Node\n",
     ],
 )  # fmt: skip
 def test_other_output_of_kubectl(tmp_path, content):

@@ -121,10 +121,12 @@ def test_a_dragonfly_cluster(tmp_path):
         machine_of(tmp_path, shaped("DRAGONFLY", "5,7;3,5", 120))
 
 
-def test_gateways_in_a_circle_are_refused(tmp_path):
+def test_gateways_outside_their_zones_are_refused(tmp_path):
+    """They would lead in a circle."""
     text = SITES.replace('gw_src="gate" gw_dst="x"', 'gw_src="p" gw_dst="x"')
-    with pytest.raises(FormatError, match="never ends: its gateways lead in a circle"):
+    with pytest.raises(FormatError, match=mentions("'p'", "outside", "'one'")) as caught:
         machine_of(tmp_path, text)
+    assert caught.value.line == 1 + text[: text.index('gw_src="p"')].count("\n")
 
 
 def test_a_torus_beside_others_is_refused(tmp_path):

@@ -55,8 +55,8 @@ def test_uneven_heights_and_forests(tmp_path):
         ("SwitchName=a Switches=b\n", "file:1 'b' 'a'"),
         ("SwitchName=a Switches=b\nSwitchName=b Switches=a\n", "file:1 'a'"),
         (
-            "SwitchName=a Switches=c,d\nSwitchName=b Switches=c\n"
-            "SwitchName=c Nodes=n\nSwitchName=d Nodes=m\n",
+            "SwitchName=a Switches=c,d\nSwitchName=b Switches=c,e\n"
+            "SwitchName=c Nodes=n\nSwitchName=d Nodes=m\nSwitchName=e Nodes=o\n",
             "file:2 'c'",
         ),
         ("SwitchName=a Nodes=n[1-\n", "file:1"),
@@ -96,7 +96,10 @@ def test_several_spines_above_the_same_leaves(tmp_path):
     text = "SwitchName=s0 Nodes=n[0-1] LinkSpeed=900\nSwitchName=s1 Nodes=n[2-3] LinkSpeed=900\n" + spines
     tree = read_slurm_topology(put(tmp_path, text)).leveled()
     assert (tree.levels, tree.counts) == (("leaf", "node"), ((2,), (2, 2)))
-    assert tree.notices == ("switches with the same switches below them are one: s2, s3, s4",)
+    assert tree.notices == ("switches above the same switches are one: s2, s3, s4",)
+    lost = text.replace("SwitchName=s3 Switches=s[0-1]", "SwitchName=s3 Switches=s1")  # a cable is missing
+    again = read_slurm_topology(put(tmp_path, lost)).leveled()
+    assert (again.counts, again.notices) == (tree.counts, tree.notices)
     tree = read_slurm_topology(put(tmp_path, PLANES)).leveled()
     assert (tree.levels, tree.counts) == (("switch2", "leaf", "node"), ((3,), (2,) * 3, (2,) * 6))
     assert tree.hosts == tuple(f"n{node}" for node in range(12))

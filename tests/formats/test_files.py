@@ -11,7 +11,7 @@ import pytest
 
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import MARK
-from hopbytes.formats.files import atomic_write, is_ours, may_write
+from hopbytes.formats.files import atomic_write, check_writable, is_ours, may_write
 
 TEXT = b"0 1 5\n1 0 7\n" * 2000
 
@@ -84,3 +84,15 @@ def test_only_our_files_are_overwritten(tmp_path, pack):
         may_write(str(path))
     may_write(str(path), force=True)
     may_write(str(tmp_path / "new"))
+
+
+def test_a_read_only_disk_is_not_called_a_permission(tmp_path, monkeypatch):
+    class Disk:
+        f_flag = os.ST_RDONLY
+
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(UnsupportedError, match="no permission for the folder"):
+        check_writable(str(tmp_path / "x.json"))
+    monkeypatch.setattr(os, "statvfs", lambda _: Disk)
+    with pytest.raises(UnsupportedError, match="read-only disk"):
+        check_writable(str(tmp_path / "x.json"))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -40,7 +41,7 @@ def test_the_placement_of_the_serial_mapper(tmp_path, leaders, on):
     record = json.loads(done.stdout)
     assert [each["rank"] for each in record["leaders"]] == list(range(leaders))
     serial = hb.map_tasks(hb.read(pattern), where, mapper="ptram", refine="ptram", threads=1)
-    assert hb.read(tmp_path / "found.json").pe.tolist() == serial.pe.tolist()
+    assert hb.read(tmp_path / "found.json", where=where).pe.tolist() == serial.pe.tolist()
     assert record["comm_cost"] == serial.info["comm_cost"]
 
 
@@ -81,6 +82,7 @@ def test_a_leader_that_dies_in_a_search_ends_all(tmp_path):
 
 
 @needs_mpi
+@pytest.mark.skipif(shutil.which("ssh") is None, reason="without ssh Open MPI starts by its mpirun alone")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -92,8 +94,8 @@ def test_what_cannot_be_led(arguments, said):
     """One process needs no mpirun."""
     done = subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("hopbytes: ")
-    assert said in done.stderr
+    # Open MPI says something before it where there is no ssh.
+    assert said in next(line for line in done.stderr.splitlines() if line.startswith("hopbytes: "))
 
 
 def test_without_mpi4py_it_says_what_is_missing(tmp_path):

@@ -16,10 +16,11 @@ from helpers.placements import place
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.launching.command import LaunchCommand
 from hopbytes.launching.inserted_options import placed
-from hopbytes.launching.observed_placement import compare, placement_by_node, placement_seen
+from hopbytes.launching.observed_placement import Verdict, compare, placement_by_node, placement_seen
 from hopbytes.launching.passing import run_through
 from hopbytes.launching.placement_probe import Seen, _tail, seen_in
 from hopbytes.launching.start import checked_command, launch_files, parsed, prepare_start, with_programs_of
+from hopbytes.launching.verify import Outcome
 
 SAYS = {
     "mpirun": "mpirun (Open MPI) 5.0.3",
@@ -77,6 +78,8 @@ def test_commands_are_taken_apart(words, form, count, program):
         ("srun -n 4 -m cyclic ./app", "-m"),
         ("srun -n 4 --distribution=cyclic -wn[1-2] ./app", "--distribution=cyclic, -wn[1-2]"),
         ("srun -n 4 -c8 ./app", "-c8"),
+        ("srun -n 4 --tres-per-task cpu=2 ./app", "--tres-per-task"),
+        ("mpiexec -n 4 -rankmap (user,1,0) ./app", "-rankmap"),
         ("mpiexec -n 4 -f hosts -ppn 2 ./app", "-f, -ppn"),
         ("flux run -n 4 -o cpu-affinity=per-task ./app", "-o"),
         ("flux run -n4 -ocpu-affinity=off -c2 ./app", "-ocpu-affinity=off, -c2"),
@@ -163,7 +166,7 @@ def test_the_number_of_nodes_is_left_out_where_srun_refuses_it(nodes):
     rest = nodes.replace("-N2", "") if "-k" in nodes else ""
     assert prepared.start.text().endswith(" ".join(["", "-l", *rest.split(), "-n4", "./app"]))
     assert prepared.notices[0].startswith(f"{nodes.replace('-koff ', '')} is left out")
-    flux = prepare_start(mapping, checked_command("flux run -N 2 ./app".split(), 4), "q", force=True)
+    flux = prepare_start(mapping, checked_command(["flux", "run", "-N", "2", "./app"], 4), "q", force=True)
     assert ("-N" in flux.start.words, flux.notices) == (True, ())
 
 
@@ -408,7 +411,8 @@ def test_programs_of_a_file_are_shown_and_not_started():
         with_programs_of(parsed(["mpirun"]), coupled(2, 0, 1))
     assert "2 ranks of \"./p0 'a b'\"; 1 ranks of \"./p2 'a b'\"" in str(caught.value)
     assert "`programs=True`" in str(caught.value)
-    assert with_programs_of(parsed(["mpirun", "-n", "3"]), hb.CommGraph.from_edges([0], [1], [1], n=3)).count == 3
+    plain = hb.CommGraph.from_edges([0], [1], [1], n=3)
+    assert with_programs_of(parsed(["mpirun", "-n", "3"]), plain).count == 3
 
 
 @pytest.mark.parametrize(
@@ -432,3 +436,45 @@ def test_each_of_several_programs_needs_its_ranks():
     words = shlex.split("mpirun -n 2 ./a : -n 2 --bind-to core ./b")
     with pytest.raises(UnsupportedError, match="--bind-to also says"):
         checked_command(words, 4, several=True)
+
+
+def test_a_check_says_that_it_passed_and_a_silent_launcher_is_explained(tmp_path, monkeypatch):
+    from hopbytes.launching import launch as launching
+
+    mapping = place("node:2@10 core:2@1", [3, 0], hosts=("a", "b"))
+    passed = Outcome(Verdict((), ("hosts", "CPUs")), 2, "", 0)
+    monkeypatch.setattr(launching, "verify_launch", lambda *words, **options: passed)
+    monkeypatch.setattr(launching, "run_through", lambda words, environment: 1)
+    said = []
+    for name in ("mpirun4", "mpirun"):
+        command = checked_command([name, "-n", "2", "./app"], 2)
+        options = {"check": True, "force": True, "say": lambda *lines: said.extend(lines)}
+        assert launching.launch(mapping, command, str(tmp_path / "p"), **options) == 1
+    assert said.count("verified: 2 ranks are where they belong; compared: hosts, CPUs") == 2
+    assert [text for text in said if "a core that its host does not have" in text] == [
+        "mpirun4 ended with code 1; if it printed nothing: Open MPI 4 ends without a message if a rank file "
+        "names a core that its host does not have"
+    ]
+
+
+def test_a_launcher_that_is_interrupted_is_ended_and_not_killed(tmp_path, monkeypatch):
+    """A launcher that is killed at once leaves its daemon behind, as prterun once did."""
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "slow"
+    waiting = "trap 'echo ended > ended; exit 1' TERM\n: > ready\nwhile :; do sleep 0.05; done"
+    script.write_text(f"#!/bin/sh\n{waiting}\n")
+    script.chmod(0o755)
+    code = (
+        "from hopbytes.launching.command import Start\n"
+        "from hopbytes.launching.launchers import LAUNCHERS\n"
+        "from hopbytes.launching.placement_probe import probe\n"
+        f"probe(Start(({str(script)!r},)), LAUNCHERS['hydra'])\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    for _ in range(600):
+        if (tmp_path / "ready").exists():
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=30)
+    assert (tmp_path / "ended").read_text() == "ended\n"

@@ -118,7 +118,8 @@ def test_srun_does_not_see_how_many_cpus_the_job_has_for_a_task(tmp_path, monkey
 def test_only_the_launcher_is_replaced(tmp_path, monkeypatch):
     """A name of a file may have the name of a launcher in it."""
     monkeypatch.chdir(tmp_path)
-    receipt = hb.write(place("node:2@10 core:2@1", [0, 1, 3, 2], hosts=("n1", "n2")), "an mpiexec file", "lsf")
+    mapping = place("node:2@10 core:2@1", [0, 1, 3, 2], hosts=("n1", "n2"))
+    receipt = hb.write(mapping, "an mpiexec file", "lsf")
     (line, *_) = (one.command for one in receipt.lines)
     environment = install(tmp_path / "bin", mpirun="Open MPI 4")
     monkeypatch.setenv("PATH", "/usr/bin:/bin")

@@ -113,3 +113,19 @@ def test_a_real_fabric_is_drawn_by_host_names():
     inside(panel)
     words = [mark.text for mark in panel.marks if isinstance(mark, Words)]
     assert {"node001", "node264", "visu01", "L101", "S209A"} <= set(words)
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not SHARED_SAMPLES.exists(), reason="no folder of developers' samples")
+def test_many_leaf_switches_are_told_apart():
+    """A09-P1-IBLEAF-01-02 without what all switches share; hosts from the first to the last."""
+    folder = SHARED_SAMPLES / "infiniband/ndr_dgx_40sw"
+    panel = network_panel(hb.machine(f"ib:{folder}:tables=dump_fts_dfsssp.txt.gz"))
+    inside(panel)
+    tips = {mark.tip for mark in panel.marks if isinstance(mark, Rectangle)}
+    leaves = [tip for tip in tips if tip.startswith("switch ") and "LEAF" in tip]
+    said = [mark.text for mark in panel.marks if isinstance(mark, Words)]
+    short = [text for text in said if text.count("-") == 2 and "…" not in text and "P1" not in text]
+    assert len(short) == len(set(short)) == len(leaves)
+    assert "a07-p1-dgx-03-c01 … 18 (18)" in said
+    assert not any("…e" in text for text in said)

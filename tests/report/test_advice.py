@@ -86,6 +86,13 @@ def test_bounds_keep_nothing_and_recommend_nothing():
     assert "Not decided" in advice_text(found, "app.pattern", SLOW)
 
 
+def test_a_higher_bound_of_the_only_other_placement_keeps_nothing_either():
+    """The preset finds the usual order; round robin has a higher bound, which is no time."""
+    found = advised(pairs(*((2 * i, 2 * i + 1) for i in range(8))), presets=("fast",), grade="bound")
+    assert found.candidates[-1].mapping.pe.tolist() == found.usual.mapping.pe.tolist()
+    assert found.verdict.keep is None
+
+
 def test_training_gets_orders_of_megatron_and_a_mesh():
     spec = "ml:tp=4,pp=4,dp=4,order=dp-pp-cp-ep-tp"
     found = advise(hb.read(spec), hb.machine("rails:8x8"), seeds=1, presets=("fast",))

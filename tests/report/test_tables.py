@@ -55,7 +55,7 @@ def test_a_first_look_fits_and_names_sizes_with_units(width):
 
 def test_without_baselines_there_is_one_column_of_numbers():
     text = shown(evaluate(ring(4, 5), place("core:4", [0, 1, 2, 3]), baselines=False))
-    assert "in-order" not in text
+    assert "in order" not in text
     assert "random" not in text
 
 
@@ -63,7 +63,8 @@ def test_summary_of_processes_tells_cost_gain_and_where_they_went():
     mapping = place("node:4@10 package:2@3 core:2@1", [0, 4, 1, 5], problem="processes")
     evaluation = evaluate(CommGraph.from_edges([0, 1], [2, 3], [500, 500]), mapping, random_seeds=0)
     assert summary(evaluation, mapping) == (
-        "J 1,000, 66.7 % below in-order; 2 tasks per node on 2 of 4, 2 tasks per package on 2 of 8"
+        "J 1,000 (bytes x distance), 66.7 % below in order; 2 tasks per node on 2 of 4, "
+        "2 tasks per package on 2 of 8"
     )
 
 
@@ -77,7 +78,7 @@ def test_summary_tells_the_objective_before_and_after(objective):
     told = summary(facts, mapping)
     own, base = (getattr(one.links, objective) for one in (facts.mapping, facts.in_order))
     assert own < base
-    percent = f"{100 - 100 * own / base:.1f} % below in-order ({_short(base)})"
+    percent = f"{100 - 100 * own / base:.1f} % below in order ({_short(base)})"
     assert told.startswith(f"{objective.replace('_', ' ')} {_short(own)}, {percent}, ")
     assert " random (" in told.partition("; J ")[0]
 

@@ -28,6 +28,7 @@ def costs(graph, where, objective):
     return [value(graph, where, launcher_placement(where, graph.n, order).pe) for order in ("fill", "block")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["fast", "eco"])
 @pytest.mark.parametrize("spec", MACHINES)
 def test_a_preset_never_costs_more_than_the_launchers_own_orders(spec, preset):

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+
 import pytest
 
 from helpers.errors import mentions
+from helpers.real_mpi import RUN_AS_ROOT, mpi
 from hopbytes.errors import FormatError
+from hopbytes.machines.kinds.local import this_node
+from hopbytes.machines.node.job_info import JobInfo
 from hopbytes.textio.host_file import read_slots
 
 #: Content, and the slots of every host: Open MPI 4 and PRRTE (hostfile_lex.l), Hydra, MVAPICH and others.
@@ -24,7 +31,7 @@ FILES = {
     "Hydra": ("n1:2\nn2:4 binding=user:0,1\n", {"n1": 2, "n2": 4}),
     "MVAPICH with an adapter": ("n1:2:mlx5_0\nn2:2:mlx5_1\n", {"n1": 2, "n2": 2}),
     "brackets": ("n[1-2] slots=4\n", {"n1": 4, "n2": 4}),
-    "Grid Engine": ("n1 4 all.q@n1 UNDEFINED\nn2 2 all.q@n2 0,0:0,1\n", {"n1": 4, "n2": 2}),
+    "Grid Engine": ("n1 4 all.q@n1 UNDEFINED\nn2 2 all.q <NULL>\n", {"n1": 4, "n2": 2}),
     "hosts left out": ("n1\nn2\n^n2\n", {"n1": None}),
     "no slot": ("n1 slots=0\nn2 slots=2\n", {"n1": 0, "n2": 2}),
     "an address": ("10.0.0.1 slots=2\n", {"10.0.0.1": 2}),
@@ -73,3 +80,26 @@ def test_files_that_are_none(tmp_path):
     (tmp_path / "long").write_bytes(b"x" * 70000)
     with pytest.raises(FormatError, match="long:1: 65536 characters"):
         read_slots(str(tmp_path / "long"))
+
+
+@pytest.mark.launcher
+@pytest.mark.parametrize(
+    "content",
+    [
+        "localhost\n", "localhost\nlocalhost\n", "localhost slots = 3\n", "localhost max_slots=3\n",
+        "me@localhost cpu=4 # slots=9\n", "// one\nlocalhost count=2 max-slots=5\n",
+    ],
+)  # fmt: skip
+def test_open_mpi_counts_the_same_slots(tmp_path, content):
+    launch, _ = mpi("openmpi 5")
+    path = tmp_path / "hosts"
+    path.write_text(content)
+    words = [launch[0], "--hostfile", str(path), "--display", "allocation", "-n", "1", "true"]
+    own = os.environ | RUN_AS_ROOT
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=own)
+    shown = re.findall(r"slots=(\d+) max_slots", done.stdout + done.stderr)
+    assert shown, done.stderr
+    hosts, slots = read_slots(str(path))
+    job = JobInfo("host file", hosts, None, slots)
+    cores = int(this_node().cores[-1]) + 1
+    assert int(shown[0]) == (job.with_cores([cores]).tasks or (cores,))[0]

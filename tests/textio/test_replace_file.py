@@ -43,7 +43,11 @@ def half_written(folder, named):
     """Start a writer in a folder that has an old file; it is half done when this returns."""
     (folder / "target").write_text("old")
     program = [sys.executable, "-c", HALF.format(named=named)]
-    with subprocess.Popen(program, cwd=folder, stdout=subprocess.PIPE) as writer:
+    # Under nohup SIGHUP is ignored, which a program inherits.
+    with subprocess.Popen(
+        program, cwd=folder, stdout=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL) and None,
+    ) as writer:  # fmt: skip
         assert writer.stdout is not None
         assert writer.stdout.readline() == b"half\n"
         yield writer

@@ -16,6 +16,7 @@ import click
 
 from hopbytes._version import __version__
 from hopbytes.cli.beginning import INTERRUPTED
+from hopbytes.cli.colour import painted
 from hopbytes.cli.commands import command_of
 from hopbytes.cli.ending import Ended, behind, clean_end, handled
 from hopbytes.cli.help_text import overview
@@ -117,7 +118,7 @@ def complain(text: str) -> None:
     """Print on standard error why the program stops; if it is closed, nothing happens."""
 
     with contextlib.suppress(OSError):
-        print(printable(f"hopbytes: {text}"), file=sys.stderr, flush=True)
+        print(painted("hopbytes:", "error", sys.stderr), printable(text), file=sys.stderr, flush=True)
 
 
 def _answer(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:

@@ -150,15 +150,15 @@ class ProblemOptions:
         bool | None,
         problem(
             "--partition/--processes",
-            help="Partition (many tasks per PE, balanced) or processes (one per PE).",
-            default="processes for recorded patterns and launch formats; else partition if tasks ≥ 8 × PEs",
+            help="Partition (many tasks per slot, balanced) or processes (one per slot).",
+            default="processes for recorded patterns and launch formats; else partition if tasks ≥ 8 × slots",
         ),
     ] = None
     imbalance: Annotated[
         str,
         problem(
             "--imbalance", metavar="E",
-            help="Partition: no PE gets more than 1 + E times the mean load; 0.03 or 3%.",
+            help="Partition: no slot gets more than 1 + E times the mean load; 0.03 or 3%.",
         ),
     ] = "0.03"
     strict_balance: Annotated[

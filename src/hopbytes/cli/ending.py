@@ -50,7 +50,7 @@ class _Signals:
     """
 
     def __init__(self) -> None:
-        self._over = False
+        self.over = False
         self._watched: list[weakref.ref[BaseException]] = []
 
     def end(self, number: int, frame: Any) -> None:
@@ -70,8 +70,8 @@ class _Signals:
         return error
 
     def stop(self) -> None:
-        """Raise nothing more: the program ends, by another signal at once, and with its exit code after Ctrl-C."""
-        self._over = True
+        """Raise nothing more: the program ends, by another signal at once."""
+        self.over = True
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
         with contextlib.suppress(ValueError):  # Python lets only the main thread set handlers
@@ -83,10 +83,10 @@ class _Signals:
 
     def _lost(self, make: Callable[[], BaseException]) -> None:
         def again(number: int, frame: Any) -> None:
-            if not self._over:
+            if not self.over:
                 raise self._watched_one(make)
 
-        if not self._over and hasattr(signal, "setitimer"):
+        if not self.over and hasattr(signal, "setitimer"):
             # Python lets only the main thread set handlers.
             with contextlib.suppress(ValueError):
                 signal.signal(signal.SIGALRM, again)
@@ -107,7 +107,7 @@ def handled() -> None:
 
 
 def _at_last(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-    """End as a signal asks where its exception came while another one was being handled, without a traceback."""
+    """End as a signal asks whose exception came while another one was handled, without a traceback."""
     ended = behind(error, Ended)
     if isinstance(ended, Ended):
         _end_by(ended.number)
@@ -139,7 +139,8 @@ def clean_end() -> Iterator[None]:
     for number in ENDING:
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, signals.end)
-    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, end_at_once):
+    before = signal.getsignal(signal.SIGINT)
+    if before in (signal.default_int_handler, end_at_once):
         signal.signal(signal.SIGINT, signals.interrupt)
     sys.unraisablehook, sys.excepthook = _quietly, _at_last
     _watching.append(signals)
@@ -154,5 +155,10 @@ def clean_end() -> Iterator[None]:
             raise
         _end_by(ended.number)
     finally:
+        ended_before = signals.over
         signals.stop()
         _watching.remove(signals)
+        # A process that goes on, as one of tests, hears Ctrl-C again. Our program only ends: after Ctrl-C that
+        # was handled, another one says nothing more.
+        if before is signal.default_int_handler or (before is end_at_once and not ended_before):
+            signal.signal(signal.SIGINT, before)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import textwrap
 from dataclasses import dataclass, field
 from typing import Any
 
+from hopbytes.cli import colour
 from hopbytes.cli.declare import Declared
 from hopbytes.cli.examples import EXAMPLES, START, SUMMARIES
 from hopbytes.report.layout import entry_lines, width
@@ -102,11 +102,7 @@ def _default(parameter: Any) -> Any:
 
 def help_for_terminal(command: Any, *, complete: bool = False) -> str:
     """Return the help text of a command; rarely needed options are included only if it is `complete`."""
-    return terminal_text(page_of(command), width(), complete=complete, bold=_is_bold())
-
-
-def _is_bold() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return terminal_text(page_of(command), width(), complete=complete, bold=colour.wanted(sys.stdout))
 
 
 def terminal_text(page: Page, columns: int, *, complete: bool, bold: bool = False) -> str:
@@ -141,7 +137,7 @@ def heading(text: str, bold: bool) -> str:
 
 def overview(program: Any) -> str:
     """Return the purpose of the program, the first commands, and the verbs in the order of use."""
-    columns, bold = width(), _is_bold()
+    columns, bold = width(), colour.wanted(sys.stdout)
     lines = [f"{heading('Usage', bold)} hopbytes VERB [OPTIONS]", "", *textwrap.wrap(program.help, columns)]
     lines += ["", heading("Start here", bold)]
     for text, command in START:

@@ -96,7 +96,7 @@ class MachineOptions:
         list[str] | None,
         _machine(
             "--capacity", metavar="WHAT:N", rare=True,
-            help="PEs that take N times the load of others, such as node=0-3:2; may be repeated.",
+            help="Slots that take N times the load of others, such as node=0-3:2; may be repeated.",
         ),
     ] = None
     rails: Rails = None

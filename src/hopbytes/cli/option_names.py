@@ -22,7 +22,8 @@ OPTIONS = {
     "max_bytes": "--max-bytes", "node_name_map": "--node-name-map",
     "oversubscribe": "--oversubscribe", "pack": "--pack", "partition": "--partition",
     "platform": "--platform",
-    "partition=False": "--processes", "per": "--per", "programs": "--programs", "rails": "--rails", "read.format": "--input-format",
+    "partition=False": "--processes", "per": "--per", "programs": "--programs",
+    "rails": "--rails", "read.format": "--input-format",
     "read_mapping.format": "--mapping-format", "replace": "--replace", "reserve": "--reserve",
     "spec": "--on", "spread": "--spread", "symmetrize": "--symmetrize", "tasks_per_node": "--tasks-per-node",
     "time_limit": "--time-limit", "where": "--on", "work_limit": "--work-limit", "write.format": "--format",
@@ -36,19 +37,32 @@ COMMAND = re.compile(r"launch(?:, [^:]+)?: ")
 COUNT = re.compile(
     r"(?<![\w.,:/=-])[0-9]{5,}(?= (?:scanned edges|bytes|characters|processes|tasks|ranks|slots|cores|PEs)\b)"
 )
+#: Errors about a line of a file, whose words are those of the file.
+LINE_OF_A_FILE = re.compile(r"[^:]+:[0-9]+: ")
+#: Words of the library that people read as others. They stay in names of files, in options and in commands.
+TERM = re.compile(r"(?<![\w:=/.'\"`-])(?<!--map-by )(an arc|arc|PE|slot)(s?)(?![\w=/'\"`-]|[.:]\w)")
 
 
-def for_terminal(text: str) -> str:
-    """Return a message of the library with options for arguments and with separators in large counts.
+def for_terminal(text: str, slot: str = "slot") -> str:
+    """Return a message of the library in the words of a terminal.
+
+    Options stand for arguments, large counts have separators, and slots are called what they are on this
+    machine (:attr:`hopbytes.Allocation.slot_word`). Arcs are pairs of tasks. Errors about a line of a file keep
+    the words of files.
 
     Examples
     --------
     >>> for_terminal("60959284 scanned edges; `work_limit=60959284` repeats this run")
     '60,959,284 scanned edges; --work-limit 60959284 repeats this run'
+    >>> for_terminal("3 tasks on PE 2 of 4 slots, an arc: mpirun --map-by slot", "core")
+    '3 tasks on core 2 of 4 cores, a pair: mpirun --map-by slot'
     """
     if COMMAND.match(text):
         return text
-    return COUNT.sub(lambda count: f"{int(count[0]):,}", as_options(text))
+    named, words = as_options(text), {"an arc": "a pair", "arc": "pair"}
+    if not LINE_OF_A_FILE.match(text):
+        named = TERM.sub(lambda found: words.get(found[1], slot) + found[2], named)
+    return COUNT.sub(lambda count: f"{int(count[0]):,}", named)
 
 
 def as_options(text: str) -> str:

@@ -7,9 +7,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hopbytes.cli.colour import painted_lines
 from hopbytes.errors import printable
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from hopbytes.formats.exchange import Receipt
     from hopbytes.launching.present import Advice
     from hopbytes.model.comm_graph import CommGraph
-    from hopbytes.model.mapping import Mapping
+    from hopbytes.model.mapping import Mapping as TaskMapping
+    from hopbytes.report.summary import Judged
 
 T = TypeVar("T")
 
@@ -39,11 +41,11 @@ def _as_typed(text: str) -> str:
     return as_options(text)
 
 
-def _for_terminal(sentence: str) -> str:
-    """Return a message in which options replace arguments and large counts have separators."""
+def _for_terminal(sentence: str, slot: str = "slot") -> str:
+    """Return a message in the words of a terminal, see :func:`hopbytes.cli.option_names.for_terminal`."""
     from hopbytes.cli.option_names import for_terminal
 
-    return for_terminal(sentence)
+    return for_terminal(sentence, slot)
 
 
 def _plain(value: Any) -> Any:
@@ -53,7 +55,7 @@ def _plain(value: Any) -> Any:
 
 
 def print_evaluation(
-    graph: CommGraph, mapping: Mapping, evaluation: Evaluation, *, complete: bool, json: bool
+    graph: CommGraph, mapping: TaskMapping, evaluation: Evaluation, *, complete: bool, json: bool
 ) -> None:
     """Print a verdict and the metrics: all of them or those most people want, or everything as JSON.
 
@@ -61,20 +63,23 @@ def print_evaluation(
     """
     from hopbytes.report.layout import width
     from hopbytes.report.parallelism import parallelism, parallelism_record
+    from hopbytes.report.summary import verdict_of
     from hopbytes.report.tables import evaluation_table
-    from hopbytes.report.verdict import verdict, volume_unit
+    from hopbytes.report.verdict import volume_unit
 
-    found = verdict(graph, mapping, evaluation)
+    found = verdict_of(graph, mapping, evaluation)
     if json:
         said = {"verdict": found.to_dict(), **parallelism_record(graph, mapping)}
         return print_json(said | evaluation.to_dict())
-    print_text("\n".join([*found.sentences, *map(str, parallelism(graph, mapping)), ""]))
-    unit = volume_unit(graph, mapping, evaluation)
-    print_text(evaluation_table(evaluation, width(widest=200), complete=complete, unit=unit))
+    slot, unit = mapping.where.slot_word, volume_unit(graph, mapping)
+    sentences = [_for_terminal(each, slot) for each in found.sentences]
+    print_text("\n".join([*sentences, *map(str, parallelism(graph, mapping)), ""]), found.marks)
+    table = evaluation_table(evaluation, width(widest=200), complete=complete, unit=unit, slot=slot)
+    print_text(table, {table.partition("\n")[0]: "head"})
 
 
 def written(
-    writing: WritingOptions, mapping: Mapping, output: str | None, extra: dict[str, Any], *, json: bool
+    writing: WritingOptions, mapping: TaskMapping, output: str | None, extra: dict[str, Any], *, json: bool
 ) -> Receipt | None:
     """Write a mapping to `output`; on a terminal print a line per node instead of one per task."""
     if json and output is None:
@@ -87,9 +92,12 @@ def written(
     return None
 
 
-def print_text(text: str) -> None:
-    """Print lines for people; control characters, which names in files may contain, are escaped."""
-    print(printable(_as_typed(text), "\n\t"))
+def print_text(text: str, marks: Mapping[str, str] | None = None) -> None:
+    """Print lines for people; control characters, which names in files may contain, are escaped.
+
+    `marks` names the style of lines that are set off on a terminal, see :mod:`hopbytes.cli.colour`.
+    """
+    print(painted_lines(printable(_as_typed(text), "\n\t"), marks or {}, sys.stdout))
 
 
 def check_drawing(output: str | None, *, force: bool) -> None:
@@ -101,7 +109,7 @@ def check_drawing(output: str | None, *, force: bool) -> None:
 
 
 def draw_evaluation(
-    graph: CommGraph, mapping: Mapping, output: str | None, *, launcher: str, force: bool
+    graph: CommGraph, mapping: TaskMapping, output: str | None, *, launcher: str, force: bool
 ) -> None:
     """Write the picture of a mapping beside the launcher's own order, if there is a file for it."""
     if output is not None:
@@ -113,11 +121,38 @@ def draw_evaluation(
         tell(f"{output} written")
 
 
-def tell(*sentences: str) -> None:
-    """Print sentences to standard error, which never carries data; if it is closed, nothing happens."""
+def tell(*sentences: str, slot: str = "slot", marks: Mapping[str, str] | None = None) -> None:
+    """Print sentences to standard error, which never carries data; if it is closed, nothing happens.
+
+    `slot` is what slots are called on this machine.
+    """
     with contextlib.suppress(OSError):
         for sentence in sentences:
-            print(printable(_for_terminal(sentence), "\n\t"), file=sys.stderr, flush=True)
+            text = printable(_for_terminal(sentence, slot), "\n\t")
+            print(painted_lines(text, marks or {}, sys.stderr), file=sys.stderr, flush=True)
+
+
+def judged_for(
+    graph: CommGraph, mapping: TaskMapping, form: str | None, order: str | None = None, *,
+    chance: bool = False,
+) -> Judged:
+    """Return the verdict on a mapping beside `order`, by default that of the launcher of a format."""
+    from hopbytes.launching.usual import usual_order
+    from hopbytes.report.summary import judged
+
+    return judged(graph, mapping, launcher=order or usual_order(form, mapping.where), chance=chance)
+
+
+def tell_mapping(
+    graph: CommGraph, mapping: TaskMapping, found: Judged | None, before: Sequence[str],
+    after: Sequence[str] = (),
+) -> None:
+    """Print the verdict on a mapping and its numbers to standard error, between other lines."""
+    from hopbytes.report.summary import map_summary
+
+    summary = [] if found is None else map_summary(graph, mapping, found)
+    marks = None if found is None else found.verdict.marks
+    tell(*before, *summary, *after, slot=mapping.where.slot_word, marks=marks)
 
 
 def advice_for(

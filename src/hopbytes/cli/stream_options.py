@@ -131,7 +131,7 @@ class StreamOptions:
         if json:
             print_json(record)
         elif not quiet:
-            tell(*record["notices"], stream_sentence(mapping))
+            tell(*record["notices"], stream_sentence(mapping), slot=mapping.where.slot_word)
 
 
 def _excluded(name: str) -> UsageError:
@@ -145,10 +145,12 @@ def stream_sentence(mapping: Mapping) -> str:
     work, clusters = info["work"], ""
     if "clusters" in work:
         clusters = f"; {_some(work['clusters'], 'cluster')}, {_some(work['contractions'], 'contraction')}"
-    tasks, pes, passes = _some(mapping.n, "task"), _some(mapping.where.k, "PE"), work["passes"]
+    tasks, passes = _some(mapping.n, "task"), work["passes"]
+    slots = _some(mapping.where.k, mapping.where.slot_word)
     return (
-        f"partition: J {info['comm_cost']:,}; {tasks} on {pes}, at most {info['bound_kept']:,} of "
-        f"{info['bound_asked']:,} each; {_some(passes, 'pass', 'passes')}{clusters}"
+        f"partition: J {info['comm_cost']:,} (volume x distance); {tasks} on {slots}, "
+        f"at most {info['bound_kept']:,} of {info['bound_asked']:,} each; "
+        f"{_some(passes, 'pass', 'passes')}{clusters}"
     )
 
 

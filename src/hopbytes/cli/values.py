@@ -20,8 +20,8 @@ def seconds(text: str) -> float:
     """
     typed = text.lower()
     try:
-        if re.fullmatch(r"(\s*[0-9.]+\s*[smh])+\s*", typed):
-            parts = re.findall(r"([0-9.]+)\s*(s|m|h)", typed)
+        if re.fullmatch(r"(\s*[0-9.]{1,40}\s*[smh])+\s*", typed):
+            parts = re.findall(r"([0-9.]{1,40})\s*(s|m|h)", typed)
             found = sum(float(number) * _SECONDS[unit] for number, unit in parts)
         else:
             found = float(typed)

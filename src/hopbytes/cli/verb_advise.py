@@ -40,7 +40,7 @@ def advise(
     from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.launching.usual import usual_order
     from hopbytes.report.advice import advise as advised
-    from hopbytes.report.advice_text import advice_record, advice_text
+    from hopbytes.report.advice_text import advice_record, advice_text, table_head
 
     where = machine.allocation()
     graph = reading.read(pattern)
@@ -54,4 +54,5 @@ def advise(
         print_json(advice_record(found, pattern, spec))
     else:
         tell(*found.notices)
-        print_text(advice_text(found, pattern, spec))
+        text = advice_text(found, pattern, spec)
+        print_text(text, {**found.verdict.marks, table_head(text): "head"})

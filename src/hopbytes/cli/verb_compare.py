@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated
 
 from hopbytes.cli.common_options import Json, MappingFormat, PatternFile, ReadingOptions
@@ -28,7 +29,7 @@ def compare(
     baseline: Annotated[str | None, option("--baseline", metavar="TOOL", hidden=True)] = None,
     json: Json = False,
 ) -> None:
-    """Compare the metrics of two mappings of PATTERN, and count the tasks that are on different PEs."""
+    """Compare the metrics of two mappings of PATTERN, and count the tasks that are on different slots."""
     from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.report.mapping_comparison import compare as compare_mappings
 
@@ -45,7 +46,8 @@ def compare(
     where = None if machine.unsaid else machine.allocation()
     graph = reading.read(pattern)
     mappings = [given_mapping(path, mapping_format, where, graph.n, graph) for path in (first, second)]
-    comparison = compare_mappings(graph, *mappings)
+    slot = mappings[0].where.slot_word
+    comparison = dataclasses.replace(compare_mappings(graph, *mappings), slot=slot)
     if json:
         print_json(comparison.to_dict())
     else:

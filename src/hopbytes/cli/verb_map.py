@@ -45,7 +45,7 @@ def map(
     standard error. With a limit or with preset best, Ctrl-C (or SIGTERM) ends the search and writes the
     best mapping found; a second one gives up.
     """
-    from hopbytes.cli.output import advice_for, launch_lines, print_json, tell, written
+    from hopbytes.cli.output import advice_for, judged_for, launch_lines, print_json, tell_mapping, written
     from hopbytes.cli.watching import watched
 
     if stream.given(problem, spread, places, method, blocks, launching, all=all, compare_with=compare_with):
@@ -61,14 +61,10 @@ def map(
     receipt = written(writing, mapping, output, extra, json=json)
     if quiet and not json:
         return  # without what only the summary needs, such as the version of the installed MPI
-    from hopbytes.launching.usual import usual_order
-    from hopbytes.report.summary import judged, map_record, map_summary
-    launcher = compare_with or usual_order(writing.format, where)
-    evaluation, verdict = (None, None) if quiet else judged(graph, mapping, launcher=launcher, chance=all)
-    record = map_record(graph, mapping, watch.read_seconds, receipt, verdict)
+    from hopbytes.report.summary import map_record
+    found = None if quiet else judged_for(graph, mapping, writing.format, compare_with, chance=all)
+    record = map_record(graph, mapping, watch.read_seconds, receipt, found and found.verdict)
     advice = advice_for(receipt, writing.format, record)
     if json:
         return print_json(record)
-    assert evaluation is not None
-    assert verdict is not None
-    tell(*record["notices"], *map_summary(graph, mapping, evaluation, verdict), *launch_lines(advice))
+    tell_mapping(graph, mapping, found, record["notices"], launch_lines(advice))

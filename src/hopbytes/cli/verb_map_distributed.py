@@ -42,7 +42,7 @@ def map_distributed(
         str,
         option(
             "--imbalance", metavar="E", panel="Problem",
-            help="No PE gets more than 1 + E times the mean load; 0.03 or 3%.",
+            help="No slot gets more than 1 + E times the mean load; 0.03 or 3%.",
         ),
     ] = "0.03",
     strict_balance: Annotated[

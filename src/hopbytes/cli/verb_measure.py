@@ -38,22 +38,23 @@ def measure(
         bool, option("--keep-distances", help="Store latency and bandwidth, but no new distances.")
     ] = False,
     time_limit: Annotated[
-        float,
+        float | None,
         option(
             "--time-limit", metavar="TIME", parser=seconds, default="2m",
             help="Time for the messages of all pairs; slow networks get fewer messages and no large ones.",
         ),
-    ] = 120.0,
+    ] = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Measure latency and bandwidth of every level of a machine by ping-pong, and store them for --on."""
     from hopbytes.cli.output import tell
+    from hopbytes.discovery.measure import TIME_LIMIT
     from hopbytes.discovery.store import measure_to_file
 
     summary = measure_to_file(
         command, machine.allocation(), output, force=force, compiler=cc, batches=batches,
-        keep_distances=keep_distances, time_limit=time_limit, tell=None if quiet else tell,
+        keep_distances=keep_distances, time_limit=time_limit or TIME_LIMIT, tell=None if quiet else tell,
     )
     if not quiet:
         tell(summary)

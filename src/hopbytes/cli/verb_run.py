@@ -61,11 +61,9 @@ def run(
     Input, output, signals and exit code are those of the program. Launch files are removed afterwards
     unless -o names them.
     """
-    from hopbytes.cli.output import tell
+    from hopbytes.cli.output import judged_for, tell, tell_mapping
     from hopbytes.launching.launch import launch
     from hopbytes.launching.start import checked_command, machine_of_command, parsed, with_programs_of
-    from hopbytes.launching.usual import usual_order
-    from hopbytes.report.summary import judged, map_summary
 
     words = command_words(command)
     typed = checked_command(words, None, replace=replace, several=True)
@@ -78,9 +76,8 @@ def run(
     options = spread.keywords() | method.keywords() | {"per": machine.tasks_per_unit(), "partition": False}
     mapping = blocks.made_for(typed.launcher.form).map(graph, where, **options)
     if not quiet:
-        found = judged(graph, mapping, launcher=usual_order(typed.launcher.form, where))
-        summary = map_summary(graph, mapping, *found)
-        tell(*where.notices, *mapping.info["notices"], *summary)
+        found = judged_for(graph, mapping, typed.launcher.form)
+        tell_mapping(graph, mapping, found, [*where.notices, *mapping.info["notices"]])
     extra = {"oversubscribe": spread.oversubscribe, **launching.keywords()}
     say = (lambda *sentences: None) if quiet else tell
     code = launch(

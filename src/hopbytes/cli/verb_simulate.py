@@ -63,4 +63,5 @@ def simulate(
     if json:
         print_json(record)
     else:
-        print_text(predicted_text(predictions))
+        text = predicted_text(predictions)
+        print_text(text, dict.fromkeys(text.split("\n")[:2], "head"))

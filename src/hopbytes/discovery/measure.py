@@ -13,6 +13,7 @@ from importlib.resources import as_file, files
 from importlib.util import find_spec
 
 from hopbytes._frozen import frozen
+from hopbytes._util.leftovers import name_of_process, remove_left
 from hopbytes._util.programs import START_TIMEOUT, run_program
 from hopbytes.discovery.fit import Fit, fit
 from hopbytes.discovery.plan import SIZES, RankPlace, pairs_of_levels, pes_of_ranks, rounds_of
@@ -114,7 +115,8 @@ def measure(
         raise UnsupportedError(f"'{spec}': {what}")
     if batches < FEWEST_BATCHES:
         raise FormatError("`batches`", None, f"{batches}, expected at least {FEWEST_BATCHES}")
-    with tempfile.TemporaryDirectory(prefix="hopbytes-") as folder:
+    remove_left(tempfile.gettempdir(), "hopbytes-")
+    with tempfile.TemporaryDirectory(prefix=name_of_process("hopbytes-")) as folder:
         program = _program(compiler, folder)
         pes = pes_of_ranks(read_places(_output([*command, *program, "where"])), where)
         pairs = pairs_of_levels(where, pes)

@@ -10,7 +10,7 @@ from hopbytes.textio.hostlist import HOST_NAME
 from hopbytes.textio.lines import natural_key, read_lines
 
 MAX_NODES = 2**22
-FIELD = re.compile(r"([A-Za-z_]+)=('[^']*'|[^,]*)", re.ASCII)
+FIELD = re.compile(r"([A-Za-z_]{1,40})=('[^']*'|[^,]*)", re.ASCII)
 INTEGER = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 

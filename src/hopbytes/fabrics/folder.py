@@ -11,6 +11,7 @@ from hopbytes.fabrics import ibnetdiscover, ibports, ibtables
 from hopbytes.fabrics.fabric import Fabric, build_fabric
 from hopbytes.fabrics.ibtables import SwitchTable
 from hopbytes.fabrics.survey import Survey
+from hopbytes.textio.open_input import check_reference
 
 #: Most files that are read; a folder with more is not a folder of one fabric.
 MAX_FILES = 8192
@@ -103,6 +104,7 @@ def sort_files(path: str, tables: str | None, *, routed: bool = True) -> Files:
     FormatError
         No such folder or file, a pattern of tables that fits none.
     """
+    check_reference(path, folder=os.path.isdir(path))
     if not os.path.isdir(path):
         folder, candidates, discovery = os.path.dirname(path) or ".", [], [path]
         if tables is not None:
@@ -185,4 +187,5 @@ def _refuse_several_sets(path: str, folder: str, chosen: list[str]) -> None:
 def _first_switch(path: str) -> bytes:
     found = ibtables.HEADER.search(_head(path).encode())
     assert found is not None
-    return found["guid"] or found["switch"]
+    switch, about = ibtables.words_about_switch(found)
+    return about["guid"] if about else switch

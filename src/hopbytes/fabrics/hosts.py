@@ -19,7 +19,8 @@ NAMELESS = re.compile(
     re.ASCII,
 )
 MAP_LINE = re.compile(
-    r'(?P<guid>0x[0-9a-fA-F]{1,16})\s+(?:"(?P<quoted>[^"]*)"|(?P<plain>[^"#]*?))\s*(?:#.*)?', re.ASCII
+    r'(?P<guid>0x[0-9a-fA-F]{1,16})\s+(?!\s)(?:"(?P<quoted>[^"]*)"|(?P<plain>[^"#]*?))(?<!\s)\s*(?:#.*)?',
+    re.ASCII,
 )
 
 

@@ -15,10 +15,11 @@ KIND = (
 )
 LINE = re.compile(
     KIND.format("") + r"\s+(?P<width>[0-9]{1,2})x\s*(?P<speed>\S+)\s+"
-    r"(?:-\s+" + KIND.format("far_") + r"\s+\(\s*'(?P<name>.*)'\s+-\s+'(?P<far_name>.*)'\s*\)"
+    r"(?:-\s+" + KIND.format("far_") + r"\s+\(\s*'(?P<names>.*)'\s*\)"
     r"|'(?P<alone>.*)')",
     re.ASCII,
 )
+BETWEEN_NAMES = re.compile(r"'\s+-\s+'")
 #: A verbose report may begin with more of these than the head of the file shows.
 NOISE = re.compile(r"DR path .* -> (?:new|known) ")
 FIRST_WORD = re.compile(r"(?:CA|SW|RT)\s+[0-9]", re.ASCII)
@@ -60,18 +61,19 @@ def read_ibports(path: str) -> Survey:
         if not FIRST_WORD.match(line):
             continue
         found = LINE.fullmatch(line)
-        if found is None:
+        names = None if found is None else _names(found)
+        if found is None or names is None:
             survey.fail(
                 number,
                 f"{line[:60]!r}, expected type, LID, port, GUID, width and speed of a port, and its peer",
             )
-        near = _device(survey, found, "", found["alone"] if found["name"] is None else found["name"], number)
+        near = _device(survey, found, "", names[0], number)
         port = int(found["port"])
         if (near, port) in listed:
             survey.fail(number, f"port {port} of {near} a second time, first at line {listed[near, port]}")
         listed[near, port] = number
         if found["far_kind"] is not None:
-            far = _device(survey, found, "far_", found["far_name"], number)
+            far = _device(survey, found, "far_", names[1], number)
             rate = bytes_per_second(int(found["width"]), found["speed"])
             survey.plug(End(near, port, far, int(found["far_port"]), rate, number))
     for what, keys in (
@@ -81,6 +83,14 @@ def read_ibports(path: str) -> Survey:
         survey.drop(keys, what)
     survey.close()
     return survey
+
+
+def _names(found: re.Match[str]) -> tuple[str, str] | None:
+    """Return the names of both ends, the second one empty where there is no cable; None for other words."""
+    if found["names"] is None:
+        return found["alone"], ""
+    *_, last = None, *BETWEEN_NAMES.finditer(found["names"])
+    return None if last is None else (last.string[: last.start()], last.string[last.end() :])
 
 
 def _device(survey: Survey, found: re.Match[str], side: str, name: str, number: int) -> str:

@@ -12,10 +12,11 @@ from hopbytes.errors import FormatError
 from hopbytes.textio.lines import read_bytes
 
 HEADER = re.compile(
-    rb"^(?P<cast>Uni|Multi)cast m?lids \[0x[0-9a-fA-F]+-0x[0-9a-fA-F]+\] of switch (?P<switch>.*?)"
-    rb"(?:guid 0x(?P<guid>[0-9a-fA-F]{1,16})(?: \((?P<name>.*)\))?)?:?[ \t\r]*$",
+    rb"^(?P<cast>Uni|Multi)cast m?lids \[0x[0-9a-fA-F]{1,16}-0x[0-9a-fA-F]{1,16}\] of switch (?P<switch>.*)$",
     re.MULTILINE,
 )
+#: What may follow the words about a switch in the head of its table.
+SWITCH_GUID = re.compile(rb"guid 0x(?P<guid>[0-9a-fA-F]{1,16})(?: \((?P<name>.*)\))?")
 ROW = re.compile(rb"^0x([0-9a-fA-F]{1,4})[ \t]+([0-9]{1,3}|[?-]+|UNREACHABLE)(?=[ \t\r:\n]|$)", re.MULTILINE)
 PORT_GUID = re.compile(rb"portguid 0x([0-9a-fA-F]{1,16})\b")
 ANY_ROW = re.compile(rb"^0x", re.MULTILINE)
@@ -104,10 +105,19 @@ def read_tables(path: str) -> list[SwitchTable]:
     return tables
 
 
+def words_about_switch(header: re.Match[bytes]) -> tuple[bytes, re.Match[bytes] | None]:
+    """Return the words about the switch in the head of its table, and the match of its GUID and name."""
+    words = header["switch"].rstrip(b" \t\r").removesuffix(b":")
+    begin = words.find(b"guid 0x")
+    about = None if begin < 0 else SWITCH_GUID.fullmatch(words, begin)
+    return (words[:begin] if about else words), about
+
+
 def _table(path: str, text: bytes, header: re.Match[bytes], line: int) -> SwitchTable:
-    lid = SWITCH_LID.match(header["switch"])
-    name = (header["name"] or header["switch"]).decode("utf-8", "replace").strip()
-    guid = int(header["guid"], 16) if header["guid"] else 0
+    switch, about = words_about_switch(header)
+    lid = SWITCH_LID.match(switch)
+    name = ((about and about["name"]) or switch).decode("utf-8", "replace").strip()
+    guid = int(about["guid"], 16) if about else 0
     if not guid and lid is None:
         raise FormatError(path, line, "a table of a switch without LID and GUID, expected one of them")
     rows = ROW.findall(text)

@@ -12,19 +12,20 @@ from hopbytes.fabrics.switch_tree import Switch, SwitchTree
 from hopbytes.textio.lines import natural_key, read_bytes
 
 MAX_FILE = 2**30
-AWS, COREWEAVE, GKE, NEBIUS, NVIDIA = (
-    "topology.k8s.aws", "coreweave.cloud", "cloud.google.com/gce-topology", "topology.nebius.com",
-    "network.topology.nvidia.com",
-)  # fmt: skip
+AWS, COREWEAVE, GKE = "topology.k8s.aws", "coreweave.cloud", "cloud.google.com/gce-topology"
+NEBIUS, NVIDIA = "topology.nebius.com", "network.topology.nvidia.com"
+#: What topograph has put before its labels.
+TOPOGRAPH = (NVIDIA, "network.topology.kubernetes.io")
 #: Labels that name the place of a node, from the outermost unit inwards, and what such a unit is called.
 LABELS = {
     "topology.kubernetes.io/region": "region", "failure-domain.beta.kubernetes.io/region": "region",
     "topology.kubernetes.io/zone": "zone", "failure-domain.beta.kubernetes.io/zone": "zone",
-    f"{NVIDIA}/datacenter": "core", f"{NVIDIA}/core": "core",
+    **{f"{prefix}/{unit}": "core" for prefix in TOPOGRAPH for unit in ("datacenter", "core")},
     **{f"fabric.topograph.run/tier-{tier}": f"tier{tier}" for tier in range(9, -1, -1)},
     **{f"{NVIDIA}/tier-{tier}": f"tier{tier}" for tier in range(9, -1, -1)},
     **{f"topology.kubernetes.io/network-level-{level}": f"level{level}" for level in range(9, 0, -1)},
-    f"{NVIDIA}/spine": "spine", f"{NVIDIA}/block": "leaf", f"{NVIDIA}/leaf": "leaf",
+    **{f"{prefix}/spine": "spine" for prefix in TOPOGRAPH},
+    **{f"{prefix}/{unit}": "leaf" for prefix in TOPOGRAPH for unit in ("block", "leaf")},
     **{f"{AWS}/network-node-layer-{layer}": f"layer{layer}" for layer in range(1, 10)},
     f"{GKE}-block": "block", f"{GKE}-subblock": "subblock", f"{GKE}-host": "chassis",
     "topology.gke.io/cluster": "cluster", "topology.gke.io/rack": "rack", "topology.gke.io/host": "chassis",
@@ -39,6 +40,8 @@ LABELS = {
     "crusoe.ai/ib.partition.id": "partition", "crusoe.ai/pod.id": "pod",
     "alibabacloud.com/point-of-delivery": "pod", "alibabacloud.com/asw-id": "leaf",
     "kubernetes.azure.com/ppg": "group",
+    "volcano.sh/hypercluster": "cluster", "volcano.sh/superpod": "superpod",
+    "volcano.sh/hypernode": "hypernode", "volcano.sh/tor": "leaf",
     "topology.gpustack.ai/room": "room", "topology.gpustack.ai/row": "row",
     "topology.gpustack.ai/rack": "rack", "topology.kubernetes.io/rack": "rack",
     "topology.gpustack.ai/switch": "leaf",
@@ -46,7 +49,8 @@ LABELS = {
 }  # fmt: skip
 #: Labels of nodes that share NVLink or its like; a node without one of them shares it with no other.
 DOMAINS = {
-    "accelerator.topograph.run/domain": "domain", f"{NVIDIA}/accelerator": "domain",
+    "accelerator.topograph.run/domain": "domain",
+    **{f"{prefix}/accelerator": "domain" for prefix in TOPOGRAPH},
     f"{AWS}/ultraserver-id": "domain", "ds.coreweave.com/nvlink.domain": "domain",
     "oci.oraclecloud.com/host.gpu_memory_fabric_id": "domain", f"{NEBIUS}/nvl-instance-group-id": "domain",
     "topology.gpustack.ai/accelerator-domain": "domain", "nvidia.com/gpu.clique": "domain",
@@ -63,8 +67,8 @@ PATTERN = re.compile(r"(?:(?:switch|block|leaf|spine|ring|torus3d)\.)*node")
 NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 HOW = "kubectl get nodes -o json"
 AS_LISTS = 'JSON like {"NODE": ["OUTER UNIT", "INNER UNIT"]} says places by any of them'
-#: The first line of YAML, and of kubectl's table.
-NO_JSON = re.compile(rb"\s*(?:---|#|apiVersion:|items:|kind:|- apiVersion:)|NAME\s+STATUS\s")
+#: YAML, and tables and descriptions of kubectl.
+NO_JSON = re.compile(rb"\AN(?:AME|ame:)\s|^[ -]*apiVersion:", re.MULTILINE)
 
 
 class Place(NamedTuple):
@@ -114,7 +118,7 @@ def read_node_labels(path: str) -> SwitchTree:
     GPUStack's schedulers.
     """
     data = read_bytes(path, MAX_FILE)
-    if data.lstrip()[:1] == b"{":
+    if data.lstrip()[:1] in (b"{", b"["):
         try:
             found = _from_json(path, json.loads(data))
         except (ValueError, RecursionError) as error:
@@ -130,7 +134,9 @@ def read_node_labels(path: str) -> SwitchTree:
 
 def _from_json(path: str, found: Any) -> Places:
     """Return the places of a JSON object, and the kinds of units where labels tell them."""
-    items = [found] if found.get("kind") == "Node" else found.get("items")
+    items = found if isinstance(found, list) else found.get("items")
+    if isinstance(found, dict) and found.get("kind") == "Node":
+        items = [found]
     if isinstance(items, list):
         labelled = {}
         for number, item in enumerate(items):
@@ -215,7 +221,7 @@ def _values(nodes: dict[str, dict[str, Any]], known: Collection[str] | None) -> 
 
 
 def _from_lines(path: str, data: bytes) -> list[Place]:
-    if NO_JSON.match(data) and (b"apiVersion:" in data or data.startswith(b"NAME")):
+    if NO_JSON.search(data[:4096]):
         raise FormatError(path, 1, f"YAML or a table of kubectl, expected JSON: {HOW}")
     places: dict[Place, int] = {}  # srun may start several tasks on a node: equal lines count once
     for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):

@@ -11,7 +11,7 @@ from hopbytes.textio.hostlist import HOST_NAME
 from hopbytes.textio.xml_tree import Element, read_xml
 
 MAX_HOSTS = 2**20
-QUANTITY = re.compile(r"([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z]*)", re.ASCII)
+QUANTITY = re.compile(r"((?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z]*)", re.ASCII)
 PREFIXES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 BINARY = {"Ki": 2**10, "ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
@@ -273,12 +273,19 @@ class _Reader:
                         raise self.fail(hop.line, f"gateway {gateway[:60]!r} is not described")
                     if end in platform.zones and gateway == end and not platform.zones[end].router:
                         raise self.fail(hop.line, f"zone {end[:60]!r} without gw_src= or gw_dst=")
+                    if end in platform.zones and not self._lies_in(gateway, end):
+                        raise self.fail(hop.line, f"gateway {gateway[:60]!r} lies outside zone {end[:60]!r}")
                 for name in hop.links:
                     self._check_link(name, hop.line)
             for host, name in [*zone.up.items(), *zone.down.items()]:
                 if host not in platform.hosts:
                     raise self.fail(zone.line, f"links of host {host[:60]!r}, which is not described")
                 self._check_link(name, platform.hosts.get(host, zone.line))
+
+    def _lies_in(self, point: str, zone: str) -> bool:
+        while point and point != zone:
+            point = self.platform.zone_of[point]
+        return point == zone
 
     def _check_link(self, name: str, line: int) -> None:
         if not {name, name.removesuffix("_UP").removesuffix("_DOWN")} & self.platform.links.keys():

@@ -96,9 +96,9 @@ class SwitchTree:
         -----
         A switch is as many levels above the hosts as its longest path down has. Trees without a common
         root get one. Levels in which every unit has one child are left out. A host at several switches
-        counts at the first. Switches with the same switches below them are one. O(switches x levels + hosts).
+        counts at the first. Switches above the same switches are one. O(switches x levels + hosts).
         """
-        self._join_equal()
+        self._join_spines()
         parents = self._parents()
         heights = self._heights(parents)
         several, hosts_of = self._hosts()
@@ -155,35 +155,36 @@ class SwitchTree:
             tuple(notices),
         )
 
-    def _join_equal(self) -> None:
-        """Make switches that have the same switches below them one: spines above the same leaves.
+    def _join_spines(self) -> None:
+        """Make switches above the same switches one, or above some of those that another one is above.
 
-        From the leaves up, since cores whose spines are different ones of the same group become equal then.
+        Any two switches below them have the largest in common, so that no distance changes. From the leaves
+        up, since cores above different spines of the same groups become alike then.
         """
-        children = [child for switch in self.switches.values() for child in switch.switches]
-        if len(set(children)) == len(children):
-            return
         joined: dict[str, str] = {}
         for _ in range(MAX_HEIGHT):
-            first: dict[frozenset[str], str] = {}
-            before = len(joined)
+            above: dict[str, list[str]] = {}
             for name, switch in self.switches.items():
-                below = list(dict.fromkeys(joined.get(child, child) for child in switch.switches))
-                switch.switches = below
-                if below and name not in joined:
-                    kept = first.setdefault(frozenset(below), name)
-                    if kept != name:
-                        joined[name] = kept
-            if len(joined) == before:
+                switch.switches = list(dict.fromkeys(_end_of(joined, child) for child in switch.switches))
+                for child in switch.switches if name not in joined else ():
+                    above.setdefault(child, []).append(name)
+            found: dict[str, str] = {}
+            for parents in above.values():
+                others = [name for name in parents if name not in found]
+                if len(others) > 1:
+                    largest = max(others, key=lambda name: len(self.switches[name].switches))
+                    inside = set(self.switches[largest].switches)
+                    fit = [n for n in others if n != largest and inside.issuperset(self.switches[n].switches)]
+                    found |= dict.fromkeys(fit, largest)
+            if not found:
                 break
-        if not joined:
-            return
-        for name in joined:
-            del self.switches[name]
-        some = ", ".join([*dict.fromkeys(joined.values()), *joined][:4])
-        more = len(set(joined.values())) + len(joined) - 4
-        and_more = f" and {more} more" if more > 0 else ""
-        self.notices.append(f"switches with the same switches below them are one: {some}{and_more}")
+            joined |= found
+        if joined:
+            ends = {_end_of(joined, name) for name in joined}
+            some = [name for name in self.switches if name in joined or name in ends]
+            self.switches = {name: switch for name, switch in self.switches.items() if name not in joined}
+            more = f" and {len(some) - 4} more" if len(some) > 4 else ""
+            self.notices.append(f"switches above the same switches are one: {', '.join(some[:4])}{more}")
 
     def _parents(self) -> dict[str, str]:
         parents: dict[str, str] = {}
@@ -244,3 +245,9 @@ class SwitchTree:
                 alive.add(above)
                 above = parents.get(above)
         return alive
+
+
+def _end_of(joined: dict[str, str], name: str) -> str:
+    while name in joined:
+        name = joined[name]
+    return name

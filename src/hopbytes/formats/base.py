@@ -41,6 +41,8 @@ Content: TypeAlias = str | bytes | Iterable[bytes]
 
 #: A file with this phrase in its first 4 KiB was written by hopbytes and may be overwritten (files.is_ours).
 MARK = "written by hopbytes"
+#: Name in ``graph.meta`` of the path of a trace: the messages of the pattern in their own order.
+TRACE = "trace"
 
 
 @frozen
@@ -199,7 +201,8 @@ class Format(ABC):
     #: Files are no text. :meth:`sniff` of other formats is not called for content with control characters.
     binary: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities()
-    #: Written files contain :data:`MARK` in their first 4 KiB, so that they may be replaced without --force.
+    #: Written files contain :data:`MARK`, since their readers skip comments; those of other formats are known
+    #: as ours by an attribute of the file (textio/replace_file.py).
     marked: ClassVar[bool] = True
     #: Characters that begin a comment line; :func:`hopbytes.write` writes the mark after them.
     comment: ClassVar[str] = ""

@@ -57,7 +57,8 @@ def write(
         By default determined from the suffix.
     force : bool
         Overwrite an existing file that hopbytes did not write. hopbytes recognises its own files by the
-        words "written by hopbytes" near the start; formats that cannot contain them always need `force`.
+        words "written by hopbytes" near the start; those of formats without comments by an attribute of the
+        file, which a copy or a file system may not have.
     **options
         Each format uses those that apply to it. Mappings: `hosts`, the names of the nodes; `allowed`, the
         CPUs of each node that the job may use; `oversubscribe`, true if a slot may hold several tasks;
@@ -100,7 +101,7 @@ def write(
     if len(written.files) > 1:
         _check_stem(path)
     for suffix in written.files:
-        may_write(path + suffix, force, _unmarked(chosen))
+        may_write(path + suffix, force)
     atomic_write(
         {path + suffix: _content(chosen, path, suffix, content) for suffix, content in written.files.items()},
         [path + suffix for suffix in written.executable],
@@ -112,18 +113,13 @@ def write(
 
 
 def _filled(written: Written, stem: str) -> Written:
-    """Return what a writer made with the name of the file, before anything that a file says is added to it."""
+    """Return what a writer made with the name of the file, before anything that a file says is added."""
     return replace(
         written,
         launch=written.launch.replace("{stem}", stem),
         notices=tuple(notice.replace("{stem}", stem) for notice in written.notices),
         lines=tuple(replace(line, command=line.command.replace("{stem}", stem)) for line in written.lines),
     )
-
-
-def _unmarked(chosen: Format) -> str:
-    """Return the name of a format whose files cannot contain the mark, "" for the other formats."""
-    return "" if chosen.marked else formats.name_of(chosen) or "such"
 
 
 def _content(chosen: Format, path: str, suffix: str, content: Content) -> Content:
@@ -220,7 +216,7 @@ def check_target(
             raise _needs_a_name(format)
         return
     _check_place(path, chosen)
-    check_writable(path, force, _unmarked(chosen))
+    check_writable(path, force)
 
 
 def convert(

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Content, Source
 from hopbytes.textio.open_input import COMPRESSIONS, MAX_BYTES, open_stream, path_text, plain_name
-from hopbytes.textio.replace_file import Part, alone_in, gone_if_killed
+from hopbytes.textio.replace_file import Part, alone_in, gone_if_killed, says_written
 
 __all__ = ["atomic_write", "check_writable", "is_ours", "may_write", "open_source", "plain_name"]
 
@@ -57,11 +57,12 @@ def open_source(
 
 
 def is_ours(path: str) -> bool:
-    """Tell whether the first 4 KiB of a file (after decompression) contain the mark, or the file is empty.
+    """Tell whether hopbytes wrote a file, or it is empty.
 
-    Files of PDF have the mark in a comment at their end.
+    Its first 4 KiB (after decompression) contain the mark, PDF has it in a comment at the end, and the file
+    system keeps it as an attribute of files of formats without comments.
     """
-    if os.path.getsize(path) == 0:
+    if os.path.getsize(path) == 0 or says_written(path):
         return True
     try:
         with open_source(path) as source:
@@ -99,6 +100,8 @@ def check_writable(path: str, force: bool = False, unmarked: str = "") -> None:
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise UnsupportedError(f"{path}: cannot be written: the folder {folder} is missing")
+    if not os.access(folder, os.W_OK) and os.statvfs(folder).f_flag & os.ST_RDONLY:
+        raise UnsupportedError(f"{path}: cannot be written: {folder} lies on a read-only disk")
     if not os.access(folder, os.W_OK):
         raise UnsupportedError(f"{path}: cannot be written: no permission for the folder {folder}")
 

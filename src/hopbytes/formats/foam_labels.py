@@ -11,9 +11,9 @@ from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError
 from hopbytes.formats.parsing import whole_numbers
 
-COMMENT = re.compile(rb"/\*.*?\*/|//[^\n]*", re.DOTALL)
+COMMENT = re.compile(rb"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
 HEADER = re.compile(rb"\s*FoamFile\s*\{([^{}]*)\}")
-LIST = re.compile(rb"\s*([0-9]{0,10})\s*(?:\(([^(){}]*)\)|\{\s*([0-9]{1,18})\s*\})\s*")
+LIST = re.compile(rb"\s*(?:([0-9]{1,10})\s*)?(?:\(([^(){}]*)\)|\{\s*([0-9]{1,18})\s*\})\s*")
 
 
 def is_label_list(head: bytes) -> bool:

@@ -210,7 +210,7 @@ def read_table(
             # Resizing may move the array, which is safe: the compiled code keeps no pointer between calls.
             values.resize(2 * len(values), refcheck=False)
         else:
-            tasks = f"{task_first} to {task_limit}"
+            tasks = f"{task_first} to {task_limit}" + " (tasks count from 0)" * (task_first == 0)
             bound = tasks if status is Status.OUT_OF_RANGE else f"{columns} in each line"
             raise_fault(source, state, status, token, bound)
 

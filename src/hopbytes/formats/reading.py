@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 from hopbytes._arrays import Int32
 from hopbytes._util.checks import check_texts
 from hopbytes._util.cpus import thread_count
-from hopbytes.errors import FormatError, ScaleError, UnsupportedError, unknown_name
+from hopbytes.errors import FormatError, ScaleError, UnsupportedError, damaged, unknown_name
 from hopbytes.formats.base import READ_OPTIONS
 from hopbytes.formats.files import open_source
 from hopbytes.formats.recognition import OLD_KINDS, check_generator, format_named, recognise
@@ -115,7 +115,8 @@ def read(
         if ambiguity is not None:
             raise FormatError(source.name, None, ambiguity)
         try:
-            found = chosen.read(source)
+            with damaged(source.name, "a whole and unchanged file of its format"):
+                found = chosen.read(source)
             if isinstance(found, CommGraph):
                 found.know_directions()
             return found

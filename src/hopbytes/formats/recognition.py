@@ -18,6 +18,7 @@ INSTEAD = {
 #: Suffixes of files that are no graphs although their numbers look like one, and what makes a graph of them.
 NO_GRAPH = {
     ".mesh": "a mesh (nodes of elements), expected a graph; m2gmetis FILE new.graph makes the one of METIS",
+    ".hmetis": "a hypergraph, expected a graph",
     ".hgr": "a hypergraph, expected a graph; where all nets have two pins, write an edge list counted from 0",
 }
 #: Suffixes that one format has alone, so that the others need not be loaded to find that out.
@@ -38,7 +39,7 @@ OLD_KINDS: dict[str | None, str] = {"placement": "mapping"}
 FRAMEWORKS = {
     "pytorch": "torchrun, which orders nodes, or mesh, which orders the ranks of a device mesh",
     "deepspeed": "hosts, whose order its hostfile takes, or mesh, which orders the ranks of a device mesh",
-    "megatron": "mesh, which orders ranks; 'map ml:… --on rails:…' names the option of Megatron-LM",
+    "megatron": "mesh, which orders ranks; 'hopbytes map' names the option of Megatron-LM for a pattern ml:…",
     "jax": "mesh, which orders the devices of a mesh",
 }  # fmt: skip
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError
+from hopbytes.textio.lines import bounded_lines
 from hopbytes.textio.open_input import open_stream
 
 RANGE = re.compile(rb"([0-9]{1,10})(?:-([0-9]{1,10}))?")
 COMMENTS = (b"#", b"%")
 #: Largest number of forbidden pairs of a task and a PE; each takes 16 bytes.
 MOST_PAIRS = 2**27
-LONGEST_LINE = 1 << 20
 
 
 def read_fixed(path: str | os.PathLike[str], n: int, k: int) -> Int32:
@@ -82,11 +82,7 @@ def read_forbidden(path: str | os.PathLike[str], n: int, k: int) -> Int64:
 def _lines(path: str | os.PathLike[str], n: int, k: int) -> list[tuple[str, int, Int64, Int64]]:
     found = []
     with open_stream(path) as opened:
-        number = 0
-        while line := opened.stream.readline(LONGEST_LINE):
-            number += 1
-            if len(line) == LONGEST_LINE:
-                raise FormatError(opened.name, number, f"the line has more than {LONGEST_LINE - 1} bytes")
+        for number, line in bounded_lines(opened.stream, opened.name):
             words = line.split()
             if not words or words[0].startswith(COMMENTS):
                 continue

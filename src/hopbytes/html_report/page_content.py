@@ -24,7 +24,8 @@ from hopbytes.model.mapping import Mapping
 from hopbytes.pictures.figures.level_bytes import launcher_mapping
 from hopbytes.report.predicted_time import GRADES, LIMITS
 from hopbytes.report.ranks_text import ranks_per_node
-from hopbytes.report.verdict import ORDERS, Verdict, slots_sentence, verdict, volume_unit
+from hopbytes.report.summary import verdict_of
+from hopbytes.report.verdict import ORDERS, Verdict, slots_sentence, volume_unit
 
 #: Name of the launcher's own order in charts and tables.
 IN_ORDER = "in order"
@@ -87,8 +88,8 @@ def page_of(graph: CommGraph, mappings: dict[str, Mapping], launcher: str, origi
         name: evaluate(graph, one, random_seeds=0, launcher=launcher) for name, one in mappings.items()
     }
     evaluation = next(iter(evaluations.values()))
-    unit = volume_unit(graph, first, evaluation)
-    verdicts = {name: verdict(graph, one, evaluations[name]) for name, one in mappings.items()}
+    unit = volume_unit(graph, first)
+    verdicts = {name: verdict_of(graph, one, evaluations[name]) for name, one in mappings.items()}
     everyone = {IN_ORDER: launcher_mapping(graph, first, launcher), **mappings}
     charts = [
         *level_charts(graph, everyone, unit),
@@ -99,7 +100,7 @@ def page_of(graph: CommGraph, mappings: dict[str, Mapping], launcher: str, origi
     total = amount(graph.total_volume, unit or "units of volume")
     return Page(
         title=f"{_short(origin.pattern or graph.name)} on {_short(first.where.machine.spec())}",
-        subtitle=f"{graph.n:,} tasks, {graph.m:,} arcs, {total}; {first.where.k:,} PEs",
+        subtitle=f"{graph.n:,} tasks, {graph.m:,} pairs, {total}; {first.where.k:,} {first.where.slot_word}s",
         judged=tuple(
             _judged(name, one, verdicts[name], evaluations[name], unit) for name, one in mappings.items()
         ),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from importlib.resources import files
 
+from hopbytes.errors import printable
 from hopbytes.formats.base import MARK
 from hopbytes.html_report.page_charts import Chart
 from hopbytes.html_report.page_content import Figure, Judged, Page
@@ -28,8 +29,8 @@ SHORT = 40
 
 
 def page_html(page: Page) -> str:
-    """Return the whole page."""
-    return "\n".join(_page(page)) + "\n"
+    """Return the whole page; control characters, which names in files may hold, are written as escapes."""
+    return printable("\n".join(_page(page)), keep="\n\t") + "\n"
 
 
 def _page(page: Page) -> Iterator[str]:

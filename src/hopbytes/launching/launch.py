@@ -7,6 +7,7 @@ from typing import Any
 
 from hopbytes.errors import HopbytesError
 from hopbytes.launching.command import LaunchCommand
+from hopbytes.launching.launchers import silent_end
 from hopbytes.launching.passing import run_through
 from hopbytes.launching.start import launch_files, prepare_start
 from hopbytes.launching.verify import verify_launch
@@ -63,4 +64,9 @@ def launch(
             if outcome.code:
                 first = (*outcome.verdict.wrong, "the launcher failed")[0]
                 raise HopbytesError(f"{first} ({outcome.summary()}); nothing was started")
-        return run_through(prepared.start.words, dict(prepared.start.environment))
+            say(outcome.summary())
+        code = run_through(prepared.start.words, dict(prepared.start.environment))
+        silent = silent_end(command.launcher, prepared.start.words, code)
+        if silent:
+            say(f"{command.tool} ended with code 1; if it printed nothing: {silent}")
+        return code

@@ -15,7 +15,7 @@ map-by bind-to rank-by rankfile rf N npernode pernode npersocket bynode bycore b
 cpu-set cpu-list cpus-per-proc cpus-per-rank bind-to-core bind-to-socket bind-to-none ppr
 loadbalance use-hwthread-cpus
 """
-# srun(1) of Slurm 22.05.
+# srun(1) of Slurm 22.05 to 26.05.
 SLURM_VALUES = """
 accel-bind A account acctg-freq bb bbf bcast-exclude b begin D chdir cluster-constraint M clusters
 comment C constraint container S core-spec cores-per-socket cpu-bind cpu-freq cpus-per-gpu c
@@ -26,22 +26,23 @@ mem-bind mem-per-cpu mem-per-gpu mincpus mpi msg-timeout network F nodefile w no
 ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket open-mode o output p
 partition power prefer priority profile prolog q qos r relative reservation signal slurmd-debug
 sockets-per-node switches task-epilog task-prolog thread-spec T threads threads-per-core t time
-time-min tmp uid W wait wckey
+time-min tmp uid W wait wckey container-id container-type context extra ignore-signals ntasks-per-tres
+segment tasks-per-node treewidth tres-bind tres-per-task
 """
 SLURM_PLACING = """
 distribution m nodelist w nodefile F exclude x relative r cpu-bind gpu-bind ntasks-per-node
 ntasks-per-core ntasks-per-socket ntasks-per-gpu cpus-per-task c cores-per-socket extra-node-info B
-hint
+hint tasks-per-node ntasks-per-tres tres-bind tres-per-task cpus-per-gpu exact
 """
-# mpiexec.hydra of MPICH 4.0 and Intel MPI.
+# mpiexec.hydra of MPICH 4.0 to 5.0 and Intel MPI.
 HYDRA_VALUES = """
 f hosts host hostfile machinefile machine wdir configfile envlist genvlist n np launcher
 launcher-exec rmk topolib bind-to binding map-by membind demux iface ppn perhost prepend-pattern
 outfile-pattern errfile-pattern nameserver localhost usize gpus-per-proc bootstrap bootstrap-exec
-path
+path rankmap memory-alloc-kinds
 """
 HYDRA_PLACING = """
-f hosts host hostfile machinefile machine bind-to binding map-by ppn perhost rr grr order-nodes
+f hosts host hostfile machinefile machine bind-to binding map-by ppn perhost rr grr order-nodes rankmap
 """
 # mpiexec of PALS, from the user guides of Polaris and Aurora.
 PALS_VALUES = """

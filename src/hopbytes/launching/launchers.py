@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping as Dictionary
+from collections.abc import Sequence
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
@@ -200,6 +201,14 @@ def without_limits(environment: Dictionary[str, str]) -> tuple[str, ...]:
     """
     found = [name for name in STEP_LIMITS if name in environment]
     return ("env", *(word for name in found for word in ("-u", name))) if found else ()
+
+
+def silent_end(launcher: Launcher, words: Sequence[str], code: int) -> str:
+    """Return the known reason for which a launcher ends with a code and no message; "" if there is none."""
+    names = {word.lstrip("-").partition("=")[0] for word in words if word.startswith("-")}
+    if code != 1 or launcher.form != "openmpi" or launcher.version != "4" or not names & {"rf", "rankfile"}:
+        return ""
+    return "Open MPI 4 ends without a message if a rank file names a core that its host does not have"
 
 
 def _prefix(words: list[str]) -> int:

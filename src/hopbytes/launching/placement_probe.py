@@ -7,6 +7,7 @@ import re
 import subprocess
 
 from hopbytes._frozen import frozen
+from hopbytes._util.programs import stop
 from hopbytes.errors import HopbytesError, UnsupportedError
 from hopbytes.formats.mappings.numbering import parse_cpus
 from hopbytes.launching.command import Start
@@ -62,16 +63,24 @@ def probe(start: Start, launcher: Launcher) -> tuple[dict[int, Seen], int, str]:
         The probe took longer than five minutes, a rank answered twice, or an answer cannot be parsed.
     """
     environment = {**os.environ, **dict(start.environment)}
+    pipe = subprocess.PIPE
     try:
-        done = subprocess.run(
-            start.words, env=environment, capture_output=True, text=True, errors="replace",
-            timeout=PROBE_TIMEOUT, stdin=subprocess.DEVNULL,
+        child = subprocess.Popen(
+            start.words, env=environment, stdout=pipe, stderr=pipe, text=True, errors="replace",
+            stdin=subprocess.DEVNULL,
         )
-    except subprocess.TimeoutExpired:
-        raise HopbytesError(f"{start.words[0]} did not end within {PROBE_TIMEOUT} seconds") from None
     except OSError as error:
         raise UnsupportedError(f"{start.words[0]}: {error.strerror}, expected a launcher") from None
-    return seen_in(done.stdout), done.returncode, _tail(done.stderr or done.stdout)
+    with child:
+        try:
+            printed, error_text = child.communicate(timeout=PROBE_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            stop(child)
+            raise HopbytesError(f"{start.words[0]} did not end within {PROBE_TIMEOUT} seconds") from None
+        except BaseException:
+            stop(child)  # a launcher that is killed at once leaves its daemon behind
+            raise
+    return seen_in(printed), child.returncode, _tail(error_text or printed)
 
 
 def seen_in(text: str) -> dict[int, Seen]:

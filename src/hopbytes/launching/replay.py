@@ -207,7 +207,7 @@ def replay_both(graph: CommGraph, mapping: Mapping, words: list[str], **options:
 def _programs(
     command: LaunchCommand, stem: str, compiler: str | None, python: str | None
 ) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield programs that replay a pattern, the most likely to belong to the launcher's MPI first, with a hint."""
+    """Yield programs that replay a pattern, the likeliest to fit the launcher first, each with a hint."""
     refused: list[str] = []
     built = 0
     for candidate in [] if python else [compiler] if compiler else compilers_of(command):
@@ -225,8 +225,8 @@ def _programs(
     elif not built:
         lacking = "; ".join([*refused, "mpi4py is not installed either"]) if refused else "neither was found"
         raise UnsupportedError(
-            f"the messages are sent by a program that an MPI compiler builds, or by mpi4py: {lacking}, expected "
-            "mpicc of the launcher's MPI on the path (`compiler='mpicc'`)"
+            f"an MPI compiler or mpi4py is needed to send the messages: {lacking}, expected mpicc of the "
+            "launcher's MPI on the path (`compiler='mpicc'`)"
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import secrets
 import shutil
 import time
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes._frozen import frozen
+from hopbytes._util.leftovers import name_of_process, remove_left
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.exchange import Receipt, write
 from hopbytes.formats.mappings.several_programs import checked_programs
@@ -181,7 +181,8 @@ def shared_folder() -> Iterator[str]:
     folder = ""
     try:
         try:
-            folder = os.path.join(os.getcwd(), f".hopbytes-{secrets.token_hex(8)}")
+            remove_left(os.getcwd(), ".hopbytes-")
+            folder = os.path.join(os.getcwd(), name_of_process(".hopbytes-"))
             os.mkdir(folder, 0o700)
         except OSError as error:
             raise UnsupportedError(
@@ -242,7 +243,8 @@ def prepare_start(
     one = {name: value for name, value in mapping.info.items() if name != "programs"}  # they are in `command`
     receipt = write(Mapping(mapping.pe, mapping.where, one), stem, form, force=force, **options)
     written = receipt.placed or mapping
-    _check_written(stem, form, written, options.get("hosts"))
+    exact = form == "openmpi" and f"{stem}.hosts" in receipt.paths
+    _check_written(stem, form, written, options.get("hosts"), exact)
     start = placed(command, receipt.launch)
     if form == "slurm":
         start = dataclasses.replace(start, words=(*without_limits(os.environ), *start.words))
@@ -284,13 +286,14 @@ def _check_names(mapping: Mapping, command: LaunchCommand, hosts: Any) -> None:
     )
 
 
-def _check_written(stem: str, form: str, mapping: Mapping, hosts: Any) -> None:
+def _check_written(stem: str, form: str, mapping: Mapping, hosts: Any, exact: bool) -> None:
+    """Compare a file with the mapping: the slots where it names cores, else the nodes."""
     if not mapping.where.hosts or hosts is not None or (form == "openmpi" and mapping.where.machine is None):
         return  # without names a file cannot be read back
     again = read_mapping(stem, mapping.where, form, n=mapping.n)
-    if form == "openmpi" and mapping.where.has_cores:
+    if exact:
         same = np.array_equal(again.pe, mapping.pe)
-    else:  # the file holds hosts only; the cores are given in the command
+    else:  # the file holds hosts only; the cores are given in the command or in a script
         same = np.array_equal(again.where.node_of_pe[again.pe], mapping.where.node_of_pe[mapping.pe])
     if not same:
         raise HopbytesError(

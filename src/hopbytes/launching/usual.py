@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from hopbytes.formats.base import Capabilities, formats
+from hopbytes.machines.selection.launcher_order import PLANE
 from hopbytes.model.allocation import Allocation
 
 #: Variable that is set in jobs of Slurm, whose srun places equally many ranks on every node.
@@ -25,7 +26,8 @@ def usual_order(form: str | None, where: Allocation) -> str:
     Returns
     -------
     str
-        ``"fill"`` or ``"block"``, see :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
+        ``"fill"`` or ``"block"``, or for srun the order that SLURM_DISTRIBUTION names, see
+        :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
 
     Examples
     --------
@@ -36,9 +38,18 @@ def usual_order(form: str | None, where: Allocation) -> str:
     """
     can = _capabilities(form)
     if can is not None and can.launcher:
-        return can.usual_order
+        return _of_srun() if can.launcher.startswith("srun") else can.usual_order
     in_slurm = SLURM_JOB in os.environ and where.machine.job is not None
-    return "block" if in_slurm else "fill"
+    return _of_srun() if in_slurm else "fill"
+
+
+def _of_srun() -> str:
+    """Return the order of nodes that srun takes by default, which sbatch and users set for all steps."""
+    word = os.environ.get("SLURM_DISTRIBUTION", "").lower().replace(",", ":").partition(":")[0]
+    if word.partition("=")[0] == "plane":
+        size = word.partition("=")[2] or os.environ.get("SLURM_DIST_PLANESIZE", "")
+        return f"plane={size}" if PLANE.fullmatch(f"plane={size}") else "block"
+    return "cyclic" if word == "cyclic" else "block"
 
 
 def slots_for(form: str | None, launched: str | None = None) -> dict[str, bool]:

@@ -8,6 +8,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError
 from hopbytes.formats.mappings.slot_symmetry import renumbered
 from hopbytes.launching.command import LaunchCommand, Start
+from hopbytes.launching.launchers import silent_end
 from hopbytes.launching.observed_placement import Verdict, compare, placement_by_node
 from hopbytes.launching.placement_probe import Seen, probe, probe_words
 from hopbytes.launching.start import checked_command, launch_files, parsed, prepare_start
@@ -113,7 +114,7 @@ def seen_launch(command: LaunchCommand) -> dict[int, Seen]:
     start = _probing(command)
     seen, code, error = probe(start, command.launcher)
     if code or not seen:
-        raise HopbytesError(_failed(command, code, error))
+        raise HopbytesError(_failed(command, start, code, error))
     return seen
 
 
@@ -133,7 +134,7 @@ def _outcome(
 ) -> Outcome:
     seen, code, error = probe(start, command.launcher)
     if not seen:
-        raise HopbytesError(_failed(command, code, error))
+        raise HopbytesError(_failed(command, start, code, error))
     verdict = compare(placed, seen, hosts)
     if verdict.wrong and placed is mapping:
         # A mapping with slots renumbered inside symmetric nodes has the same distances, so it is accepted.
@@ -142,6 +143,7 @@ def _outcome(
     return Outcome(verdict, mapping.n, start.text(), code or (1 if verdict.wrong else 0))
 
 
-def _failed(command: LaunchCommand, code: int, error: str) -> str:
+def _failed(command: LaunchCommand, start: Start, code: int, error: str) -> str:
     what = f"{command.tool} ended with code {code} before any rank answered"
+    error = error or silent_end(command.launcher, start.words, code)
     return f"{what}: {error}" if error else what

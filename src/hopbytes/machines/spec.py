@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import re
 
-from hopbytes.errors import FormatError
+from hopbytes.errors import FormatError, damaged
 from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.level_names import WORDS, check_order, level_among, level_name, without_commas
 from hopbytes.machines.common.tree import MAX_LEVELS, Tree, shorten
@@ -145,9 +145,11 @@ def _parse_part(text: str) -> Machine:
     name, colon, rest = text.partition(":")
     kind = _kind_called(name)
     if kind != "tree" and _is_kind(name) and (colon or machines[kind].stands_alone):
-        return machines[kind].parse(rest)
+        with damaged(f"{name}:{rest.partition('@')[0][:200]}", f"what a machine of kind {kind} is made from"):
+            return machines[kind].parse(rest)
     of_file = kind_of_file(text)
-    return _parse_tree(text) if of_file is None else machines[of_file].parse(text)
+    with damaged(text.partition("@")[0][:200], "a file that describes a machine"):
+        return _parse_tree(text) if of_file is None else machines[of_file].parse(text)
 
 
 def _kind_called(name: str) -> str:

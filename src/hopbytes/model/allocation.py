@@ -75,7 +75,7 @@ class Allocation:
             raise InfeasibleError("the allocation has no slot left, expected at least one")
         starts, cores = self.core_start, self.cores
         if starts[0] != 0 or bool(np.any(starts[1:] <= starts[:-1])) or starts[-1] != len(cores):
-            raise _bad(f"core_start, expected to ascend from 0 to the {len(cores)} cores, a core or more per PE")
+            raise _bad(f"core_start, expected numbers that ascend from 0 to {len(cores)}, that of cores")
         if int(cores.min()) < 0 or int(cores.max()) >= self.machine.n_cores:
             wrong = cores[(cores < 0) | (cores >= self.machine.n_cores)][0]
             raise _bad(f"core {wrong}, expected one of 0..{self.machine.n_cores - 1}")
@@ -157,6 +157,22 @@ class Allocation:
             self._cache["has_cores"] = not self.machine.leaves_are_gpus()
         known: bool = self._cache["has_cores"]
         return known
+
+    @property
+    def slot_word(self) -> str:
+        """What people call a slot: ``"GPU"``, ``"core"``, or ``"slot"`` where it is neither.
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> where = hb.machine("node:2 gpu:4"), hb.machine("core:8"), hb.machine("core:8", cores_per_task=2)
+        >>> [each.slot_word for each in where]
+        ['GPU', 'core', 'slot']
+        """
+        if not self.has_cores or (self.gpus is not None and bool(np.all(self.gpus >= 0))):
+            return "GPU"
+        threads = self.machine.levels and self.machine.levels[-1].name == "pu"
+        return "slot" if threads or len(self.cores) > self.k else "core"
 
     def gpus_of(self, pe: int) -> tuple[int, ...]:
         """GPUs of one PE, counted on its node; empty if none are known.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopbytes import kernels
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32, Int64, own
 from hopbytes._frozen import frozen
 from hopbytes._util.integers import MAX_TASKS, bad_graph, check_total
 from hopbytes.kernels.records import Csr
@@ -20,6 +20,7 @@ from hopbytes.model.graph_makers import GraphMakers
 if TYPE_CHECKING:
     import networkx
     import scipy.sparse
+    from typing_extensions import Self
 
 
 #: The arrays of a graph.
@@ -92,6 +93,15 @@ class CommGraph(GraphMakers):
         self._check_shapes()
         for name in ("volumes", "messages", "loads"):
             self._cache["total_" + name] = self._checked_total(name)
+
+    @classmethod
+    def of_own(
+        cls, indptr: Int64, targets: Int32, volumes: Int64 | None = None, messages: Int64 | None = None,
+        loads: Int64 | None = None, **more: Any,
+    ) -> Self:
+        """Make a graph of arrays that nobody else keeps, without copies of them."""
+        messages, loads = own(messages), own(loads)
+        return cls(own(indptr), own(targets), own(volumes), messages, loads, **more)
 
     def _check_shapes(self) -> None:
         dtypes = dict.fromkeys(("indptr", "volumes", "messages", "loads"), np.int64)

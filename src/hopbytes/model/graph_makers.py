@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hopbytes import kernels
-from hopbytes._arrays import Int32, Int64, own, owned
+from hopbytes._arrays import Int32, Int64, own
 from hopbytes._util.integers import MAX_TASKS, bad_graph, check_total, task_numbers, to_integers
 from hopbytes.errors import WrongTypeError
 from hopbytes.model import given_as_text, graph_sources
@@ -40,15 +40,6 @@ class GraphMakers:
         ) -> None: ...
         def check_directions(self, threads: int = 1) -> None: ...  # noqa: D102
         def know_directions(self) -> None: ...  # noqa: D102
-
-    @classmethod
-    def of_own(
-        cls, indptr: Int64, targets: Int32, volumes: Int64 | None = None, messages: Int64 | None = None,
-        loads: Int64 | None = None, **more: Any,
-    ) -> Self:
-        """Make a graph of arrays that nobody else keeps, without copies of them."""
-        given = (indptr, targets, volumes, messages, loads)
-        return cls(*(None if each is None else own(each) for each in given), **more)  # type: ignore[arg-type]
 
     @classmethod
     def from_edges(
@@ -106,7 +97,8 @@ class GraphMakers:
             raise bad_graph(f"task {max(highest, n)} in a graph of {min(n, MAX_TASKS)} tasks")
         volume, scale = to_integers("volumes", volumes, len(src))
         count, count_scale = to_integers("messages", messages, len(src))
-        said = [*_rounded_away(volumes, volume), *(_from_one(src, dst) if given is None else ())]
+        said = graph_sources.rounded_away(volumes, volume)
+        said += graph_sources.from_one(src, dst) if given is None else []
         if said:
             known["notices"] = [*known.get("notices", ()), *said]
         if count_scale != 1:
@@ -118,9 +110,9 @@ class GraphMakers:
                 check_total(name, kernels.checked_sum(values))
         indptr, columns, merged_volume, merged_count = kernels.csr_from_arcs(n, src, dst, volume, count)
         load, _ = to_integers("loads", loads, n)
-        graph = cls.of_own(
-            indptr, columns, merged_volume, merged_count, None if load is None else owned(load),
-            undirected=undirected, scale=scale, meta=known,
+        graph = cls(
+            own(indptr), own(columns), own(merged_volume), own(merged_count), load, undirected=undirected,
+            scale=scale, meta=known,
         )
         graph.know_directions()
         return graph
@@ -337,20 +329,3 @@ class GraphMakers:
     def _of(cls, arcs: graph_sources.Arcs, **more: Any) -> Self:
         n, sources, targets, volumes, messages = arcs
         return cls.from_edges(sources, targets, volumes, messages, n=n, **more)
-
-
-def _rounded_away(volumes: ArrayLike | None, kept: Int64 | None) -> list[str]:
-    """Return a notice if volumes became 0 because no factor makes all of them integers."""
-    if volumes is None or kept is None:
-        return []
-    lost = int(np.count_nonzero((np.asarray(volumes) > 0) & (kept == 0)))
-    what = "too small beside the largest for sums of 63 bits"
-    return [f"{lost} of {len(kept)} volumes count as 0: they are {what}"] if lost else []
-
-
-def _from_one(sources: Int32, targets: Int32) -> list[str]:
-    """Return a notice if task 0 has no arc, as where tasks are numbered from 1."""
-    if not len(sources) or min(int(sources.min()), int(targets.min())) != 1:
-        return []
-    n = max(int(sources.max()), int(targets.max())) + 1
-    return [f"task 0 exchanges nothing: tasks count from 0; numbered from 1 they would be {n - 1}, not {n}"]

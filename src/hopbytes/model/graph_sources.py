@@ -239,3 +239,20 @@ def to_networkx(graph: Any) -> Any:
     for source, target, volume, count in zip(*columns, graph.messages.tolist(), strict=True):
         found.add_edge(source, target, weight=volume, messages=count)
     return found
+
+
+def rounded_away(volumes: ArrayLike | None, kept: Int64 | None) -> list[str]:
+    """Return a notice if volumes became 0 because no factor makes all of them integers."""
+    if volumes is None or kept is None or np.asarray(volumes).dtype.kind != "f":
+        return []
+    lost = int(np.count_nonzero((np.asarray(volumes) > 0) & (kept == 0)))
+    what = "too small beside the largest for sums of 63 bits"
+    return [f"{lost} of {len(kept)} volumes count as 0: they are {what}"] if lost else []
+
+
+def from_one(sources: Int32, targets: Int32) -> list[str]:
+    """Return a notice if task 0 has no arc, as where tasks are numbered from 1."""
+    if not len(sources) or min(int(sources.min()), int(targets.min())) != 1:
+        return []
+    n = max(int(sources.max()), int(targets.max())) + 1
+    return [f"task 0 exchanges nothing: tasks count from 0; numbered from 1 they would be {n - 1}, not {n}"]

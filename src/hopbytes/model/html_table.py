@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from hopbytes.errors import printable
+
 
 def html_table(
     title: str, rows: Iterable[Sequence[object]], head: Sequence[object] | None = None
@@ -31,7 +33,7 @@ def html_table(
     """
     lines = "".join(_row(row, "td") for row in rows)
     top = "" if head is None else _row(head, "th")
-    return f"<table><caption>{escape(title)}</caption>{top}{lines}</table>"
+    return f"<table><caption>{escape(printable(title))}</caption>{top}{lines}</table>"
 
 
 def _row(cells: Sequence[object], kind: str) -> str:
@@ -42,4 +44,4 @@ def _row(cells: Sequence[object], kind: str) -> str:
 def _text(cell: object) -> str:
     if isinstance(cell, int) and not isinstance(cell, bool):
         return f"{cell:,}"
-    return escape(f"{cell:.4g}" if isinstance(cell, float) else str(cell))
+    return escape(f"{cell:.4g}" if isinstance(cell, float) else printable(str(cell)))

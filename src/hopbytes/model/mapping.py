@@ -25,6 +25,8 @@ MEANT = {
     "evaluate": "hopbytes.evaluate(graph, mapping)", "to_pandas": "to_frame()", "k": "where.k",
     "plot": "hopbytes.plot", "compare": "hopbytes.compare(graph, mapping, other)",
 }  # fmt: skip
+#: Characters of a name in the text of a mapping.
+LONGEST_NAME = 40
 #: Nodes that a notebook lists one by one.
 NODES_SHOWN = 16
 
@@ -164,7 +166,8 @@ class Mapping:
         known = [f"{self.n} tasks → {self.where.k} PEs"]
         cost = self.info.get("comm_cost")
         if cost is not None:
-            known += [f"J={cost:,}", _method(self.info), f"seed {self.info.get('seed', 0)}"]
+            seed = f"seed {self.info.get('seed', 0)}"
+            known += [f"J={_number(cost)}", _method(self.info)[:LONGEST_NAME], seed[:LONGEST_NAME]]
         return f"Mapping({', '.join(filter(None, known))})"
 
     def _repr_html_(self) -> str:
@@ -211,3 +214,8 @@ def _integers(pe: ArrayLike) -> Any:
 def _method(info: Dictionary[str, Any]) -> str:
     """Return the name of the preset, or of the mapper without its options."""
     return str(info.get("preset") or str(info.get("mapper", "")).partition(":")[0])
+
+
+def _number(cost: object) -> str:
+    """Return a number with separators; what a file holds in its place, shortened."""
+    return f"{cost:,}" if isinstance(cost, int) else repr(cost)[:LONGEST_NAME]

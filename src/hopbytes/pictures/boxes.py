@@ -59,6 +59,14 @@ class Box:
         others = [kind for kind in self.kinds if kind != best and kind not in ("pu", "l1")]
         return f"{best} ({', '.join(others)})" if others else best
 
+    @property
+    def tells_only_gpus(self) -> bool:
+        """Whether the numbers count GPUs, since nothing is known about cores and hardware threads."""
+        leaf = self
+        while leaf.inside:
+            leaf = leaf.inside[0]
+        return "gpu" in leaf.kinds and "core" not in leaf.kinds
+
     def shape(self) -> tuple[object, ...]:
         """A key that is equal for units that differ only in numbers."""
         return self.kinds, tuple(box.shape() for box in self.inside)
@@ -216,18 +224,21 @@ def drawing(boxed: Boxed) -> list[str]:
     count = f"{boxed.count} x " if boxed.count > 1 else ""
     hosts = f" {', '.join(boxed.hosts[:3])}{', …' if len(boxed.hosts) > 3 else ''}" if boxed.hosts else ""
     kinds = f" ({', '.join(boxed.box.kinds)})" if boxed.box.kinds else ""
-    lines = [f"{count}node{hosts}{kinds}  PU {_short(boxed.box.numbers)}"]
-    lines += _lines(boxed.box.inside, 1)
-    lines += [f"  gpu {gpu.index} {gpu.name}  near PU {_short(gpu.pus)}" for gpu in boxed.gpus]
+    what = "GPU" if boxed.box.tells_only_gpus else "PU"
+    lines = [f"{count}node{hosts}{kinds}  {what} {_short(boxed.box.numbers)}"]
+    lines += _lines(boxed.box.inside, 1, what)
+    for gpu in boxed.gpus:
+        near = f"  near PU {_short(gpu.pus)}" if gpu.pus else ""
+        lines.append(f"  gpu {gpu.index} {gpu.name}{near}")
     return lines
 
 
-def _lines(boxes: Sequence[Box], depth: int) -> Iterator[str]:
+def _lines(boxes: Sequence[Box], depth: int, what: str) -> Iterator[str]:
     for alike in _runs(boxes):
         count = f"{len(alike)} x " if len(alike) > 1 else ""
         numbers = [number for box in alike for number in box.numbers]
-        yield f"{'  ' * depth}{count}{alike[0].name}  PU {_short(numbers)}"
-        yield from _lines(alike[0].inside, depth + 1)
+        yield f"{'  ' * depth}{count}{alike[0].name}  {what} {_short(numbers)}"
+        yield from _lines(alike[0].inside, depth + 1, what)
 
 
 def _runs(boxes: Sequence[Box]) -> list[list[Box]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+
 import numpy as np
 
 from hopbytes.pictures.canvas.marks import GREY, Line, Mark, Panel, Rectangle, Words, cut, width_of
@@ -14,6 +17,8 @@ NAMED_LEAVES = 24
 NAMED, SMALL, ROW, SQUARE, HIGH, GAP = 118.0, 48.0, 15.0, 10.0, 22.0, 92.0
 #: Width in which a shortened name still says something.
 SHORTEST = 40.0
+#: Most that names of hosts take below their squares.
+LONGEST = 300.0
 #: Names of hosts below a leaf switch.
 MOST_NAMES = 40
 
@@ -26,7 +31,9 @@ def layers(look: Look) -> Panel:
     leaves = [vertex for vertex in range(len(figure.names)) if figure.layers[vertex] == 1]
     leaves.sort(key=lambda leaf: (min(leaf_of.get(leaf, [(1 << 40, 0)]))[0], leaf))
     named = len(leaves) <= NAMED_LEAVES
-    column = NAMED if named else SMALL
+    labels = dict(zip(leaves, _apart([figure.names[leaf] for leaf in leaves]), strict=True))
+    longest = max((width_of(label, 10) for label in labels.values()), default=0.0)
+    column = NAMED if named else min(max(SMALL, longest + 10), NAMED)
     width = max(len(leaves) * (column + 8), 300.0)
     across = {leaf: (place + 0.5) * width / len(leaves) for place, leaf in enumerate(leaves)}
     for layer in range(2, top + 1):
@@ -44,7 +51,9 @@ def layers(look: Look) -> Panel:
     for vertex, x in across.items():
         room = width / float(in_row[figure.layers[vertex]]) - 2
         widest = column if figure.layers[vertex] == 1 else 1.6 * NAMED
-        boxes += _switch(figure.names[vertex], x, down[vertex], min(room, widest))
+        name = figure.names[vertex]
+        short = name if width_of(name, 10) + 4 <= min(room, widest) else labels.get(vertex, name)
+        boxes += _switch(name, short, x, down[vertex], min(room, widest))
     foot = 12 + (top - 1) * GAP + HIGH
     columns: list[Mark] = []
     deepest = 0.0
@@ -78,8 +87,25 @@ def _row(look: Look, layer: int, across: dict[int, float], width: float) -> dict
     return {vertex: (place + 0.5) * width / len(order) for place, vertex in enumerate(order)}
 
 
-def _switch(name: str, x: float, y: float, most: float) -> list[Mark]:
-    text = cut(name, most - 4, 10) if most >= SHORTEST or width_of(name, 10) <= most - 4 else ""
+def _apart(names: list[str]) -> list[str]:
+    """Return names without the parts that all of them share; unchanged where their parts differ in number."""
+    parts = [re.split(r"[-_.:; ]+", name) for name in names]
+    if len(set(names)) < len(names) or len(names) < 2 or len(set(map(len, parts))) > 1:
+        return names
+    differing = [len(set(column)) > 1 for column in zip(*parts, strict=True)]
+    return ["-".join(itertools.compress(each, differing)) for each in parts]
+
+
+def _first_to_last(first: str, last: str, count: int) -> str:
+    """Return the names of the first and the last of several hosts, their common beginning once."""
+    if count == 1:
+        return first
+    same = next((place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), 0)
+    return f"{first} … {last[same:] if same > 2 else last} ({count})"
+
+
+def _switch(name: str, short: str, x: float, y: float, most: float) -> list[Mark]:
+    text = cut(short, most - 4, 10) if most >= SHORTEST or width_of(short, 10) <= most - 4 else ""
     wide = min(most, max(22.0, width_of(text, 10) + 8))
     return [
         Rectangle(x - wide / 2, y, wide, HIGH, "#f4f1ea", GREY, f"switch {name}", 3),
@@ -102,7 +128,7 @@ def _squares(
     deep = 8 + -(-len(hosts) // 4) * SQUARE
     if hosts:
         first, last = (look.figure.hosts[node] for node in (hosts[0][0], hosts[-1][0]))
-        text = cut(first if first == last else f"{first} … {last}", 140, 9)
+        text = cut(_first_to_last(first, last, len(hosts)), LONGEST, 9)
         long = width_of(text, 9)
         marks.append(Words(x + 3, top + deep + 6 + long, text, 9, "start", GREY, turned=True))
         deep += 10 + long

@@ -242,5 +242,7 @@ def _legend(drawn: Sequence[Boxed], *, folds: bool) -> str:
     nodes = not known and all(not boxed.box.inside or boxed.box.of_nodes for boxed in drawn)
     what = "nodes" if nodes else "cores"
     numbers = "hardware threads as the operating system numbers them" if known else f"{what} in machine order"
+    if known and all(boxed.box.tells_only_gpus for boxed in drawn):
+        numbers = "GPUs of their node"
     fold = "; of alike units, the first is drawn" if folds else ""
     return f"numbers: {numbers}{fold}" + (f"; {more} more kinds of nodes" if more > 0 else "")

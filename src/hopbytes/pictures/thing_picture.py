@@ -29,7 +29,7 @@ def pattern_picture(graph: CommGraph) -> tuple[Panel, str]:
     (True, 'Who sends how much to whom: stencil:dims=4x4,bytes=65536')
     """
     matrix, unit = comm_matrix(graph, most_rows=MOST_ROWS), volume_unit(graph)
-    total = f"{amount(graph.total_volume, unit)} in {graph.m:,} arcs between {graph.n:,} ranks"
+    total = f"{amount(graph.total_volume, unit)} in {graph.m:,} pairs among {graph.n:,} ranks"
     scale = scale_panel(matrix.extremes(), cell_words(matrix, unit), unit)
     panel = below([paragraph([total]), matrix_panel(matrix, unit=unit), scale], gap=8)
     title = f"Who sends how much to whom: {short(graph.name)}"

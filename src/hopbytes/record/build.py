@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from hopbytes._util.leftovers import name_of_process, remove_left
 from hopbytes.errors import UnsupportedError
 from hopbytes.launching.command import LaunchCommand
 from hopbytes.launching.compilers import compilers_of
@@ -69,7 +70,8 @@ def interposer(compiler: str = "mpicc", folder: Path | None = None) -> Path:
 
 def _build(compiler: str, source: Path, target: Path) -> None:
     """Build in a temporary folder and move the library at once, since other processes may build it too."""
-    with tempfile.TemporaryDirectory(prefix=".record-", dir=target.parent) as private:
+    remove_left(str(target.parent), ".record-")
+    with tempfile.TemporaryDirectory(prefix=name_of_process(".record-"), dir=target.parent) as private:
         part = os.path.join(private, target.name)
         words = [compiler, *FLAGS, str(source), "-o", part]
         done = subprocess.run(words, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)

@@ -11,9 +11,10 @@ from hopbytes.errors import FormatError
 from hopbytes.formats.base import Source
 from hopbytes.formats.files import open_source
 from hopbytes.formats.parsing import shown
-from hopbytes.formats.patterns.recorded import Collectives, Traffic, files_of_set, lines, number, rank
+from hopbytes.formats.patterns.recorded import Collectives, Traffic, files_of_set, number, rank
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import KINDS
+from hopbytes.textio.lines import bounded_lines
 
 PARTS = re.compile(r"(?P<before>rank\.)(?P<rank>\d{1,9})(?P<after>\.txt)")
 HEADING = b"hopbytes recording 1\n"
@@ -120,7 +121,7 @@ class _Reader:
 
     def read(self, stream: Any) -> None:
         ended, line = False, b""
-        for place, line in lines(stream, self.name):
+        for place, line in bounded_lines(stream, self.name):
             self.place = place
             if place == 1:
                 if line != HEADING:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import shutil
 import subprocess
 
 from hopbytes.errors import UnsupportedError
-from hopbytes.launching.command import LaunchCommand
+from hopbytes.launching.command import LaunchCommand, Option
 
 COMPONENT = "monitoring"
 #: Frameworks of Open MPI with a monitoring component. Ranks crash if coll excludes it while pml includes it.
 FRAMEWORKS = ("pml", "coll", "osc")
+#: Options by which launchers set variables of ranks, and a setting of LD_PRELOAD in them.
+SETTERS = ("x", "genv", "env", "export", "mca", "gmca")
+PRELOAD = re.compile(r"(?<![A-Za-z0-9_])LD_PRELOAD=([^,;]*)")
 #: Open MPI's parameter with variables for every process: NAME=value, separated by semicolons.
 ENV_LIST = "OMPI_MCA_mca_base_env_list"
 #: Slurm's variable with the names of the variables that srun exports: ALL, NONE or names.
@@ -79,6 +83,41 @@ def preloading(library: str, folder: str, skip_first: float, trace_steps: int = 
         **({"HOPBYTES_RECORD_SKIP": str(skip_first)} if skip_first > 0 else {}),
         **({"HOPBYTES_RECORD_ORDER": str(trace_steps)} if trace_steps else {}),
     }
+
+
+def with_preloaded(command: LaunchCommand, library: str) -> LaunchCommand:
+    """Return a command whose own settings of LD_PRELOAD name the interposer, too, before their libraries.
+
+    They are in options (``-x``, ``-genv``, ``--env``, ``--export``, ``--mca``), in assignments of ``env``
+    before the launcher or the program, and in those of mpirun_rsh.
+    """
+    def joined(word: str) -> str:
+        return PRELOAD.sub(lambda found: f"LD_PRELOAD={library}{':' * bool(found[1])}{found[1]}", word)
+
+    def of_option(option: Option) -> Option:
+        if option.name not in (*SETTERS, "LD_PRELOAD"):
+            return option
+        words = [joined(word) for word in option.words]
+        if "LD_PRELOAD" in words:  # -genv NAME VALUE; -x NAME takes the value of the environment
+            place = words.index("LD_PRELOAD")
+            given = words[place + 1 :] or [os.environ.get("LD_PRELOAD", "")]
+            value = f"{library}:{given[0]}" if given[0] else library
+            words[place:] = ["LD_PRELOAD", value] if words[place + 1 :] else [f"LD_PRELOAD={value}"]
+        return Option(option.name, tuple(words))
+
+    def of_program(words: tuple[str, ...]) -> tuple[str, ...]:
+        if not words or os.path.basename(words[0]) != "env":
+            return words
+        end = next((i for i, word in enumerate(words) if i and "=" not in word), len(words))
+        return (*map(joined, words[:end]), *words[end:])
+
+    return dataclasses.replace(
+        command,
+        start=of_program(command.start),
+        options=tuple(map(of_option, command.options)),
+        program=of_program(command.program),
+        others=tuple(with_preloaded(part, library) for part in command.others),
+    )
 
 
 def handed_on(command: LaunchCommand, settings: dict[str, str]) -> dict[str, str]:

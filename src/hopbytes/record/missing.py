@@ -7,12 +7,15 @@ import re
 
 from hopbytes.errors import HopbytesError
 from hopbytes.launching.command import LaunchCommand
+from hopbytes.launching.launchers import silent_end
 from hopbytes.launching.verify import seen_launch
 from hopbytes.record.application import Application
 from hopbytes.record.belonging import own_maker
 
 #: Exit code of launchers and shells after a segmentation fault: 128 + SIGSEGV.
 SEGMENTATION_FAULT = 139
+#: Exit codes of launchers that start nothing: srun, Hydra and Open MPI 4; Open MPI 5 and 6.
+REFUSED = (1, 77, 213, 243)
 _FILES = re.compile(r"rank\.(\d+)\.(txt|prof)")
 #: Maximum number of ranks or hosts in a message.
 NAMED = 8
@@ -58,6 +61,11 @@ def reason(
         inside = f"MPI is linked into {application.path} statically, expected a shared library"
         return f"no rank wrote anything: {inside}"
     assumed = "" if application.linked else f" ({_assumption(command, application)})"
+    if code in REFUSED and not os.listdir(folder):
+        silent = silent_end(command.launcher, command.words(), code)
+        said = f"if there is none: {silent}" if silent else "see its message above"
+        before = "or the program ended before MPI_Init"
+        return f"{command.tool} did not start the program (code {code}), {said}; {before}"
     if code:
         what = f"{what}{assumed}" if not found else what
         if not counting:

@@ -12,8 +12,8 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.files import atomic_write
 from hopbytes.formats.parsing import shown
-from hopbytes.formats.patterns.recorded import lines
 from hopbytes.patterns.collective_messages import KINDS, expand
+from hopbytes.textio.lines import bounded_lines
 
 #: Kinds of collectives by their numbers in the interposer.
 KIND_NUMBERS = (
@@ -90,7 +90,7 @@ def _read(path: str) -> Rank:
     found, ended = Rank(), False
     try:
         with open(path, "rb") as stream:
-            for place, line in lines(stream, path):
+            for place, line in bounded_lines(stream, path):
                 fields = line.split()
                 try:
                     if fields[0] == b"g":

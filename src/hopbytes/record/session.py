@@ -23,7 +23,7 @@ from hopbytes.record.belonging import check_belongs, explain_lone_processes, exp
 from hopbytes.record.build import interposer_for
 from hopbytes.record.counts import read_counts
 from hopbytes.record.facts import SPLIT, counted, witnessed
-from hopbytes.record.injection import handed_on, keeps_monitoring_out, monitoring, preloading
+from hopbytes.record.injection import handed_on, keeps_monitoring_out, monitoring, preloading, with_preloaded
 from hopbytes.record.missing import hosts_of, reason
 from hopbytes.record.order import TRACE_STEPS, check_folder, read_order, write_trace
 
@@ -103,7 +103,7 @@ def record(
     """
     if trace:
         check_folder(trace)
-    command = LaunchCommand.parse(words, launcher, several=True)
+    typed, command = words, LaunchCommand.parse(words, launcher, several=True)
     application = application_of(command)
     check_belongs(command, application)
     special = collectives or skip_first or phase is not None or per_communicator or compiler or trace
@@ -127,6 +127,8 @@ def record(
         else:
             library = _own_interposer(application, command)
             settings = monitoring(folder, command) | handed_on(command, _witnessing(library, folder))
+        if library and any("LD_PRELOAD" in word for word in words):
+            words = with_preloaded(command, library).words()
         begun = time.monotonic()
         code = run_through(words, settings)
         seconds = time.monotonic() - begun
@@ -149,7 +151,7 @@ def record(
             return Recorded(None, code, single)
     if hosts and "hosts" not in facts and not code:
         facts["hosts"] = hosts_of(command)
-    facts |= {"command": words, "elapsed_seconds": round(seconds, 6), "launcher": command.launcher.name}
+    facts |= {"command": typed, "elapsed_seconds": round(seconds, 6), "launcher": command.launcher.name}
     notices = [*graph.meta.get("notices", ()), *facts.pop("notices", ()), *missing]
     if code and "cut" not in facts:
         notices.append(f"the program ended with code {code}: the pattern is that of a run that failed")

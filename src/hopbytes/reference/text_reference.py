@@ -74,7 +74,7 @@ LONGEST_TOKEN = 4096
 
 _TOKEN = re.compile(rb"[^ \t\r\n]+")
 _FIELD = re.compile(rb"[^ \t\r\n,]+")
-_REAL = re.compile(rb"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_REAL = re.compile(rb"-?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
 def _lines(text: bytes, final: bool) -> Iterator[tuple[int, int, bool]]:

@@ -75,6 +75,11 @@ def advice_text(advice: Advice, pattern: str, machine: str) -> str:
     return "\n".join(lines)
 
 
+def table_head(text: str) -> str:
+    """Return the line of an advice that names the columns of its table."""
+    return next(line for line in text.split("\n") if line.endswith("limited by"))
+
+
 def _table(advice: Advice) -> list[str]:
     width = max(len(each.name) for each in advice.candidates)
     rows = [f"{'':<{width}}  {'seconds':>9}  {'of all seeds':>19}  {'change':>7}  between nodes  limited by"]

@@ -32,6 +32,8 @@ class MappingComparison:
         Tasks that are on another PE, and on another node.
     volume_is_bytes : bool
         False if the volumes of the source were scaled.
+    slot : str
+        What a PE is called in the text.
     """
 
     first: MappingMetrics
@@ -40,8 +42,10 @@ class MappingComparison:
     other_pe: int
     other_node: int
     volume_is_bytes: bool
+    slot: str = "PE"
 
     def __str__(self) -> str:
+        """Return the table."""
         return self.text("first", "second")
 
     def to_dict(self) -> dict[str, Any]:
@@ -64,7 +68,7 @@ class MappingComparison:
         for label, *cells in table:
             aligned = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
             lines.append("  ".join([label.ljust(widths[0]), *aligned]).rstrip())
-        moved = f"{self.other_pe:,} of {self.tasks:,} tasks are on another PE"
+        moved = f"{self.other_pe:,} of {self.tasks:,} tasks are on another {self.slot}"
         return "\n".join([*lines, f"{moved}, {self.other_node:,} on another node"])
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
@@ -81,7 +85,7 @@ class MappingComparison:
             for label, name in (("hop-bytes", "hop_bytes"), ("highest congestion", "max_congestion")):
                 found.append(self._row(label, _picker("links", name), number))
         found.append(self._row("mean distance by volume", lambda one: one.weighted_mean_distance, number))
-        found.append(self._row("most tasks on a PE", lambda one: one.max_tasks_per_pe, number))
+        found.append(self._row(f"most tasks on a {self.slot}", lambda one: one.max_tasks_per_pe, number))
         for place, level in enumerate(self.first.levels):
             label = f"volume at {level.name} (distance {level.distance})"
             found.append(self._row(label, _volume_at(place), volume))

@@ -25,7 +25,8 @@ def machine_facts(where: Allocation) -> dict[str, Any]:
     dict
         ``spec`` (parses to the same machine), ``kind``, ``pes``, ``cores``, ``cores_in_slots``,
         ``cores_per_pe`` [min, max], ``nodes``, ``pes_per_node`` [min, max] over nodes in use, ``hosts``,
-        of nodes whose trees are known ``pus``, ``packages``, ``numa`` (memory nodes) and ``gpus``,
+        of nodes whose trees are known ``pus``, ``packages``, ``numa`` (memory nodes; ``numa_allowed`` if the
+        job may not use all) and ``gpus``,
         ``levels`` (outermost first: name, units, units_in_use, distance, bandwidth, latency, children
         [min, max] per unit outside) or, without levels, ``distances`` [min, max], ``network`` on machines
         with links, and ``notices``.
@@ -80,8 +81,11 @@ def _hardware(where: Allocation) -> dict[str, Any]:
     inventory = where.machine.inventory
     if inventory is None:
         return {}
-    facts = [inventory.tree(node).facts() for node in range(inventory.n_nodes)]
-    return {name: sum(each[name] for each in facts) for name in ("pus", "packages", "numa", "gpus")}
+    trees = [inventory.tree(node) for node in range(inventory.n_nodes)]
+    facts = [tree.facts() for tree in trees]
+    sums = {name: sum(each[name] for each in facts) for name in ("pus", "packages", "numa", "gpus")}
+    barred = sum(tree.numa_barred for tree in trees)
+    return sums | ({"numa_allowed": sums["numa"] - barred} if barred else {})
 
 
 def machine_text(where: Allocation) -> str:
@@ -92,8 +96,7 @@ def machine_text(where: Allocation) -> str:
     >>> import hopbytes as hb
     >>> print(machine_text(hb.machine("node:2@10 core:[3,4]@1")))
     machine    node:2@10 core:[3,4]@1
-    PEs        7, 1 core each, 3-4 per node
-    cores      7, all in slots
+    cores      7, 3-4 per node
     nodes      2
     <BLANKLINE>
     level  units  in use  per outer unit  distance
@@ -102,18 +105,25 @@ def machine_text(where: Allocation) -> str:
     """
     facts = machine_facts(where)
     idle = facts["cores"] - facts["cores_in_slots"]
-    each = facts["cores_per_pe"]
-    unit = "core" if where.has_cores else "GPU"
+    each, per_node = facts["cores_per_pe"], f"{_span(facts['pes_per_node'])} per node"
+    unit, slot = "core" if where.has_cores else "GPU", where.slot_word
+    if slot == unit:
+        lines = [f"{unit + 's':9}  {facts['pes']}, {per_node}" + (f", {idle} not in use" if idle else "")]
+    else:
+        lines = [
+            f"{slot + 's':9}  {facts['pes']}, {_span(each)} {unit}{'s' * (each != [1, 1])} each, {per_node}",
+            f"{unit + 's':9}  {facts['cores']}, " + (f"{idle} not in use" if idle else "all in use"),
+        ]
     lines = [
         f"machine    {facts['spec']}",
-        f"PEs        {facts['pes']}, {_span(each)} {unit}{'s' * (each != [1, 1])} each, "
-        f"{_span(facts['pes_per_node'])} per node",
-        f"{unit + 's':9}  {facts['cores']}, " + (f"{idle} in no slot" if idle else "all in slots"),
+        *lines,
         f"nodes      {facts['nodes']}" + _host_names(facts["hosts"]),
     ]
     if "pus" in facts:
         counts = [(facts[key], word) for key, word in HARDWARE.items() if facts[key]]
         words = ", ".join(f"{count} {word}{'s' * (count > 1)}" for count, word in counts)
+        if "numa_allowed" in facts:
+            words = words.replace("memory nodes", f"memory nodes ({facts['numa_allowed']} allowed)")
         lines.append(f"hardware   {words}")
     if "distances" in facts:
         lines.append(f"distances  {_span(facts['distances'])}")

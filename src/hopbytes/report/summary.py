@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hopbytes.formats.exchange import Receipt
 from hopbytes.model.comm_graph import CommGraph
@@ -17,10 +17,17 @@ RANDOM_SEEDS = 10
 ARCS_FOR_ALL_SEEDS = 2_000_000
 
 
+class Judged(NamedTuple):
+    """The metrics of a mapping, and the verdict on it."""
+
+    evaluation: Evaluation
+    verdict: Verdict
+
+
 def judged(
     graph: CommGraph, mapping: Mapping, *, launcher: str = "fill", chance: bool = False
-) -> tuple[Evaluation, Verdict]:
-    """Return the metrics of a mapping that :func:`hopbytes.map_tasks` made, and the verdict on it.
+) -> Judged:
+    """Return the metrics of a mapping under the weights for which it was made, and the verdict on it.
 
     Parameters
     ----------
@@ -39,23 +46,32 @@ def judged(
     from hopbytes.report.verdict import verdict
 
     seeds = (RANDOM_SEEDS if graph.m <= ARCS_FOR_ALL_SEEDS else 1) if chance else 0
-    seen, threads = graph.with_weights(mapping.info["weight"]), mapping.info["threads"]
+    seen, threads = graph.with_weights(mapping.info.get("weight", "bytes")), mapping.info.get("threads")
     evaluation = evaluate(seen, mapping, random_seeds=seeds, launcher=launcher, threads=threads)
-    return evaluation, verdict(graph, mapping, evaluation)
+    return Judged(evaluation, verdict(graph, mapping, evaluation))
 
 
-def map_summary(graph: CommGraph, mapping: Mapping, evaluation: Evaluation, found: Verdict) -> list[str]:
+def verdict_of(graph: CommGraph, mapping: Mapping, evaluation: Evaluation) -> Verdict:
+    """Return the verdict on a mapping whose bytes were evaluated; `map` gave the same when it made it."""
+    from hopbytes.report.verdict import verdict
+
+    if mapping.info.get("weight", "bytes") in ("bytes", "time"):
+        return verdict(graph, mapping, evaluation)
+    return judged(graph, mapping, launcher=evaluation.launcher).verdict
+
+
+def map_summary(graph: CommGraph, mapping: Mapping, found: Judged) -> list[str]:
     """Return the sentences about a mapping: the verdict, the slots in use, then one line of numbers."""
     from hopbytes.report.parallelism import parallelism
     from hopbytes.report.tables import summary
     from hopbytes.report.verdict import slots_sentence
 
-    line = f"{mapping.info['problem']}: {summary(evaluation, mapping)}"
+    line = f"{mapping.info['problem']}: {summary(found.evaluation, mapping)}"
     if "migrations" in mapping.info:
         moved, price = mapping.info["migrations"], mapping.info["migration_cost"]
         line += f" · {moved} of {mapping.n} tasks migrate" + (f" for {price:,}" if price else "")
     kinds = [str(each) for each in parallelism(graph, mapping)]
-    return [each for each in (*found.sentences, *kinds, slots_sentence(mapping), line) if each]
+    return [each for each in (*found.verdict.sentences, *kinds, slots_sentence(mapping), line) if each]
 
 
 def map_record(

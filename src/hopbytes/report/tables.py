@@ -18,7 +18,7 @@ from hopbytes.report.layout import table_lines
 
 #: Rows of the short table; ``--all`` adds all others.
 FIRST = (
-    "communication cost J", "  against in-order", "seconds of all messages", "mean distance by volume",
+    "communication cost J", "  against in order", "seconds of all messages", "mean distance by volume",
     "imbalance", "tasks on a PE", "communication volume (totalv)", "neighbours of a PE, mean, most",
     "volume between nodes (ICV)", "messages between nodes (ICM)", "pairs between nodes (ICM)",
     "most received by a node (MNRV)", "  hop-bytes (WH)", "  highest congestion (MC)", "  share of J",
@@ -33,9 +33,10 @@ TOLD_LEVELS = (*NODE_NAMES, "package", "socket")
 
 
 def evaluation_table(
-    evaluation: Evaluation, columns: int = 80, *, complete: bool = True, unit: str | None = None
+    evaluation: Evaluation, columns: int = 80, *, complete: bool = True, unit: str | None = None,
+    slot: str = "PE",
 ) -> str:
-    """Return the metrics as text: those of the mapping beside the in-order and random mappings.
+    """Return the metrics as text: those of the mapping beside the in order and random mappings.
 
     Parameters
     ----------
@@ -48,18 +49,25 @@ def evaluation_table(
     unit : str, optional
         Write volumes with three digits and a prefix in this unit (``"B"``, or ``""`` if they are no
         bytes); exactly by default. ``to_dict`` always has them exactly.
+    slot : str
+        What a PE is called, and arcs are pairs then; by default the words are those of Python.
 
     Returns
     -------
     str
     """
-    table = list(zip(HEADINGS, *chosen_rows(evaluation, complete=complete, unit=unit), strict=True))
+    lines = chosen_rows(evaluation, complete=complete, unit=unit)
+    if slot != "PE":
+        lines = [line._replace(label=_in_words(line.label, slot)) for line in lines]
+    table = list(zip(HEADINGS, *lines, strict=True))
     shown = [column for column in table if any(column[1:])]
     for heading in (HEADINGS[5], HEADINGS[4], HEADINGS[3]):
         if _width(shown) > columns:
             shown = [column for column in shown if column[0] != heading]
     text = table_lines(list(zip(*shown, strict=True)))
-    sentences = notes(evaluation)
+    sentences = [_in_words(each, slot) for each in notes(evaluation)] if slot != "PE" else notes(evaluation)
+    if unit is not None:
+        sentences.insert(0, f"J is {'bytes' if unit == 'B' else 'volume'} x distance")
     if not complete:
         links = [each for each in sentences if each.startswith("hottest link")]
         sentences = [each for each in sentences if each not in links[LINKS:]]
@@ -74,6 +82,10 @@ def chosen_rows(evaluation: Evaluation, *, complete: bool, unit: str | None) -> 
         return lines
     chosen = [_plain_label(line) for line in lines if line.label in FIRST or _heads(line)]
     return _without_empty_levels(chosen)
+
+
+def _in_words(text: str, slot: str) -> str:
+    return re.sub(r"\barc(s?)\b", r"pair\1", re.sub(r"\bPE(s?)\b", rf"{slot}\1", text))
 
 
 def _heads(line: Row) -> bool:
@@ -102,7 +114,7 @@ def _wrapped(sentences: list[str], columns: int) -> list[str]:
 def summary(evaluation: Evaluation, mapping: Mapping) -> str:
     """Return one line about a new mapping: J, the gain, the tasks per unit, the balance.
 
-    Another objective than J comes first, with its values for in-order and random mappings.
+    Another objective than J comes first, with its values for in order and random mappings.
 
     Examples
     --------
@@ -114,10 +126,10 @@ def summary(evaluation: Evaluation, mapping: Mapping) -> str:
     >>> graph = CommGraph.from_edges([0, 1], [2, 3], [5, 5])
     >>> mapping = Mapping(np.array([0, 2, 1, 3], np.int32), Allocation.whole(parse_machine("node:2 core:2")))
     >>> summary(evaluate(graph, mapping, random_seeds=0), mapping)
-    'J 10, 90.0 % below in-order; 2 tasks per node; imbalance 0.0 %'
+    'J 10 (bytes x distance), 90.0 % below in order; 2 tasks per node; imbalance 0.0 %'
     """
     parts = [
-        _objective(evaluation, mapping.info), _cost(evaluation), _tasks(evaluation),
+        _objective(evaluation, mapping.info), _cost(evaluation, mapping.info), _tasks(evaluation),
         _balance(evaluation, mapping.info),
     ]
     return "; ".join(part for part in parts if part)
@@ -131,7 +143,7 @@ def _objective(evaluation: Evaluation, info: Dictionary[str, Any]) -> str:
         return ""
     changes = []
     if evaluation.in_order is not None:
-        changes.append(_from(own, getattr(evaluation.in_order.links, name), "in-order"))
+        changes.append(_from(own, getattr(evaluation.in_order.links, name), "in order"))
     chance = [getattr(one.links, name) for one in evaluation.random]
     if chance:
         changes.append(_from(own, sum(chance) / len(chance), "random"))
@@ -146,15 +158,18 @@ def _short(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.4g}"
 
 
-def _cost(evaluation: Evaluation) -> str:
+def _cost(evaluation: Evaluation, info: Dictionary[str, Any]) -> str:
     cost = evaluation.mapping.comm_cost
     changes = []
     if evaluation.in_order is not None and evaluation.in_order.comm_cost:
-        changes.append(_beside(cost, evaluation.in_order.comm_cost, "in-order"))
+        changes.append(_beside(cost, evaluation.in_order.comm_cost, "in order"))
     chance = [one.comm_cost for one in evaluation.random]
     if sum(chance):
         changes.append(_beside(cost, sum(chance) / len(chance), "random"))
-    return ", ".join([f"J {cost:,}", *changes])
+    weight = str(info.get("weight", "bytes"))
+    plain = evaluation.scale == 1 and info.get("problem") != "partition"
+    unit = {"bytes": "bytes" if plain else "volume", "unit": "messages"}.get(weight, weight)
+    return ", ".join([f"J {cost:,} ({unit} x distance)", *changes])
 
 
 def _beside(cost: float, base: float, name: str) -> str:

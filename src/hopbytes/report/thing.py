@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes._util.quantities import amount
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
@@ -108,7 +109,7 @@ def _explain_content(path: str, input_format: str | None, options: Facts) -> tup
     content = read(path, input_format, **options)
     if isinstance(content, CommGraph):
         facts = pattern_facts(content)
-        return {"thing": "pattern"} | facts, _aligned(facts)
+        return {"thing": "pattern"} | facts, _pattern_text(facts)
     if isinstance(content, Mapping):
         facts = {"tasks": content.n} | {key: content.info[key] for key in sorted(content.info)}
         machine = machine_facts(content.where)
@@ -133,8 +134,13 @@ def pattern_facts(graph: CommGraph) -> Facts:
     """
     from hopbytes import kernels
     from hopbytes.cost.metrics.mapping_metrics import diagonal_volume
+    from hopbytes.patterns.ml import training_of
+    from hopbytes.patterns.origin import recorded_hosts
 
-    degrees = np.diff(graph.indptr)
+    degrees, hosts, training = np.diff(graph.indptr), recorded_hosts(graph), training_of(graph)
+    traffic = {} if training is None else training.traffic()
+    kinds = {kind: sum(int(arcs.volumes.sum()) for arcs in parts) for kind, parts in traffic.items()}
+    kinds = {kind: volume for kind, volume in kinds.items() if volume}
     loads = graph.loads
     return {
         "name": graph.name,
@@ -150,7 +156,22 @@ def pattern_facts(graph: CommGraph) -> Facts:
         "partners_most": int(degrees.max(initial=0)),
         "load": graph.total_load,
         "heaviest_task": None if loads is None else int(loads.max(initial=0)),
+        "hosts": None if hosts is None else len(set(hosts)),
+        "parallelism": kinds,
+        "notices": list(graph.meta.get("notices", ())),
     }
+
+
+def _pattern_text(facts: Facts) -> str:
+    """Return the facts for people, without those that say nothing about this pattern."""
+    usual = {"volume_to_itself": 0, "volume_scale": 1, "load": facts["tasks"], "parallelism": {}}
+    shown = {name: value for name, value in facts.items() if usual.get(name, ...) != value}
+    shown["pairs"] = shown.pop("arcs")
+    kinds, notices = shown.pop("parallelism", {}), shown.pop("notices")
+    order = ["name", "tasks", "pairs", *(name for name in shown if name not in ("name", "tasks", "pairs"))]
+    lines = {name: shown[name] for name in order}
+    lines |= {f"{kind} parallelism": f"{amount(volume)} per step" for kind, volume in kinds.items()}
+    return "\n".join([_aligned(lines), *notices])
 
 
 def _aligned(facts: Facts) -> str:

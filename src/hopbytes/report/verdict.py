@@ -89,6 +89,11 @@ class Verdict:
         """The traffic, then the decision and what it means."""
         return [each for each in (*self.traffic, self.sentence, self.remark) if each]
 
+    @property
+    def marks(self) -> dict[str, str]:
+        """The line that is set off on a terminal, with its style."""
+        return {self.sentence: self.decision} if self.decision else {}
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         own, usual = self.predicted, self.usual
@@ -154,7 +159,7 @@ def verdict(
     partition = is_partition(mapping)
     if usual is None and not partition:
         usual = Mapping(in_order(graph, mapping, evaluation.launcher), mapping.where)
-    unit, what = _unit_of_volume(graph, mapping, evaluation)
+    unit, what = _unit_of_volume(graph, mapping)
     decision: str | None = None
     sentence = ""
     if usual is not None:
@@ -176,10 +181,9 @@ def verdict(
     )  # fmt: skip
 
 
-def volume_unit(graph: CommGraph, mapping: Mapping, evaluation: Evaluation) -> str:
-    """Return "B" if volumes are bytes, otherwise ""."""
-    unit = _unit_of_volume(graph, mapping, evaluation)[0]
-    return unit if unit == "B" else ""
+def volume_unit(graph: CommGraph, mapping: Mapping) -> str:
+    """Return "B" if volumes of the pattern are bytes, otherwise ""."""
+    return "" if graph.scale != 1 or graph.volumes is None or is_partition(mapping) else "B"
 
 
 def slots_sentence(mapping: Mapping) -> str:
@@ -295,13 +299,12 @@ def _leaving(one: MappingMetrics, several_nodes: bool) -> int:
     return one.levels[0].volume
 
 
-def _unit_of_volume(graph: CommGraph, mapping: Mapping, evaluation: Evaluation) -> tuple[str, str]:
-    """Return the unit and the name of volumes: bytes only if the source counted bytes."""
+def _unit_of_volume(graph: CommGraph, mapping: Mapping) -> tuple[str, str]:
+    """Return the unit and the name of volumes under the weights for which the mapping was made."""
     if mapping.info.get("weight", "bytes") in ("messages", "unit"):
         return "messages", "messages"
-    if evaluation.scale != 1 or graph.volumes is None or is_partition(mapping):
-        return "", "volume"
-    return "B", "bytes"
+    unit = volume_unit(graph, mapping)
+    return unit, "bytes" if unit else "volume"
 
 
 def _share(part: int, whole: int) -> str:

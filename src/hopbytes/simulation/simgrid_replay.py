@@ -15,10 +15,13 @@ from hopbytes.simulation.bound import Round
 from hopbytes.simulation.phase import Phase
 from hopbytes.simulation.recorded_order import TO_ALL, actions_in_order, trace_of
 from hopbytes.simulation.simgrid_network import ALL_PAIRS, Platform, every_pair
-from hopbytes.simulation.simgrid_run import simulated_seconds
+from hopbytes.simulation.simgrid_run import check_installed, simulated_seconds
 
-#: A simulation that may take more seconds than this is announced.
-ANNOUNCED = 4.0
+__all__ = [
+    "actions", "check_installed", "expected_seconds", "platform_file", "platform_of", "replay_seconds",
+    "trace_seconds",
+]
+
 #: Bytes of a message that SimGrid's MPI can count.
 MOST_BYTES = 2**30
 #: Seconds of a message times the number of messages: what unlike sizes on a large network took at most.

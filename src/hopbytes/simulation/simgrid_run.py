@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
 
+from hopbytes._util.leftovers import name_of_process, remove_left
 from hopbytes.errors import HopbytesError, MissingPackageError, UnsupportedError, printable
 
 PROGRAM = "smpirun"
@@ -28,17 +29,13 @@ STUCK = "Deadlock detected"
 SHOWN = 160
 
 
-def installed() -> bool:
-    """Tell whether SimGrid's MPI is in PATH."""
-    return shutil.which(PROGRAM) is not None
-
-
-def needed(grade: str) -> MissingPackageError:
-    """Return the error about a grade that needs SimGrid."""
-    return MissingPackageError(
-        f"grade {grade} needs SimGrid's {PROGRAM}, which is not in PATH (Debian: apt install libsimgrid-dev);"
-        " the default, grade flows, needs nothing"
-    )
+def check_installed() -> None:
+    """Raise MissingPackageError unless SimGrid's MPI is in PATH."""
+    if shutil.which(PROGRAM) is None:
+        raise MissingPackageError(
+            f"grade replay needs SimGrid's {PROGRAM}, which is not in PATH (Debian: apt install "
+            "libsimgrid-dev); the default, grade flows, needs nothing"
+        )
 
 
 def simulated_seconds(
@@ -64,7 +61,8 @@ def simulated_seconds(
     UnsupportedError
         There is no room for the temporary files.
     """
-    with tempfile.TemporaryDirectory(prefix="hopbytes-") as folder:
+    remove_left(tempfile.gettempdir(), "hopbytes-")
+    with tempfile.TemporaryDirectory(prefix=name_of_process("hopbytes-")) as folder:
         names = {name: os.path.join(folder, name) for name in ("platform.xml", "hosts", "actions", "list")}
         try:
             with open(names["platform.xml"], "wb") as stream:

@@ -7,7 +7,7 @@ import math
 import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -23,20 +23,13 @@ from hopbytes.simulation.node_links import node_links
 from hopbytes.simulation.phase import Phase, phase_of
 from hopbytes.simulation.prediction import Prediction
 from hopbytes.simulation.recorded_order import SAID, trace_of
-from hopbytes.simulation.simgrid_replay import (
-    ANNOUNCED,
-    expected_seconds,
-    platform_file,
-    platform_of,
-    replay_seconds,
-    trace_seconds,
-)
-from hopbytes.simulation.simgrid_run import installed, needed
 
 if TYPE_CHECKING:
     import scipy.sparse
 
 GRADES = ("bound", "flows", "replay")
+#: A simulation that may take more seconds than this is announced.
+ANNOUNCED = 4.0
 ONE_PATH = "the machine spreads flows over several paths; SimGrid sends each over one of them"
 
 
@@ -126,29 +119,31 @@ def simulate(
     """
     graph, mapping, chosen = CommGraph.of(graph), Mapping.of(mapping), grade or "flows"
     _check(graph, mapping, chosen, oversubscription)
-    if chosen == "replay" and not installed():
-        raise needed(chosen)
+    if chosen == "replay":
+        _simgrid().check_installed()
     began = time.perf_counter()
     speeds = speeds_named(assume)
     in_order = chosen == "replay" and iterations is None and trace_of(graph) is not None
     phase = phase_of(graph, bytes_scale=bytes_scale, iterations=1 if in_order else iterations)
     links = node_links(mapping.where, speeds, oversubscription)
     there = round_on(phase, mapping, links, speeds)
-    hosts = platform_of(mapping, there, speeds)
     if platform is not None:
         path = os.fspath(platform)
         may_write(path, force)
-        atomic_write({path: platform_file(hosts, there)})
+        hosts = _simgrid().platform_of(mapping, there, speeds)
+        atomic_write({path: _simgrid().platform_file(hosts, there)})
     seconds = max(there.parts.values())
     if chosen != "bound" and tell is not None:
         _announce(there.flows.count, len(phase.bytes), chosen, tell)
     if chosen == "flows":
         inside = max(there.parts["copy"], there.inside.longest)
         seconds = max(flows_seconds(there, time_limit), inside)
-    elif in_order:
-        seconds = trace_seconds(hosts, there, graph, mapping, bytes_scale, time_limit)
     elif chosen == "replay":
-        seconds = replay_seconds(hosts, there, phase, mapping, time_limit)
+        hosts = _simgrid().platform_of(mapping, there, speeds)
+        if in_order:
+            seconds = _simgrid().trace_seconds(hosts, there, graph, mapping, bytes_scale, time_limit)
+        else:
+            seconds = _simgrid().replay_seconds(hosts, there, phase, mapping, time_limit)
     found = predicted(phase, there, chosen, seconds, time.perf_counter() - began)
     said = {SAID: in_order, ONE_PATH: chosen == "replay" and there.spread}
     more = tuple(each for each, holds in said.items() if holds)
@@ -156,9 +151,16 @@ def simulate(
     return dataclasses.replace(found, notices=(*found.notices, *more), assumed=named)
 
 
+def _simgrid() -> Any:
+    """Return the module about SimGrid, whose imports a verdict does without."""
+    from hopbytes.simulation import simgrid_replay
+
+    return simgrid_replay
+
+
 def _announce(flows: int, messages: int, grade: str, tell: Callable[[str], None]) -> None:
     own = grade == "flows"
-    number, most = (flows, COST * flows) if own else (messages, expected_seconds(messages))
+    number, most = (flows, COST * flows) if own else (messages, _simgrid().expected_seconds(messages))
     if most > ANNOUNCED:
         length = f"{most:.0f} seconds" if most < 120 else f"{most / 60:.0f} minutes"
         what = f"hopbytes simulates {number} flows" if own else f"SimGrid replays {number} messages"

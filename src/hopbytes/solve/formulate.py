@@ -138,13 +138,12 @@ def too_few_slots(
     per_node = np.bincount(where.node_of_pe)
     nodes, most = int(np.count_nonzero(per_node)), int(per_node.max())
     size = int(np.diff(where.core_start).max())
-    s = "s" * (most > 1)
-    what = "core" if where.gpus is None else "GPU"
-    slot = f"{what}{s}" if size == 1 or where.gpus is not None else f"slot{s} of {size} cores"
-    alike = f" ({nodes} nodes x {most} {slot})" if nodes > 1 and nodes * most == where.k else ""
+    slot = where.slot_word
+    each = f"{most}" if slot != "slot" else f"{most} slot{'s' * (most > 1)} of {size} cores"
+    alike = f" ({nodes} nodes x {each})" if nodes > 1 and nodes * most == where.k else ""
     product = f" = {sizes}" if sizes else ""
     return InfeasibleError(
-        f"{n} processes{product}, but the machine has {where.k} slot{'s' * (where.k > 1)}{alike}: {way_out}"
+        f"{n} processes{product}, but the machine has {where.k} {slot}{'s' * (where.k > 1)}{alike}: {way_out}"
     )
 
 

@@ -190,7 +190,7 @@ def _for_links(base: Chain) -> Chain:
     """Return the chain with a refiner for the load of links as its final step.
 
     Partitions into groups of tasks with equal hop-bytes differ in the volume that leaves the busiest node, so
-    the chain also runs with other seeds. The in-order mapping is often regular, and a search over links that
+    the chain also runs with other seeds. The mapping in order is often regular, and a search over links that
     starts from it preserves this regularity.
     """
     from hopbytes.algorithms.refiners.evolve import Evolve

@@ -96,7 +96,7 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
     If the slots are given, only `steps` runs. With fewer tasks than slots the fast chain runs on up to four
     policies, and the whole chain on those close to the best of them. The weaker presets that compete with a
     chain run on all of these policies before the chain runs on the first, so that a limit ends the search
-    where it would end that of the weaker preset. In case of ties the in-order mapping on filled nodes is
+    where it would end that of the weaker preset. In case of ties the mapping in order on filled nodes is
     preferred, because it needs no launch file.
     """
     tried = [Trial(task, each) for each in policies(task, silent=not steps.mapper.knows_tasks)]
@@ -218,7 +218,7 @@ def _with_places_of_empty_tasks(initial: Int32 | None, pes: Int64) -> Int32 | No
 
 
 def _in_order(task: Task, tried: list[Trial]) -> list[Placed]:
-    """Return the in-order mapping under every policy whose slots are known before the search."""
+    """Return the mapping in order under every policy whose slots are known before the search."""
     if not task.in_order_counts or task.constraints:
         return []
     found = []

@@ -59,7 +59,7 @@ class Task:
         Name of the objective.
     goal : Objective
     in_order_counts : bool
-        The in-order mapping is a candidate if every process has one slot.
+        The mapping in order is a candidate if every process has one slot.
     """
 
     graph: CommGraph

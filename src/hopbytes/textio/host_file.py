@@ -12,8 +12,8 @@ from hopbytes.textio.hostlist import HOST_OF_FILE, MAX_HOSTS, MAX_LINE, expand_h
 #: Words for the number of slots and its bound, as Open MPI has them, and words that it refuses.
 SLOTS, MISTAKEN = ("slots", "count", "cpu"), ("slot", "cpus", "cores", "np", "ppn")
 BOUNDS = tuple(f"{a}{joint}{b}" for joint in "-_" for w in SLOTS for a, b in (("max", w), (w, "max")))
-#: Lines of Grid Engine end so: ``n1 4 all.q@n1 UNDEFINED``.
-GRID_ENGINE = re.compile(r"\S+ [0-9]{1,9} \S*@\S+ \S+", re.ASCII)
+#: Lines of Grid Engine: ``n1 4 all.q@n1 UNDEFINED``.
+GRID_ENGINE = re.compile(r"\S+ [0-9]{1,9} [^\s=]+ [^\s=]+", re.ASCII)
 RELATIVE = re.compile(r"\+n([0-9]{1,7})", re.ASCII | re.IGNORECASE)
 
 Slots = tuple[tuple[str, ...], tuple[int | None, ...]]
@@ -61,7 +61,8 @@ def _slots_of_lines(path: str, stream: TextIO, allocated: Allocated) -> Slots:
     for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE), ""), start=1):
         if len(line) >= MAX_LINE or number > MAX_HOSTS * 64:
             raise FormatError(path, number, f"{MAX_LINE} characters in a line, or too many lines")
-        words = re.sub(r"\s*=\s*", "=", re.sub(r"(?:#|//).*", "", line)).split()
+        text = line.partition("#")[0].partition("//")[0]
+        words = "=".join(part.strip() for part in text.split("=")).split()
         if not words:
             continue
         hosts, count = _one_line(path, number, words, allocated)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from hopbytes.errors import FormatError
+from hopbytes.textio.open_input import check_reference
 
 MAX_HOSTS = 2**20
 MAX_LINE = 2**16
@@ -113,6 +114,7 @@ def read_hosts(hosts: str | Sequence[str]) -> tuple[str, ...]:
     if hosts == "-":
         return _from_lines("<stdin>", sys.stdin)
     if os.path.isfile(hosts):
+        check_reference(hosts)
         try:
             with open(hosts, encoding="utf-8-sig", errors="replace") as stream:
                 return _from_lines(hosts, stream)

@@ -5,9 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import stat
 import time
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
+
+from hopbytes._util.leftovers import name_of_process, remove_left
+
+#: Attribute of a file that hopbytes wrote, for content that cannot say so; not every file system keeps it.
+WRITTEN = "user.hopbytes"
 
 #: Seconds that one writer of several files waits for another one in the same folder.
 LONGEST_WAIT = 5.0
@@ -24,7 +30,7 @@ class Part:
     target : str
         Path of the file to replace, without symbolic links.
     mode : int
-        Permissions before the umask.
+        Permissions of a new file before the umask; a file that is replaced keeps its own.
 
     Raises
     ------
@@ -35,15 +41,25 @@ class Part:
     def __init__(self, target: str, mode: int) -> None:
         folder, name = os.path.split(target)
         self.target, self._folder, self._mode = target, folder or ".", mode
-        self._name = os.path.join(folder, f".{name[:100]}.{os.urandom(8).hex()}.part")
+        self._name = os.path.join(folder, name_of_process(f".{name[:100]}.", ".part"))
         self._named = False
         self._descriptor = -1
+        self._kept: int | None = None
+        with contextlib.suppress(OSError):
+            self._kept = stat.S_IMODE(os.stat(target).st_mode) & 0o777 | (mode & 0o100)
         unnamed = getattr(os, "O_TMPFILE", None)
         if unnamed is not None and os.path.exists("/proc/self/fd"):
             with contextlib.suppress(OSError):  # not every file system can
                 self._descriptor = os.open(self._folder, os.O_RDWR | unnamed, mode)
         if self._descriptor < 0:
             self._descriptor = self._create()
+        self._keep_mode(self._descriptor)
+
+    def _keep_mode(self, descriptor: int) -> None:
+        """Give the permissions of the file that is replaced, before anything is written."""
+        if self._kept is not None:
+            with contextlib.suppress(OSError):
+                os.fchmod(descriptor, self._kept)
 
     def stream(self) -> BinaryIO:
         """Return a stream to write to; it leaves the file open when it is closed."""
@@ -53,6 +69,8 @@ class Part:
         """Replace the target atomically."""
         if not self._named:
             self._give_name()
+        with contextlib.suppress(OSError, AttributeError):
+            os.setxattr(self._name, WRITTEN, b"written")
         os.replace(self._name, self.target)
         self._named = False
 
@@ -68,6 +86,7 @@ class Part:
 
     def _create(self) -> int:
         # mkstemp would give mode 0600 to a file that is meant to be shared; this one follows the umask.
+        remove_left(self._folder, f".{os.path.basename(self.target)[:100]}.", ".part")
         self._named = True
         return os.open(self._name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, self._mode)
 
@@ -82,9 +101,18 @@ class Part:
             # It is closed below, where its file is still open.
             whole = open(self._descriptor, "rb", closefd=False)  # noqa: SIM115
             with whole, os.fdopen(self._create(), "wb") as copy:
+                self._keep_mode(copy.fileno())
                 shutil.copyfileobj(whole, copy)
         finally:
             os.close(folder)
+
+
+def says_written(path: str) -> bool:
+    """Tell whether a file has the attribute of those that hopbytes wrote; a copy has not."""
+    try:
+        return os.getxattr(path, WRITTEN) == b"written"
+    except (OSError, AttributeError):
+        return False
 
 
 @contextlib.contextmanager

@@ -1,15 +1,14 @@
 """Inputs of the benchmark: sizes known beforehand, files that hold what the judge reads."""
 
-import os
-from pathlib import Path
+import io
+import tarfile
 
 import numpy as np
 import pytest
 
-from bench import BENCH, ROOT
-from bench.instances import graphs
+from bench import BENCH
+from bench.instances import fetch, graphs, suites
 from bench.instances.graphs import Arrays
-from bench.instances.suites import chosen_graphs
 
 
 def is_symmetric(graph: Arrays) -> bool:
@@ -106,14 +105,87 @@ def test_prepared_once_then_reused(tmp_path):
     assert graphs.prepare(instance, seed=9, folder=tmp_path).name == "box-s9"
 
 
-@pytest.mark.shared
 def test_the_rule_picks_the_documented_graphs():
-    default = ROOT.parent / "shared"
-    if not Path(os.environ.get("HOPBYTES_SHARED", default)).is_dir():
-        pytest.skip("no folder of developers' samples")
-    folder = graphs.shared_folder()
-    assert folder is not None
-    chosen = chosen_graphs(folder)
+    chosen = suites.chosen_graphs()
     readme = (BENCH / "README.md").read_text()
     assert len(chosen) == 8
     assert all(f"`{name}`" in readme for name in chosen)
+
+
+@pytest.mark.shared
+def test_the_stored_graphs_have_the_published_checksums():
+    folder = graphs.shared_folder()
+    if folder is None:
+        pytest.skip("no folder of developers' samples")
+    stored = {path.name.removesuffix(".graph.xz") for path in folder.glob("*.graph.xz")}
+    assert stored == set(graphs.sources())
+    for name in ("3elt", "mpi_cg_1024"):
+        assert graphs.read_metis(folder / f"{name}.graph.xz").digest() == graphs.sources()[name]["digest"]
+
+
+def test_every_source_can_be_loaded_or_says_how():
+    for name, facts in graphs.sources().items():
+        assert len(facts["digest"]) == 64, name
+        assert facts["licence"], name
+        assert ("url" in facts) != ("source" in facts), name
+        assert "url" not in facts or facts["reader"] in fetch.READERS, name
+
+
+def test_what_is_left_out_is_named_with_source_and_checksum(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOPBYTES_SHARED", str(tmp_path))
+    monkeypatch.setattr(graphs, "STORED", tmp_path)
+    assert [each.name for each in suites.SUITES["foundation"]()][::2] == ["del17", "rgg17", "grid50"]
+    said = io.StringIO()
+    suites.say_what_is_missing("foundation", said)
+    lines = said.getvalue().splitlines()
+    assert lines[0].startswith("16 of 22 inputs are left out")
+    assert [line.split()[0] for line in lines[1:-1]] == suites.chosen_graphs()
+    assert f"4elt             {graphs.sources()['4elt']['digest'][:16]}  https://" in said.getvalue()
+    assert lines[-1] == "to load them: python -m bench.instances.fetch --suite foundation"
+
+
+GIVEN = {
+    "metis": b"3 2\n2\n1 3\n2\n", "matrix": b"%%MatrixMarket\n9 9 2\n1 4\n4 9\n",
+    "roads": b"c\np sp 9 2\na 1 4 7\na 4 1 7\na 9 4 2\n", "nets": b"2 3\n1 2\n2 3\n",
+    "traffic": b"x\n0 , 1 = 1.0\n1 , 2 = 0.2\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reader", GIVEN)
+def test_published_formats_are_read_and_stored(reader, tmp_path, monkeypatch):
+    """A path of three vertices in every format; what does not match its checksum is not stored."""
+    path = graphs.from_edges(3, np.array([0, 1]), np.array([1, 2]))
+    file = tmp_path / "given"
+    file.write_bytes(GIVEN[reader])
+    facts = {"url": file.as_uri(), "reader": reader, "digest": path.digest(), "licence": "-"}
+    monkeypatch.setattr(fetch, "sources", lambda: {"p": {**facts, "component": True}})
+    for module in (fetch, graphs):
+        monkeypatch.setattr(module, "STORED", tmp_path / "stored")
+    assert fetch.fetch("p") is None
+    assert graphs.read_metis(tmp_path / "stored/p.graph.xz").digest() == path.digest()
+    assert fetch.fetch("p") is None  # it is there
+    (tmp_path / "stored/p.graph.xz").unlink()
+    file.write_bytes(GIVEN["metis"].replace(b"1 3", b"1 2") if reader == "metis" else GIVEN[reader] + b"\x80")
+    assert "given" in str(fetch.fetch("p"))
+    assert not list((tmp_path / "stored").iterdir())
+
+
+def test_an_archive_gives_its_member_and_a_part_is_dropped(tmp_path, monkeypatch):
+    monkeypatch.setattr(fetch, "DATA", tmp_path / "data")
+    packed = tmp_path / "some.tar.gz"
+    with tarfile.open(packed, "w:gz") as archive:
+        data = b"5 3\n2\n1 3\n2\n5\n4\n"
+        member = tarfile.TarInfo("some-1.0/graphs/g.graph")
+        member.size = len(data)
+        archive.addfile(member, io.BytesIO(data))
+    given = fetch.member(fetch.download(packed.as_uri()), "graphs/g.graph")
+    graph = fetch._largest_component(fetch.metis(given, {}, tmp_path))
+    assert graph.digest() == graphs.from_edges(3, np.array([0, 1]), np.array([1, 2])).digest()
+    packed.unlink()
+    assert fetch.download(packed.as_uri())  # kept, since several graphs may need it
+
+
+def test_two_tetrahedra_as_graphs():
+    nodes = np.array([[10, 11, 12, 13], [11, 12, 13, 20]])
+    assert len(fetch._of_nodes(nodes).targets) == 2 * 9
+    assert fetch._of_faces(nodes).targets.tolist() == [1, 0]

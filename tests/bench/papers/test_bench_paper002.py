@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from bench.instances.graphs import shared_folder
 from bench.papers import paper002
 from bench.papers import paper002_rivals as rivals
 from bench.rivals import ompi_treematch
@@ -102,3 +103,28 @@ def test_reordered_ranks_are_read_as_tasks():
         ompi_treematch.tasks_on_cores([0], [[0, 1]], where)
     with pytest.raises(RuntimeError, match="two ranks on one core"):
         ompi_treematch.tasks_on_cores([0, 1], [[0], [4]], where)
+
+
+def test_random_matrices_need_no_folder(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(paper002, "rows", lambda *_: [])
+    assert list(paper002.measure(tmp_path, "synthetic", set())) == []
+    assert capsys.readouterr().err == ""
+    assert list(paper002.measure(tmp_path, "recorded", set())) == []
+    assert "40 of 40 cases are left out" in capsys.readouterr().err
+    case = next(paper002.cases("synthetic"))
+    graph, where = paper002.opened(case, tmp_path)
+    assert (graph.n, where.k) == (16, 96)
+
+
+@pytest.mark.shared
+def test_trees_in_place_of_files_have_the_same_distances():
+    folder = shared_folder()
+    if folder is None:
+        pytest.skip("the developers' sample folder is missing")
+    for name, tree in paper002.TREE_OF.items():
+        one, other = hb.machine(f"hwloc:{folder.parent}/samples/hwloc/{name}.xml"), hb.machine(tree)
+        pe = np.arange(one.k)
+        for first in pe:
+            assert [one.distance.between(first, other_pe) for other_pe in pe] == [
+                other.distance.between(first, other_pe) for other_pe in pe
+            ], name

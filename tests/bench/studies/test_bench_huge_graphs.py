@@ -23,6 +23,7 @@ def test_cells_that_share_a_corner_are_neighbours(tmp_path: Path) -> None:
     assert np.array_equal(found, apart == 1)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is read from /proc")
 def test_fast_takes_little_memory_beside_many_arcs() -> None:
     """On 2^24 arcs 2.6 times the CSR, 0.7 of them the interpreter; 5 before repetitions shared levels."""

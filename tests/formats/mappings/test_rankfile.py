@@ -1,10 +1,12 @@
 """Rankfiles and hostfiles of Open MPI: they say what the mapping says."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 import hopbytes as hb
-from helpers.placements import cores_in_node, mappings, place, read_rankfile, write
+from helpers.placements import cores_in_node, mappings, place, read, read_rankfile, write
+from hopbytes.errors import FormatError
 from hopbytes.model.mapping import Mapping
 
 
@@ -47,3 +49,60 @@ def test_hardware_threads_are_said_to_be_such():
     assert "rankfile:file={stem}:hwtcpus" in written.launch
     assert "more ranks than cores" in written.notices[1]
     assert len(write("openmpi", place("core:2@2 pu:2@1", [0, 3])).notices) == 1
+
+
+MACHINE = "node:3@10 package:2@3 core:6@1"
+
+
+def packages_of(text, hosts=("aa", "bb", "cc"), spec=MACHINE):
+    """Host and cores in its node of every rank of a rankfile."""
+    mapping = read("openmpi", text, where=hb.machine(spec, hosts=hosts))
+    found = [cores_in_node(mapping, task) for task in range(mapping.n)]
+    return [(hosts[node], cores) for node, cores in found]
+
+
+def test_the_example_of_the_manual_has_ranks_of_different_sizes(tmp_path):
+    """mpirun(1), Rankfiles: 3, 3 and 2 cores, of which slots of one core make nothing."""
+    text = "rank 0=aa slot=1:0-2\nrank 1=bb slot=0:0,1,4\nrank 2=cc slot=1-2\n"
+    assert packages_of(text) == [("aa", [6, 7, 8]), ("bb", [0, 1, 4]), ("cc", [1, 2])]
+    (tmp_path / "doc.rf").write_text(text)
+    where = hb.machine(MACHINE, hosts=("aa", "bb", "cc"))
+    mapping = hb.read(tmp_path / "doc.rf", holds="mapping", where=where)
+    assert hb.evaluate(hb.CommGraph.from_edges([0, 1], [1, 2], [5, 7]), mapping).comm_cost == 120
+    again = hb.write(mapping, tmp_path / "again", "openmpi")
+    assert hb.read(again.paths[0], holds="mapping", where=mapping.where).pe.tolist() == mapping.pe.tolist()
+
+
+@pytest.mark.parametrize(
+    ("slot", "cores"),
+    [
+        ("0:0;1:0", [0, 6]), ("0:0,1:0", [0, 6]), ("1:*", [6, 7, 8, 9, 10, 11]), ("S1", [6, 7, 8, 9, 10, 11]),
+        ("s0:1-2", [1, 2]), ("0;3", [0, 3]), ("*", list(range(12))), ("P1:0", [6]), ("p3", [3]),
+        ("2-3,5", [2, 3, 5]),
+    ],
+)
+def test_slots_of_all_notations(slot, cores):
+    assert packages_of(f"rank 0=u@aa slot={slot}\n") == [("aa", cores)]
+
+
+def test_comments_are_those_of_the_scanner():
+    text = "// note\n/* two\nlines */ rank 0=+n1 slots=0 # here\nrank 1=aa slot=1 // and there\n"
+    assert packages_of(text) == [("bb", [0]), ("aa", [1])]
+    with pytest.raises(FormatError, match=r"file:4: .*'rank x'"):
+        packages_of("/* two\nlines */\nrank 0=aa slot=0\nrank x\n")
+
+
+def test_ranks_may_share_all_of_their_cores_or_none():
+    assert packages_of("rank 0=aa slot=0-1\nrank 1=aa slot=0-1\n") == [("aa", [0, 1])] * 2
+    with pytest.raises(FormatError, match=r"file:2: slot 1-2 is partly that of another rank"):
+        packages_of("rank 0=aa slot=0-1\nrank 1=aa slot=1-2\n")
+    with pytest.raises(FormatError, match=r"file:1: core 99 of node 0"):
+        packages_of("rank 0=aa slot=99\n")
+
+
+def test_a_list_of_hosts_is_told_how_to_be_read(tmp_path):
+    (tmp_path / "host.txt").write_text("s13n09\ns13n10\n")
+    where = hb.machine("node:2@10 core:2@1", hosts=("s13n09", "s13n10"))
+    with pytest.raises(FormatError, match="format='pbs'"):
+        hb.read_mapping(tmp_path / "host.txt", where)
+    assert hb.read_mapping(tmp_path / "host.txt", where, "pbs").pe.tolist() == [0, 2]

@@ -51,7 +51,8 @@ def test_variables_and_scripts_reach_every_program(tmp_path):
 def test_slurm_reads_a_file_of_programs(tmp_path):
     receipt = hb.write(MAPPING, tmp_path / "ranks", "slurm", graph=GRAPH)
     assert receipt.launch.endswith(f"--multi-prog {tmp_path}/ranks.programs.conf")
-    assert "starts what the pattern names: ./ocean -f 'name list' on 2 ranks, ./ice on 1 ranks" in receipt.notices[-1]
+    named = "./ocean -f 'name list' on 2 ranks, ./ice on 1 ranks"
+    assert f"starts what the pattern names: {named}" in receipt.notices[-1]
     lines = (tmp_path / "ranks.programs.conf").read_text().splitlines()
     assert lines[1:] == ["0-1 ./ocean -f 'name list'", "2-2 ./ice"]
 
@@ -97,7 +98,9 @@ def words_of_srun(line):
     return [one for one in [*words, word] if one]
 
 
-@pytest.mark.parametrize("command", [["./a", ":", "./b"], ["-x", "LD_PRELOAD=b", "./a"], ["./a", "x\n0 ./b"], []])
+@pytest.mark.parametrize(
+    "command", [["./a", ":", "./b"], ["-x", "LD_PRELOAD=b", "./a"], ["./a", "x\n0 ./b"], []]
+)
 def test_what_a_launcher_would_take_for_something_else_is_no_program(tmp_path, command):
     graph = hb.CommGraph.from_edges([0], [1], [1], n=3, meta={"programs": [
         {"command": command, "tasks": 2}, {"command": ["./ice"], "tasks": 1},

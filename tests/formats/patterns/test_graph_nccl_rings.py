@@ -9,7 +9,6 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import FormatError
-from hopbytes.formats.patterns.nccl_lines import HEAD_BYTES, said
 
 SIZE, PER_HOST = 24, 8
 #: Two rings that are not in the order of ranks, and the cycle they are.
@@ -71,8 +70,8 @@ def log(style="new", said_by_ranks=None, rccl=False, prefix=""):
                 lines.append(f"{own}Connected all {('rings', 'trees')[part]}{rest}")
         lines.append(f"{own}ncclCommInitRank {identity} - Init COMPLETE")
         lines.append(
-            f"{head(rank, 0)}AllReduce: opCount 0 sendbuff 0x7f recvbuff 0x8f count 1200 datatype 1 op 0 root 0 "
-            f"comm {pointer} [nranks={SIZE}] stream 0x5"
+            f"{head(rank, 0)}AllReduce: opCount 0 sendbuff 0x7f recvbuff 0x8f count 1200 datatype 1 "
+            f"op 0 root 0 comm {pointer} [nranks={SIZE}] stream 0x5"
         )
     return "".join(f"{prefix}{line}\n" for line in lines)
 
@@ -95,7 +94,9 @@ def along(rings):
 
 def arcs_of(graph):
     matrix = graph.to_scipy().tocoo()
-    return dict(zip(zip(matrix.row.tolist(), matrix.col.tolist(), strict=True), matrix.data.tolist(), strict=True))
+    return dict(
+        zip(zip(matrix.row.tolist(), matrix.col.tolist(), strict=True), matrix.data.tolist(), strict=True)
+    )
 
 
 @pytest.mark.parametrize("style", ["old", "new"])
@@ -173,7 +174,7 @@ def test_a_file_for_each_process(tmp_path):
     assert arcs_of(graph) == along(RINGS)
     assert graph.meta["hosts"] == [f"gpu-{rank // 8}" for rank in range(SIZE)]
     (tmp_path / "nccl.gpu-2.507.log").unlink()
-    with pytest.raises(FormatError, match="1 of 24 ranks are missing .23."):
+    with pytest.raises(FormatError, match=r"1 of 24 ranks are missing \(23\)"):
         hb.read(tmp_path / "nccl.gpu-1.503.log", "nccl")
     # A name without the process is one file.
     whole = tmp_path / "gpu-1.log"
@@ -189,13 +190,14 @@ def test_communicators_that_were_split(tmp_path):
         color, place = rank % 2, rank // 2
         pointer = f"0xa{rank:x}"
         what = f"ncclCommSplit comm {pointer} rank {place} nranks 12 cudaDev 0 nvmlDev 0 busId 1000"
-        text += f"{head(rank)}{what} parent 0x{rank + 16:x} splitCount 1 color {color + 7} key {place}- Init START\n"
+        what += f" parent 0x{rank + 16:x} splitCount 1 color {color + 7} key {place}-"
+        text += f"{head(rank)}{what} Init START\n"
         if place == 0:
             text += f"{head(rank)}Channel 00/01 : {' '.join(map(str, range(12)))}\n"
-        text += f"{head(rank)}{what} parent 0x{rank + 16:x} splitCount 1 color {color + 7} key {place}- Init COMPLETE\n"
+        text += f"{head(rank)}{what} Init COMPLETE\n"
         text += (
-            f"{head(rank, 0)}AllGather: opCount 0 sendbuff 0x7f recvbuff 0x8f count 10 datatype 1 op 0 root 0 "
-            f"comm {pointer} [nranks=12] stream 0x5\n"
+            f"{head(rank, 0)}AllGather: opCount 0 sendbuff 0x7f recvbuff 0x8f count 10 datatype 1 "
+            f"op 0 root 0 comm {pointer} [nranks=12] stream 0x5\n"
         )
     graph = arcs_of(read(tmp_path, text))
     for arc, volume in along(RINGS).items():
@@ -206,15 +208,17 @@ def test_communicators_that_were_split(tmp_path):
 
 def test_trees_of_nccl_2_4_are_reversed(tmp_path):
     """Rank 1 is below rank 0: ``up->own->down`` there, ``down->own->up`` in later releases."""
+
     def two(tree_0, tree_1):
         text = ""
         for rank, tree in enumerate((tree_0, tree_1)):
             text += f"n1:{rank + 5}:9 [{rank}] NCCL INFO Trees [0] {tree}\n"
-            text += f"n1:{rank + 5}:9 [{rank}] NCCL INFO comm 0xa{rank} rank {rank} nranks 2 cudaDev {rank} - Init COMPLETE\n"
+            identity = f"comm 0xa{rank} rank {rank} nranks 2 cudaDev {rank}"
+            text += f"n1:{rank + 5}:9 [{rank}] NCCL INFO {identity} - Init COMPLETE\n"
         text += "n1:5:9 [0] NCCL INFO 4800 Bytes -> Algo 0 proto 0 time 12.5\n"
         for rank in (0, 1):
-            text += f"n1:{rank + 5}:5 [{rank}] NCCL INFO AllReduce: opCount 0 sendbuff 0x7f recvbuff 0x8f count 1200 "
-            text += f"datatype 7 op 0 root 0 comm 0xa{rank} [nranks=2] stream 0x5\n"
+            text += f"n1:{rank + 5}:5 [{rank}] NCCL INFO AllReduce: opCount 0 sendbuff 0x7f recvbuff 0x8f "
+            text += f"count 1200 datatype 7 op 0 root 0 comm 0xa{rank} [nranks=2] stream 0x5\n"
         return text
 
     expected = {(0, 1): 4800, (1, 0): 4800}
@@ -222,13 +226,6 @@ def test_trees_of_nccl_2_4_are_reversed(tmp_path):
         assert arcs_of(read(tmp_path, two(*trees))) == expected
     with pytest.raises(FormatError, match="rank 9, expected less than 2"):
         read(tmp_path, two("9/-1/-1->0->-1", "-1/-1/-1->1->0"))
-
-
-def test_heads_are_looked_for_near_the_mark_only():
-    assert [words.thread[0] for words in said(b"x" * 10**6 + b" n1:1:2 [0] NCCL INFO a")] == [b"n1"]
-    assert said(b"n1:1:2" + b" " * (HEAD_BYTES + 9) + b" NCCL INFO a") == []
-    many = b"n1:1:2 [0] NCCL INFO " * 3000
-    assert len(said(many)) == 3000
 
 
 def test_damaged_logs_are_explained(tmp_path):

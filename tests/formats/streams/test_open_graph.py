@@ -176,3 +176,11 @@ def test_what_cannot_be_streamed_is_refused_with_a_way_out(tmp_path):
         pass
     with pytest.raises(FormatError), open_graph(tmp_path / "missing.graph"):
         pass
+
+
+def test_an_edge_list_numbered_from_1_says_so(tmp_path):
+    for first, said in ((0, False), (1, True)):
+        path = tmp_path / f"ring{first}.edges"
+        path.write_text("".join(f"{first + i} {first + (i + 1) % 8} 5\n" for i in range(8)))
+        with open_graph(path) as stream:
+            assert any("task 0" in notice for notice in stream.notices) is said

@@ -71,7 +71,7 @@ def test_several_hosts_and_the_way_back():
         ("core:4(indexes= pu:1", "expected TYPE:COUNT"),
         ("core:2 pu:2(indexes=0,1)", "2 indexes for 4 PUs"),
         ("core:2 pu:2(indexes=0,1,1,2)", "4 indexes for 4 PUs, expected one for each, distinct"),
-        ("core:2 pu:2(indexes=2*2)", "number 2 PUs, expected 4"),
+        ("core:2 pu:2(indexes=2*1)", "number 1 PUs, expected 4"),
         ("core:2 pu:2(indexes=1*2:1*2)", "meet a PU twice"),
         ("core:2 pu:2(indexes=die)", "expected numbers, loops"),
         ("core:2 [core] pu:1", "expected [numa]"),
@@ -134,3 +134,26 @@ def test_unlike_nodes():
         hb.machine("synthetic:core:2,synthetic:core:4@n1")
     with pytest.raises(FormatError, match="n1"):
         hb.machine("synthetic:core:2@n1,synthetic:core:4@n1")
+
+
+@pytest.mark.parametrize(
+    ("text", "pus", "numa"),
+    [
+        ("(memory=1GB) pack:2 core:2 pu:1", [0, 1, 2, 3], 1), ("pack:0x2 core:02 pu:1", [0, 1, 2, 3], 1),
+        ("Group0:2 pack:1 core:2 pu:1", [0, 1, 2, 3], 1),
+        ("pack:2 core:2 pu:2(indexes=2*4:4*1)", [0, 4, 1, 5, 2, 6, 3, 7], 1),
+        ("pack:2 [numa(memory=1GB)] [numa(memory=2GB)] core:2 pu:1", [0, 1, 2, 3], 4),
+        ("[numa] [numa] pack:2 core:2 pu:1", [0, 1, 2, 3], 2),
+        ("[numa] pack:2 [numa] core:2 pu:1", [0, 1, 2, 3], 3),
+    ],
+)  # fmt: skip
+def test_attributes_and_numbers_as_lstopo_reads_them(text, pus, numa):
+    """Compared with lstopo 2.9."""
+    tree = read_synthetic(text)
+    assert (tree.os_pus.tolist(), tree.numa) == (pus, numa)
+
+
+@pytest.mark.parametrize("text", ["pack:08 core:2", "pack:0x0 core:2", "core:2 (m=1)", "pu:4(indexes=3*2)"])
+def test_attributes_and_numbers_that_are_none(text):
+    with pytest.raises(FormatError):
+        read_synthetic(text)

@@ -9,6 +9,7 @@ from helpers.paths import SHARED_SAMPLES, hwloc_sample
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.machines.node.hwloc_file import read_hwloc
 from hopbytes.machines.spec import parse_machine
+from hopbytes.report.show import machine_facts, machine_text
 from hopbytes.textio.cpu_lists import parse_cpuset
 
 
@@ -237,3 +238,47 @@ def test_generations_of_a_file_agree():
         new = read_hwloc(str(SHARED_HWLOC / f"v2_{name}_converted.xml"))
         assert old.os_pus.tolist() == new.os_pus.tolist()
         assert old.gpus == new.gpus
+
+
+def small(folder, inside, attributes="", version='version="2.0"'):
+    path = folder / "small.xml"
+    machine = f'<object type="Machine" os_index="0" {attributes}>{inside}</object>'
+    path.write_text(f"<topology {version}>{machine}</topology>")
+    return str(path)
+
+
+def unit(kind, number, pus, inside="", more=""):
+    mask = sum(1 << pu for pu in pus)
+    return f'<object type="{kind}" os_index="{number}" cpuset="0x{mask:x}" {more}>{inside}</object>'
+
+
+def test_memory_nodes_that_may_not_be_used_are_said(tmp_path):
+    """lstopo leaves them out: here a job has two of eight."""
+    inside = "".join(
+        unit("Package", i, [i], unit("NUMANode", i, [i]) + unit("PU", i, [i])) for i in range(8)
+    )
+    path = small(tmp_path, inside, 'cpuset="0xff" allowed_cpuset="0x3" allowed_nodeset="0x3"')
+    where = hb.machine(f"hwloc:{path}")
+    tree = where.machine.inventory.tree(0)
+    assert (where.k, tree.numa, tree.numa_barred) == (2, 8, 6)
+    assert machine_facts(where)["numa_allowed"] == 2
+    assert "8 memory nodes (2 allowed)" in machine_text(where)
+    whole = hb.machine(f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}")
+    assert "numa_allowed" not in machine_facts(whole)
+
+
+def test_there_is_always_a_memory_node(tmp_path):
+    """Files of hwloc 1.x may have none, and hwloc then counts one."""
+    path = small(tmp_path, unit("PU", 0, [0]), 'cpuset="0x1"', version="")
+    assert read_hwloc(path).numa == 1
+
+
+def test_books_and_drawers_are_units_of_their_own(tmp_path):
+    """Groups with these subtypes, as hwloc has them for IBM Z."""
+    inside = "".join(
+        unit("Group", i, [2 * i, 2 * i + 1], unit("Group", i, [2 * i, 2 * i + 1], "".join(
+            unit("Core", pu, [pu], unit("PU", pu, [pu])) for pu in (2 * i, 2 * i + 1)
+        ), 'subtype="Book"'), 'subtype="Drawer"')
+        for i in range(2)
+    )  # fmt: skip
+    assert read_hwloc(small(tmp_path, inside, 'cpuset="0xf"')).kinds == ("drawer", "book", "core", "pu")

@@ -55,6 +55,8 @@ def test_lsf_leaves_out_the_host_that_starts_the_job(tmp_path):
     job = find_job(variables)
     assert job.hosts == ("a01n01", "a01n02")
     assert "batch2" in job.notices[0]
+    scattered = find_job(variables | {"LSB_MCPU_HOSTS": "h1 1 h2 1 h3 2"})
+    assert scattered == JobInfo("LSF", ("h1", "h2", "h3"), (1, 1, 2))
 
 
 def write(path, text):
@@ -261,6 +263,9 @@ def test_not_inside_a_job(monkeypatch):
         if name.startswith(("SLURM", "PBS", "LSB", "OAR", "PE_", "FLUX", "PRTE", "OMPI", "HYDRA", "I_MPI")):
             monkeypatch.delenv(name)
     with pytest.raises(UnsupportedError, match="not inside a job"):
+        hb.machine("job")
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "4")
+    with pytest.raises(UnsupportedError, match="WORLD_SIZE is set, but no variable names the hosts"):
         hb.machine("job")
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     with pytest.raises(UnsupportedError, match="SLURM_JOB_ID is set, but SLURM_JOB_NODELIST is not"):

@@ -223,8 +223,8 @@ def test_show_tells_what_is_there():
     }
     assert hb.machine(facts["spec"]).machine == where.machine
     text = machine_text(where)
-    assert text.startswith(f"machine    {UNEVEN}\nPEs        2, 4 cores each, 1 per node\n")
-    assert "cores      16, 8 in no slot" in text
+    assert text.startswith(f"machine    {UNEVEN}\nslots      2, 4 cores each, 1 per node\n")
+    assert "cores      16, 8 not in use" in text
     assert all(f"notice     {notice}" in text for notice in where.notices)
 
 

@@ -144,5 +144,4 @@ def _pattern(level: LevelGraph) -> CommGraph:
     csr = level.csr
     sources = np.repeat(np.arange(level.n, dtype=np.int32), np.diff(csr.indptr))
     indptr, targets, volumes, _ = csr_from_arcs(level.n, sources, csr.targets, csr.weights, None)
-    arcs = own(indptr), own(targets), None if volumes is None else own(volumes)
-    return CommGraph(*arcs, loads=level.loads, undirected=True)
+    return CommGraph(own(indptr), own(targets), own(volumes), loads=level.loads, undirected=True)

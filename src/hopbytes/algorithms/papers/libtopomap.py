@@ -25,7 +25,7 @@ class TopologyMapper(Mapper):
     Parameters
     ----------
     guarded : bool
-        Return the in-order mapping if its maximum congestion is lower, as the library does according to
+        Return the mapping in order if its maximum congestion is lower, as the library does according to
         Deveci et al. (2015).
     repetitions, initial_partitions : int
         Effort of the partition to nodes, see :class:`hopbytes.engine.PartitionSettings`.

@@ -22,7 +22,7 @@ class TopologyGreedy(TopologyMapper):
     Parameters
     ----------
     guarded : bool
-        Return the in-order mapping if its maximum congestion is lower.
+        Return the mapping in order if its maximum congestion is lower.
     repetitions, initial_partitions : int
         Effort of the partition to nodes.
 

@@ -41,7 +41,7 @@ class Congestion(Refiner):
     Parameters
     ----------
     goal : str
-        Objective: ``max_congestion``, ``max_messages`` or ``hybrid`` (relative to the in-order mapping).
+        Objective: ``max_congestion``, ``max_messages`` or ``hybrid`` (relative to the mapping in order).
     group_work : int
         Number of evaluated exchanges per node in which all tasks of a node move; 0 turns this phase off.
     task_work : int

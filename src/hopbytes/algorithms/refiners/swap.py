@@ -174,7 +174,7 @@ class Swap(Refiner):
         if not self.starts:
             return best
         value, order = CommCost().value, np.arange(graph.n, dtype=np.int32)
-        # If the result is not better than the in-order mapping, the launcher's default is preferred.
+        # If the result is not better than the mapping in order, the launcher's default is preferred.
         same = bounds.linear_cost is None and value(graph, where, order) == value(graph, where, best)
         return order if same else best
 

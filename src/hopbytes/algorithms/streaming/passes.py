@@ -12,7 +12,7 @@ from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes._util.integers import MAX_SUM
 from hopbytes.algorithms.streaming.pe_tree import node_sums, penalties
 from hopbytes.algorithms.streaming.sketch import Sketch
-from hopbytes.errors import FormatError, ScaleError
+from hopbytes.errors import FormatError, ScaleError, damaged
 from hopbytes.formats.streams.graph_stream import GraphStream
 from hopbytes.kernels.records import Csr
 from hopbytes.kernels.streaming import (
@@ -62,18 +62,20 @@ class CheckedStream:
         """
         stream, sums, weight = self.stream, np.zeros(4, np.uint64), 0
         self.passes += 1
-        for block in stream.blocks():
-            arc = check_block(block, stream.n, sums)
-            if arc >= 0:
-                vertex = block.first + int(np.searchsorted(block.indptr, arc, "right")) - 1
-                found = f"neighbour {block.targets[arc] & 0xFFFFFFFF} of vertex {vertex}"
-                raise FormatError(stream.name, None, f"{found}, expected vertices from 0 to {stream.n - 1}")
-            if int(sums[3]):
-                raise FormatError(stream.name, None, "a vertex is its own neighbour, expected no loops")
-            weight += len(block.targets) if block.weights is None else sum_of(block.weights)
-            yield block
-            if self.report is not None:
-                self.report(self.passes, block.first + block.rows, stream.n)
+        with damaged(stream.name, "a whole and unchanged graph"):
+            for block in stream.blocks():
+                arc = check_block(block, stream.n, sums)
+                if arc >= 0:
+                    vertex = block.first + int(np.searchsorted(block.indptr, arc, "right")) - 1
+                    found = f"neighbour {int(block.targets[arc]) & 0xFFFFFFFF} of vertex {vertex}"
+                    what = f"{found}, expected vertices from 0 to {stream.n - 1}"
+                    raise FormatError(stream.name, None, what)
+                if int(sums[3]):
+                    raise FormatError(stream.name, None, "a vertex is its own neighbour, expected no loops")
+                weight += len(block.targets) if block.weights is None else sum_of(block.weights)
+                yield block
+                if self.report is not None:
+                    self.report(self.passes, block.first + block.rows, stream.n)
         if self._sums is None:
             if int(sums[1]):
                 what = "an edge is listed by one of its ends only, or with two weights"

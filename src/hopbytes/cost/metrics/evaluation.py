@@ -1,4 +1,4 @@
-"""evaluate(): all metrics of a mapping, compared with in-order and random mappings."""
+"""evaluate(): all metrics of a mapping, compared with ranks in order and random mappings."""
 
 from __future__ import annotations
 

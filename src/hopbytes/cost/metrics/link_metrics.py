@@ -52,8 +52,8 @@ class LinkMetrics:
     hybrid_raw : float
         WH + MC + NZCA + NZCV, as published (Mirsadeghi and Afsahi, PTRAM, 2016).
     hybrid : float or None
-        The same four terms, each divided by its value for the in-order mapping (terms with value 0 there are
-        not divided); 4 equals the in-order mapping. None without baselines.
+        The same four terms, each divided by its value for the mapping in order (terms with value 0 there are
+        not divided); 4 equals the mapping in order. None without baselines.
     """
 
     hops: int | float
@@ -124,7 +124,7 @@ def measure_links(
     Parameters
     ----------
     base : LinkMetrics or None
-        Metrics of the in-order mapping, which normalise the hybrid metric.
+        Metrics of the mapping in order, which normalise the hybrid metric.
 
     Raises
     ------

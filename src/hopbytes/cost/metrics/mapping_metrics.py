@@ -170,7 +170,7 @@ def measure_all(
     Parameters
     ----------
     base : MappingMetrics or None
-        All metrics of the in-order mapping, which normalise the hybrid metric.
+        All metrics of the mapping in order, which normalise the hybrid metric.
     threads : int
         Number of threads for large graphs.
     blocks : bool

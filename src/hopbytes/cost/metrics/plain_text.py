@@ -8,13 +8,13 @@ from typing import NamedTuple
 from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
 from hopbytes.cost.metrics.measurements import Measurements
 
-HEADINGS = ("", "mapping", "in-order", "as recorded", "random, mean", "random, range")
+HEADINGS = ("", "mapping", "in order", "as recorded", "random, mean", "random, range")
 #: Rows that only the complete table has: metrics of specific papers, and numbers that rarely differ.
 ONLY_COMPLETE = (
     "mean distance by arc", "largest load", "  messages (MNRM)", "  pairs (MNRM)", "most sent by a PE (MSV)",
     "  messages (MSM)", "  pairs (MSM)", "  most messages (MMC)", "  mean messages (AMC)",
     "  mean congestion (AC)",
-    "  variance of congestion (NZCV)", "  hybrid, in-order = 4", "  cut",
+    "  variance of congestion (NZCV)", "  hybrid, in order = 4", "  cut",
 )
 
 
@@ -122,7 +122,7 @@ def _link_rows(evaluation: Measurements) -> list[Row]:
         ("  mean messages (AMC)", "avg_messages", _decimal),
         ("  mean congestion (AC)", "avg_congestion", _measure),
         ("  variance of congestion (NZCV)", "var_congestion", _measure),
-        ("  hybrid, in-order = 4", "hybrid", _decimal),
+        ("  hybrid, in order = 4", "hybrid", _decimal),
         ("  links used", "used_links", _count),
     ]
     if evaluation.mapping.links.hybrid is None:
@@ -219,11 +219,11 @@ def _tasks_per_pe(evaluation: Measurements) -> Row:
 
 
 def _against_in_order(evaluation: Measurements) -> Row | None:
-    """Return J as a relative change from the in-order mapping, or None if J is 0 there."""
+    """Return J as a relative change from the in order mapping, or None if J is 0 there."""
     base = evaluation.in_order.comm_cost if evaluation.in_order else 0
     if not base:
         return None
-    return _row(evaluation, "  against in-order", lambda one: one.comm_cost / base - 1, _signed_percent)
+    return _row(evaluation, "  against in order", lambda one: one.comm_cost / base - 1, _signed_percent)
 
 
 def _signed_percent(change: float) -> str:

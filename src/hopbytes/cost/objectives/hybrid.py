@@ -25,7 +25,7 @@ class Hybrid(Objective):
     ----------
     raw : bool
         Add the terms without normalisation, as published. By default each term is first divided by its value
-        for the in-order mapping, because the units differ and the variance would dominate the other terms.
+        for the mapping in order, because the units differ and the variance would dominate the other terms.
     weights : tuple of four floats
         Weights of the four terms.
 
@@ -42,8 +42,8 @@ class Hybrid(Objective):
     weights: Terms = (1.0, 1.0, 1.0, 1.0)
 
     symbol = "hybrid"
-    unit = "times in-order"
-    meaning = "hop-bytes, and maximum, mean and variance of congestion, relative to the in-order mapping"
+    unit = "times in order"
+    meaning = "hop-bytes, and maximum, mean and variance of congestion, relative to the mapping in order"
     family = "link loads"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> float:

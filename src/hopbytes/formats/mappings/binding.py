@@ -62,7 +62,7 @@ def common_binding(launch: Launch) -> Binding:
         return Binding(launch, found)
     alike = launch.rearranged(dataclasses.replace(launch.mapping, pe=renumbered(launch.mapping)))
     found = _common(alike)
-    if found is not None:
+    if found is not None and alike.all_allowed():
         return Binding(alike, found, (RENUMBERED,))
     return Binding(launch, None)
 

@@ -95,6 +95,11 @@ class Launch:
         """Whether slots have cores to which ranks are bound; otherwise they are GPUs without known cores."""
         return self.mapping.where.has_cores
 
+    def all_allowed(self) -> bool:
+        """Whether the job may use all cores of the slots in use."""
+        cores_of = self.mapping.where.cores_of
+        return all(self.numbering.usable[cores_of(pe)].all() for pe in set(self.mapping.pe.tolist()))
+
     @property
     def has_gpus(self) -> bool:
         """Whether some slot in use has a GPU."""
@@ -225,6 +230,14 @@ def equal_count(launch: Launch, form: str) -> int:
             "newrank"
         )
     return int(counts[0])
+
+
+def nodelist(launch: Launch) -> str:
+    """Return the option of srun that names the nodes in use, where a job with all nodes has others, too."""
+    used = [launch.hosts[node] for node in sorted(set(launch.node.tolist()))]
+    if launch.hosts_unknown or len(used) == len(launch.hosts):
+        return ""
+    return f" --nodelist={','.join(used)}"
 
 
 def assumptions(launch: Launch, what: str = "{stem}") -> list[str]:

@@ -18,6 +18,7 @@ from hopbytes.formats.mappings.launch_files import (
     assumptions,
     by_script,
     equal_count,
+    nodelist,
     prepare,
 )
 from hopbytes.formats.mappings.mapping_slurm import DIFFERENT, srun_binding, unbound
@@ -73,6 +74,9 @@ class Cray(Format):
         option = None if binding.launch is not slots else srun_binding(binding)
         prefix = "MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE={stem}"
         srun = f"srun -n {launch.n} -N {used} --ntasks-per-node={count} --distribution=block"
+        srun += nodelist(launch)
+        if launch.most_tasks_on_a_slot() > 1:
+            srun += " --overcommit"
         notices = _notices(launch)
         if option is None:
             files[".place.sh"] = place_script(launch, order=order.tolist(), variables=("SLURM_PROCID",))

@@ -21,7 +21,7 @@ class Hosts(HostList):
     number of ranks. ``map --for hosts`` computes such a mapping.
     """
 
-    title = "hosts"
+    marked = False  # anything may read them
     ranks = staticmethod(in_blocks)
     summary = "host of node i in line i, if only the order of nodes can be chosen"
     capabilities = Capabilities(any_host_order=True)
@@ -43,10 +43,10 @@ class Hosts(HostList):
         launch = prepare(mapping, options)
         names, count = nodes_in_order(launch, "hosts")
         refuse_gaps(launch, "hosts")
-        lines = [self.head(f"{count} ranks each, rank = line * {count} + place on the host")]
         placeholders = "host names are unknown, the file has placeholders: give `hosts`"
-        notices = (placeholders,) if launch.hosts_unknown else ()
-        return Written({"": "\n".join(lines + names) + "\n"}, "", notices)
+        order = f"{count} ranks on each host: rank = line * {count} + place on the host, from 0"
+        notices = (placeholders, order) if launch.hosts_unknown else (order,)
+        return Written({"": "\n".join(names) + "\n"}, "", notices)
 
 
 formats.register("hosts")(Hosts())

@@ -56,6 +56,8 @@ class Intel(HostList):
         files = {"": machine_file(launch, "intel", self.head("ranks in order"))}
         binding = common_binding(launch)
         option = _pinning(binding)
+        if option is None:
+            binding = Binding(launch, None)
         command = f"mpirun -machinefile {{stem}} -n {launch.n}"
         notices = assumptions(launch)
         # Otherwise the batch system's number of processes per node overrides the machine file.

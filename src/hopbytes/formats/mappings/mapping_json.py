@@ -11,14 +11,14 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.formats.base import MARK, Capabilities, Format, Source, Written, formats
+from hopbytes.formats.base import MARK, TRACE, Capabilities, Format, Source, Written, formats
 from hopbytes.formats.fingerprint import machine_sha256, pattern_sha256
 from hopbytes.formats.mappings.launch_files import number_list
-from hopbytes.formats.patterns.graph_simgrid import TRACE
 from hopbytes.machines.base import Machine
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
+from hopbytes.textio.open_input import named_in
 
 KIND = "hopbytes mapping"
 VERSION = 1
@@ -82,7 +82,7 @@ class Json(Format):
         if where is not None and record.fields.get("machine_sha256") == machine_sha256(where):
             made_for = record.allocation(where.machine)
         else:
-            made_for = record.allocation(record.machine())
+            made_for = record.allocation(record.machine(source.path))
         try:
             mapping = Mapping(record.integers("pe", np.int32), made_for, record.info())
         except FormatError as error:
@@ -179,11 +179,12 @@ class _Record:
             gpus=self._per_slot("gpus", np.int32, len(slots)),
         ).in_use()
 
-    def machine(self) -> Machine:
+    def machine(self, path: str | None) -> Machine:
         try:
-            return parse_machine(self.text("machine"))
+            with named_in(path):
+                return parse_machine(self.text("machine"))
         except HopbytesError as error:
-            missing = re.search("no such file|cannot be read", str(error))
+            missing = re.search("no such file|cannot be read|is named in a file of", str(error))
             hint = " (if the machine's file was moved, give its new path with `where`)" if missing else ""
             raise FormatError(self.name, None, f"machine: {error}{hint}") from None
 

@@ -24,7 +24,6 @@ class Lammps(Format):
 
     holds = "mapping"
     summary = "old rank and new rank in a line, for -reorder custom of LAMMPS"
-    comment = "#"
     capabilities = Capabilities(
         any_host_order=True, scattered_ranks=True, unequal_nodes=True, gpus=True,
         launcher="lmp -reorder custom",

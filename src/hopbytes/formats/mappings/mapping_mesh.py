@@ -11,7 +11,7 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import MARK, Capabilities, Format, Written, formats
-from hopbytes.formats.mappings.launch_files import Launch, equal_count, prepare
+from hopbytes.formats.mappings.launch_files import Launch, equal_count, nodelist, prepare
 from hopbytes.formats.mappings.mapping_torchrun import host_script
 from hopbytes.formats.mappings.mesh_program import PROGRAM
 from hopbytes.model.comm_graph import CommGraph
@@ -77,7 +77,7 @@ class Mesh(Format):
             per_host=count, ranks=_lines(rank),
         )
         files = {"": program, ".json": json.dumps(facts) + "\n", ".sh": host_script(hosts, count)}
-        command = f"srun -N {len(hosts)} -n {len(hosts)} sh {{stem}}.sh train.py"
+        command = f"srun -N {len(hosts)} -n {len(hosts)}{nodelist(launch)} sh {{stem}}.sh train.py"
         return Written(files, command, tuple(_notices(launch, training, rank)), (".sh",))
 
     def sniff(self, name: str, head: bytes) -> bool:

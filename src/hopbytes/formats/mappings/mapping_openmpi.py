@@ -26,6 +26,10 @@ from hopbytes.model.mapping import Mapping
 
 HARDWARE_THREADS = "Open MPI 4 cannot bind to single hardware threads by rankfile; this needs Open MPI 5"
 
+#: Characters of a host and its cores that versions 4 and 5.0 keep; they cut longer ones in silence
+#: (``tmp_rank_assignment`` and ``slot_list`` of rmaps_rank_file; tried with 5.0.11).
+LONGEST_SLOT = 63
+
 #: Beginning of the list of hosts that hopbytes writes for ``--map-by seq``.
 SEQUENCE = f"# Open MPI hosts in sequence {MARK}"
 
@@ -75,6 +79,12 @@ class OpenMpi(Format):
         if not launch.binds:
             return _unbound(launch)
         slots, threads = _slots(launch)
+        longest = max(
+            len(f"{launch.host(task)} slot={slots[pe]}") for task, pe in enumerate(mapping.pe.tolist())
+        )
+        if longest > LONGEST_SLOT:
+            reason = f"a host and its cores need {longest} characters, of which Open MPI reads {LONGEST_SLOT}"
+            return _unbound(launch, reason)
         if threads and version == "4":
             raise UnsupportedError(HARDWARE_THREADS)
         files = {"": _rankfile(launch, slots, threads), ".hosts": _hostfile(launch)}
@@ -108,7 +118,7 @@ class OpenMpi(Format):
 formats.register("openmpi")(OpenMpi())
 
 
-def _unbound(launch: Launch) -> Written:
+def _unbound(launch: Launch, reason: str = "") -> Written:
     """Return a list with the host of every rank; both versions of Open MPI take the same command."""
     files = {
         "": hosts_by_rank(launch, f"{SEQUENCE}: host of rank 0, 1, 2, ..."), ".place.sh": place_script(launch)
@@ -116,7 +126,8 @@ def _unbound(launch: Launch) -> Written:
     # With --map-by seq, Open MPI 4 does not recognise localhost as its own host.
     sequence = "" if launch.hosts == ("localhost",) else " --map-by seq"
     command = f"mpirun -n {launch.n} --hostfile {{stem}}{sequence} --bind-to none"
-    notices = (*assumptions(launch), by_script(launch, ""))
+    bound = f"{reason}: {{stem}}.place.sh binds instead" if reason else ""
+    notices = (*assumptions(launch), by_script(launch, bound))
     return Written(files, f"{command} sh {{stem}}.place.sh {PROGRAM}", notices, (".place.sh",))
 
 

@@ -32,7 +32,7 @@ class Pals(HostList):
     --cpu-bind.
     """
 
-    title = "PALS host file"
+    marked = False  # no guide says that PALS skips comments
     ranks = staticmethod(in_blocks)
     summary = "PALS host file with --cpu-bind list:, or place.sh where nodes differ"
     capabilities = Capabilities(
@@ -56,8 +56,7 @@ class Pals(HostList):
         launch = prepare(mapping, options)
         runs = contiguous_runs(launch, "pals")
         count = equal_count(launch, "pals")
-        lines = [self.head(f"{count} ranks each, in order")]
-        lines += [launch.hosts[run.node] for run in runs]
+        lines = [launch.hosts[run.node] for run in runs]
         files = {"": "\n".join(lines) + "\n"}
         binding = common_binding(launch)
         command = f"mpiexec -n {launch.n} --ppn {count} --hostfile {{stem}}"

@@ -10,6 +10,7 @@ import numpy as np
 from hopbytes._arrays import Int32, UInt8
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Capabilities, Format, Source, Written, formats
+from hopbytes.formats.mappings.launch_files import HOST_NAME
 from hopbytes.model.mapping import Mapping
 
 COMMENTS = (b"#", b"%")
@@ -20,7 +21,7 @@ class Plain(Format):
 
     holds = "mapping"
     suffixes = (".txt", ".map", ".part")
-    comment = "#"
+    marked = False  # partitioners read a number from every line
     summary = "PE of task i in line i"
     capabilities = Capabilities(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
@@ -98,7 +99,10 @@ def _line_by_line(name: str, data: bytes, limit: int) -> Int32:
             continue
         if not text.isdigit() or len(text) > 18:
             found = text[:40].decode("utf-8", "backslashreplace")
-            raise FormatError(name, number, f"{found!r}, expected the number of a PE")
+            what = f"{found!r}, expected the number of a PE"
+            if not values and found[:1].isalpha() and HOST_NAME.fullmatch(found):
+                what += " (`read_mapping(format='pbs')` reads the host of every rank)"
+            raise FormatError(name, number, what)
         if int(text) >= limit:
             raise FormatError(name, number, f"PE {int(text)}, expected one of 0..{limit - 1}")
         values.append(int(text))

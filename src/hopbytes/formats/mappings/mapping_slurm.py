@@ -18,7 +18,7 @@ DIFFERENT = "nodes need different cores, which srun cannot express: {stem}.place
 PARTIAL = (
     "the job has only some CPUs of its nodes, which srun may renumber: {stem}.place.sh binds instead"
 )
-#: What srun takes as limits of a step is taken out of its environment by `hopbytes run`, and in lines for a job.
+#: `hopbytes run` and lines for a running job take it out of the environment of srun, to which it is a limit.
 UNLIMITED = "without SLURM_CPUS_PER_TASK"
 
 
@@ -56,18 +56,18 @@ class Slurm(HostList):
             See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
         launch = prepare(mapping, options)
-        binding = common_binding(launch)
-        files = {"": hosts_by_rank(binding.launch, self.head("host of rank 0, 1, 2, ..."))}
+        used_places = np.concatenate([mapping.where.cores_of(pe) for pe in set(mapping.pe.tolist())])
+        whole = launch.numbering.whole_nodes(used_places)
+        binding = common_binding(launch) if whole else Binding(launch, None)
+        files = {"": hosts_by_rank(launch, self.head("host of rank 0, 1, 2, ..."))}
         # The option --cpus-per-task must be absent: it would restrict the step to as many CPUs as its tasks
         # request, and srun then refuses to bind to the other CPUs of a partly filled node. So must --nodes,
         # which srun has refused beside an arbitrary distribution since 23.11; the file names the nodes.
         srun = f"srun -n {launch.n} --distribution=arbitrary"
         if launch.most_tasks_on_a_slot() > 1:
             srun += " --overcommit"
-        used_places = np.concatenate([mapping.where.cores_of(pe) for pe in set(mapping.pe.tolist())])
-        whole = launch.numbering.whole_nodes(used_places)
         notices = _notices(launch, whole)
-        option = srun_binding(binding) if whole else None
+        option = srun_binding(binding)
         if option is None:
             files[".place.sh"] = place_script(launch)
             notices.append(by_script(launch, DIFFERENT if whole else PARTIAL))
@@ -104,7 +104,8 @@ def cpu_mask(cpus: tuple[int, ...]) -> str:
 def gpu_binding(launch: Launch) -> str | None:
     """Return the option of srun that shows ranks their GPUs, None where nodes need different lists.
 
-    One list serves all nodes: its items belong to the ranks of a node in ascending order.
+    One list serves all nodes: its items belong to the ranks of a node in ascending order. All versions know
+    ``map_gpu:`` and ``mask_gpu:``, later ones than 22.05 also ``map:`` and ``mask:``.
     """
     lists: dict[int, list[tuple[int, ...]]] = {}
     for task, node in enumerate(launch.node.tolist()):
@@ -113,8 +114,8 @@ def gpu_binding(launch: Launch) -> str | None:
     if not launch.has_gpus or not all(own == longest[: len(own)] and all(own) for own in lists.values()):
         return None
     if all(len(own) == 1 for own in longest):
-        return "--gpu-bind=map:" + ",".join(str(own[0]) for own in longest)
-    return "--gpu-bind=mask:" + ",".join(hex(sum(1 << gpu for gpu in own)) for own in longest)
+        return "--gpu-bind=map_gpu:" + ",".join(str(own[0]) for own in longest)
+    return "--gpu-bind=mask_gpu:" + ",".join(hex(sum(1 << gpu for gpu in own)) for own in longest)
 
 
 def _managed_gpus(launch: Launch, srun: str) -> list[str]:
@@ -126,8 +127,7 @@ def _managed_gpus(launch: Launch, srun: str) -> list[str]:
     count = 1 + max(gpu for pe in range(where.k) for gpu in where.gpus_of(pe))
     command = f"SLURM_HOSTFILE={{stem}} {srun} --gpus-per-node={count} {option} {PROGRAM}"
     return [
-        f"if Slurm manages the GPUs (gres.conf), `{command}` shows them without a script "
-        "(map_gpu: and mask_gpu: up to Slurm 22.05)"
+        f"if Slurm manages the GPUs (gres.conf), `{command}` shows them without a script"
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping as Dictionary
 from typing import Any
 
 from hopbytes.formats.base import MARK, Capabilities, Format, Written, formats
-from hopbytes.formats.mappings.launch_files import prepare
+from hopbytes.formats.mappings.launch_files import nodelist, prepare
 from hopbytes.formats.mappings.mapping_hosts import nodes_in_order, refuse_gaps
 from hopbytes.model.mapping import Mapping
 
@@ -42,7 +42,7 @@ class Torchrun(Format):
     refuses it.
 
     Source: documentation of torch.distributed.run, options --nnodes, --nproc-per-node, --node-rank,
-    --master-addr and --master-port.
+    --master-addr and --master-port; with dashes in their names since 2.0 (pytorch pull request 94505).
     """
 
     holds = "mapping"
@@ -71,7 +71,7 @@ class Torchrun(Format):
         if launch.hosts_unknown:
             notices.append("host names are unknown, the file has placeholders: give `hosts`")
         notices.append("the script runs once on every host, here started by srun; train.py is your program")
-        command = f"srun -N {len(names)} -n {len(names)} sh {{stem}} train.py"
+        command = f"srun -N {len(names)} -n {len(names)}{nodelist(launch)} sh {{stem}} train.py"
         return Written({"": script}, command, tuple(notices), ("",))
 
     def sniff(self, name: str, head: bytes) -> bool:

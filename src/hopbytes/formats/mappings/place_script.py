@@ -32,7 +32,7 @@ _TAIL = """\
 esac
 """
 
-# Each maker's runtime has its own variable. HIP obeys those of others too, and two of them may hide every device.
+# Each maker's runtime has its own variable. HIP obeys those of others too, and two may hide every device.
 _ASK_MAKER = """\
 if [ -e /dev/kfd ] && [ ! -e /dev/nvidiactl ]; then
     maker=amd
@@ -40,8 +40,8 @@ elif [ -e /dev/dri/renderD128 ] && [ ! -e /dev/nvidiactl ]; then
     maker=intel
 fi
 """
-# A list in the environment names the GPUs of the job: numbers, or identifiers (of MIG instances), where number i
-# stands for entry i. Another GPU than these is none of the job's.
+# A list in the environment names the GPUs of the job: numbers, or identifiers (of MIG instances), of which
+# number i stands for entry i. Another GPU than these is none of the job's.
 _SHOW_GPUS = """\
 case $maker in
 amd) variable=ROCR_VISIBLE_DEVICES own=${{ROCR_VISIBLE_DEVICES:-}} ;;
@@ -129,7 +129,8 @@ def place_script(
         Environment variables with the launcher's number of a process; the first one that is set counts.
     """
     lines = []
-    makers = {gpu.maker for pe in set(launch.mapping.pe.tolist()) for gpu in launch.mapping.where.known_gpus(pe)}
+    where, pes = launch.mapping.where, set(launch.mapping.pe.tolist())
+    makers = {gpu.maker for pe in pes for gpu in where.known_gpus(pe)}
     for rank, task in enumerate(range(launch.n) if order is None else order):
         lines.append(f"{rank}) {_settings(launch, task, makers)} ;;\n")
     lookup = ""

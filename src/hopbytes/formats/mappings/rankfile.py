@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Source
@@ -17,11 +18,15 @@ from hopbytes.formats.mappings.host_lists import (
     node_of_host,
 )
 from hopbytes.formats.mappings.slot_lists import Counting, Slots
+from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 
 LINE = re.compile(
-    r"rank\s+(?P<rank>[0-9]{1,9})\s*=\s*(?P<host>\S+)\s+slots?\s*=\s*(?P<slot>\S.*)", re.ASCII | re.IGNORECASE
+    r"rank\s+(?P<rank>[0-9]{1,9})\s*=\s*(?:[\w-]+@)?(?P<host>[^\s@]+)\s+slots?\s*=\s*(?P<slot>\S.*)",
+    re.ASCII | re.IGNORECASE,
 )
+#: Comments as Open MPI's scanner knows them; those between ``/*`` and ``*/`` may have several lines.
+COMMENT = re.compile(r"#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 PACKAGE_LEVELS = ("package", "socket", "pack")
 
 
@@ -38,8 +43,12 @@ def read_rankfile(source: Source) -> Mapping:
     """Return the mapping of a rankfile.
 
     Hosts are names of the allocation, or ``+nX`` for its X-th node. Slots are ``0-2,5`` (logical cores
-    of the node), ``1:0-2`` and ``1:*`` (cores of a package), or ``p3`` (a CPU of the operating system,
-    as old versions wrote it). Options: `where`, `n`, `threads` (slots count hardware threads).
+    of the node), ``1:0-2`` and ``1:*`` (cores of a package), ``S1`` (a package), several of them behind
+    semicolons, or ``p3`` (a CPU of the operating system, as old versions wrote it). Ranks may have any number
+    of cores where the slots of `where` are single cores: the mapping then has slots of its own.
+    Options: `where`, `n`, `threads` (slots count hardware threads).
+
+    Source: rmaps_rank_file_lex.l and opal_hwloc_base_cpu_list_parse of Open MPI 4.1, the same of PRRTE 3.
 
     Raises
     ------
@@ -55,8 +64,8 @@ def read_rankfile(source: Source) -> Mapping:
     slots, known = Slots(where), node_numbers(where)
     nodes = int(slots.node_of_place[-1]) + 1
     counting: Counting = "place" if threads else "core"
-    pe = np.empty(len(lines), np.int32)
-    for rank, line in enumerate(lines):
+    asked: list[tuple[int, list[int], Counting]] = []
+    for line in lines:
         place = (source.name, line.number)
         if line.host.startswith("+n"):
             text = line.host[2:]
@@ -66,9 +75,39 @@ def read_rankfile(source: Source) -> Mapping:
         else:
             node = node_of_host(where, known, line.host, place)
         numbers, as_cpus = _numbers(slots, node, line.slot, place)
-        pe[rank] = slots.pe(node, numbers, "cpu" if as_cpus else counting, place)
+        asked.append((node, numbers, "cpu" if as_cpus else counting))
     check_count(source, len(lines))
-    return Mapping(pe, where, {"problem": "processes", "mapper": source.title})
+    info = {"problem": "processes", "mapper": source.title}
+    places = [(source.name, line.number) for line in lines]
+    if where.k == len(where.cores):
+        own = [slots.places_of(*one, place) for one, place in zip(asked, places, strict=True)]
+        if any(len(rank) > 1 for rank in own):
+            return Mapping(*_cut_by_ranks(source, where, lines, own), info)
+    pe = [slots.pe(*one, place) for one, place in zip(asked, places, strict=True)]
+    return Mapping(np.array(pe, np.int32), where, info)
+
+
+def _cut_by_ranks(
+    source: Source, where: Allocation, lines: list[Line], own: list[tuple[int, ...]]
+) -> tuple[Int32, Allocation]:
+    """Return the PE of every rank, and slots that are the cores of ranks."""
+    distinct = sorted(set(own))
+    holder: dict[int, tuple[int, ...]] = {}
+    allowed = set(where.cores.tolist())
+    for places, line in zip(own, lines, strict=True):
+        for place in places:
+            if place not in allowed or holder.setdefault(place, places) != places:
+                what = "is partly that of another rank" if place in allowed else "is not in the job"
+                found = f"slot {line.slot[:40]} {what}"
+                expected = "expected cores of its own, or the same as another rank"
+                raise FormatError(source.name, line.number, f"{found}, {expected}")
+    starts = np.cumsum([0, *(len(places) for places in distinct)]).astype(np.int64)
+    cores = np.concatenate([np.array(places, np.int64) for places in distinct])
+    number = {places: pe for pe, places in enumerate(distinct)}
+    return (
+        np.array([number[places] for places in own], np.int32),
+        Allocation(where.machine, starts, cores, where.hosts),
+    )
 
 
 def _counts_threads(source: Source) -> bool:
@@ -81,8 +120,9 @@ def _counts_threads(source: Source) -> bool:
 
 def _lines(source: Source) -> list[Line]:
     found: dict[int, Line] = {}
-    for number, raw in enumerate(source.text().splitlines(), start=1):
-        line = raw.partition("#")[0].strip()
+    text = COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), source.text())
+    for number, raw in enumerate(text.splitlines(), start=1):
+        line = raw.strip()
         if not line:
             continue
         parts = LINE.fullmatch(line)
@@ -104,14 +144,27 @@ def _lines(source: Source) -> list[Line]:
 
 def _numbers(slots: Slots, node: int, text: str, place: tuple[str, int | None]) -> tuple[list[int], bool]:
     """Return the core numbers of a slot, and whether they are CPU numbers of the operating system."""
-    package, colon, cores = text.rpartition(":")
-    if colon:
-        return _in_package(slots, node, package, cores, place), False
-    if text == "*":
-        return sorted(slots.places(node, "core")), False
-    if text[:1] in "pP":
+    if text[:1] in "pP" and ":" not in text:
         return _list(text[1:], text, place), True
-    return _list(text, text, place), False
+    numbers: set[int] = set()
+    for item in text.split(";"):
+        runs = item.split(",")
+        parts = runs if all(":" in run for run in runs) else [item]  # 0:0,1:2 is of two packages
+        for part in parts:
+            numbers.update(_item(slots, node, part.strip(), place))
+    return sorted(numbers), False
+
+
+def _item(slots: Slots, node: int, text: str, place: tuple[str, int | None]) -> list[int]:
+    """Return the core numbers of a part of a slot, which has no semicolon."""
+    bare = text[1:] if text[:1] in "sSpP" else text
+    package, colon, cores = bare.rpartition(":")
+    if bare != text and not colon:  # S0,1 are whole packages
+        packages = _list(bare, text, place)
+        return [core for one in packages for core in _in_package(slots, node, str(one), "*", place)]
+    if colon:
+        return _in_package(slots, node, package, cores, place)
+    return sorted(slots.places(node, "core")) if text == "*" else _list(text, text, place)
 
 
 def _in_package(

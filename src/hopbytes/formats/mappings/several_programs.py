@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from hopbytes.errors import UnsupportedError, printable
 from hopbytes.formats.base import Written
 from hopbytes.formats.mappings.launch_files import PROGRAM
 from hopbytes.model.comm_graph import CommGraph
@@ -45,7 +46,7 @@ def programs_of(options: Dictionary[str, Any], mapping: Mapping) -> list[Program
 
 
 def checked_programs(found: Any, n: int) -> list[Program]:
-    """Return the programs that a file names for n ranks; empty unless there are several, and all are sound."""
+    """Return the programs that a file names for n ranks; empty unless there are several sound ones."""
     if not isinstance(found, list) or len(found) < 2:
         return []
     programs = []
@@ -96,6 +97,10 @@ def with_programs(written: Written, programs: list[Program], form: str, stem: st
     if found is None:
         notice = f"the command starts one program, not {len(programs)}: write openmpi, hydra or slurm"
         return replace(written, notices=(*written.notices, notice))
+    odd = next((word for one in programs for word in one.words if printable(word) != word), None)
+    if odd is not None:
+        what = f"the word {odd[:60]!r} has control characters, expected none in a file of srun's programs"
+        raise UnsupportedError(what)
     ends = list(accumulate(program.tasks for program in programs))
     script = shlex.split(found["script"])
     rows = "".join(
@@ -111,7 +116,7 @@ def with_programs(written: Written, programs: list[Program], form: str, stem: st
 
 
 def _for_srun(word: str) -> str:
-    """Return a word quoted for a file of ``--multi-prog``: srun knows no double quotes, and ``%t`` is a rank."""
+    """Return a word quoted for ``--multi-prog``, where double quotes mean nothing and ``%t`` is a rank."""
     plain = re.fullmatch(r"[A-Za-z0-9_@+=:,./-]+", word)
     return word if plain else "'" + word.replace("'", r"'\''") + "'"
 

@@ -67,6 +67,23 @@ class Slots:
             self._seen[key] = self._look_up(*key, place)
         return self._seen[key]
 
+    def places_of(
+        self, node: int, numbers: Iterable[int], counting: Counting, place: Place
+    ) -> tuple[int, ...]:
+        """Return the places that have these numbers on a node, ascending.
+
+        Raises
+        ------
+        FormatError
+            The node does not have a number.
+        """
+        known, what, wanted = self.places(node, counting), WORDS[counting], sorted(set(numbers))
+        missing = [number for number in wanted if number not in known]
+        if missing or not wanted:
+            found = f"{what} {missing[0]}" if missing else f"no {what}"
+            raise FormatError(*place, f"{found} of node {node}, expected {what}s of 0..{max(known)}")
+        return tuple(sorted(p for number in wanted for p in known[number]))
+
     def possible(self, node: int, cpus: Iterable[int]) -> tuple[int, ...]:
         """Return the PEs of a node that contain any of these CPUs; without CPUs all PEs of the node."""
         known = self.places(node, "cpu")
@@ -76,12 +93,8 @@ class Slots:
         return tuple(pes[pes >= 0].tolist())
 
     def _look_up(self, node: int, counting: Counting, numbers: tuple[int, ...], place: Place) -> int:
-        known, what = self.places(node, counting), WORDS[counting]
-        missing = [number for number in numbers if number not in known]
-        if missing or not numbers:
-            found = f"{what} {missing[0]}" if missing else f"no {what}"
-            raise FormatError(*place, f"{found} of node {node}, expected {what}s of 0..{max(known)}")
-        places = np.array([p for number in numbers for p in known[number]], np.int64)
+        what = WORDS[counting]
+        places = np.array(self.places_of(node, numbers, counting, place), np.int64)
         pes = np.unique(self._pe_of_place[places])
         if pes[0] < 0 and len(pes) > 1 and counting == "cpu":
             pes = pes[1:]  # ignore CPUs outside every slot if the other CPUs belong to a slot

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tokenize
 import zipfile
 import zlib
 from typing import Any
@@ -13,11 +14,12 @@ from numpy.lib import format as npy
 from hopbytes._arrays import Array
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Source
+from hopbytes.textio.open_input import check_expansion
 
 #: Exceptions that zipfile and NumPy raise on damaged or malicious content.
 FAULTS = (
     zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, TypeError, SyntaxError, KeyError,
-    RuntimeError, NotImplementedError, OverflowError, RecursionError,
+    RuntimeError, NotImplementedError, OverflowError, RecursionError, tokenize.TokenError,
 )
 
 
@@ -40,6 +42,7 @@ def load_members(source: Source) -> dict[str, Array | bytes]:
             if total > limit:
                 what = f"{total} bytes after decompression, expected at most {limit}"
                 raise FormatError(source.name, None, what)
+            check_expansion(source.name, data.getbuffer().nbytes, total, limit)
             return {
                 info.filename.removesuffix(".npy"): _member(source.name, archive, info)
                 for info in archive.infolist()

@@ -15,6 +15,7 @@ from hopbytes.formats.base import Format, Source, Written, formats
 from hopbytes.formats.files import open_source, plain_name
 from hopbytes.formats.patterns.matrix import looks_like_matrix, maybe_edges, read_matrix, write_matrix
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
+from hopbytes.textio.replace_file import says_written
 
 #: Endings of the file names of a matrix of bytes and of its matrix of message counts.
 PAIRS = (("_size.csv", "_count.csv"), (".size.csv", ".count.csv"), (".csv", ".count.csv"))
@@ -28,7 +29,7 @@ class Csv(Format):
 
     holds = "pattern"
     suffixes = (".csv",)
-    comment = "#"
+    marked = False  # spreadsheets, MATLAB and C programs read numbers from every line
     summary = "dense matrix of bytes, separated by commas; messages from NAME.count.csv or NAME_count.csv"
 
     def sniff(self, name: str, head: bytes) -> bool:
@@ -43,7 +44,8 @@ class Csv(Format):
                 f"the file holds the message counts of {bytes_beside}, expected that file (the counts are "
                 "then read, too); `read(format='csv')` reads counts as bytes"
             )
-        return maybe_edges(source.head())
+        ours = source.path is not None and says_written(source.path)
+        return None if ours else maybe_edges(source.head())
 
     def read(self, source: Source) -> CommGraph:
         """Return a directed graph with an arc for every entry with bytes or messages."""

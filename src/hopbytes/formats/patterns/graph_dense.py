@@ -15,7 +15,7 @@ class Dense(Format):
 
     holds = "pattern"
     suffixes = (".mat",)
-    comment = "#"
+    marked = False  # spreadsheets, MATLAB and C programs read numbers from every line
     summary = "dense matrix of bytes, separated by blanks, without a header"
 
     def sniff(self, name: str, head: bytes) -> bool:

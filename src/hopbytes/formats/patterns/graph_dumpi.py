@@ -14,13 +14,13 @@ from hopbytes.formats.patterns.recorded import (
     chosen_model,
     files_of_set,
     left_out,
-    lines,
     number,
 )
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.textio.lines import bounded_lines
 
 PARTS = re.compile(r"(?P<before>.*-)(?P<rank>\d{4,9})(?P<after>\.txt)")
-CALL = re.compile(rb"(MPIX?_\w+) (entering|returning) at walltime ")
+CALL = re.compile(rb"(MPIX?_\w{1,80}) (entering|returning) at walltime ")
 ARGUMENT = re.compile(rb"(\w+) (\w+)=(.*)")
 NAMED = re.compile(rb"\d+ \((\w+)\)")
 BYTES = {
@@ -85,7 +85,7 @@ class _Calls:
 
     def read(self, stream: BufferedReader) -> None:
         call = b""
-        for place, line in lines(stream, self.name):
+        for place, line in bounded_lines(stream, self.name):
             self.place = place
             match = CALL.match(line)
             if match and match[2] == b"entering":

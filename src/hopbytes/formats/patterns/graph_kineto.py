@@ -23,7 +23,7 @@ from hopbytes.formats.patterns.torch_calls import (
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import ROOTED
 from hopbytes.textio.json_text import parse_object
-from hopbytes.textio.open_input import open_stream
+from hopbytes.textio.open_input import check_reference, named_in, open_stream
 
 
 class Kineto(Format):
@@ -80,7 +80,10 @@ def _files(source: Source) -> Iterator[tuple[str, bytes]]:
     alike = re.compile("[0-9]+".join(re.escape(part) for part in re.split("[0-9]+", own)), re.ASCII)
     for other in sorted(os.listdir(folder or ".")):
         if other != own and alike.fullmatch(other):
-            with open_stream(os.path.join(folder, other), max_bytes=source.max_bytes) as opened:
+            path = os.path.join(folder, other)
+            with named_in(source.path):
+                check_reference(path)
+            with open_stream(path, max_bytes=source.max_bytes) as opened:
                 yield opened.name, opened.stream.read()
 
 

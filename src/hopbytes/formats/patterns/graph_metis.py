@@ -23,6 +23,7 @@ from hopbytes.formats.patterns.symmetrize import symmetrized
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.reference.text_reference import Slot, Status
+from hopbytes.textio.open_input import NEVER_REFUSED
 
 ROWS_PER_PIECE = 1 << 14
 
@@ -125,6 +126,10 @@ def read_header(source: Source) -> Header:
     return Header(line, n, edges, sizes, per_vertex if vertex_weights else 0, edge_weights)
 
 
+#: Memory for the arrays of a graph, for each byte that content may have. Weights of one digit take three.
+MEMORY_PER_BYTE = 6
+
+
 class _Rows:
     """The arrays that the parser fills; they grow with the parsed content, not with the header's numbers."""
 
@@ -134,6 +139,7 @@ class _Rows:
         size_known = source.size is not None
         arcs = 2 * header.edges if size_known else min(2 * header.edges, INITIAL_CAPACITY)
         rows = header.n if size_known else min(header.n, INITIAL_CAPACITY)
+        self._check_room(rows, arcs)
         self.indptr = np.zeros(1, np.int64)
         self.indptr.resize(rows + 1, refcheck=False)
         self.targets = np.empty(arcs, np.int32)
@@ -146,6 +152,16 @@ class _Rows:
         self.state[Slot.LOADS] = header.loads
         self.state[Slot.EDGE_WEIGHTS] = header.edge_weights
 
+    def _check_room(self, rows: int, arcs: int) -> None:
+        """Refuse arrays that take several times the memory that content may have: rows of a byte each do."""
+        weighed, loaded = bool(self.header.edge_weights), bool(self.header.loads)
+        room = 8 * (1 + loaded) * rows + (4 + 8 * weighed) * arcs
+        most = max(MEMORY_PER_BYTE * self.source.max_bytes, NEVER_REFUSED)
+        if room > most:
+            what = f"{self.header.n} vertices, {self.header.edges} edges: they need {room} bytes of memory"
+            hint = f"expected at most {most}, {MEMORY_PER_BYTE} times `max_bytes`"
+            raise FormatError(self.source.name, self.header.line, f"{what}, {hint}")
+
     def parse(self, text: UInt8, final: bool, state: Int64) -> int:
         return kernels.parse_metis(text, final, state, self.indptr, self.targets, self.weights, self.loads)
 
@@ -156,10 +172,12 @@ class _Rows:
         rows, arcs = len(self.indptr) - 1, len(self.targets)
         if int(self.state[Slot.ROW]) >= rows:
             rows = min(2 * rows, self.header.n)
+            self._check_room(rows, arcs)
             self.indptr.resize(rows + 1, refcheck=False)
             self.loads.resize(rows if self.header.loads else 0, refcheck=False)
         elif arcs < 2 * self.header.edges:
             arcs = min(2 * arcs, 2 * self.header.edges)
+            self._check_room(rows, arcs)
             self.targets.resize(arcs, refcheck=False)
             self.weights.resize(arcs if self.header.edge_weights else 0, refcheck=False)
         else:

@@ -8,8 +8,9 @@ from io import BufferedReader
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Format, Source, formats
 from hopbytes.formats.parsing import shown
-from hopbytes.formats.patterns.recorded import Traffic, check_complete, files_of_set, lines, number, rank
+from hopbytes.formats.patterns.recorded import Traffic, check_complete, files_of_set, number, rank
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.textio.lines import bounded_lines
 
 #: E: point-to-point messages of the program. I: messages that implement collectives. S and R: one-sided puts
 #: and gets. C holds the collectives of I again, as calls, and is ignored so that they do not count twice.
@@ -58,7 +59,7 @@ def _read_part(name: str, stream: BufferedReader, traffic: Traffic) -> tuple[set
     For an intercommunicator it is a rank of the remote group, or -1, and its name does not show the kind.
     """
     own, members, certain = set[int](), 0, True
-    for place, line in lines(stream, name):
+    for place, line in bounded_lines(stream, name):
         fields = line.split()
         if not fields or fields[0].startswith(b"#"):
             # If several files were joined, these are the headings of the next one.

@@ -6,8 +6,9 @@ import re
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Format, Source, formats
-from hopbytes.formats.patterns.recorded import Traffic, check_complete, lines, number, rank
+from hopbytes.formats.patterns.recorded import Traffic, check_complete, number, rank
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.textio.lines import bounded_lines
 
 START = re.compile(rb"-+ Start Communication Matrix -+")
 END = re.compile(rb"-+ End Communication Matrix -+")
@@ -31,7 +32,7 @@ class MpiP(Format):
         """Return directed traffic without the diagonal."""
         traffic, hosts = Traffic(), dict[int, str]()
         seen, inside, ended = set[int](), False, False
-        for place, line in lines(source.stream, source.name):
+        for place, line in bounded_lines(source.stream, source.name):
             text = line.strip()
             if not inside:
                 _host(source, place, text, hosts)

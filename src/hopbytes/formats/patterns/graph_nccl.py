@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from hopbytes._util.integers import MAX_SUM
@@ -25,11 +24,12 @@ RING = re.compile(rb"(?:Channel|Ring) ([0-9]{1,4})(?:/[0-9]{1,4})? : *([0-9][0-9
 NEIGHBOURS = re.compile(rb"Ring ([0-9]{1,4}) : ([0-9]{1,9}) -> ([0-9]{1,9}) -> ([0-9]{1,9})(?: comm |$)")
 #: Connection 0 of a channel is that of rings and trees, others those of sends.
 LINK = re.compile(
-    rb"(?:Channel|Ring) ([0-9]{1,4})(?:/0)? : ([0-9]{1,9})\[[0-9a-f]{1,16}\] -> ([0-9]{1,9})\[[0-9a-f]{1,16}\] "
-    rb"(?:\[(send|receive)\] )?via "
+    rb"(?:Channel|Ring) ([0-9]{1,4})(?:/0)? : ([0-9]{1,9})\[[0-9a-f]{1,16}\] -> "
+    rb"([0-9]{1,9})\[[0-9a-f]{1,16}\] (?:\[(send|receive)\] )?via "
 )
 TREE = re.compile(
-    rb"\[([0-9]{1,4})\] (-?[0-9]{1,9}(?:/-?[0-9]{1,9}){0,2})->([0-9]{1,9})->(-?[0-9]{1,9}(?:/-?[0-9]{1,9}){0,2})"
+    rb"\[([0-9]{1,4})\] (-?[0-9]{1,9}(?:/-?[0-9]{1,9}){0,2})->([0-9]{1,9})->"
+    rb"(-?[0-9]{1,9}(?:/-?[0-9]{1,9}){0,2})"
 )
 ABOUT_CHANNELS = (b"Channel ", b"Ring ", b"Trees ", b"Connected all ")
 CALL = re.compile(
@@ -58,8 +58,8 @@ class NcclLog(Format):
     without calls tells the rings alone. Ranks are those of the communicator of all GPUs.
 
     Sources: NCCL 2.x user guide ("Environment variables"), ``src/collectives.cc``, ``src/init.cc``,
-    ``src/enqueue.cc``, ``src/graph/rings.cc`` and ``src/transport`` (texts of the lines), the same of RCCL, logs
-    in issues 671, 1189 and 1609 of NVIDIA/nccl and in public reports of versions 2.4 to 2.28.
+    ``src/enqueue.cc``, ``src/graph/rings.cc`` and ``src/transport`` (texts of the lines), the same of RCCL,
+    logs in issues 671, 1189 and 1609 of NVIDIA/nccl and in public reports of versions 2.4 to 2.28.
     """
 
     holds = "pattern"
@@ -192,7 +192,9 @@ class _Log:
         if b"Destroy" in found[4] or b"Abort" in found[4]:
             return
         if b"COMPLETE" in found[4]:
-            for text in self.early.pop(words.thread, []):  # up to NCCL 2.17 lines of channels are before this one
+            for text in self.early.pop(
+                words.thread, []
+            ):  # up to NCCL 2.17 lines of channels are before this one
                 _add_channel(known, text)
             self.current.pop(words.thread, None)
         else:
@@ -248,7 +250,9 @@ class _Log:
         if cut and self.model is None:
             what = f"the log does not show {sum(len(comm.cut) for comm in cut)} rings as a whole"
             if lost:
-                how = f"in {len(lost)} of {len(self.comms)} communicators the model ring stands for all of them"
+                how = (
+                    f"in {len(lost)} of {len(self.comms)} communicators the model ring stands for all of them"
+                )
             else:
                 how = "they are made from what each rank says about its neighbours"
             notices = [f"{what}: {how}"]

@@ -17,6 +17,7 @@ from hopbytes.formats.mappings.several_programs import startable
 from hopbytes.formats.reading import read
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
 from hopbytes.patterns.base import is_pattern_spec
+from hopbytes.textio.open_input import named_in
 
 MOST_PROGRAMS = 1000
 #: No machine runs more ranks of one command; a digit too much would be generated for seconds.
@@ -111,6 +112,11 @@ def _check_size(source: Source, number: int, spec: str) -> None:
 
 def _nested(source: Source, number: int, name: str) -> CommGraph:
     """Return the pattern that a line names."""
+    with named_in(source.path):
+        return _pattern_called(source, number, name)
+
+
+def _pattern_called(source: Source, number: int, name: str) -> CommGraph:
     path = name
     if not is_pattern_spec(name) or os.path.exists(name):
         path = os.path.join(os.path.dirname(source.path or ""), name)

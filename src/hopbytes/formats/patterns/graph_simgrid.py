@@ -10,7 +10,7 @@ from io import BufferedReader
 from typing import Any
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import Format, Source, formats
+from hopbytes.formats.base import TRACE, Format, Source, formats
 from hopbytes.formats.parsing import shown
 from hopbytes.formats.patterns.recorded import (
     Collectives,
@@ -19,11 +19,11 @@ from hopbytes.formats.patterns.recorded import (
     chosen_model,
     files_of_set,
     left_out,
-    lines,
     number,
     rank,
 )
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.textio.lines import bounded_lines
 from hopbytes.textio.open_input import open_stream
 
 #: ``ti_trace0.txt`` and ``actions0.txt`` count from 0, ``…_rank-1.txt`` of ``smpirun`` from 1.
@@ -36,8 +36,6 @@ TYPE_BYTES = {
     0: 8, 1: 4, 2: 1, 3: 2, 4: 8, 5: 4, 6: 1, 7: 8, 11: 4, 12: 8, 14: 16, 16: 1, 17: 1, 20: 8, 24: 8, 26: 16,
     38: 4,
 }  # fmt: skip
-#: Name in ``graph.meta`` of the path of a trace: the messages of the pattern in their own order.
-TRACE = "trace"
 #: Default sizes if a line names no datatype: a double after ``init 1``, a byte after ``init`` alone.
 BARE, DOUBLE = 1, 8
 #: Collectives with one count: their kind, and the positions of count, root and datatype.
@@ -68,7 +66,7 @@ class Simgrid(Format):
         """Return directed traffic; volumes are counts times the sizes of their datatypes."""
         model = chosen_model(source)
         trace = _Trace(model)
-        from_one = bool(source.path and FROM_ONE.search(source.path))
+        from_one = bool(source.path and FROM_ONE.fullmatch(os.path.basename(source.path)))
         names = FROM_ONE if from_one else FROM_ZERO
         for _, name, stream in files_of_set(source, names, int(from_one)):
             for place, fields in _actions(name, stream):
@@ -97,7 +95,7 @@ def trace_actions(path: str) -> Iterator[tuple[str, int, list[bytes]]]:
     UnsupportedError
         A file cannot be read.
     """
-    names = FROM_ONE if FROM_ONE.search(path) else FROM_ZERO
+    names = FROM_ONE if FROM_ONE.fullmatch(os.path.basename(path)) else FROM_ZERO
     with open_stream(path) as opened:
         source = Source(opened.name, opened.stream, path)
         for _, name, stream in files_of_set(source, names, int(names is FROM_ONE)):
@@ -106,7 +104,7 @@ def trace_actions(path: str) -> Iterator[tuple[str, int, list[bytes]]]:
 
 
 def _actions(name: str, stream: BufferedReader) -> Iterator[tuple[int, list[bytes]]]:
-    for place, line in lines(stream, name):
+    for place, line in bounded_lines(stream, name):
         fields = line.split(b"#", 1)[0].split()
         if len(fields) == 1:
             raise FormatError(name, place, f"{shown(fields[0])}, expected a rank and an action")

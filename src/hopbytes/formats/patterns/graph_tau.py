@@ -8,8 +8,9 @@ import re
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Format, Source, formats
 from hopbytes.formats.parsing import shown
-from hopbytes.formats.patterns.recorded import Traffic, files_of_set, lines, rank
+from hopbytes.formats.patterns.recorded import Traffic, files_of_set, rank
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.textio.lines import bounded_lines
 
 PARTS = re.compile(r"(?P<before>profile\.)(?P<rank>\d{1,9})(?P<after>\.0\.0)")
 #: Events with a path after the node ("through …", "=> …") repeat the plain events and are not counted.
@@ -36,7 +37,7 @@ class Tau(Format):
                 what = "a single profile, expected profile.<rank>.0.0 together with those of the other ranks"
                 raise FormatError(name, None, what)
             ranks = max(ranks, own + 1)
-            for place, line in lines(stream, name):
+            for place, line in bounded_lines(stream, name):
                 match = EVENT.match(line)
                 events = events or ANY_EVENT.match(line) is not None
                 if match:

@@ -61,7 +61,7 @@ def maybe_edges(head: bytes) -> str | None:
     """Return why a small square matrix could equally be an edge list, or None if it cannot.
 
     Both have two to four lines of the same number of fields. A traffic matrix has zeros on its diagonal, or
-    the mark of hopbytes; in an edge list the first two numbers of a line are small integers.
+    the mark of earlier versions; in an edge list the first two numbers of a line are small integers.
     """
     lines = [fields_of(line) for line in head.split(b"\n")]
     rows = [row for row in lines if row]

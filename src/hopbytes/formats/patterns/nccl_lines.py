@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 from hopbytes.formats.base import Source
-from hopbytes.formats.patterns.recorded import lines
+from hopbytes.textio.lines import bounded_lines
 from hopbytes.textio.open_input import open_stream
 
 #: What follows ``host:process:thread [device]`` in every line; RCCL and newer releases put a time before it.
@@ -16,7 +16,8 @@ MARK = b" NCCL INFO "
 #: Bytes before the mark in which the head of a line is looked for. Launchers and frameworks put labels there.
 HEAD_BYTES = 400
 HEAD = re.compile(
-    rb"(?<![A-Za-z0-9._-])([A-Za-z0-9._-]{1,255}):([0-9]{1,10}):([0-9]{1,10})(?: \[([0-9]{1,4})\])?[^:]{0,40}$"
+    rb"(?<![A-Za-z0-9._-])([A-Za-z0-9._-]{1,255}):([0-9]{1,10}):([0-9]{1,10})"
+    rb"(?: \[([0-9]{1,4})\])?[^:]{0,40}$"
 )
 #: Files of a job that NCCL writes for its processes, at most.
 MOST_FILES = 2**17
@@ -56,17 +57,17 @@ def said(line: bytes) -> list[Said]:
 def said_in_files(source: Source) -> Iterator[tuple[str, int, Said]]:
     """Yield (file, line, what it says) of a log, with the files of all processes where there is one for each.
 
-    The name of such a file has the host and the process of its lines (``NCCL_DEBUG_FILE=nccl.%h.%p.log``); the
-    others are those of the folder whose names differ in nothing else.
+    The name of such a file has the host and the process of its lines (``NCCL_DEBUG_FILE=nccl.%h.%p.log``);
+    the others are those of the folder whose names differ in nothing else.
     """
     first: Said | None = None
-    for place, line in lines(source.stream, source.name):
+    for place, line in bounded_lines(source.stream, source.name):
         for words in said(line):
             first = first or words
             yield source.name, place, words
     for path in () if first is None else _others(source.path or "", *first.thread[:2]):
         with open_stream(path, max_bytes=source.max_bytes) as opened:
-            for place, line in lines(opened.stream, opened.name):
+            for place, line in bounded_lines(opened.stream, opened.name):
                 for words in said(line):
                     yield opened.name, place, words
 
@@ -80,6 +81,8 @@ def _others(path: str, host: bytes, process: bytes) -> list[str]:
     if process.decode() not in parts or len(set(parts)) != len(parts):
         return []
     between = [re.escape(piece) for piece in own.split(name)]
-    pattern = between[0] + "".join(any_other[part] + rest for part, rest in zip(parts, between[1:], strict=True))
+    pattern = between[0] + "".join(
+        any_other[part] + rest for part, rest in zip(parts, between[1:], strict=True)
+    )
     alike = [o for o in sorted(os.listdir(folder or ".")) if o != name and re.fullmatch(pattern, o, re.ASCII)]
     return [found for o in alike[:MOST_FILES] if os.path.isfile(found := os.path.join(folder, o))]

@@ -17,10 +17,7 @@ from hopbytes.formats.base import Source
 from hopbytes.formats.parsing import check_tasks, shown
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
 from hopbytes.patterns.collective_messages import check_model, expand, expand_between
-from hopbytes.textio.open_input import open_stream
-
-#: Longest line of a recording.
-LONGEST_LINE = 1 << 20
+from hopbytes.textio.open_input import check_reference, named_in, open_stream
 
 #: If fewer than this share of the ranks send anything, a notice calls the pattern nearly empty.
 SENDING_SHARE = 0.5
@@ -113,16 +110,6 @@ def rank(where: str, line: int | None, token: bytes) -> int:
     return found
 
 
-def lines(stream: BufferedReader, where: str) -> Iterator[tuple[int, bytes]]:
-    """Yield (number, line) of a text; FormatError for a line longer than :data:`LONGEST_LINE`."""
-    count = 0
-    while line := stream.readline(LONGEST_LINE):
-        count += 1
-        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-            raise FormatError(where, count, f"the line has more than {LONGEST_LINE} bytes")
-        yield count, line
-
-
 def files_of_set(
     source: Source, names: re.Pattern[str], first: int = 0
 ) -> Iterator[tuple[int | None, str, BufferedReader]]:
@@ -151,6 +138,8 @@ def files_of_set(
         if place == int(own["rank"]) - first:
             yield place, source.name, source.stream
         else:
+            with named_in(source.path):
+                check_reference(found[place])
             with open_stream(found[place], max_bytes=source.max_bytes) as opened:
                 yield place, opened.name, opened.stream
 

@@ -24,7 +24,7 @@ KINDS = {
 }  # fmt: skip
 #: Records that move no data of their own: the calls inside a bundle are recorded as well.
 SILENT = re.compile(r"wait|init|split|new_?window|recv.*|.*coalesc(ed|ing)|monitored_?barrier|abort|shutdown")
-ENDINGS = re.compile(r"(_coalesced|_into_tensor|_tensor|_base|_oop|_single|_sparse)+$")
+ENDINGS = re.compile(r"(_coalesced|_into_tensor|_tensor|_base|_oop|_single|_sparse){1,8}$")
 #: Bytes of a number by the names of its type in PyTorch and in C++.
 TYPE_BYTES = {
     "float": 4, "double": 8, "half": 2, "bfloat16": 2, "int": 4, "long": 8, "long int": 8, "short": 2,

@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 
+from hopbytes._util.leftovers import name_of_process, remove_left
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Format, formats
 from hopbytes.formats.files import open_source
@@ -65,7 +66,8 @@ def open_graph(
     elif kind == "parhip":
         yield open_parhip(name, max_bytes)
     else:
-        with tempfile.TemporaryDirectory(prefix="hopbytes-edges-") as folder:
+        remove_left(tempfile.gettempdir(), "hopbytes-edges-")
+        with tempfile.TemporaryDirectory(prefix=name_of_process("hopbytes-edges-")) as folder:
             yield sort_edges(name, max_bytes, folder)
         return
     if _stamp(name) != before:

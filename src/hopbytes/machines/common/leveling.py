@@ -102,7 +102,7 @@ def _joined(columns: list[Int64]) -> Int64:
 def _merged(names: list[str], levels: list[Int64], pus_known: bool) -> Leveled:
     """Join neighbouring levels of equal units, choose names and distances, count children.
 
-    GPUs stay a level of their own, since a slot is a GPU also where a node has one or where each has one core.
+    GPUs stay a level of their own: a slot is a GPU also where a node has one, or where each has one core.
     """
     groups: list[tuple[list[str], Int64]] = []
     for name, units in zip(names, levels, strict=True):

@@ -23,8 +23,8 @@ from hopbytes.machines.topology import Level
 if TYPE_CHECKING:
     from hopbytes.machines.node.job_info import JobInfo
 
-#: Distances at the end of a spec: ``hwloc:node.xml@n[1-4]:l3=3:package=12``.
-OVERRIDES = re.compile(r"((?::[A-Za-z_][A-Za-z0-9_-]*=[0-9]{1,19})+)$", re.ASCII)
+#: A distance; several may be at the end of a spec: ``hwloc:node.xml@n[1-4]:l3=3:package=12``.
+OVERRIDE = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)=([0-9]{1,19})", re.ASCII)
 
 
 @frozen(eq=False)
@@ -145,11 +145,12 @@ def cut_overrides(text: str) -> tuple[str, dict[str, int]]:
     >>> cut_overrides("a.xml@n[1-2]:l3=3")
     ('a.xml@n[1-2]', {'l3': 3})
     """
-    found = OVERRIDES.search(text)
-    if not found:
-        return text, {}
-    pairs = [item.split("=") for item in found[1][1:].split(":")]
-    return text[: found.start()], {name: int(value) for name, value in pairs}
+    body, *parts = text.split(":")
+    kept = len(parts)
+    while kept and OVERRIDE.fullmatch(parts[kept - 1]):
+        kept -= 1
+    pairs = (part.split("=") for part in parts[kept:])
+    return ":".join([body, *parts[:kept]]), {name: int(value) for name, value in pairs}
 
 
 def check_names(hosts: Sequence[str], where: str) -> None:

@@ -88,7 +88,7 @@ def _tree_record(tree: NodeTree) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         "kinds": tree.kinds, "numa": tree.numa, "gpus": gpus, "pus": rows.tolist(),
-        "pus_known": tree.pus_known, "notices": tree.notices,
+        "numa_barred": tree.numa_barred, "pus_known": tree.pus_known, "notices": tree.notices,
     }  # fmt: skip
 
 
@@ -180,7 +180,8 @@ class Record:
                 tuple(kinds), np.ascontiguousarray(rows[:, 3:], dtype=np.int32),
                 rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy(),
                 self.gpus(fields.get("gpus", [])), numa=numa if isinstance(numa, int) else 0,
-                notices=_notices(fields.get("notices")), pus_known=fields.get("pus_known") is not False,
+                numa_barred=_barred(fields), notices=_notices(fields.get("notices")),
+                pus_known=fields.get("pus_known") is not False,
             )  # fmt: skip
         except FormatError as error:
             raise self.bad(error.what) from None
@@ -198,7 +199,7 @@ class Record:
             near = parse_list(item["pus"], self.path)
             maker, device = (str(item.get(key, "")) for key in ("maker", "device"))
             if maker not in ("", *MAKERS) or not DEVICE.fullmatch(device):
-                raise self.bad(f"a GPU of maker {maker[:20]!r} with number {device[:20]!r}, expected known ones")
+                raise self.bad(f"a GPU of maker {maker[:20]!r}, number {device[:20]!r}, expected known ones")
             name, pus = item["name"][:80], tuple(sorted(near))
             gpus.append(Gpu(item["index"], name, pus, self.adapter(item), maker, device))
         if len({gpu.index for gpu in gpus}) != len(gpus):
@@ -255,6 +256,11 @@ class Record:
             except (TypeError, KeyError, ValueError, OverflowError):
                 raise self.bad("levels are no list of name, distance, latency and bandwidth") from None
         return tuple(levels)
+
+
+def _barred(fields: Mapping[str, Any]) -> int:
+    barred = fields.get("numa_barred")
+    return barred if isinstance(barred, int) and 0 <= barred <= MAX_PUS else 0
 
 
 def _notices(items: Any) -> tuple[str, ...]:

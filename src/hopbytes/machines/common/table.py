@@ -14,6 +14,7 @@ from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.tree import MAX_DISTANCE, shorten
 from hopbytes.machines.place_distances import TableDistance
 from hopbytes.machines.topology import Level
+from hopbytes.textio.open_input import check_reference
 
 MAX_PLACES = 2**12  # 2**24 distances, 128 MiB
 MAX_TREE_LEVELS = 64
@@ -230,6 +231,7 @@ def read_table(path: str) -> Int64:
     rows: list[Int64] = []
     width = 0
     try:
+        check_reference(path)
         if not os.path.isfile(path):
             found = "no file" if os.path.exists(path) else "no such file"
             raise FormatError(path, None, f"{found}, expected a square matrix of integers")

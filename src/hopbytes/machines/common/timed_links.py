@@ -14,7 +14,7 @@ from hopbytes.machines.common.spec_fields import bad
 from hopbytes.machines.common.tree import shorten
 
 FIELD = re.compile(r":lat=([^:@\s]*)", re.ASCII)
-NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e[+-]?[0-9]{1,3})?", re.ASCII)
+NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(e[+-]?[0-9]{1,3})?", re.ASCII)
 
 
 @frozen(eq=False)

@@ -15,6 +15,7 @@ from hopbytes.machines.node.job_environment import find_job, missing_list, same_
 from hopbytes.machines.node.job_info import JobInfo
 from hopbytes.machines.node.node_tree import NodeTree
 from hopbytes.textio.host_file import read_slots
+from hopbytes.textio.open_input import check_file
 
 PROBE = "'hopbytes probe -o job.machine.json -- srun …' asks each node"
 
@@ -61,6 +62,7 @@ def _of_host_file(path: str) -> JobInfo:
         job = find_job(os.environ)
         return () if job is None else job.hosts
 
+    check_file(path)
     hosts, slots = read_slots(path, around)
     return JobInfo("host file", hosts, None, slots)
 

@@ -78,16 +78,14 @@ def _warnings() -> tuple[str, ...]:
 
 
 def gpu_notices(node: NodeTree, environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield sentences about GPUs that the environment hides, or that are divided in a way /sys does not tell."""
+    """Yield sentences about GPUs that the environment hides, or that are divided as /sys does not tell."""
     for maker, variable in VARIABLES.items():
         count = sum(gpu.maker == maker for gpu in node.gpus)
         listed = environment.get(variable, "")
         shown = len(listed.split(",")) if listed else count
         if shown < count:
-            yield (
-                f"{variable}={listed[:60]} shows {shown} of the {count} GPUs of this host, which are numbered here "
-                "without it"
-            )
+            what = f"{variable}={listed[:60]} shows {shown} of the {count} GPUs of this host"
+            yield f"{what}, which are numbered here without it"
     divided = glob.glob("/proc/driver/nvidia/capabilities/gpu[0-9]*/mig/gi[0-9]*")
     if divided:
         yield f"GPUs of this host are divided into MIG instances ({len(divided)}), each GPU counts as one"

@@ -15,6 +15,7 @@ from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.kinds.hwloc import file_and_hosts
 from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.topology import Level
+from hopbytes.textio.open_input import named_in
 
 
 @machines.register("machine")
@@ -44,7 +45,8 @@ class Stored(NodeMachine):
             from hopbytes.machines.spec import parse_machine
 
             try:
-                machine = _with_levels(parse_machine(spec), levels or (), f"machine:{path}")
+                with named_in(path):
+                    machine = _with_levels(parse_machine(spec), levels or (), f"machine:{path}")
             except HopbytesError as error:
                 raise within(path, error) from None
             return machine.with_distances(replaced) if replaced else machine

@@ -18,10 +18,10 @@ from hopbytes.machines.node.inventory import NodeInventory
 class Nvidia(NodeMachine):
     """Hosts with GPUs, as NVIDIA's tools describe one of them: ``nvidia:topo.txt@n[1-8]``.
 
-    The file is what ``nvidia-smi topo -m`` prints, what NCCL writes to ``NCCL_TOPO_DUMP_FILE``, or what a cloud
-    publishes for ``NCCL_TOPO_FILE``. A slot is a GPU with its share of the CPUs near to it, without CPUs where
-    the file does not tell them; units of GPUs joined by NVLink, PCI switches and memory domains are levels
-    where they are neither a single GPU nor the host. Distances may follow: ``:gpu=3``. A file of
+    The file is what ``nvidia-smi topo -m`` prints, what NCCL writes to ``NCCL_TOPO_DUMP_FILE``, or what a
+    cloud publishes for ``NCCL_TOPO_FILE``. A slot is a GPU with its share of the CPUs near to it, or without
+    CPUs where the file does not tell them. Units of GPUs joined by NVLink, PCI switches and memory domains
+    are levels where they are neither a single GPU nor the host. Distances may follow: ``:gpu=3``. A file of
     NCCL from hosts that share NVLink (NVL72) is the machine of all of them, and its hosts are as near as
     their GPUs.
 

@@ -25,6 +25,7 @@ TYPES = {
     "numanode": "numa", "node": "numa", "package": "package", "socket": "package", "die": "die",
     "core": "core", "pu": "pu", "group": "group",
 }  # fmt: skip
+GROUP = re.compile(r"group[0-9]{1,4}", re.ASCII)
 CACHE = re.compile(r"l([1-5])([udi]?)(?:cache)?", re.ASCII)
 #: Types that hwloc chooses for bare numbers, by how many there are.
 BARE = {
@@ -37,10 +38,13 @@ BARE = {
     7: ("package", "numa", "l3", "l2", "l1", "core", "pu"),
 }
 TOKEN = re.compile(
-    r"(?P<memory>\[\s*(?P<mtype>[A-Za-z]+)\s*(?:\([^()]*\))?\s*\])"
-    r"|(?:(?P<type>[A-Za-z][A-Za-z0-9]*):)?(?P<count>[0-9]{1,9})(?:\((?P<attributes>[^()]*)\))?",
+    r"(?P<memory>\[\s*(?P<mtype>[A-Za-z]+)\s*(?:\([^()]*\)\s*)?\])"
+    r"|(?:(?P<type>[A-Za-z][A-Za-z0-9]*):)?(?P<count>0[xX][0-9a-fA-F]{1,8}|[0-9]{1,9})"
+    r"(?:\((?P<attributes>[^()]*)\))?",
     re.ASCII,
 )
+#: Attributes of the whole node, before all levels.
+MACHINE = re.compile(r"\([^()]*\)")
 LOOP = re.compile(r"([1-9][0-9]{0,8})\*([1-9][0-9]{0,8})", re.ASCII)
 
 
@@ -91,7 +95,7 @@ class _Tier:
     kind: str
     count: int
     indexes: str = ""
-    memory: bool = False  # a memory node is attached to this level
+    memory: int = 0  # memory nodes attached to each unit of this level
 
 
 def read_synthetic(text: str) -> NodeTree:
@@ -121,12 +125,11 @@ def read_synthetic(text: str) -> NodeTree:
     >>> read_synthetic("core:2 pu:2(indexes=2*2:1*2)").os_pus.tolist()
     [0, 2, 1, 3]
     """
-    tiers = _tiers(text)
+    tiers, memory = _tiers(text)
     total = math.prod(tier.count for tier in tiers)
     if total > MAX_PUS:
         raise _bad(f"{total} PUs, expected at most {MAX_PUS}")
     order = _indexes(tiers, total)
-    memory = 0
     parts = [Part("pu", number) for number in order.tolist()]
     for tier, inner in zip(tiers[-2::-1], tiers[:0:-1], strict=True):  # from the inside out
         starts = range(0, len(parts), inner.count)
@@ -153,19 +156,25 @@ def _bad(what: str) -> FormatError:
     return FormatError("synthetic", None, what)
 
 
-def _tiers(text: str) -> list[_Tier]:
+def _tiers(text: str) -> tuple[list[_Tier], int]:
+    """Return the levels, and the number of memory nodes of the whole node."""
     tiers: list[_Tier] = []
-    for word in _words(text):
+    memory = 0
+    for place, word in enumerate(_words(text)):
+        if place == 0 and MACHINE.fullmatch(word):
+            continue
         found = TOKEN.fullmatch(word)
         if found is None:
             raise _bad(f"{shorten(word)}, expected TYPE:COUNT like core:8, or [numa]")
         if found["memory"]:
             if _kind(found["mtype"]) != "numa":
                 raise _bad(f"{shorten(word)}, expected [numa]")
-            if tiers:  # memory of the whole node makes no unit inside it
-                tiers[-1].memory = True
+            if tiers:
+                tiers[-1].memory += 1
+            else:  # memory of the whole node makes no unit inside it
+                memory += 1
             continue
-        count = int(found["count"])
+        count = _count(found["count"])
         if not 1 <= count <= MAX_PUS:
             raise _bad(f"{shorten(word)}, expected a count from 1 to {MAX_PUS}")
         kind = _kind(found["type"]) if found["type"] else ""
@@ -185,7 +194,16 @@ def _tiers(text: str) -> list[_Tier]:
             tier.kind = kind
     if tiers[-1].kind != "pu":
         tiers.append(_Tier("pu", 1))
-    return tiers
+    return tiers, memory
+
+
+def _count(text: str) -> int:
+    """Return a count as hwloc reads it: in decimal, octal after 0, hexadecimal after 0x; 0 if it is none."""
+    base = 16 if text[:2].lower() == "0x" else 8 if text[0] == "0" else 10
+    try:
+        return int(text, base)
+    except ValueError:
+        return 0
 
 
 def _words(text: str) -> list[str]:
@@ -199,6 +217,8 @@ def _kind(name: str) -> str:
     cache = CACHE.fullmatch(word)
     if cache:
         return f"l{cache[1]}"
+    if GROUP.fullmatch(word):
+        return "group"
     kinds = {kind for full, kind in TYPES.items() if full.startswith(word)}
     if len(kinds) != 1:
         known = "numa, package, die, core, pu, group, l1 to l5"
@@ -208,8 +228,11 @@ def _kind(name: str) -> str:
 
 def _attribute(text: str, name: str) -> str:
     """Value of an attribute: lists with commas end where the next attribute begins."""
-    found = re.search(rf"(?:^|[\s,]){name}=([^=]*?)(?:$|[\s,]+[a-z]+=)", text)
-    return found[1].strip() if found else ""
+    found = re.search(rf"(?:^|[\s,]){name}=([^=]*)", text)
+    if found is None:
+        return ""
+    value, following = found[1], found.end() < len(text)  # up to the next "=": with the name before that
+    return (re.sub(r"(?<![\s,])[\s,]+[a-z]{1,40}$", "", value) if following else value).strip()
 
 
 def _indexes(tiers: Sequence[_Tier], total: int) -> Int64:
@@ -224,8 +247,10 @@ def _indexes(tiers: Sequence[_Tier], total: int) -> Int64:
             raise _bad(what)
         return numbers
     loops = _loops(text, tiers, total)
-    if math.prod(count for _, count in loops) != total:
-        width = math.prod(count for _, count in loops)
+    width = math.prod(count for _, count in loops)
+    if 0 < width < total == width * min(step for step, _ in loops):
+        loops.append((1, total // width))  # the innermost loop may be left out
+    elif width != total:
         raise _bad(f"indexes={shorten(text)} number {width} PUs, expected {total}")
     # The first loop runs fastest as the operating system counts.
     place = np.zeros(1, np.int64)

@@ -23,7 +23,7 @@ NODES_COMPARED, ROWS = 2**11, 64
 TRIPLES = 2**12
 
 
-@frozen(eq=False)
+@frozen(eq=False, owns=("labels", "inside_costs", "endpoint"))
 class NetworkDistance:
     """Distances of k places: a tree inside a node, hops between nodes.
 

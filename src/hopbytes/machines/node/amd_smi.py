@@ -17,10 +17,16 @@ TITLES = {
     "LINK TYPE TABLE:": "type", "HOPS TABLE:": "hops", "Link Type between two GPUs": "type",
     "Hops between two GPUs": "hops",
 }  # fmt: skip
-ANY_TITLE = re.compile(r"[A-Z][A-Z -]{2,40} TABLE:|[A-Z][A-Za-z ]{2,40} between two GPUs|Numa Nodes", re.ASCII)
-GPU = re.compile(r"GPU([0-9]{1,4})|([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])", re.ASCII | re.IGNORECASE)
+ANY_TITLE = re.compile(
+    r"[A-Z][A-Z -]{2,40} TABLE:|[A-Z][A-Za-z ]{2,40} between two GPUs|Numa Nodes", re.ASCII
+)
+GPU = re.compile(
+    r"GPU([0-9]{1,4})|([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])", re.ASCII | re.IGNORECASE
+)
 NUMA = re.compile(r"GPU[ \[]([0-9]{1,4})\]?\s{0,40}: \(Topology\) Numa Node: (-?[0-9]{1,4})", re.ASCII)
-PAIR = re.compile(r"\(Topology\) (Link type|Hops) between DRM devices ([0-9]{1,4}) and ([0-9]{1,4})", re.ASCII)
+PAIR = re.compile(
+    r"\(Topology\) (Link type|Hops) between DRM devices ([0-9]{1,4}) and ([0-9]{1,4})", re.ASCII
+)
 TYPES, UNKNOWN = ("SELF", "0", "XGMI", "PCIE"), ("N/A", "UNKNOWN", "PCIX", "XXXX", "NOT_APPLICABLE")
 MARKS = ("ROCm System Management Interface", "between two GPUs", "LINK TYPE TABLE:", "ACCESS TABLE:")
 
@@ -35,18 +41,18 @@ class _Found:
     hops: dict[tuple[int, int], str] = field(default_factory=dict)
 
 
-def is_amd(text: str) -> bool:
-    """Tell whether a text is what AMD's tools print."""
-    return text.lstrip()[:1] in ("[", "{") or any(mark in text for mark in MARKS)
+def is_amd(lines: Sequence[str]) -> bool:
+    """Tell whether a text is a table of AMD's tools."""
+    return any(mark in line for line in lines for mark in MARKS)
 
 
-def read_amd(path: str, text: str) -> NodeTree:
+def read_amd(path: str, lines: Sequence[str]) -> NodeTree:
     """Read the GPUs of a host.
 
     Raises
     ------
     FormatError
-        With the line where it is known: no table of link types, rows that do not fit, JSON that is not theirs.
+        With the line if it is known: no table of link types, rows that do not fit, JSON that is not theirs.
 
     Notes
     -----
@@ -56,7 +62,15 @@ def read_amd(path: str, text: str) -> NodeTree:
     Sources: outputs in the documentation and changes of amd-smi and rocm_smi_lib, ROCm 5 to 7; AMD, "MI200
     system optimization" (steps).
     """
-    found = _from_json(path, text) if text.lstrip()[:1] in ("[", "{") else _from_tables(path, text)
+    return _node(path, _from_tables(path, lines))
+
+
+def read_amd_json(path: str, data: bytes) -> NodeTree:
+    """Read the GPUs of a host from JSON, see :func:`read_amd`."""
+    return _node(path, _from_json(path, data))
+
+
+def _node(path: str, found: _Found) -> NodeTree:
     if not found.names:
         raise FormatError(path, None, "no GPU in a table of link types, expected amd-smi topology's output")
     numbers = sorted(found.names)
@@ -81,11 +95,11 @@ def _way(found: _Found, one: int, two: int) -> str:
     return "NODE" if found.hops.get(pair) == "2" else "SYS"
 
 
-def _from_tables(path: str, text: str) -> _Found:
+def _from_tables(path: str, lines: Sequence[str]) -> _Found:
     found = _Found()
     tables: dict[str, list[tuple[int, list[str]]]] = {}
     kind = ""
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(lines, 1):
         near, title = NUMA.match(line.strip()), line.strip("= \t")
         if near:
             found.numa[int(near[1])] = int(near[2])
@@ -101,7 +115,10 @@ def _from_tables(path: str, text: str) -> _Found:
 def _add_table(path: str, found: _Found, kind: str, rows: Sequence[tuple[int, list[str]]]) -> None:
     """Add a table: the names of the GPUs, then for each of them its name and a value per GPU."""
     titles = rows[0][1]
-    numbers = [int(word[3:]) if word.startswith("GPU") else place for place, word in enumerate(titles)]
+    parsed = [GPU.fullmatch(title) for title in titles]
+    if not all(parsed):
+        raise FormatError(path, rows[0][0], f"{' '.join(titles)[:40]!r}, expected GPUs as titles")
+    numbers = [int(found[1] or place) for place, found in enumerate(parsed) if found]
     for number, title in zip(numbers, titles, strict=True):
         found.names[number] = title if ":" in title else ""
     if len(rows) != len(titles) + 1:
@@ -117,9 +134,9 @@ def _add_table(path: str, found: _Found, kind: str, rows: Sequence[tuple[int, li
             (found.types if kind == "type" else found.hops)[own, other] = word
 
 
-def _from_json(path: str, text: str) -> _Found:
+def _from_json(path: str, data: bytes) -> _Found:
     try:
-        content = json.loads(text)
+        content = json.loads(data)
     except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
         raise FormatError(path, line, "no JSON, expected what amd-smi topology --json prints") from None

@@ -20,9 +20,7 @@ CLASSES = {
 NEARNESS = (*CLASSES, "SYS")
 #: What is guessed of a list of CPUs whose hardware threads nobody names.
 PAIRS = "CPUs half of the list {} apart are taken for the two hardware threads of a core (hwloc files know)"
-SINGLE = (
-    "nobody says which of the CPUs {} are hardware threads of one core: each counts as a core (hwloc files know)"
-)
+SINGLE = "nobody says which of the CPUs {} are threads of one core: each counts as a core (hwloc files know)"
 #: Places of GPUs, and the unit that they are.
 Group: TypeAlias = tuple[frozenset[int], Part]
 
@@ -39,8 +37,13 @@ class BoardGpu:
 
 
 def board_tree(
-    where: str, gpus: Sequence[BoardGpu], joined: Mapping[tuple[int, int], str], *,
-    bind: bool = True, numa: int | None = None, notices: tuple[str, ...] = (),
+    where: str,
+    gpus: Sequence[BoardGpu],
+    joined: Mapping[tuple[int, int], str],
+    *,
+    bind: bool = True,
+    numa: int | None = None,
+    notices: tuple[str, ...] = (),
 ) -> NodeTree:
     """Return the node that has these GPUs.
 
@@ -63,8 +66,8 @@ def board_tree(
     NodeTree
         Units of GPUs that are parts of one device, joined by NVLink, XGMI or a PCI switch, or belong to one
         memory domain, as far as they are neither single GPUs nor the whole node; in them the GPUs with their
-        shares of the near CPUs. Where the CPUs near some GPU are unknown, or fewer than the GPUs they are near
-        to, no CPU is known, and a notice says so.
+        shares of the near CPUs. Where the CPUs near some GPU are unknown, are near other GPUs in
+        part, or are fewer than their GPUs, no CPU is known, and a notice says so.
 
     Raises
     ------
@@ -84,7 +87,9 @@ def board_tree(
             raise FormatError(where, None, f"GPU {gpu.index} twice, expected the GPUs of one host")
     shares = _shares(gpus) if bind else _Shares(None, ())
     parts = {
-        place: Part("gpu", gpu.index, (Part("pu", gpu.index),) if shares.cores is None else shares.cores[place])
+        place: Part(
+            "gpu", gpu.index, (Part("pu", gpu.index),) if shares.cores is None else shares.cores[place]
+        )
         for place, gpu in enumerate(gpus)
     }
     groups: list[Group] = [(frozenset({place}), part) for place, part in parts.items()]
@@ -114,20 +119,22 @@ class _Shares(NamedTuple):
 
 
 def _shares(gpus: Sequence[BoardGpu]) -> _Shares:
-    """Return the cores of every GPU: its share of those near to it and others, smallest sets of CPUs first."""
+    """Return the cores of every GPU: its share of those near to it and others."""
     bare = next((gpu for gpu in gpus if not gpu.cpus), None)
     if bare is not None:
         return _unbound(f"the CPUs near GPU {bare.index} are unknown")
     cores: list[tuple[Part, ...]] = [()] * len(gpus)
-    taken: set[int] = set()
-    everything = frozenset[int]().union(*(gpu.cpus for gpu in gpus))
+    sets = sorted({gpu.cpus for gpu in gpus}, key=min)
+    everything = frozenset[int]().union(*sets)
+    if sum(map(len, sets)) != len(everything):
+        return _unbound("some CPUs are near GPUs that have other near CPUs as well")
     guesses: dict[str, set[int]] = {}
     begun = 0
-    for cpus in sorted({gpu.cpus for gpu in gpus}, key=lambda cpus: (len(cpus), min(cpus))):
+    for cpus in sets:
         near = [place for place, gpu in enumerate(gpus) if gpu.cpus == cpus]
-        own, guess = _cores(sorted(cpus - taken))
+        own, guess = _cores(sorted(cpus))
         if len(own) < len(near):
-            return _unbound(f"{len(own)} cores ({format_list(cpus)}) are near {len(near)} GPUs")
+            return _unbound(f"{len(own)} cores (CPUs {format_list(cpus)}) are near {len(near)} GPUs")
         guesses.setdefault(guess, set()).update(cpus)
         # Where threads are unknown, those of one core are neighbours or half a list apart; the latter not in
         # a range that is one of several, since Linux numbers the first threads of all of these before. Two
@@ -138,13 +145,14 @@ def _shares(gpus: Sequence[BoardGpu]) -> _Shares:
             numbered = enumerate(portion, begun)
             cores[place] = tuple(Part("core", i, tuple(Part("pu", pu) for pu in pus)) for i, pus in numbered)
             begun += len(portion)
-        taken |= cpus
     known = tuple(guess.format(format_list(cpus)) for guess, cpus in guesses.items() if guess)
     return _Shares(cores, known)
 
 
 def _unbound(why: str) -> _Shares:
-    return _Shares(None, (f"{why}: ranks get a GPU each and are not bound to cores (hwloc files know cores)",))
+    return _Shares(
+        None, (f"{why}: ranks get a GPU each and are not bound to cores (hwloc files know cores)",)
+    )
 
 
 def _cores(numbers: Sequence[int]) -> tuple[list[tuple[int, ...]], str]:
@@ -163,9 +171,7 @@ def _cores(numbers: Sequence[int]) -> tuple[list[tuple[int, ...]], str]:
     return [(number,) for number in numbers], SINGLE if len(numbers) > 1 else ""
 
 
-def _portions(
-    cores: Sequence[tuple[int, ...]], count: int, halves: bool
-) -> list[list[tuple[int, ...]]]:
+def _portions(cores: Sequence[tuple[int, ...]], count: int, halves: bool) -> list[list[tuple[int, ...]]]:
     """Divide cores into portions in their order, with `halves` each half of them alike."""
     if not halves or len(cores) % 2 or len(cores) // 2 < count:
         return [list(cores[a:b]) for a, b in pairwise(_ends(len(cores), count))]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from hopbytes.machines.node.amd_smi import is_amd, read_amd
+from hopbytes.machines.node.amd_smi import is_amd, read_amd, read_amd_json
 from hopbytes.machines.node.nccl_topology import GpuHosts, read_nccl
 from hopbytes.machines.node.node_tree import NodeTree
 from hopbytes.machines.node.nvidia_smi import read_nvidia_smi
-from hopbytes.textio.lines import read_bytes
+from hopbytes.textio.lines import read_bytes, text_lines
 
 MAX_FILE = 2**24
+#: Longest row of a table: 1024 GPUs and adapters.
+LONGEST_ROW = 2**14
 
 
 def read_gpu_topology(path: str) -> NodeTree:
@@ -22,8 +24,8 @@ def read_gpu_hosts(path: str) -> GpuHosts:
     Parameters
     ----------
     path : str
-        What ``nvidia-smi topo -m``, ``rocm-smi --showtopo`` or ``amd-smi topology`` printed; a file of NCCL or
-        RCCL that ``NCCL_TOPO_FILE`` or ``NCCL_TOPO_DUMP_FILE`` names.
+        What ``nvidia-smi topo -m``, ``rocm-smi --showtopo`` or ``amd-smi topology`` printed; a file of NCCL
+        or RCCL that ``NCCL_TOPO_FILE`` or ``NCCL_TOPO_DUMP_FILE`` names.
 
     Raises
     ------
@@ -33,6 +35,8 @@ def read_gpu_hosts(path: str) -> GpuHosts:
     head = read_bytes(path, MAX_FILE)
     if head.lstrip()[:1] == b"<":
         return read_nccl(path, MAX_FILE)
-    text = head.decode("utf-8", "replace")
-    tree = read_amd(path, text) if is_amd(text) else read_nvidia_smi(path, text)
+    if head.lstrip()[:1] in (b"[", b"{"):
+        return GpuHosts([read_amd_json(path, head)], nvlink=False)
+    lines = text_lines(head, path, LONGEST_ROW)
+    tree = read_amd(path, lines) if is_amd(lines) else read_nvidia_smi(path, lines)
     return GpuHosts([tree], nvlink=False)

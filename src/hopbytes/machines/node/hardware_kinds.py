@@ -23,6 +23,8 @@ DEFAULT_DISTANCE = {
     "numa": 5,
     "die": 5,
     "package": 10,
+    "book": 15,
+    "drawer": 20,
     "node": 40,
 }
 #: What every switch level outside the nodes adds to the distance of the level inside it.
@@ -31,7 +33,7 @@ SWITCH_STEP = 20
 #: When several kinds are the same units, the level is called after the first of them.
 NAMES_BY_WORTH = (
     "node", "gpu", "core", "pu", "package", "numa", "l3", "die", "l2", "l4", "l5", "l1", "nvlink", "xgmi",
-    "card", "pci", "group",
+    "card", "pci", "drawer", "book", "group",
 )  # fmt: skip
 _DEPTH = {kind: depth for depth, kind in enumerate(reversed(DEFAULT_DISTANCE))}  # node is 0
 

@@ -17,6 +17,8 @@ KINDS = {
     "Core": "core", "PU": "pu", "L1Cache": "l1", "L2Cache": "l2", "L3Cache": "l3", "L4Cache": "l4",
     "L5Cache": "l5",
 }  # fmt: skip
+#: Groups that are units of their own kind: those of IBM Z.
+SUBTYPES = {"Book": "book", "Drawer": "drawer"}
 #: Objects that are attached beside the tree.
 OUTSIDE = ("Bridge", "PCIDev", "OSDev", "Misc")
 #: Outermost objects. hwloc 1.x leaves the machine out where something else is the same.
@@ -73,8 +75,9 @@ def read_hwloc(path: str) -> NodeTree:
     host = next((info.get("value") for info in _infos(top, roots[0]) if info.get("name") == "HostName"), "")
     gpus, notices = find_gpus(path, top, roots[0], allowed)
     return node_tree(
-        machine, allowed, gpus=gpus, host=host, numa=reader.numa, where=path, notices=notices
-    )
+        machine, allowed, gpus=gpus, host=host, numa=max(1, len(reader.memory)), where=path,
+        numa_barred=reader.barred(roots[0]), notices=notices,
+    )  # fmt: skip
 
 
 def _infos(top: Element, machine: Element) -> list[Element]:
@@ -86,7 +89,7 @@ class _Objects:
     """Walks the objects of a file."""
 
     where: str
-    numa: int = 0
+    memory: list[int] = field(default_factory=list)  # numbers of memory nodes
     pus: set[int] = field(default_factory=set)
 
     def inside(self, element: Element) -> tuple[Part, ...]:
@@ -100,7 +103,8 @@ class _Objects:
             if child.get("type") == "MemCache" or (kind == "numa" and not self.has_pus(child)):
                 memory += self.memory_nodes(child)
                 continue
-            self.numa += kind == "numa"
+            if kind == "numa":
+                self.memory.append(self.number(child, "os_index", -1))
             inner = self.inside(child)
             if kind == "pu":
                 parts.append(Part("pu", self.pu(child)))
@@ -108,7 +112,7 @@ class _Objects:
                 parts += inner
             elif inner:
                 parts.append(Part(kind, self.number(child, "os_index", -1), inner))
-        self.numa += len(memory)
+        self.memory += [self.number(node, "os_index", -1) for node in memory]
         local = [node for node in memory if "cpuset" not in node.attributes or self.cpuset(node, "cpuset")]
         if local and parts:
             return (Part("numa", self.number(local[0], "os_index", -1), tuple(parts)),)
@@ -118,7 +122,7 @@ class _Objects:
         """Kind of an object; None for what is passed through."""
         name = element.get("type")
         if name != "Cache":
-            return KINDS.get(name)
+            return (name == "Group" and SUBTYPES.get(element.get("subtype"))) or KINDS.get(name)
         instructions = element.get("cache_type") == "2"
         return None if instructions else KINDS.get(f"L{element.get('depth')}Cache")
 
@@ -156,6 +160,11 @@ class _Objects:
         """PUs of a set among those seen so far or to come; None when the file does not say."""
         text = element.attributes.get(name)
         return None if text is None else parse_cpuset(text, self.where, element.line)
+
+    def barred(self, machine: Element) -> int:
+        """How many memory nodes may not be used."""
+        allowed = self.cpuset(machine, "allowed_nodeset")
+        return 0 if allowed is None else sum(number not in allowed for number in self.memory if number >= 0)
 
     def usable(self, machine: Element) -> set[int]:
         """PUs that exist, are online and may be used."""

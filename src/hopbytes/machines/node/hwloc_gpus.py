@@ -112,8 +112,8 @@ def find_gpus(path: str, top: Element, machine: Element, usable: set[int]) -> Gp
     for place, (gpu, adapter) in enumerate(zip(found, adapters, strict=True)):
         near = tuple(sorted(_nearest(gpu, packages, ties, len(usable))))
         index = int(shown[place]) if plain else place
-        device = "" if shown[place] == str(index) else shown[place]
-        gpus.append(Gpu(index, _name(gpu), near, adapter, gpu.device.maker, device))
+        number = "" if shown[place] == str(index) else shown[place]
+        gpus.append(Gpu(index, _name(gpu), near, adapter, gpu.device.maker, number))
     return GpusOfNode(tuple(gpus), notices)
 
 
@@ -127,7 +127,9 @@ def _counted(devices: list[_Device]) -> tuple[list[_Found], tuple[str, ...]]:
         counts = {name: sum(len(device.names.get(name, ())) for device in own) for name in RUNTIMES}
         best = max(RUNTIMES, key=lambda name: (name != "opencl" and counts[name] > 0, counts[name]))
         if not counts[best]:
-            bare = sorted((d for d in devices if d.maker == maker and _computes(d, named)), key=lambda d: d.bus)
+            bare = sorted(
+                (d for d in devices if d.maker == maker and _computes(d, named)), key=lambda d: d.bus
+            )
             found += [_Found(d, "", _Number(place), frozenset(d.ids)) for place, d in enumerate(bare)]
             continue
         fewer = [name for name in RUNTIMES if name != "opencl" and 0 < counts[name] < counts[best]]
@@ -166,9 +168,7 @@ def _on_the_bus(element: Element, here: frozenset[int], path: tuple[int, ...]) -
     return _Device(here, path, element.get("pci_busid"), kind, known, ids=own_name)
 
 
-def _add_name(
-    element: Element, here: frozenset[int], device: _Device | None, devices: list[_Device]
-) -> None:
+def _add_name(element: Element, here: frozenset[int], device: _Device | None, devices: list[_Device]) -> None:
     """Take a device of the operating system as a name of the GPU it belongs to."""
     if device is not None:
         device.renders |= element.get("name").startswith("renderD")

@@ -88,7 +88,9 @@ class NodeInventory:
             return None
         near = []
         for tree in self.trees:
-            of_pu = {pu: gpu.index for gpu in tree.gpus for pu in (gpu.pus if tree.pus_known else (gpu.index,))}
+            of_pu = {pu: gpu.index for gpu in tree.gpus for pu in gpu.pus}
+            if not tree.pus_known:  # one stands for each GPU
+                of_pu = {gpu.index: gpu.index for gpu in tree.gpus}
             near.append(np.array([of_pu.get(pu, -1) for pu in tree.os_pus.tolist()], np.int32))
         return np.concatenate([near[which] for which in self.tree_of_node])
 

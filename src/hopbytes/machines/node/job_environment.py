@@ -39,7 +39,7 @@ def missing_list(environment: Environment) -> str | None:
     """Say which variable is missing where others of a job are set; None where none is."""
     for sign, name in WITHOUT_LIST.items():
         if environment.get(sign):
-            return f"{sign} is set, but {name} is not"
+            return f"{sign} is set, but " + (f"{name} is not" if name else "no variable names the hosts")
     return None
 
 
@@ -179,13 +179,15 @@ HOST_FILES = {
 #: The manager started last comes first: Flux runs inside jobs of others.
 READERS: Sequence[tuple[str, Callable[[Environment], JobInfo]]] = (
     ("FLUX_URI", flux_job), ("SLURM_JOB_NODELIST", slurm_job), ("SLURM_NODELIST", slurm_job),
-    ("PBS_NODEFILE", pbs_job), ("LSB_MCPU_HOSTS", lsf_job), ("LSB_HOSTS", lsf_job),
-    ("LSB_DJOB_HOSTFILE", lsf_job), ("OAR_NODEFILE", oar_job), ("PE_HOSTFILE", grid_engine_job),
+    ("SLURM_JOB_NODELIST_HET_GROUP_0", slurm_job), ("PBS_NODEFILE", pbs_job),
+    ("LSB_MCPU_HOSTS", lsf_job), ("LSB_HOSTS", lsf_job), ("LSB_DJOB_HOSTFILE", lsf_job),
+    ("OAR_NODEFILE", oar_job), ("PE_HOSTFILE", grid_engine_job),
     *((name, host_file_job) for name in HOST_FILES),
 )  # fmt: skip
 WITHOUT_LIST = {
     "SLURM_JOB_ID": "SLURM_JOB_NODELIST", "PBS_JOBID": "PBS_NODEFILE", "LSB_JOBID": "LSB_MCPU_HOSTS",
-    "FLUX_JOB_ID": "FLUX_URI", "OAR_JOB_ID": "OAR_NODEFILE",
+    "FLUX_JOB_ID": "FLUX_URI", "OAR_JOB_ID": "OAR_NODEFILE", "SGE_TASK_ID": "PE_HOSTFILE",
+    "OMPI_COMM_WORLD_SIZE": "", "PMI_SIZE": "",
 }  # fmt: skip
 MAX_AFFINITY = 2**26
 

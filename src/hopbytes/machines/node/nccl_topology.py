@@ -16,7 +16,9 @@ SWITCH_CLASS = "0x0680"
 #: How the PCI classes begin that NCCL and RCCL take for GPUs and for network adapters.
 GPU_CLASSES, ADAPTER_CLASSES = ("0x03", "0x12"), ("0x02",)
 MAKERS = {"0x10de": "nvidia", "0x1002": "amd", "0x8086": "intel"}
-BUS = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([0-9a-f]{1,2})\.([0-9a-f])", re.ASCII | re.IGNORECASE)
+BUS = re.compile(
+    r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([0-9a-f]{1,2})\.([0-9a-f])", re.ASCII | re.IGNORECASE
+)
 
 
 class GpuHosts(NamedTuple):
@@ -72,7 +74,7 @@ def read_nccl(path: str, max_bytes: int) -> GpuHosts:
     -----
     Where NVLink spans hosts (NVL72), NCCL joins what its ranks found into one file, in which every CPU has
     the hash of its host. A file for ``NCCL_TOPO_FILE`` may leave the elements of GPUs to NCCL: then functions
-    of these PCI classes are the GPUs, in the order of their addresses, as NVIDIA's and AMD's tools count them.
+    of these PCI classes are the GPUs, in the order of their addresses, as nvidia-smi and rocm-smi count.
 
     Sources: user guide of NCCL ("NCCL_TOPO_FILE", "NCCL_TOPO_DUMP_FILE"), and its ``src/graph/xml.cc``,
     ``src/graph/topo.cc`` and ``src/graph/topo.h`` (elements and attributes); RCCL's versions of these.
@@ -109,7 +111,8 @@ def _number(path: str, gpu: _Device, name: str) -> int:
 
 
 def _of_host(path: str, found: list[_Device], adapters: dict[str, _Device], *, bind: bool) -> NodeTree:
-    gpus, joined, notices = [], {}, ()
+    gpus, joined = [], {}
+    notices: tuple[str, ...] = ()
     bare = found[0].element.tag == "pci"
     if bare:
         found = sorted(found, key=lambda gpu: _bus_numbers(path, gpu))

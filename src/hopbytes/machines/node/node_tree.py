@@ -93,6 +93,8 @@ class NodeTree:
         Host name, when known.
     numa : int
         Memory nodes, those without PUs included.
+    numa_barred : int
+        Those among them that may not be used.
     notices : tuple of str
         What its reader had to assume, in sentences for the user.
     pus_known : bool
@@ -112,6 +114,7 @@ class NodeTree:
     gpus: tuple[Gpu, ...] = ()
     host: str = ""
     numa: int = 0
+    numa_barred: int = 0
     notices: tuple[str, ...] = ()
     pus_known: bool = True
     _cache: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
@@ -162,7 +165,8 @@ class NodeTree:
             return self
         return NodeTree(
             self.kinds, self.units[keep], self.os_pus[keep], self.logical_pus[keep],
-            self.logical_cores[keep], self.gpus, self.host, self.numa, self.notices, self.pus_known,
+            self.logical_cores[keep], self.gpus, self.host, self.numa, self.numa_barred,
+            self.notices, self.pus_known,
         )
 
     def identity(self) -> bytes:
@@ -177,7 +181,7 @@ class NodeTree:
 def node_tree(
     root: Part, allowed: Collection[int] | None = None, *,
     gpus: tuple[Gpu, ...] = (), host: str = "", numa: int = 0, where: str = "node",
-    notices: tuple[str, ...] = (), pus_known: bool = True,
+    numa_barred: int = 0, notices: tuple[str, ...] = (), pus_known: bool = True,
 ) -> NodeTree:
     """Build a node from the parts a reader found.
 
@@ -187,7 +191,7 @@ def node_tree(
         The whole node; its parts in logical order.
     allowed : collection of int or None
         PUs that may be used, by the number of the operating system; None: all.
-    gpus, host, numa, notices, pus_known
+    gpus, host, numa, numa_barred, notices, pus_known
         See :class:`NodeTree`.
     where : str
         For messages: the file.
@@ -231,7 +235,8 @@ def node_tree(
         cores = np.where(cores < 0, logical_pus + len(logical_pus), cores)
     try:
         whole = NodeTree(
-            tuple(kinds), units, os_pus, logical_pus, cores, gpus, host, numa, notices, pus_known
+            tuple(kinds), units, os_pus, logical_pus, cores, gpus, host, numa, numa_barred, notices,
+            pus_known,
         )
         return whole if allowed is None else whole.restricted(allowed)
     except FormatError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from hopbytes.errors import FormatError
@@ -22,7 +23,7 @@ WAYS = ("NV#", "PIX", "PXB", "PHB", "NODE", "SYS")
 
 
 class _Head(NamedTuple):
-    """The line of columns: devices, what follows them, where the last device and CPU Affinity stand (or -1)."""
+    """The line of columns: devices, what follows them, where the last device and CPU Affinity are (or -1)."""
 
     devices: list[str]
     about: list[str]
@@ -30,7 +31,7 @@ class _Head(NamedTuple):
     cpus: int
 
 
-def read_nvidia_smi(path: str, text: str) -> NodeTree:
+def read_nvidia_smi(path: str, lines: Sequence[str]) -> NodeTree:
     """Read the table.
 
     Raises
@@ -40,13 +41,13 @@ def read_nvidia_smi(path: str, text: str) -> NodeTree:
 
     Notes
     -----
-    The list of CPUs may be missing in a job, in a virtual machine, or where NVIDIA's library does not know it:
-    then the word that follows the ways may be a number of a memory node. Tabs separate the columns; in text
-    that was copied from a terminal a value stands below its title, unless all of them are there.
+    The list of CPUs may be missing in a job, in a virtual machine, or where NVIDIA's library does not know
+    it: then the word that follows the ways may be a number of a memory node. Tabs separate the columns; in
+    text that was copied from a terminal a value stands below its title, unless all of them are there.
 
     Source: the legend below the table; outputs of the drivers 375 to 590 in public reports.
     """
-    lines = [ESCAPE.sub("", line).rstrip() for line in text.splitlines()]
+    lines = [ESCAPE.sub("", line).rstrip() for line in lines]
     start, head = next(((i, head) for i, line in enumerate(lines) if (head := _head(line))), (-1, None))
     if head is None:
         what = "no line with GPU0 and CPU Affinity, expected one as nvidia-smi topo -m prints it"
@@ -63,13 +64,15 @@ def read_nvidia_smi(path: str, text: str) -> NodeTree:
         if words[0] != expected[len(gpus)]:
             raise FormatError(path, number, f"{words[0]}, expected the GPUs in the order of the columns")
         if len(words) <= len(head.devices):
-            what = f"{len(words) - 1} ways from {words[0]}, expected {len(head.devices)}: the line was cut off"
+            what = (
+                f"{len(words) - 1} ways from {words[0]}, expected {len(head.devices)}: the line was cut off"
+            )
             raise FormatError(path, number, what)
         ways = [_way(path, number, word) for word in words[1 : len(head.devices) + 1]]
-        found = dict(zip(head.devices, ways, strict=True))
+        to = dict(zip(head.devices, ways, strict=True))
         for place, other in enumerate(expected[: len(gpus)]):
-            joined[place, len(gpus)] = found[other]
-        adapters = {legend.get(other, other): way for other, way in found.items() if other not in expected}
+            joined[place, len(gpus)] = to[other]
+        adapters = {legend.get(other, other): way for other, way in to.items() if other not in expected}
         cpus = parse_list(_affinity(line, head), path, number)
         gpus.append(BoardGpu(int(name[1]), f"nvml{int(name[1])}", frozenset(cpus), adapters, "nvidia"))
     if len(gpus) != len(expected):

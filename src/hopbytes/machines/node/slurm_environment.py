@@ -84,11 +84,11 @@ def _heterogeneous(environment: Environment, components: int) -> JobInfo:
 
 
 def _of_component(environment: Environment, group: int) -> dict[str, str]:
-    """Variables of a component under their plain names; those without a suffix are of the first one."""
+    """Variables of a component under their plain names, which may be those of the first one already."""
     suffix = f"_HET_GROUP_{group}"
     own = {key.removesuffix(suffix): text for key, text in environment.items() if key.endswith(suffix)}
-    plain = {key: text for key, text in environment.items() if key.startswith("SLURM_")}
-    return plain | own if group == 0 else own
+    described = group > 0 or "SLURM_JOB_NODELIST" in own
+    return own if described else {key: text for key, text in environment.items() if "_GROUP_" not in key}
 
 
 def _complete(counts: Collection[int | None]) -> tuple[int, ...] | None:

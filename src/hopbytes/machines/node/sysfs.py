@@ -20,6 +20,8 @@ PATTERNS = (
     "devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list",
     "devices/system/cpu/cpu[0-9]*/topology/core_siblings_list",
     "devices/system/cpu/cpu[0-9]*/topology/die_cpus_list",
+    "devices/system/cpu/cpu[0-9]*/topology/book_siblings_list",
+    "devices/system/cpu/cpu[0-9]*/topology/drawer_siblings_list",
     "devices/system/cpu/cpu[0-9]*/cache/index[0-9]*/level",
     "devices/system/cpu/cpu[0-9]*/cache/index[0-9]*/type",
     "devices/system/cpu/cpu[0-9]*/cache/index[0-9]*/shared_cpu_list",
@@ -44,12 +46,15 @@ DEVICE = re.compile(r"bus/pci/devices/([0-9a-fA-F:.]{1,32})/(class|vendor|local_
 PROPERTIES = re.compile(r"class/kfd/kfd/topology/nodes/([0-9]{1,4})/properties", re.ASCII)
 #: What they say of a GPU of AMD: the function on the PCI bus in the lower 16 bits, and whether it computes.
 KEPT = ("location_id", "domain", "simd_count")
-SHARED_BY = {"thread_siblings_list": "core", "core_siblings_list": "package", "die_cpus_list": "die"}
+SHARED_BY = {
+    "thread_siblings_list": "core", "core_siblings_list": "package", "die_cpus_list": "die",
+    "book_siblings_list": "book", "drawer_siblings_list": "drawer",
+}  # fmt: skip
 
 
 def collect(root: str = ROOT) -> dict[str, str]:
     """Return the contents of the files of this host that :func:`node_from_files` looks at."""
-    found = {}
+    found: dict[str, str] = {}
     for pattern in PATTERNS:
         for path in sorted(glob.glob(os.path.join(root, pattern))):
             try:
@@ -99,8 +104,8 @@ def node_from_files(
     -------
     NodeTree
         Cores, caches that hold data, dies, packages and memory nodes with PUs, all from lists of the PUs
-        that share them; accelerators on the PCI bus as GPUs, by maker in the order of their addresses; those of
-        AMD in the order of its kernel driver, which shows a divided one as several.
+        that share them; accelerators on the PCI bus as GPUs, by maker in the order of their addresses; those
+        of AMD in the order of its kernel driver, which shows a divided one as several.
 
     Raises
     ------
@@ -132,7 +137,7 @@ def node_from_files(
         kind = f"l{cache.get('level', '')}"
         if number in online and cache.get("type") != "Instruction" and kind in DEFAULT_DISTANCE:
             _add(sets, kind, parse_list(cache.get("shared_cpu_list", ""), where) & online)
-    numa_nodes = sum(bool(NUMA.fullmatch(path)) for path in files)
+    numa_nodes = max(1, sum(bool(NUMA.fullmatch(path)) for path in files))
     root = parts_from_sets(sets, online)
     usable = online if allowed is None else set(allowed) & online
     gpus, notices = _gpus(files, usable, where)
@@ -162,7 +167,7 @@ def _gpus(
             own[maker].append(address)
     parts = _shown_by_driver(files)
     hidden = set(own["amd"]) - set(parts)
-    notices = ()
+    notices: tuple[str, ...] = ()
     if parts:
         own["amd"] = parts
         if hidden:

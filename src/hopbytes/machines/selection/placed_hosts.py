@@ -14,6 +14,7 @@ from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.common.geometry import coordinates_of
 from hopbytes.textio.hostlist import HOST_NAME, MAX_HOSTS, is_table
+from hopbytes.textio.open_input import check_reference
 
 
 class PlacedHosts(NamedTuple):
@@ -47,6 +48,7 @@ def placed_hosts(machine: Machine, hosts: object) -> PlacedHosts | None:
     """
     if not isinstance(hosts, str) or not os.path.isfile(hosts):
         return None
+    check_reference(hosts)
     with open(hosts, encoding="utf-8-sig", errors="replace", newline="") as stream:
         rows = [(number, row) for number, row in enumerate(csv.reader(stream), start=1) if _counts(row)]
     if not rows or not is_table(",".join(rows[0][1])):
@@ -126,9 +128,10 @@ def _numbered(
 
 
 def _natural(pair: tuple[str, str]) -> list[tuple[int, str]]:
-    """Order of names in which s2 stands before s10."""
-    parts = re.findall(r"\d+|\D+", f"{pair[0]}\0{pair[1]}")
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+    """Order of names in which s2 stands before s10; numbers of any length by their digits."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", f"{pair[0]}\0{pair[1]}")
+    digits = [part.lstrip("0") if part[0] in "0123456789" else None for part in parts]
+    return [(-1, part) if of is None else (len(of), of) for part, of in zip(parts, digits, strict=True)]
 
 
 def _nodes(

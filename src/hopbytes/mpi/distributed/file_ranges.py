@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable
 from types import TracebackType
 
 import numpy as np
 
 from hopbytes._arrays import Array
+from hopbytes._util.leftovers import name_of_process, remove_left
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.formats.files import check_writable
 from hopbytes.mpi.distributed.member import Member
@@ -116,7 +116,8 @@ def write_ranges(
         if member.rank == 0:
             check_writable(path, force, "distributed")
             folder, name = os.path.split(os.path.realpath(path))
-            temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.part")
+            remove_left(folder, f".{name[:100]}.", ".part")
+            temporary = os.path.join(folder, name_of_process(f".{name[:100]}.", ".part"))
             os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
     except (HopbytesError, OSError) as error:
         fault = error

@@ -86,7 +86,7 @@ def _loaded(path: str) -> Library:
     serial = ctypes.CDLL(beside, mode=ctypes.RTLD_GLOBAL)
     parallel = ctypes.CDLL(path)
     with open("/proc/self/maps", encoding="utf-8") as maps:
-        kinds = sorted(set(re.findall(r"\S+/libmpi(?:ch)?\.so\S*", maps.read())))
+        kinds = sorted(set(re.findall(r"\S{1,512}/libmpi(?:ch)?\.so\S*", maps.read())))
     if len(kinds) > 1:
         raise UnsupportedError(f"{path}: linked with another MPI than mpi4py: {' and '.join(kinds)}")
     for name in ("dgraphSizeof", "archSizeof", "stratSizeof"):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes._arrays import Int64
-from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.errors import FormatError, UnsupportedError, damaged
 from hopbytes.mpi.distributed.slab import Slab, first_row
 
 #: FILE.h5, or FILE.h5:GROUP.
@@ -63,7 +63,7 @@ def hdf5_rows(graph: str, rank: int, size: int) -> Slab:
     assert match is not None
     path, group = match["path"], match["group"]
     try:
-        with h5py.File(path, "r") as file:
+        with damaged(path, "a whole HDF5 file with a graph"), h5py.File(path, "r") as file:
             return _read(path, _group(path, file, group), rank, size)
     except OSError as error:
         if getattr(error, "errno", None):  # h5py puts its own words around those of the system

@@ -113,7 +113,11 @@ def test_bounds_keep_no_memory_of_their_caller():
     assert bounds.load.tolist() == [7] * 4
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, lambda thing: pickle.loads(pickle.dumps(thing))])
+def pickled(thing):
+    return pickle.loads(pickle.dumps(thing))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, pickled])
 def test_copies_cannot_be_written_either(copied):
     mapping = copied(hb.map_tasks("stencil:4x4", "node:2@10 core:8@1", preset="fast"))
     graph = copied(hb.CommGraph(np.array(INDPTR), np.array(TARGETS, np.int32)))

@@ -1,0 +1,62 @@
+"""Colour: only on terminals, not with NO_COLOR; errors, the verdict and heads of tables are set off."""
+
+import os
+import pty
+import subprocess
+
+import pytest
+
+from helpers.paths import EXAMPLES, PROGRAM
+
+ESCAPE = "\x1b["
+GIVEN = (EXAMPLES / "halo_96.pattern", "--on", "node:8@10 core:12@1")
+EVAL = ("eval", *GIVEN, "--placement", "cyclic")
+ADVISE = ("advise", *GIVEN, "--seeds", "1", "--preset", "fast")
+WRONG = ("eval", "nosuch.csv", "--on", "core:2", "m")
+
+
+def on_a_terminal(*words, **environment):
+    """Return what the program writes to a terminal, both streams."""
+    ours, theirs = pty.openpty()
+    plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
+    with subprocess.Popen(
+        [PROGRAM, *map(str, words)], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
+        env={**plain, "TERM": "xterm", **environment},
+    ) as child:  # fmt: skip
+        os.close(theirs)
+        pieces = []
+        try:
+            while piece := os.read(ours, 1 << 16):
+                pieces.append(piece)
+        except OSError:  # the other side is closed
+            pass
+        child.wait(60)
+    os.close(ours)
+    return b"".join(pieces).decode().replace("\r\n", "\n")
+
+
+def line_with(text, words):
+    return next(line for line in text.splitlines() if words in line)
+
+
+def test_errors_verdicts_and_heads_are_set_off():
+    assert on_a_terminal(*WRONG).startswith("\x1b[1;31mhopbytes:\x1b[0m ")
+    text = on_a_terminal(*EVAL)
+    assert line_with(text, "the messages are predicted").startswith("\x1b[1;3")
+    assert line_with(text, "in-order").startswith("\x1b[1m ")
+    text = on_a_terminal(*ADVISE)
+    assert line_with(text, "Use preset fast").startswith("\x1b[1;32mUse")
+    assert line_with(text, "limited by").startswith("\x1b[1m ")
+    assert line_with(text, "order cyclic").startswith("order")
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_colours_can_be_refused(environment):
+    for words in (EVAL, ADVISE, WRONG):
+        assert ESCAPE not in on_a_terminal(*words, **environment)
+
+
+def test_pipes_get_none(hopbytes):
+    for words in (EVAL, ADVISE):
+        done = hopbytes(*words)
+        assert ESCAPE not in done.stdout + done.stderr

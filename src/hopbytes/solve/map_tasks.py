@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes._arrays import Int32
-from hopbytes._util.checks import check_texts, check_truths, name_of, whole
+from hopbytes._util.checks import check_truths, name_of, whole
 from hopbytes._util.clock import Clock
 from hopbytes._util.cpus import thread_count
 from hopbytes.algorithms.base import Mapper, Progress, Refiner
@@ -210,8 +210,9 @@ def map_tasks(
     )
     effort = effort_of(seed, threads, work_limit, progress, stop, clock)
     limited = clock.limited or work_limit is not None
-    check_texts(objective=objective)
     name_of("weight", weight)
+    if objective is not None:
+        name_of("objective", objective)
     weighed = weighs_links(
         graph, where, objective=objective, weight=weight, mapper=mapper, refine=refine, initial=initial,
         partition=partition,

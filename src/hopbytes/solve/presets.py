@@ -36,7 +36,6 @@ ORDERED_UP_TO = 4096
 LINK_ROOM = 10
 #: Mappers and refiners that take hundredths of a second, by objective: they compete in every preset.
 QUICK: dict[str, tuple[tuple[str, ...], ...]] = {
-    "comm_cost": (),
     "hop_bytes": (("identity",), ("ug", "uwh")),
     "hops": (("identity",), ("ug", "uwh")),
     "max_congestion": (("identity",), ("ug", "umc"), ("ptram", "ptram")),
@@ -168,7 +167,7 @@ def for_objective(base: Chain, name: str) -> Chain:
     the stronger one incomplete. For objectives of networks the fast chains (:data:`QUICK`) compete, too. If
     the objective depends on routes, a refiner for the congestion of links continues from the best result.
     """
-    quick = tuple(dataclasses.replace(chain(*words), goal=name) for words in QUICK[name])
+    quick = tuple(dataclasses.replace(chain(*words), goal=name) for words in QUICK.get(name, ()))
     steps, finish, weaker = base.refiners, base.finish, tuple[Chain, ...]()
     if base.weaker is not None:
         below = presets[base.weaker]()

@@ -158,5 +158,5 @@ def clean_end() -> Iterator[None]:
     finally:
         signals.stop()
         _watching.remove(signals)
-        if before is signal.default_int_handler:  # a process that goes on, as one of tests, hears Ctrl-C again
+        if before is signal.default_int_handler:  # a process that goes on hears Ctrl-C again
             signal.signal(signal.SIGINT, before)

@@ -50,7 +50,7 @@ class _Signals:
     """
 
     def __init__(self) -> None:
-        self.over = False
+        self._over = False
         self._watched: list[weakref.ref[BaseException]] = []
 
     def end(self, number: int, frame: Any) -> None:
@@ -71,22 +71,20 @@ class _Signals:
 
     def stop(self) -> None:
         """Raise nothing more: the program ends, by another signal at once."""
-        self.over = True
+        self._over = True
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
         with contextlib.suppress(ValueError):  # Python lets only the main thread set handlers
             for number in ENDING:
                 if signal.getsignal(number) == self.end:
                     signal.signal(number, signal.SIG_DFL)
-            if signal.getsignal(signal.SIGINT) == self.interrupt:
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def _lost(self, make: Callable[[], BaseException]) -> None:
         def again(number: int, frame: Any) -> None:
-            if not self.over:
+            if not self._over:
                 raise self._watched_one(make)
 
-        if not self.over and hasattr(signal, "setitimer"):
+        if not self._over and hasattr(signal, "setitimer"):
             # Python lets only the main thread set handlers.
             with contextlib.suppress(ValueError):
                 signal.signal(signal.SIGALRM, again)
@@ -104,6 +102,9 @@ def handled() -> None:
     """
     for signals in _watching:
         signals.stop()
+        with contextlib.suppress(ValueError):  # not in the main thread
+            if signal.getsignal(signal.SIGINT) == signals.interrupt:  # another Ctrl-C says nothing more
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _at_last(kind: type[BaseException], error: BaseException, trace: Any) -> None:
@@ -155,10 +156,7 @@ def clean_end() -> Iterator[None]:
             raise
         _end_by(ended.number)
     finally:
-        ended_before = signals.over
         signals.stop()
         _watching.remove(signals)
-        # A process that goes on, as one of tests, hears Ctrl-C again. Our program only ends: after Ctrl-C
-        # that was handled, another one says nothing more.
-        if before is signal.default_int_handler or (before is end_at_once and not ended_before):
+        if before is signal.default_int_handler:  # a process that goes on hears Ctrl-C again
             signal.signal(signal.SIGINT, before)

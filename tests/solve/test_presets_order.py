@@ -18,17 +18,19 @@ from hopbytes.solve.run_chain import solve
 FIRST = secrets.randbelow(10**9)
 
 
-@pytest.mark.parametrize("number", range(FIRST, FIRST + 8))
-def test_presets_are_ordered_on_random_graphs(number):
+@pytest.mark.parametrize("step", range(8))  # names of tests are the same in all processes
+def test_presets_are_ordered_on_random_graphs(step):
     """As `python -m bench.studies.preset_order --tasks 16,48 --case NUMBER`."""
+    number = FIRST + step
     said, graph, where, options = drawn(number, (16, 48))
     found, costs = complaints(graph, where, options, number, False)
     assert not found, (number, said, costs)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(FIRST, FIRST + 4))
-def test_presets_are_ordered_on_larger_random_graphs(number):
+@pytest.mark.parametrize("step", range(4))
+def test_presets_are_ordered_on_larger_random_graphs(step):
+    number = FIRST + step
     said, graph, where, options = drawn(number, (300, 1500))
     found, costs = complaints(graph, where, options, number, False)
     assert not found, (number, said, costs)

@@ -43,7 +43,7 @@ def test_errors_verdicts_and_heads_are_set_off():
     assert on_a_terminal(*WRONG).startswith("\x1b[1;31mhopbytes:\x1b[0m ")
     text = on_a_terminal(*EVAL)
     assert line_with(text, "the messages are predicted").startswith("\x1b[1;3")
-    assert line_with(text, "in-order").startswith("\x1b[1m ")
+    assert line_with(text, "  in order").startswith("\x1b[1m ")
     text = on_a_terminal(*ADVISE)
     assert line_with(text, "Use preset fast").startswith("\x1b[1;32mUse")
     assert line_with(text, "limited by").startswith("\x1b[1m ")

@@ -93,7 +93,7 @@ def test_read_and_write(tmp_path, call, what):
         (lambda: hb.evaluate(None, MAPPING), "the pattern is a NoneType, expected a CommGraph"),
         (lambda: hb.evaluate(GRAPH, MAPPING.pe), "the mapping is a ndarray, expected a Mapping"),
         (lambda: hb.evaluate(GRAPH, MAPPING, random_seeds=-1), "random_seeds -1, expected an integer >= 0"),
-        (lambda: hb.Mapping(MAPPING.pe, WHERE.machine), "mapping: where is a Tree, expected an Allocation"),
+        (lambda: hb.Mapping(MAPPING.pe, 3), "the machine is a int, expected an Allocation"),
     ],
 )
 def test_evaluate_and_mapping(call, what):

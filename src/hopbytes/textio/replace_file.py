@@ -12,8 +12,8 @@ from typing import BinaryIO
 
 from hopbytes._util.leftovers import name_of_process, remove_left
 
-#: Attribute of a file that hopbytes wrote, for content that cannot say so; not every file system keeps it. Its
-#: value is the state of the file, so that a file that was changed afterwards is not taken for ours.
+#: Attribute of a file that hopbytes wrote, for content that cannot say so; not every file system keeps it.
+#: Its value is the state of the file, so that a file that was changed afterwards is not taken for ours.
 WRITTEN = "user.hopbytes"
 
 #: Seconds that one writer of several files waits for another one in the same folder.

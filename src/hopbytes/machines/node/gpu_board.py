@@ -19,8 +19,8 @@ CLASSES = {
 }  # fmt: skip
 NEARNESS = (*CLASSES, "SYS")
 #: What is guessed of a list of CPUs whose hardware threads nobody names.
-PAIRS = "CPUs half of the list {} apart are taken for the two hardware threads of a core (hwloc files know)"
-SINGLE = "nobody says which of the CPUs {} are threads of one core: each counts as a core (hwloc files know)"
+PAIRS = "CPUs half of the list {} apart are taken for the two hardware threads of a core (hwloc files tell)"
+SINGLE = "it is unknown which of the CPUs {} share a core: each counts as a core (hwloc files tell)"
 #: Places of GPUs, and the unit that they are.
 Group: TypeAlias = tuple[frozenset[int], Part]
 
@@ -151,7 +151,7 @@ def _shares(gpus: Sequence[BoardGpu]) -> _Shares:
 
 def _unbound(why: str) -> _Shares:
     return _Shares(
-        None, (f"{why}: ranks get a GPU each and are not bound to cores (hwloc files know cores)",)
+        None, (f"{why}: ranks get a GPU each and are not bound to cores (hwloc files tell cores)",)
     )
 
 

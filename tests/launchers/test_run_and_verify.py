@@ -58,7 +58,8 @@ def test_several_programs_run_where_they_were_mapped(folder, launcher, listed):
     )
     programs = [] if listed else ["-n", "1", "./app", "first one", ":", "-n", "1", "./app", "second"]
     pattern = "both.programs" if listed else "ring.edges"
-    run = ["run", "--check", "--pattern", pattern, "--on", "core:2", "--", launcher]
+    consent = ["--programs"] if listed else []
+    run = ["run", "--check", *consent, "--pattern", pattern, "--on", "core:2", "--", launcher]
     done = hopbytes(folder, *run, *programs, input="hello\n")
     assert done.returncode == 0, done.stderr
     found = re.findall(r"rank (\d) Cpus_allowed_list:\s+(\S+) (.*)", done.stdout)

@@ -118,3 +118,10 @@ def test_replays_are_counted_and_equal_placements_replayed_once(monkeypatch):
     advised(graph, presets=("fast", "eco"), seeds=3, grade="replay", tell=told.append)
     assert len(told) == len(asked) == len({tuple(each) for each in asked}) < 8
     assert told[0] == "replay 1 of at most 8: fill"
+
+
+def test_what_is_to_be_typed_names_the_machine_that_was_given(hopbytes, tmp_path):
+    hb.write(pairs(*((i, 15 - i) for i in range(8))), tmp_path / "a.pattern", format="pattern")
+    done = hopbytes("advise", "a.pattern", "--on", "node:4  core:4", "--preset", "fast", "--seeds", 1)
+    assert done.returncode == 0, done.stderr
+    assert "hopbytes map a.pattern --on 'node:4  core:4' " in done.stdout

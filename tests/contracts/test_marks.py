@@ -86,3 +86,13 @@ def test_what_has_the_attribute_was_written_here(tmp_path):
     os.removexattr(path, WRITTEN)
     with pytest.raises(hb.UnsupportedError, match="does not say"):
         hb.write(place("core:2", [1, 0]), path)
+
+
+def test_what_was_changed_since_is_not_ours(tmp_path):
+    path = tmp_path / "part.txt"
+    hb.write(place("core:2", [1, 0]), path)
+    path.write_text("1\n1\n")  # keeps the attribute
+    assert not says_written(str(path))
+    with pytest.raises(hb.UnsupportedError, match="does not say"):
+        hb.write(place("core:2", [1, 0]), path)
+    assert path.read_text() == "1\n1\n"

@@ -127,5 +127,5 @@ def test_a_rank_order_that_is_as_good_is_the_answer():
 
 
 def test_too_many_ranks_are_counted_against_gpus():
-    with pytest.raises(hb.HopbytesError, match="4 nodes x 2 GPUs"):
+    with pytest.raises(hb.HopbytesError, match=r"8 GPUs \(4 nodes x 2\)"):
         hb.map_tasks("alltoall:9", "rails:4x2", partition=False)

@@ -13,6 +13,7 @@ from typing import BinaryIO
 from hopbytes._util.leftovers import name_of_process, remove_left
 
 #: Attribute of a file that hopbytes wrote, for content that cannot say so; not every file system keeps it.
+#: Its value is the state of the file, so that a file that was changed afterwards is not taken for ours.
 WRITTEN = "user.hopbytes"
 
 #: Seconds that one writer of several files waits for another one in the same folder.
@@ -70,7 +71,7 @@ class Part:
         if not self._named:
             self._give_name()
         with contextlib.suppress(OSError, AttributeError):
-            os.setxattr(self._name, WRITTEN, b"written")
+            os.setxattr(self._name, WRITTEN, _state(self._name))
         os.replace(self._name, self.target)
         self._named = False
 
@@ -108,11 +109,16 @@ class Part:
 
 
 def says_written(path: str) -> bool:
-    """Tell whether a file has the attribute of those that hopbytes wrote; a copy has not."""
+    """Tell whether a file is as hopbytes wrote it, by its attribute, which a copy has not."""
     try:
-        return os.getxattr(path, WRITTEN) == b"written"
+        return os.getxattr(path, WRITTEN) == _state(path)
     except (OSError, AttributeError):
         return False
+
+
+def _state(path: str) -> bytes:
+    found = os.stat(path)
+    return b"%d %d" % (found.st_size, found.st_mtime_ns)
 
 
 @contextlib.contextmanager

@@ -267,6 +267,6 @@ def test_print_shows_mapping_and_baselines_side_by_side():
     text = str(evaluate(graph, Mapping(np.array([0, 2, 1, 3], np.int32), where)))
     lines = {line[:24].strip(): line[24:].split() for line in text.splitlines()}
     assert lines["communication cost J"][:2] == ["10,000", "100,000"]
-    assert lines["against in-order"][:4] == ["-90.0", "%", "+0.0", "%"]
+    assert lines["against in order"][:4] == ["-90.0", "%", "+0.0", "%"]
     assert "  pairs  " in text
     assert "tasks per node: 2 on 2 of 2" in text

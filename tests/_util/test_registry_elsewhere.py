@@ -51,6 +51,13 @@ OWN = """
 """
 
 
+def test_names_are_in_alphabetical_order():
+    things = Registry("thing", ())
+    for name in ("b", "c", "a"):
+        things.register(name)(object())
+    assert list(things) == [name for name, _ in things.items()] == ["a", "b", "c"]
+
+
 def test_a_class_of_another_module(tmp_path, monkeypatch):
     (tmp_path / "own_module.py").write_text(textwrap.dedent(OWN))
     monkeypatch.chdir(tmp_path)

@@ -11,6 +11,8 @@ import time
 import pytest
 
 import hopbytes as hb
+from hopbytes.cli.method_options import MethodOptions
+from hopbytes.cli.watching import Watch
 from hopbytes.engine import WorkMeter, metered_by
 from hopbytes.report.expected_work import expected_edges
 from hopbytes.report.progress import DELAY, INTERVAL, Progress, State
@@ -136,3 +138,17 @@ def test_a_library_call_is_interrupted_without_waiting_for_its_search():
     for thread in threading.enumerate():
         if thread.name == "hopbytes-kernel":
             thread.join()
+
+
+@pytest.mark.parametrize(("tasks", "options", "partition"), [
+    (64, {"partition": True}, True), (64, {}, False), (128, {}, True),
+])  # fmt: skip
+def test_the_estimate_is_for_a_partition_where_each_core_gets_many_tasks(tasks, options, partition):
+    graph, where, progress = hb.read(f"stencil:{tasks}"), hb.machine("core:16"), Progress(watched=False)
+
+    class Blocks:
+        def map(self, *_, **options):
+            return progress.state
+
+    state = Watch(graph, 0.0, MethodOptions(preset="fast"), progress).map(Blocks(), where, options)
+    assert state.expected - state.done == expected_edges(graph.n, graph.m, "fast", partition=partition)

@@ -30,6 +30,13 @@ def test_closed_streams_do_not_matter_when_there_is_a_file(tmp_path, redirection
     assert len(json.loads((tmp_path / "out.json").read_bytes())["pe"]) == 64
 
 
+def test_what_a_conversion_loses_is_said_unless_quiet(hopbytes):
+    for quiet in ((), ("--quiet",)):
+        done = hopbytes("convert", EXAMPLE, "x.graph", "--symmetrize", *quiet)
+        assert done.returncode == 0
+        assert ("message counts are lost" in done.stderr) == (not quiet)
+
+
 def test_data_stays_clean_when_standard_error_is_closed():
     done = run_shell("2>&-", "map", EXAMPLE, *ON)
     assert done.returncode == 0

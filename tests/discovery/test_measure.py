@@ -18,6 +18,17 @@ from hopbytes.discovery.store import measure_to_file
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 
 
+def test_a_file_of_somebody_else_is_refused_before_anything_is_measured(tmp_path, monkeypatch):
+    def measured(*_, **__):
+        raise AssertionError("ranks were started")
+
+    monkeypatch.setattr("hopbytes.discovery.store.measure", measured)
+    (tmp_path / "theirs").write_text("a letter\n")
+    with pytest.raises(HopbytesError, match="theirs"):
+        measure_to_file(["mpirun", "./app"], hb.machine("core:2"), str(tmp_path / "theirs"))
+    assert (tmp_path / "theirs").read_text() == "a letter\n"
+
+
 def test_lines_of_ranks():
     lines = ["noise", "[1,0]#hopbytes-measure where 1 n2 4-5 .", "#hopbytes-measure where 0 n1  ."]
     assert read_places(lines) == [RankPlace("n1", frozenset()), RankPlace("n2", frozenset({4, 5}))]

@@ -74,6 +74,27 @@ def test_node_from_the_files_of_a_kernel():
     assert machine.tree.spec() == "package:2@10 core:2@1 pu:[2,2,2,1]@1"
 
 
+def test_caches_of_data_are_levels_and_those_of_instructions_are_none():
+    """Two third-level caches in a package; two cores share a first-level cache of instructions."""
+    files = {"devices/system/cpu/online": "0-7"}
+    for cpu in range(8):
+        here, half = f"devices/system/cpu/cpu{cpu}", cpu // 4 * 4
+        files[f"{here}/topology/core_siblings_list"] = "0-7"
+        files[f"{here}/topology/thread_siblings_list"] = str(cpu)
+        for index, (level, kind, shared) in enumerate(
+            [("1", "Data", f"{cpu}"), ("1", "Instruction", f"{cpu // 2 * 2}-{cpu // 2 * 2 + 1}"),
+             ("3", "Unified", f"{half}-{half + 3}")]
+        ):  # fmt: skip
+            files[f"{here}/cache/index{index}/level"] = level
+            files[f"{here}/cache/index{index}/type"] = kind
+            files[f"{here}/cache/index{index}/shared_cpu_list"] = shared
+    machine = NodeMachine("test:", NodeInventory((node_from_files(files, set(range(8))),), (0,)))
+    assert [(level.name, count) for level, count in zip(machine.levels, (2, 4), strict=True)] == [
+        ("l3", 2), ("core", 4)
+    ]
+    assert machine.tree.spec().startswith("l3:2@")
+
+
 def test_probe_lines_of_many_nodes_mixed_and_labelled():
     a, b = lines_of("n10.cluster", "0-6", kernel_files()), lines_of("n9", "0-1,4-5", kernel_files())
     lines = [f"{task}: {line}" for task, line in enumerate(a + b)] + ["a greeting\n"]

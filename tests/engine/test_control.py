@@ -8,6 +8,7 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.engine import SMALL, RunControl, interruptible
+from hopbytes.engine.control import call_size
 
 
 def until_told(control, log):
@@ -19,6 +20,15 @@ def until_told(control, log):
         log.append("home")
         return "done"
     return work
+
+
+def test_hundreds_of_repeats_of_a_small_problem_remain_small():
+    """A thread for each of thousands of short searches would take longer than the searches."""
+    csr, loads = hb.read("stencil:4x4").arcs(None), np.ones(4, np.int64)
+    one = call_size(csr, loads)
+    assert one == 17 + 48 + 4
+    assert call_size(csr, loads, 999) == one < SMALL
+    assert call_size(csr, loads, 3000) == 4 * one
 
 
 def test_an_interrupt_waits_for_the_work_to_come_home():

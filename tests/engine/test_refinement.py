@@ -1,6 +1,7 @@
 """Compiled refinement: never worse, caps kept, minimum cuts optimal where they see everything."""
 
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -9,7 +10,15 @@ from hypothesis import strategies as st
 
 from helpers.engine_cases import FLOWS_ONLY, cost_of, csrs, distances, edges, random_csr, refined, sums
 from helpers.graphs import grid_csr
-from hopbytes.engine import MOST, SearchSettings, rescale_to_63_bits
+from hopbytes.engine import (
+    MOST,
+    RefinementSettings,
+    RunControl,
+    SearchProblem,
+    SearchSettings,
+    refine_placement,
+    rescale_to_63_bits,
+)
 from hopbytes.kernels.records import Distances
 
 KINDS = ["tree", "table", "flat"]
@@ -33,6 +42,18 @@ def test_never_worse_and_within_the_caps(kind, csr, k, cycles, seed, data):
         assert better.max() < k
         assert cost_of(csr, matrix, better) <= cost_of(csr, matrix, pe)
         assert np.all(np.array(sums(better, loads, k)) <= caps)
+
+
+def test_many_cycles_on_a_small_graph_can_be_watched():
+    """They take seconds, during which Ctrl-C and a deadline must be heard."""
+    csr, seen = grid_csr(4), []
+    _, near = distances("flat", 4, np.random.default_rng(1))
+    refine_placement(
+        SearchProblem(csr, None, near), np.arange(16, dtype=np.int32) % 4, np.full(4, 4, np.int64),
+        RefinementSettings(cycles=200_000),
+        control=RunControl(deadline=time.monotonic() + 0.3, watch=seen.append),
+    )
+    assert seen
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from io import BufferedReader, BytesIO
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,6 +20,7 @@ from hopbytes.fabrics.simgrid_file import read_simgrid
 from hopbytes.fabrics.slurm_topology import read_slurm_topology
 from hopbytes.fabrics.slurm_yaml import read_slurm_yaml
 from hopbytes.fabrics.topograph_file import read_topograph
+from hopbytes.textio.xml_tree import parse_xml
 
 READERS = [
     (read_slurm_topology, SLURM),
@@ -64,3 +67,13 @@ def test_other_samples():
     assert len(read_simgrid(str(SHARED_SAMPLES / "simgrid/griffon.xml")).host_names) == 92
     assert len(read_xtdb2proc(str(SHARED_SAMPLES / "cray/sample.xtdb2proc")).hosts) == 497
     assert read_coordinates(str(SHARED_SAMPLES / "torus/bgpc_nodes.yaml.gz")).dims == (8, 8, 8)
+
+
+def test_elements_may_be_nested_200_deep():
+    for depth in (200, 201):
+        text = BufferedReader(BytesIO(b"<a>" * depth + b"</a>" * depth))
+        if depth == 200:
+            assert len(parse_xml(text, "file", root="a").children) == 1
+        else:
+            with pytest.raises(HopbytesError, match="nested more than 200 deep"):
+                parse_xml(text, "file", root="a")

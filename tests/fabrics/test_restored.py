@@ -9,10 +9,11 @@ import pytest
 
 import hopbytes as hb
 from helpers.errors import mentions
-from helpers.fabric_text import two_level_fabric
+from helpers.fabric_text import FabricText, Plug, two_level_fabric
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.arrival import follow
 from hopbytes.fabrics.folder import read_fabric
+from hopbytes.fabrics.shortest import with_shortest_routes
 
 
 def written(tmp_path, text=None):
@@ -85,6 +86,17 @@ def test_shortest_routes_read_no_tables(tmp_path):
     assert hb.machine(f"ib:{folder}:routes=shortest").k == 8
     with pytest.raises(FormatError, match=mentions("tables=", "routes=shortest")):
         hb.machine(f"ib:{folder}:routes=shortest:tables=dump_fts.txt")
+
+
+def test_adapters_joined_by_a_cable_of_their_own_are_no_way_of_a_switch(tmp_path):
+    text = FabricText(
+        ["leaf"], ["a mlx5_1", "b mlx5_1", "a mlx5_0", "b mlx5_0"],
+        [(Plug("a mlx5_1", 1), Plug("b mlx5_1", 1), "4xHDR"), (Plug("leaf", 1), Plug("a mlx5_0", 1), "4xHDR"),
+         (Plug("leaf", 2), Plug("b mlx5_0", 1), "4xHDR")],
+    )  # fmt: skip
+    fabric = with_shortest_routes(read_fabric(text.write(tmp_path)))
+    assert fabric.forward[0, :2].tolist() == [-1, -1]
+    assert fabric.link_target[fabric.forward[0, 2:]].tolist() == [3, 4]
 
 
 def test_two_subnets_in_one_folder(tmp_path):

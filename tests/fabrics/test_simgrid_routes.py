@@ -188,3 +188,12 @@ def test_routes_are_those_of_simgrid(tmp_path, simgrid, text):
 @pytest.mark.parametrize("name", ["griffon", "cluster_backbone", "cluster_torus"])
 def test_routes_of_samples_are_those_of_simgrid(simgrid, name):
     agree(simgrid, str(SAMPLES / f"{name}.xml"))
+
+
+def test_hosts_outside_clusters_are_units_of_their_own(tmp_path):
+    alone = "".join(f'<host id="{name}" speed="1Gf"/>' for name in "xyz")
+    zones = CLUSTER.format("a", "0-1", "") + CLUSTER.format("b", "0-1", "")
+    whole = f'{HEAD}<platform version="4.1"><zone id="w" routing="Full">{alone}{zones}</zone></platform>'
+    machine = machine_of(tmp_path, whole)
+    assert machine.known_hosts.names == ("x", "y", "z", "a0", "a1", "b0", "b1")
+    assert [part.tolist() for part in machine.split(np.arange(7))] == [[0], [1], [2], [3, 4], [5, 6]]

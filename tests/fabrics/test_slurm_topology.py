@@ -64,6 +64,7 @@ def test_uneven_heights_and_forests(tmp_path):
         ("hello\n", "file:1 'hello' KEY=VALUE"),
         ("SwitchName=a Nodes=n1\nBlockName=b Nodes=n2\n", "both switches and blocks"),
         ("BlockName=b Nodes=n2\nBlockSizes=4,6\n", "file:2 6 4"),
+        ("BlockName=b Nodes=n2\nBlockSizes=4,4\n", "file:2 size 4 after 4"),
         ("BlockName=b Nodes=n2\nBlockSizes=x\n", "file:2 BlockSizes=x"),
         ("# nothing\n", "SwitchName= BlockName="),
         ("SwitchName=a Nodes=n1 \\", "ends in a continued line"),

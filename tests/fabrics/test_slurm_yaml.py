@@ -54,6 +54,12 @@ def test_yaml_faults(tmp_path, text, message):
         read_slurm_yaml(put(tmp_path, text))
 
 
+def test_the_largest_ring(tmp_path):
+    (tmp_path / "t.yaml").write_text("- topology: a\n  ring: {rings: [{ring: r, nodes: 'n[1-16]'}]}\n")
+    ring = read_slurm_yaml(f"{tmp_path}/t.yaml")
+    assert len(ring.hosts) == 16
+
+
 def test_flat_and_rings(tmp_path):
     with pytest.raises(UnsupportedError, match="flat topology"):
         read_slurm_yaml(put(tmp_path, "- topology: a\n  flat: true\n"))

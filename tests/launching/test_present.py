@@ -3,11 +3,15 @@
 import json
 import subprocess
 
+import numpy as np
 import pytest
 
 import hopbytes as hb
 from helpers.paths import PROGRAM
 from helpers.placements import place
+from hopbytes.cli.common_options import WritingOptions
+from hopbytes.cli.machine_options import MachineOptions
+from hopbytes.cli.verb_locate import locate
 from hopbytes.formats.exchange import Receipt
 from hopbytes.launching import present
 from hopbytes.launching.present import advice
@@ -153,3 +157,15 @@ def test_json_has_the_alternatives(tmp_path):
     record = json.loads(done.stdout)
     assert record["launch"] == record["launches"]["Open MPI 4"]
     assert set(record["launches"]) == {"Open MPI 4", "Open MPI 5"}
+
+
+def test_locate_says_what_was_seen_unless_quiet(monkeypatch, tmp_path, capsys):
+    """The mapping is in the file in any case."""
+    monkeypatch.chdir(tmp_path)
+    seen = hb.Mapping(np.arange(2, dtype=np.int32), hb.machine("core:2"), info={"notices": ["all was seen"]})
+    monkeypatch.setattr("hopbytes.launching.verify.placement_launched", lambda where, words: seen)
+    for quiet in (False, True):
+        path = f"{quiet}.json"
+        locate(MachineOptions(on="core:2"), WritingOptions(), ["mpirun", "./app"], path, quiet)
+        assert hb.read_mapping(path).pe.tolist() == [0, 1]
+        assert ("all was seen" in capsys.readouterr().err) != quiet

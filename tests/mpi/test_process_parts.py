@@ -13,7 +13,7 @@ from hopbytes.errors import HopbytesError
 from hopbytes.mpi import Slab, parts_of_processes
 from hopbytes.mpi.distributed.member import Member
 from hopbytes.mpi.dolfinx_cells import _owner_and_ghosts
-from hopbytes.mpi.petsc_parts import _across_processes
+from hopbytes.mpi.petsc_parts import _across_processes, _cells_across_faces
 from hopbytes.mpi.process_places import Spot
 
 GRID = hb.read("stencil:24x24:bytes=1")
@@ -128,3 +128,38 @@ def test_cells_meet_across_faces():
 
     pairs = [sorted(zip(*each, strict=True)) for each in together(3, work)]
     assert pairs == [[(10, 30), (11, 20)], [(20, 11)], [(30, 10)]]
+
+
+class Strip:
+    """The own part of a mesh that is a row of cells, as DMPlex shows it: points of cells, then of faces."""
+
+    def __init__(self, cells, faces):
+        self.cells, self.faces = cells, faces
+
+    def getHeightStratum(self, height):  # noqa: N802
+        count = len(self.cells)
+        return (5, 5 + count) if height == 0 else (5 + count, 5 + count + len(self.faces))
+
+    def getSupport(self, point):  # noqa: N802
+        face = self.faces[point - 5 - len(self.cells)]
+        beside = [cell for cell in (face - 1, face) if cell in self.cells]
+        return np.array([5 + self.cells.index(cell) for cell in beside], np.int32)
+
+    def createPointNumbering(self):  # noqa: N802
+        return self
+
+    def getIndices(self):  # noqa: N802
+        return [0] * (5 + len(self.cells)) + [face if face % 2 else -face - 1 for face in self.faces]
+
+
+def test_cells_of_a_plex_are_numbered_through_all_processes():
+    """Five cells in a row, the third process has the last two; face i is before cell i."""
+    own = [[0, 1], [2], [3, 4]]
+
+    def work(comm):
+        cells = own[comm.Get_rank()]
+        slab = _cells_across_faces(Member(comm), Strip(cells, [*cells, cells[-1] + 1]), len(cells), None)
+        return np.split(slab.targets, slab.indptr[1:-1])
+
+    found = [row.tolist() for rows in together(3, work) for row in rows]
+    assert found == [[1], [0, 2], [1, 3], [2, 4], [3]]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hopbytes.mpi.communicators import create_dist_graph_adjacent
 from hopbytes.mpi.sends import checked_neighbours, checked_sends, neighbours_sends
 
 
@@ -52,3 +53,20 @@ def test_neighbours():
         (([1.5], [2], None, None), "neighbours that are no ranks"),
     ]:
         assert fault in checked_neighbours(*given)[1]
+
+
+class Adjacent:
+    """Keeps what an MPI would be told."""
+
+    def Create_dist_graph_adjacent(self, *ends, **more):  # noqa: N802
+        return ends, more
+
+
+@pytest.mark.parametrize(("weights", "told"), [
+    ((None, None), {}), (([3], [5, 7]), {"sourceweights": [3], "destweights": [5, 7]}),
+    ((None, [5, 7]), {"sourceweights": None, "destweights": [5, 7]}),
+    (([3], None), {"sourceweights": [3], "destweights": None}),
+])  # fmt: skip
+def test_weights_of_neighbours_are_handed_on(weights, told):
+    made = create_dist_graph_adjacent(Adjacent(), [1], [2, 2], *weights, reorder=False)
+    assert made == (([1], [2, 2]), {"reorder": False, **told})

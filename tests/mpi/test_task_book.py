@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.mpi.changing_ranks import ChangingRanks
 from hopbytes.mpi.changing_tasks import _Book
 from hopbytes.mpi.process_places import Spot
 
@@ -86,3 +87,29 @@ def test_bad_batches_change_nothing(batch):
 def test_a_task_of_two_processes_is_refused():
     with pytest.raises(hb.FormatError):
         _Book([(SPOTS[0], {1: 1}, []), (SPOTS[1], {1: 1}, [])], None, {})
+
+
+class First:
+    """Rank 0 of two processes; the other one says nothing new."""
+
+    def Get_rank(self):  # noqa: N802
+        return 0
+
+    def Get_size(self):  # noqa: N802
+        return 2
+
+    def gather(self, mine, root):
+        return [mine, (1, {}, "")]
+
+    def scatter(self, answers, root):
+        return answers[root]
+
+
+def test_ranks_that_no_longer_exchange_anything_are_apart():
+    """Zero bytes end what was said before; silence does not."""
+    ranks = ChangingRanks.__new__(ChangingRanks)
+    ranks.comm = ranks._first = First()
+    ranks._begin([(SPOTS[0], {1: 100}, ""), (SPOTS[1], {}, "")], None, {})
+    for told, together in (({}, True), ({1: 50}, True), ({1: 0}, False)):
+        ranks.update(told)
+        assert (ranks._remapper.snapshot()[0].m > 0) == together

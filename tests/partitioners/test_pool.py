@@ -293,3 +293,9 @@ def test_a_pool_that_may_start_no_process_works_with_what_it_has(make_job, monke
         assert len(pool.process_ids()) == started
     assert [job.answer for job in jobs] == [job.answer for job in expected]
     assert all(job.answer for job in jobs)
+
+
+def test_weights_beyond_31_bits_keep_their_proportions():
+    scaled = np.concatenate(list(parhip._scaled_chunks(np.array([2**40, 2**39, 1]))))
+    assert int(scaled.sum(dtype=np.int64)) < 2**31
+    assert scaled.tolist() == [1431655761, 715827880, 1]

@@ -57,6 +57,13 @@ def test_golden_svg():
     assert fragment(Panel(80, 40, MARKS), "all marks") == GOLDEN.partition("-->\n")[2]
 
 
+@pytest.mark.parametrize("sizes", [(80000, 40), (40, 80000)])
+def test_a_large_picture_is_shown_smaller(sizes):
+    root = ElementTree.fromstring(svg(Panel(*sizes, ()), ""))
+    assert max(float(root.get("width")), float(root.get("height"))) == 4000
+    assert root.get("viewBox") == "0 0 {} {}".format(*sizes)
+
+
 def test_words_of_a_picture_are_only_words():
     marks = (Words(0, 0, 'a<b>&"\x1b[0m'), Words(0, 9, "]]>"), Rectangle(0, 0, 1, 1, tip="<x>\x00"))
     root = ElementTree.fromstring(svg(Panel(9, 9, marks), "<&\x07"))

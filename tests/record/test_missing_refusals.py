@@ -7,6 +7,8 @@ import pytest
 from hopbytes.launching.command import LaunchCommand
 from hopbytes.launching.launchers import silent_end
 from hopbytes.record.application import Application
+from hopbytes.record.counts import Counts
+from hopbytes.record.facts import counted
 from hopbytes.record.injection import with_preloaded
 from hopbytes.record.missing import reason
 
@@ -26,6 +28,25 @@ def launchers(tmp_path, monkeypatch):
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.delenv("LD_PRELOAD", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("family", "counting", "crashed"),
+    [("openmpi", False, True), ("openmpi", True, False), ("mpich", False, False)],
+)
+def test_a_segmentation_fault_may_be_that_of_the_monitoring(tmp_path, family, counting, crashed):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    command = LaunchCommand.parse(["mpirun", "-n", "16", "./halo"])
+    program = Application("./halo", family, linked=True)
+    said = reason(str(folder), command, program, NOTHING, 139, counting)
+    assert ("Open MPI's monitoring crashes" in said) == crashed
+
+
+def test_phases_are_told_where_the_program_named_any():
+    assert "phases" not in counted(Counts(n=2, phases={0: 5}), "ring", per_communicator=False)
+    facts = counted(Counts(n=2, phases={2: 7, 0: 5}), "ring", per_communicator=False)
+    assert facts["phases"] == {"0": 5, "2": 7}
 
 
 @pytest.mark.parametrize("words", ["mpirun -n 16 ./halo", "srun -n 16 ./halo", "mpirun4 -n 16 ./halo"])

@@ -118,3 +118,20 @@ def test_replays_are_counted_and_equal_placements_replayed_once(monkeypatch):
     advised(graph, presets=("fast", "eco"), seeds=3, grade="replay", tell=told.append)
     assert len(told) == len(asked) == len({tuple(each) for each in asked}) < 8
     assert told[0] == "replay 1 of at most 8: fill"
+
+
+def test_what_is_to_be_typed_names_the_machine_that_was_given(hopbytes, tmp_path):
+    hb.write(pairs(*((i, 15 - i) for i in range(8))), tmp_path / "a.pattern", format="pattern")
+    done = hopbytes("advise", "a.pattern", "--on", "node:4  core:4", "--preset", "fast", "--seeds", 1)
+    assert done.returncode == 0, done.stderr
+    assert "hopbytes map a.pattern --on 'node:4  core:4' " in done.stdout
+
+
+def test_columns_of_the_table_stand_below_each_other():
+    text = advice_text(advised(pairs((0, 5)), presets=("fast", "eco")), "app.pattern", SLOW)
+    lines = text.splitlines()
+    head = next(place for place, line in enumerate(lines) if line.endswith("limited by"))
+    rows = lines[head + 1 : lines.index("", head)]
+    assert len({len(row.split("  ")[0].strip()) for row in rows}) > 1  # names of several lengths
+    starts = {len(row) - len(row.rsplit("  ", 1)[1]) for row in (lines[head], *rows)}
+    assert starts == {lines[head].index("limited by")}

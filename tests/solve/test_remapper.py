@@ -11,6 +11,7 @@ import hopbytes as hb
 from helpers.paths import ROOT
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.model.capacities import load_bound
+from hopbytes.solve.larger_repair import Savings
 
 MACHINES = ("node:2@10 core:3@1", "torus:3x2", "island:2@100 node:2@10 core:2@1", "torus:2x2 / core:2@1")
 
@@ -389,3 +390,12 @@ def test_a_wrong_number_is_found(grid):
         spoil(remapper._placement.state)
         with pytest.raises(hb.HopbytesError, match="internal error"):
             remapper.verify()
+
+
+def test_batches_save_for_each_of_their_changes():
+    savings = Savings(per_change=30, rate=2.0)
+    savings.add(5)
+    savings.add(3)
+    assert (savings.saved, savings.batches) == (240, 2)
+    assert savings.suffices(120)
+    assert not savings.suffices(121)

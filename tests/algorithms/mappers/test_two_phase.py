@@ -5,6 +5,8 @@ import pytest
 
 import hopbytes as hb
 from helpers.machines import nodes
+from hopbytes._util.options import build
+from hopbytes.algorithms.base import Bounds, Effort, refiners
 from hopbytes.algorithms.mappers.two_phase import TwoPhase
 from hopbytes.errors import UnsupportedError
 from hopbytes.solve.map_tasks import map_tasks
@@ -20,6 +22,15 @@ def cube(side):
         near += [low, high]
         far += [high, low]
     return hb.CommGraph.from_edges(np.concatenate(near), np.concatenate(far), n=side**3)
+
+
+@pytest.mark.parametrize("refine", ["n_square", "n_cd:d=2", "n_p"])
+def test_tasks_are_exchanged_between_two_pes_as_well(refine):
+    graph = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 3], [5, 1, 5], n=4)
+    where, apart = hb.machine("core:2@1"), np.array([0, 1, 1, 0], np.int32)
+    bounds = Bounds(np.full(2, 2, np.int64), None)
+    found = build(refiners, refine).refine(graph, where, apart, bounds, Effort(seed=1)).tolist()
+    assert found[0] == found[1] != found[2] == found[3]
 
 
 def test_identity_on_multisection_model_is_multisection():

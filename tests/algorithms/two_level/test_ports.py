@@ -17,6 +17,7 @@ from hopbytes.algorithms.two_level import (
     routed_groups,
 )
 from hopbytes.algorithms.two_level.neighbourhood import levels_between
+from hopbytes.algorithms.two_level.node_routing import MOST_VALUE, routed
 from hopbytes.cost.objectives.link_sums import endpoints_of
 from hopbytes.engine import PartitionSettings, RunControl
 from hopbytes.engine.routed_search import (
@@ -107,3 +108,16 @@ def test_every_task_of_a_group_uses_the_adapter_beside_it(seed, tmp_path):
         graph, grouped, pe, found, Capacity(np.ones(n, np.int64), None), PartitionSettings(), RunControl()
     )
     assert routed_twin.loads(world, found.tolist()) == loads(graph, where, moved)
+
+
+@pytest.mark.parametrize("volume", [1, 1000, 10**5, 10**9, 2**58])
+def test_loads_times_prices_stay_below_the_largest_number(volume):
+    """Shares of split routes are fractions; bits for them must not make large volumes overflow."""
+    where = machine("dragonfly:5x2x1:route=valiant:bw=1x999983x1000003")
+    graph = CommGraph.from_edges([0, 1], [9, 8], [volume, volume], n=10)
+    ones = np.ones(10, np.int64)
+    found = routed(nodes_of(where), graph, graph.volumes, ones, ones, "a test", priced=True)
+    prices, shift = found.routing.prices, found.routing.shift
+    total = int(found.traffic.csr.weights.sum()) << shift
+    assert total * int(prices.max()) < 2 * MOST_VALUE
+    assert total == pytest.approx(2 * volume * found.scale, rel=1e-6)

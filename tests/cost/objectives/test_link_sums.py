@@ -91,3 +91,9 @@ def test_one_way_links_count_the_way_that_is_taken(tmp_path):
     assert measure_links(graph, where, pe).hop_bytes == 10 * 1 + 1 * 5
     assert objectives["hop_bytes"]().value(graph, where, pe) == 15
     assert objectives["hops"]().value(graph, where, pe) == 6
+
+
+def test_terms_that_are_zero_in_order_keep_their_weights():
+    """Nothing can be divided by them: here no message leaves its node."""
+    silent = CommGraph.from_edges([0], [1], [7], n=4)
+    assert build(objectives, "hybrid").resolved(silent, hb.machine("torus:2 / core:2")) == (1, 1, 1, 1)

@@ -66,6 +66,14 @@ def test_the_files_agree_with_the_mapping(tmp_path):
     assert (tmp_path / "mesh.py.sh").stat().st_mode & 0o100
 
 
+def test_hosts_that_nobody_named_are_not_asked_for(tmp_path):
+    """Names that were only made up would be compared with those of the real hosts."""
+    one = "node:1 gpu:8"
+    for machine, hosts, known in (("rails:4x2", None, []), (one, None, []), (one, ["h"], ["h"])):
+        written(tmp_path, machine=machine, hosts=hosts, force=True)
+        assert json.loads((tmp_path / "mesh.py.json").read_text())["hosts"] == known
+
+
 def test_published_orders_are_recognised(tmp_path):
     for order, word in (("tp-cp-ep-dp-pp", "the default"), ("tp-cp-ep-pp-dp", "--use-tp-pp-dp-mapping")):
         graph = hb.read(f"ml:tp=2,pp=2,dp=2,layers=2,order={order}")

@@ -71,6 +71,8 @@ def test_messages_in_ranks_of_the_world(tmp_path):
     assert graph.n == 4
     assert arcs_of(graph) == {(0, 1): 111, (3, 1): 7 + 20 + 30 + 4, (2, 0): 5, (1, 3): 8}
     assert graph.arc_messages().sum() == 2 + 1 + 1 + 1 + 1 + 2
+    assert "notices" not in graph.meta
+    assert "notices" not in hb.read(tmp_path / "a/traces.otf2", collectives="ring").meta
 
 
 #: OTF2's name → our kind, our block per rank, and (sent, received) per rank of four as Score-P stores them.

@@ -93,6 +93,18 @@ def test_cores_of_a_package_without_dies_are_not_torn_apart_by_another_with_dies
     assert [apart.between(8, 8 + other) for other in (1, 2, 4)] == [1, 3, 5]
 
 
+def test_a_level_of_several_kinds_has_the_name_that_tells_most():
+    """Memory nodes are packages here, and a core has one thread."""
+    packages = tuple(
+        Part("package", p, (Part("numa", p, tuple(
+            Part("l2", c, (Part("core", c, (Part("pu", 2 * p + c),)),)) for c in range(2)
+        )),)) for p in range(2)
+    )  # fmt: skip
+    leveled = level([node_tree(Part("machine", 0, packages))], (0,))
+    assert [tier.name for tier in leveled.tree.tiers] == ["package", "core"]
+    assert leveled.same_as == {"numa": "package", "l2": "core", "pu": "core"}
+
+
 def test_orders_of_kinds():
     order, _ = aligned([["numa", "package", "core"], ["package", "l3", "core"]])
     assert order == ["numa", "package", "l3", "core"]

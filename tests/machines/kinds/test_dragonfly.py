@@ -10,6 +10,8 @@ import pytest
 import hopbytes as hb
 from helpers.machines import link_names
 from hopbytes.cost.objectives.base import objectives
+from hopbytes.errors import FormatError
+from hopbytes.machines.kinds.dragonfly import Dragonfly
 from hopbytes.machines.spec import parse_machine
 
 
@@ -96,3 +98,11 @@ def test_hop_bytes_of_valiant_routes_are_the_mean_over_all_third_groups(spec):
         for a, b, volume in zip(one.tolist(), other.tolist(), volumes.tolist(), strict=True)
     )
     assert objectives["hop_bytes"]().value(graph, where, pe) == float(wanted)
+
+
+def test_the_largest_dragonfly_is_accepted_and_larger_ones_are_not():
+    assert Dragonfly.parse("256x256x256").n_nodes == 2**24
+    with pytest.raises(FormatError):
+        Dragonfly.parse("257x256x256")
+    with pytest.raises(FormatError, match="links, expected fewer"):
+        Dragonfly.parse("2x65536x1")

@@ -25,3 +25,8 @@ def test_steps_of_gray_order_change_one_bit_of_one_coordinate():
     flips = changed[:, 1:] ^ changed[:, :-1]
     assert np.all(np.count_nonzero(steps, axis=0) == 1)
     assert np.all(flips.sum(axis=0) & (flips.sum(axis=0) - 1) == 0)
+
+
+def test_the_largest_coordinate_may_be_a_power_of_two():
+    points = np.array([[4, 0, 3, 1], [0, 4, 3, 1]])
+    assert curve_order(points, "morton").tolist() == [3, 2, 1, 0]

@@ -84,6 +84,8 @@ def test_open_mpi_4_deals_the_ranks_of_a_node_over_its_packages():
 def test_counts_that_the_job_asked_for_are_kept():
     where = dataclasses.replace(hb.machine("node:2 core:4"), tasks_of_nodes=np.array([2, 3]))
     assert launcher_placement(where, 5, "fill").pe.tolist() == [0, 1, 4, 5, 6]
+    uneven = dataclasses.replace(hb.machine("node:3 core:4"), tasks_of_nodes=np.array([1, 2, 3]))
+    assert launcher_placement(uneven, 5, "fill").pe.tolist() == [0, 4, 5, 8, 9]  # one task fewer
 
 
 def test_no_task():

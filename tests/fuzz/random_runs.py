@@ -24,6 +24,7 @@ import threading
 import traceback
 import warnings
 from collections import Counter
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 from hopbytes.errors import HopbytesWarning
@@ -69,12 +70,22 @@ def one(number: int, program: Program | None = None) -> tuple[str, list[str], st
         return "exception", [traceback.format_exc()], said
 
 
-def work(program: Program | None) -> None:
+def again(number: int, program: Program | None) -> int:
+    """Run a case in this process and print it; 1 where anything was found."""
+    warnings.simplefilter("error")
+    warnings.simplefilter("ignore", HopbytesWarning)
+    ended, found, said = one(number, program)
+    print(said, ended, *found, sep="\n")
+    return bool(found)
+
+
+def work(program: Program | None) -> int:
     """Take numbers of cases from standard input, write how each ended."""
     warnings.simplefilter("error")
     warnings.simplefilter("ignore", HopbytesWarning)  # what a result says about itself
     for line in sys.stdin:
         print(json.dumps(one(int(line), program)), flush=True)
+    return 0
 
 
 class Worker:
@@ -137,16 +148,9 @@ def main() -> int:
     options.add_argument("--program", action="store_true", help="by the command line as well")
     options.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     given = options.parse_args()
-    program = Program() if given.program and (given.work or given.case is not None) else None
-    if given.work:
-        work(program)
-        return 0
-    if given.case is not None:
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", HopbytesWarning)
-        ended, found, said = one(given.case, program)
-        print(said, ended, *found, sep="\n")
-        return bool(found)
+    if given.work or given.case is not None:
+        with closing(Program()) if given.program else nullcontext() as program:
+            return work(program) if given.work else again(given.case, program)
     seed = secrets.randbelow(10**6) if given.seed is None else given.seed
     print(f"random runs: --runs {given.runs} --seed {seed}", flush=True)
     ends: Counter[str] = Counter()

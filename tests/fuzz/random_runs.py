@@ -70,7 +70,7 @@ def one(number: int, program: Program | None = None) -> tuple[str, list[str], st
         return "exception", [traceback.format_exc()], said
 
 
-def again(number: int, program: Program | None) -> int:
+def repeated(number: int, program: Program | None) -> int:
     """Run a case in this process and print it; 1 where anything was found."""
     warnings.simplefilter("error")
     warnings.simplefilter("ignore", HopbytesWarning)
@@ -150,7 +150,7 @@ def main() -> int:
     given = options.parse_args()
     if given.work or given.case is not None:
         with closing(Program()) if given.program else nullcontext() as program:
-            return work(program) if given.work else again(given.case, program)
+            return work(program) if given.work else repeated(given.case, program)
     seed = secrets.randbelow(10**6) if given.seed is None else given.seed
     print(f"random runs: --runs {given.runs} --seed {seed}", flush=True)
     ends: Counter[str] = Counter()

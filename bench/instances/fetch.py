@@ -14,7 +14,10 @@ import argparse
 import hashlib
 import io
 import lzma
+import os
 import re
+import shutil
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -44,12 +47,25 @@ TETRAHEDRON = 4
 NODES_OF_FACES = ((0, 1, 2), (0, 1, 3), (1, 2, 3), (0, 2, 3))
 
 
+def address(url: str) -> str:
+    """Return the address of a file; ``debian:PATH`` is one of the mirror that apt uses here."""
+    if not url.startswith("debian:"):
+        return url
+    mirror = os.environ.get("HOPBYTES_DEBIAN_MIRROR", "")
+    if not mirror and shutil.which("apt-get"):
+        command = ["apt-get", "indextargets", "--format", "$(SITE)"]
+        mirror = subprocess.run(command, capture_output=True, text=True).stdout.partition("\n")[0]
+    if not mirror:
+        raise OSError(f"{url}: no mirror of Debian is known here, expected HOPBYTES_DEBIAN_MIRROR=ADDRESS")
+    return f"{mirror.rstrip('/')}/{url.removeprefix('debian:')}"
+
+
 def download(url: str) -> bytes:
     """Return a published file; an archive is kept in ``bench/data`` because several graphs may need it."""
     kept = DATA / "archives" / hashlib.sha256(url.encode()).hexdigest()[:16]
     if kept.exists():
         return kept.read_bytes()
-    with urllib.request.urlopen(url, timeout=60) as answer:
+    with urllib.request.urlopen(address(url), timeout=60) as answer:
         data: bytes = answer.read()
     if ".tar." in url:
         kept.parent.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.paths import ROOT
 from helpers.placements import cores_in_node, place
 from helpers.stand_ins import Job, RefusedError, others, srun, words_of
 from helpers.stand_ins.openmpi import parse
@@ -279,7 +280,7 @@ def test_programs_of_srun_are_read_line_by_line(tmp_path):
 
 def test_the_page_about_launchers_names_every_version():
     """Versions whose stand-ins take each line, and those that were started with the files."""
-    page = (Path(hb.__file__).parents[2] / "docs" / "do" / "launchers.md").read_text()
+    page = (ROOT / "docs" / "do" / "launchers.md").read_text()
     for form, launcher in LAUNCHERS.items():
         real = ", ".join(launcher.real) or "-"
         row = f"| `{form}` | {launcher.name} | {', '.join(launcher.versions)} | {real} |"

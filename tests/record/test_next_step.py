@@ -15,9 +15,14 @@ HERE = os.uname().nodename
 
 
 @pytest.fixture(autouse=True)
-def outside_jobs(monkeypatch):
+def outside_jobs(monkeypatch, tmp_path_factory):
+    """No job, and a stand-in for the launcher, which need not be installed."""
     for sign, _ in READERS:
         monkeypatch.delenv(sign, raising=False)
+    launcher = tmp_path_factory.mktemp("bin") / "mpirun"
+    launcher.write_text("#!/bin/sh\necho 'mpirun (Open MPI) 5.0.11'\n")
+    launcher.chmod(0o755)
+    monkeypatch.setenv("PATH", str(launcher.parent), prepend=os.pathsep)
 
 
 def recorded_on(*hosts):

@@ -78,9 +78,10 @@ def read_netloc(path: str) -> Fabric:
         if len(parsed.devices) < count:
             _node(parsed, words, number)
         elif partitions_seen:
-            _check_known(parsed, words[:2], number)
+            source, target = (*words, "")[:2]
+            _check_known(parsed, [source, target], number)
             links = [_integer(parsed, word, number) for word in words[2:] if word]
-            parsed.paths.append((number, words[0], words[1], links))
+            parsed.paths.append((number, source, target, links))
         elif words[0] in parsed.devices:
             _edges(parsed, words, number)
         else:

@@ -164,8 +164,11 @@ def test_locate_says_what_was_seen_unless_quiet(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     seen = hb.Mapping(np.arange(2, dtype=np.int32), hb.machine("core:2"), info={"notices": ["all was seen"]})
     monkeypatch.setattr("hopbytes.launching.verify.placement_launched", lambda where, words: seen)
+    launcher = tmp_path / "mpirun"
+    launcher.write_text("#!/bin/sh\necho 'mpirun (Open MPI) 5.0.11'\n")
+    launcher.chmod(0o755)
     for quiet in (False, True):
         path = f"{quiet}.json"
-        locate(MachineOptions(on="core:2"), WritingOptions(), ["mpirun", "./app"], path, quiet)
+        locate(MachineOptions(on="core:2"), WritingOptions(), [str(launcher), "./app"], path, quiet)
         assert hb.read_mapping(path).pe.tolist() == [0, 1]
         assert ("all was seen" in capsys.readouterr().err) != quiet

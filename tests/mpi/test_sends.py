@@ -33,20 +33,26 @@ def test_faults(sends, fault):
     assert fault in said
 
 
-def test_neighbours():
-    mpi = pytest.importorskip("mpi4py")
-    before, mpi.rc.initialize = mpi.rc.initialize, False
+@pytest.fixture
+def mpi():
+    """mpi4py's constants without MPI_Init, which ends a process that no MPI can start in."""
+    package = pytest.importorskip("mpi4py")
+    before, package.rc.initialize = package.rc.initialize, False
     try:
         from mpi4py import MPI
     finally:
-        mpi.rc.initialize = before
+        package.rc.initialize = before
+    return MPI
+
+
+def test_neighbours(mpi):
     assert checked_neighbours([1], (2, 2), None, None) == (([1], [2, 2], None, None), "")
     assert neighbours_sends(([1], [2, 2], None, None)) == {2: 2}
     assert neighbours_sends(([1], [2, 2], None, [5, 7])) == {2: 12}
-    assert checked_neighbours([1], [2], MPI.UNWEIGHTED, MPI.UNWEIGHTED) == (([1], [2], None, None), "")
-    assert checked_neighbours([], [2], MPI.WEIGHTS_EMPTY, [3]) == (([], [2], [], [3]), "")
+    assert checked_neighbours([1], [2], mpi.UNWEIGHTED, mpi.UNWEIGHTED) == (([1], [2], None, None), "")
+    assert checked_neighbours([], [2], mpi.WEIGHTS_EMPTY, [3]) == (([], [2], [], [3]), "")
     for given, fault in [
-        (([1], [2], None, MPI.WEIGHTS_EMPTY), "destweights: WEIGHTS_EMPTY for 1 neighbours, expected 1"),
+        (([1], [2], None, mpi.WEIGHTS_EMPTY), "destweights: WEIGHTS_EMPTY for 1 neighbours, expected 1"),
         (([1], [2], [1, 2], None), "sourceweights: 2 numbers, expected 1"),
         (([1], [2], None, [2.5]), r"destweights: [2.5], expected whole numbers"),
         (([1], [2], None, 77), "destweights: 77, expected whole numbers"),
@@ -67,6 +73,6 @@ class Adjacent:
     ((None, [5, 7]), {"sourceweights": None, "destweights": [5, 7]}),
     (([3], None), {"sourceweights": [3], "destweights": None}),
 ])  # fmt: skip
-def test_weights_of_neighbours_are_handed_on(weights, told):
+def test_weights_of_neighbours_are_handed_on(mpi, weights, told):
     made = create_dist_graph_adjacent(Adjacent(), [1], [2, 2], *weights, reorder=False)
     assert made == (([1], [2, 2]), {"reorder": False, **told})

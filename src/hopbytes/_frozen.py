@@ -34,21 +34,7 @@ def frozen(
 ) -> Callable[[type[Class]], type[Class]]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: Any = None, /, *, eq: bool = True, repr: bool = True, owns: tuple[str, ...] = ()) -> Any:
-    """Make a class an immutable dataclass with slots.
-
-    Parameters
-    ----------
-    cls : type
-        The class, where the decorator is used without parentheses.
-    eq : bool, default True
-        Whether objects are compared and hashed by their fields. Without it, an object equals only itself,
-        which suits classes that hold arrays.
-    repr : bool, default True
-        Whether the text of an object lists its fields.
-    owns : tuple of str, default ()
-        Fields whose arrays nobody else can write into: other arrays are copied when they are set, also
-        where an object is unpickled (:func:`hopbytes._arrays.owned`).
-    """
+    """Make a class an immutable dataclass with slots."""
 
     def make(cls: Any) -> Any:
         own = vars(cls)

@@ -15,13 +15,6 @@ T = TypeVar("T")
 def name_of(what: str, value: T, *kinds: type) -> T:
     """Return `value` if it is a text or an instance of one of `kinds`.
 
-    Raises
-    ------
-    WrongTypeError
-        It is neither; the text is like ``"mapper 3, expected a name or a Mapper"``.
-
-    Examples
-    --------
     >>> name_of("weight", "bytes")
     'bytes'
     """
@@ -34,15 +27,6 @@ def name_of(what: str, value: T, *kinds: type) -> T:
 def whole(what: str, value: object, lowest: int) -> int:
     """Return an integer from `lowest` to 2**63 - 1 as a Python integer.
 
-    Raises
-    ------
-    WrongTypeError
-        No integer; truth values are none.
-    UnsupportedError
-        The value is out of range.
-
-    Examples
-    --------
     >>> whole("threads", np.int32(4), 1)
     4
     """
@@ -65,8 +49,6 @@ def check_functions(**given: object) -> None:
 def check_truths(**given: object) -> None:
     """Raise WrongTypeError for an argument that is neither None nor a truth value.
 
-    Examples
-    --------
     >>> check_truths(pack=True, partition=None)
     """
     for what, value in given.items():
@@ -84,13 +66,6 @@ def check_texts(**given: object) -> None:
 def texts_of(what: str, value: object) -> tuple[str, ...]:
     """Return one text or several as a tuple.
 
-    Raises
-    ------
-    WrongTypeError
-        The value is neither a text nor a collection of texts.
-
-    Examples
-    --------
     >>> texts_of("exclude", "node=3"), texts_of("exclude", ["node=3", "core=0"])
     (('node=3',), ('node=3', 'core=0'))
     """

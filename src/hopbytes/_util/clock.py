@@ -14,18 +14,6 @@ from hopbytes.errors import UnsupportedError
 class Clock:
     """Time since the call began, and the time at which searches must stop to leave time for verification.
 
-    Parameters
-    ----------
-    limit : float or None
-        Seconds that the call may take; None means no limit.
-
-    Raises
-    ------
-    UnsupportedError
-        The limit is not a finite number of seconds >= 0.
-
-    Notes
-    -----
     `began` and `deadline` are times of :func:`time.monotonic`; `deadline` is None without a limit.
     """
 

@@ -17,8 +17,6 @@ def computed_once(most: int) -> Callable[[Callable[[Argument], Result]], Callabl
     known is recognised by its identity. It is hashed once only, since the hash of a machine from a file takes
     as long as reading all of its routes.
 
-    Examples
-    --------
     >>> @computed_once(2)
     ... def double(text: str) -> str:
     ...     print("computing")

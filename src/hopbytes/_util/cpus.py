@@ -15,13 +15,6 @@ def thread_count(threads: int | None, name: str = "threads") -> int:
 
     More than :data:`MOST_THREADS` and than there are CPUs are of no use; answers do not depend on them.
 
-    Raises
-    ------
-    WrongTypeError, UnsupportedError
-        See :func:`hopbytes._util.checks.whole`.
-
-    Examples
-    --------
     >>> thread_count(3), thread_count(None) == cpus_allowed()
     (3, True)
     """

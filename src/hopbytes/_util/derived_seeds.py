@@ -25,24 +25,6 @@ _MIX_LEFT, _MIX_RIGHT = 0xCA01F9DD, 0x4973F715
 def derived_seeds(entropy: Sequence[int], count: int) -> UInt64:
     """Return `count` seeds that depend on all integers in `entropy`.
 
-    Parameters
-    ----------
-    entropy : sequence of int
-        Integers >= 0 of any size; other integers, or the same in another order, give unrelated seeds.
-    count : int
-
-    Returns
-    -------
-    uint64[count]
-        The first of them do not depend on `count`. It takes O(count) operations.
-
-    Raises
-    ------
-    OverflowError
-        If an integer is negative.
-
-    Examples
-    --------
     >>> derived_seeds((7, 1), 2)
     array([6635463128224577688, 5133392297773249075], dtype=uint64)
     """

@@ -50,13 +50,6 @@ def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64
     integers, at most 10^9 and such that the sum stays below 2^53; values that are still fractional are
     rounded half to even. Where that would change a value by more than a thousandth of it, the factor goes on
     to at most 10^18.
-
-    Raises
-    ------
-    FormatError
-        The length is wrong, or a value is negative, NaN or infinite.
-    ScaleError
-        A value exceeds 2^63 - 1.
     """
     if values is None:
         return None, 1

@@ -47,25 +47,6 @@ _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 def build(registry: Registry[type[T]], choice: str | T) -> T:
     """Return an instance of the class that `choice` names, with its options set.
 
-    Parameters
-    ----------
-    registry : Registry of dataclasses
-        The registry of classes; their fields are the options.
-    choice : str or instance
-        ``"random"``, ``"multisection:initial_partitions=3"``; an instance is returned as it is. Dashes and
-        underscores mean the same. ``"module:Class"`` and ``"module:Class:key=value"`` name a class of another
-        module, which is imported; the current folder is searched, too.
-
-    Raises
-    ------
-    UnsupportedError
-        The name is unknown (the text names the nearest one), or an option is unknown or has a value of the
-        wrong type (the text lists all options and their types), or an integer is not from 0 to 2^31 - 1.
-    WrongTypeError
-        An option of an instance should be an integer and is none.
-
-    Examples
-    --------
     >>> from hopbytes.algorithms.base import mappers
     >>> build(mappers, "identity")
     Identity()
@@ -105,8 +86,6 @@ def check_types(thing: Any, what: str = "") -> None:
 
     The error names the class unless it is told `what` the object is.
 
-    Examples
-    --------
     >>> from hopbytes.algorithms.mappers.multisection import Multisection
     >>> check_types(Multisection(slack="even"))
     """

@@ -32,32 +32,7 @@ def run_program(
     expected: str = "a launcher",
     max_bytes: int = MAX_OUTPUT_BYTES,
 ) -> tuple[str, int]:
-    """Run a program without input and return its output and its exit code.
-
-    Parameters
-    ----------
-    words : sequence of str
-        The program and its arguments.
-    environment : mapping, optional
-        All environment variables; by default those of this process.
-    timeout : float
-        Seconds within which the program must end, or print `marker` if that is given.
-    marker : str
-        Text that the program prints when all of its processes have started; after it there is no time limit.
-    hint : str
-        The probable cause of a timeout, for the error message.
-    expected : str
-        What the first word should have been, for the error message.
-    max_bytes : int
-        Largest accepted size of the output.
-
-    Raises
-    ------
-    UnsupportedError
-        The program cannot be started.
-    HopbytesError
-        The program exceeded the timeout or the size of the output and was stopped.
-    """
+    """Run a program without input and return its output and its exit code."""
     with _started(words, environment, expected) as child:
         stream = child.stdout
         assert stream is not None

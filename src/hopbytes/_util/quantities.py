@@ -8,8 +8,6 @@ PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 def amount(volume: float, unit: str = "B") -> str:
     """Return a volume as people read it: three digits and a decimal prefix.
 
-    Examples
-    --------
     >>> amount(120361892), amount(999), amount(37538014167040), amount(1500, "messages")
     ('120 MB', '999 B', '37.5 TB', '1,500 messages')
     """
@@ -21,8 +19,6 @@ def amount(volume: float, unit: str = "B") -> str:
 def short_amount(volume: float, unit: str = "") -> str:
     """Return a number with three digits, a decimal prefix and a unit.
 
-    Examples
-    --------
     >>> short_amount(154138408, "B"), short_amount(999), short_amount(1234567)
     ('154 MB', '999', '1.23 M')
     """
@@ -36,8 +32,6 @@ def short_amount(volume: float, unit: str = "") -> str:
 def number(value: float) -> str:
     """Return a number with separators; small fractions with four significant digits.
 
-    Examples
-    --------
     >>> number(2034597966), number(2.5), number(12345.6)
     ('2,034,597,966', '2.5', '12,346')
     """
@@ -47,8 +41,6 @@ def number(value: float) -> str:
 def duration(seconds: float) -> str:
     """Return a time as people read it.
 
-    Examples
-    --------
     >>> duration(0.0012345), duration(12.3), duration(0.00099996), duration(0)
     ('1.23 ms', '12.3 s', '1 ms', '0 s')
     """
@@ -63,8 +55,6 @@ def duration(seconds: float) -> str:
 def percent(share: float) -> str:
     """Return a share in per cent, with one decimal where it is small.
 
-    Examples
-    --------
     >>> percent(0.24), percent(0.0251), percent(1.5)
     ('24 %', '2.5 %', '150 %')
     """

@@ -22,13 +22,6 @@ T = TypeVar("T", bound=np.generic)
 class RandomNumbers:
     """SplitMix64 (Steele, Lea, Flood 2014): a counter and a mixing function.
 
-    Parameters
-    ----------
-    seed : int
-        Any integer; integers that are equal modulo 2^64 give the same numbers.
-
-    Examples
-    --------
     >>> random = RandomNumbers(1)
     >>> random.permutation(5).tolist(), random.below(10), random.distinct(100, 3).tolist()
     ([2, 4, 0, 3, 1], 7, [73, 66, 85])

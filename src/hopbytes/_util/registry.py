@@ -25,22 +25,7 @@ S = TypeVar("S")
 
 
 class Registry(Generic[T]):
-    """The registered objects of one kind, by name.
-
-    Parameters
-    ----------
-    kind : str
-        Name of the kind in messages: ``"mapper"``.
-    packages : str or tuple of str
-        Dotted names of the packages whose modules register themselves on import, or of one module that
-        registers all objects.
-    prefixes : tuple of str
-        Possible prefixes of file names before the name of the object.
-    aliases : mapping of str to str
-        Alternative names, which are accepted but not listed.
-    entry_points : str
-        Group of entry points by which other packages add objects; "" for none.
-    """
+    """The registered objects of one kind, by name."""
 
     def __init__(
         self, kind: str, packages: str | tuple[str, ...], prefixes: tuple[str, ...] = ("",),
@@ -111,8 +96,6 @@ class Registry(Generic[T]):
     def class_named(self, class_name: str) -> T | None:
         """Return the thing whose class has a name, None if there is none; the likely file is tried first.
 
-        Examples
-        --------
         >>> from hopbytes.algorithms.base import mappers
         >>> mappers.class_named("RoundRobin").__name__
         'RoundRobin'

@@ -23,23 +23,14 @@ from hopbytes.model.exact_sums import group_sums
 
 @frozen(eq=False)
 class Rebalanced:
-    """The result of a repair.
+    """The result of a repair."""
 
-    Parameters
-    ----------
-    pe : int32[n]
-        PE of every task after the repair.
-    moves, swaps : int
-        Number of tasks moved, and number of pairs exchanged among these moves.
-    change : int or None
-        Change of the sum over pairs of weight x distance (weights as in ``graph.symmetric()``, distances
-        as the mean of both directions), where each pair counts once. It is None if tasks were assigned
-        from scratch, if tasks left forbidden PEs, or if rounded weights or distances chose the moves.
-    """
-
-    pe: Int32
-    moves: int = 0
+    pe: Int32  # int32[n]: PE of every task after the repair
+    moves: int = 0  # number of tasks moved, and number of pairs exchanged among these moves
     swaps: int = 0
+    #: change of the sum over pairs of weight x distance (weights as in ``graph.symmetric()``, distances as
+    #: the mean of both directions), where each pair counts once. It is None if tasks were assigned from
+    #: scratch, if tasks left forbidden PEs, or if rounded weights or distances chose the moves.
     change: int | None = 0
 
 
@@ -59,21 +50,6 @@ def meet_bounds(
     the even share by more than the load of the heaviest task). The mapping with the lowest overload is
     returned.
 
-    Parameters
-    ----------
-    pe : int32[n]
-        PE of every task; the array is not changed.
-    loads : int64[n] or None
-        Tasks without load are not moved. None means that every load is 1; then bounds that can hold all
-        tasks are always met.
-    caps : int64[k]
-        Maximum load of every PE.
-    linear_cost : LinearCost or None
-        No task is moved to a PE that is forbidden to it; the other costs are added to the cost of
-        communication.
-
-    Notes
-    -----
     The call takes O(n + k) if the bounds already hold. Otherwise the time grows with the degrees of the
     tasks on overfull PEs, times a logarithm, but not with n x k.
     """

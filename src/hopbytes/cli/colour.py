@@ -18,8 +18,6 @@ def wanted(stream: TextIO) -> bool:
 def painted(text: str, style: str, stream: TextIO) -> str:
     """Return a text in a style, as it is where the stream wants no colours or the style is unknown.
 
-    Examples
-    --------
     >>> import io
     >>> painted("done", "head", io.StringIO())
     'done'

@@ -19,44 +19,21 @@ __all__ = ["BadParameter", "Declared", "Exit", "UsageError", "argument", "option
 
 @frozen
 class Declared:
-    """An option (with names) or an argument (without).
+    """An option (with names) or an argument (without)."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        ``--output`` and ``-o``; ``--partition/--processes`` for a choice between two. Empty: an argument.
-    metavar : str or None
-        The word for the value in help texts.
-    help : str
-        One or two sentences.
-    panel : str
-        Heading under which help texts list it.
-    least : int or float or None
-        Smallest number that is accepted.
-    parser : callable or None
-        Turns the text into the value; raises BadParameter.
-    default : str or None
-        Text about the default in help texts if the value itself, such as None, says nothing.
-    rare : bool
-        Shown by ``--help-all`` only.
-    old : tuple of str
-        Former names, which are accepted but not shown.
-    hidden : bool
-        The option is accepted for one more release, but not shown.
-    values : str or None
-        What shell completion offers, see :func:`hopbytes.cli.completion.candidates`; None: nothing.
-    """
-
+    #: ``--output`` and ``-o``; ``--partition/--processes`` for a choice between two. Empty: an argument.
     names: tuple[str, ...] = ()
-    metavar: str | None = None
-    help: str = ""
-    panel: str = "Options"
-    least: float | None = None
-    parser: Callable[[str], Any] | None = None
+    metavar: str | None = None  # the word for the value in help texts
+    help: str = ""  # one or two sentences
+    panel: str = "Options"  # heading under which help texts list it
+    least: float | None = None  # smallest number that is accepted
+    parser: Callable[[str], Any] | None = None  # turns the text into the value; raises BadParameter
+    #: text about the default in help texts if the value itself, such as None, says nothing
     default: str | None = None
-    rare: bool = False
-    old: tuple[str, ...] = ()
-    hidden: bool = False
+    rare: bool = False  # shown by ``--help-all`` only
+    old: tuple[str, ...] = ()  # former names, which are accepted but not shown
+    hidden: bool = False  # the option is accepted for one more release, but not shown
+    #: what shell completion offers, see :func:`hopbytes.cli.completion.candidates`; None: nothing.
     values: str | None = None
 
 

@@ -50,8 +50,6 @@ def for_terminal(text: str, slot: str = "slot") -> str:
     machine (:attr:`hopbytes.Allocation.slot_word`). Arcs are pairs of tasks. Errors about a line of a file
     keep the words of files.
 
-    Examples
-    --------
     >>> for_terminal("60959284 scanned edges; `work_limit=60959284` repeats this run")
     '60,959,284 scanned edges; --work-limit 60959284 repeats this run'
     >>> for_terminal("3 tasks on PE 2 of 4 slots, an arc: mpirun --map-by slot", "core")
@@ -68,8 +66,6 @@ def for_terminal(text: str, slot: str = "slot") -> str:
 def as_options(text: str) -> str:
     """Return a message with options in the place of names of arguments; other text in backquotes stays.
 
-    Examples
-    --------
     >>> as_options("`hosts`: 3 names; `oversubscribe=True` or `per='gpu'`, not `other`")
     '--hosts: 3 names; --oversubscribe or --per gpu, not `other`'
     """

@@ -75,17 +75,7 @@ def _is_pattern(word: str) -> bool:
 
 
 def explain(error: Any, args: list[str], options: set[str]) -> None:
-    """Add to a usage error what was probably meant.
-
-    Parameters
-    ----------
-    error : UsageError
-        Its text is changed.
-    args : list of str
-        What was typed behind the verb.
-    options : set of str
-        The options the verb has.
-    """
+    """Add to a usage error what was probably meant."""
     unknown = error.option_name if isinstance(error, NoSuchOption) else None
     if unknown is not None:
         error.message = f"no such option: {unknown}"

@@ -21,19 +21,6 @@ GRACE = 0.4
 def early_stop(wanted: bool) -> Iterator[Callable[[], bool] | None]:
     """Yield a function that tells whether Ctrl-C or SIGTERM has requested the best result so far.
 
-    Parameters
-    ----------
-    wanted : bool
-        If False, signals keep their meaning, and None is yielded.
-
-    Yields
-    ------
-    callable or None
-        The `stop` of :func:`hopbytes.map_tasks`. The second signal raises KeyboardInterrupt. The
-        previous signal handlers are restored at the end.
-
-    Examples
-    --------
     >>> with early_stop(True) as stop:
     ...     signal.raise_signal(signal.SIGINT)
     ...     stop()
@@ -64,15 +51,6 @@ def prompt_end(
 ) -> Iterator[None]:
     """Answer Ctrl-C at once, also while compiled code keeps the main thread busy, and end soon after.
 
-    Parameters
-    ----------
-    on_interrupt : callable
-        Called from another thread when Ctrl-C came.
-    patient : callable
-        Called then; if it returns True, the first Ctrl-C requests the best result so far and ends nothing.
-
-    Notes
-    -----
     Python runs handlers of signals in the main thread, between two steps of Python: in the middle of a
     coarsening of millions of vertices that takes seconds. A thread that waits on the wake-up pipe
     receives the signal at once, and ends the process if it has not ended after :data:`GRACE`. The block must

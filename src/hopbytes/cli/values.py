@@ -13,8 +13,6 @@ _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 def seconds(text: str) -> float:
     """Return the seconds of a duration such as ``90``, ``90s``, ``5m`` or ``1h30m``.
 
-    Examples
-    --------
     >>> seconds("1h30m")
     5400.0
     """
@@ -35,8 +33,6 @@ def seconds(text: str) -> float:
 def work_units(text: str) -> int:
     """Return a number of scanned edges, which may have the separators with which messages print it.
 
-    Examples
-    --------
     >>> work_units("60,959,284"), work_units("60959284")
     (60959284, 60959284)
     """
@@ -48,8 +44,6 @@ def work_units(text: str) -> int:
 def factor(text: str) -> float:
     """Return a number above 0, such as 2, 0.5 or 1e-3.
 
-    Examples
-    --------
     >>> factor("1e-3")
     0.001
     """

@@ -27,25 +27,6 @@ class Fit:
 def fit(times: Mapping[int, Sequence[float]]) -> Fit:
     """Fit ``latency + size / bandwidth`` to times of messages.
 
-    Parameters
-    ----------
-    times : mapping of int to sequence of float
-        Message size in bytes → times in seconds, one for each batch of every pair.
-
-    Returns
-    -------
-    Fit
-        The least squares fit of relative errors to the median of each size; relative errors give the small
-        messages, which determine the latency, the same weight as the large ones. If the fitted latency is
-        negative, the line is fitted again with latency 0.
-
-    Raises
-    ------
-    FormatError
-        There are fewer than two sizes, or times do not increase with the size.
-
-    Examples
-    --------
     >>> line = fit({0: [1e-6, 1e-6, 5e-6], 1000: [2e-6], 10000: [11e-6]})
     >>> round(line.latency * 1e6, 3), round(line.bandwidth / 1e9, 3)
     (1.0, 1.0)

@@ -41,20 +41,12 @@ OTHER_MPI = "is the program's MPI the launcher's? (`compiler` of that MPI, or mp
 
 @frozen
 class Measured:
-    """A machine with measured levels, and the quality of the fit for each level.
-
-    Parameters
-    ----------
-    machine : Machine
-    fits : dict of str to Fit
-        Fits by the name of the level, outermost first, for levels at which two ranks differ.
-    pairs : dict of str to int
-        Number of pairs that were measured for each level.
-    """
+    """A machine with measured levels, and the quality of the fit for each level."""
 
     machine: Machine
+    #: fits by the name of the level, outermost first, for levels at which two ranks differ
     fits: dict[str, Fit]
-    pairs: dict[str, int]
+    pairs: dict[str, int]  # number of pairs that were measured for each level
 
 
 def measure(
@@ -70,42 +62,6 @@ def measure(
 ) -> Measured:
     """Measure latency and bandwidth of every level of a machine.
 
-    Parameters
-    ----------
-    command : sequence of str
-        The launch command that starts one MPI rank on each of some or all slots:
-        ``["srun", "-n8", "--cpu-bind=cores"]``
-    where : Allocation
-    compiler : str, optional
-        MPI compiler (``mpicc``) for the C version of the program, which is built in a temporary folder; by
-        default the Python version with mpi4py is used, and without mpi4py the one that mpicc builds.
-    batches : int
-        Number of measurements of each pair and size, whose median is used; at least 5.
-    sizes : sequence of int
-        Message sizes in bytes.
-    keep_distances : bool
-        Keep the machine's distances; by default they become the nanoseconds of a message of 8192 bytes.
-    time_limit : float
-        Seconds for the messages of all pairs, equally divided: on slow networks a pair sends fewer messages
-        and leaves out the largest sizes. The two smallest sizes are always measured.
-    tell : callable, optional
-        Called with a sentence before every level.
-
-    Returns
-    -------
-    Measured
-
-    Raises
-    ------
-    UnsupportedError
-        The distances of the machine are not those of levels, or the program does not start or fails.
-    InfeasibleError
-        The slots of the ranks cannot be determined, or there are fewer than two ranks.
-    FormatError
-        Times are missing in the output or do not increase with the size.
-
-    Notes
-    -----
     The program runs once to print host and CPUs of every rank, then once for each level: up to three pairs of
     ranks for which this is the outermost level at which they differ exchange messages, one pair at a time.
     """

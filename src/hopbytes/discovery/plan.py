@@ -32,27 +32,7 @@ def rounds_of(size: int) -> int:
 
 
 def pes_of_ranks(places: Sequence[RankPlace], where: Allocation) -> list[int]:
-    """Find the PE on which every rank runs.
-
-    Parameters
-    ----------
-    places : sequence of RankPlace
-        Hosts and CPUs in the order of ranks.
-    where : Allocation
-
-    Returns
-    -------
-    list of int
-        PE of each rank. If the CPUs of PEs are known, it is the PE whose CPUs include all CPUs of the rank.
-        Otherwise rank i runs on PE i, provided that there are as many ranks as PEs.
-
-    Raises
-    ------
-    InfeasibleError
-        Ranks are not bound to one PE each, and their number is not that of the PEs.
-    FormatError
-        A host is not a node of the machine.
-    """
+    """Find the PE on which every rank runs."""
     found = [_pe_of(place, where) for place in places] if where.os_pus(0) is not None else []
     pes = [pe for pe in found if pe is not None]
     if found and len(pes) == len(places) and len(set(pes)) == len(pes):
@@ -84,24 +64,7 @@ def _pe_of(place: RankPlace, where: Allocation) -> int | None:
 
 
 def pairs_of_levels(where: Allocation, pes: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
-    """Choose pairs of ranks for every level that is the outermost one at which some ranks differ.
-
-    Parameters
-    ----------
-    where : Allocation
-    pes : sequence of int
-        PE of each rank.
-
-    Returns
-    -------
-    dict
-        Index into ``machine.levels`` → up to three pairs of ranks: from the first, the middle and the last
-        unit of the next outer level that contains ranks in two units of this level.
-
-    Notes
-    -----
-    O(ranks log ranks x levels).
-    """
+    """Choose pairs of ranks for every level that is the outermost one at which some ranks differ."""
     machine = where.machine
     cores = where.first_core[np.asarray(pes, np.int64)]
     outer = np.zeros(len(cores), np.int64)

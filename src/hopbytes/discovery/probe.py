@@ -32,28 +32,6 @@ LINE = re.compile(r"#hopbytes (\S{1,255}) (allowed|file|end) ?(.*)", re.ASCII)
 def probe(command: Sequence[str]) -> NodeMachine:
     """Start the probe on every node and return the machine they make.
 
-    Parameters
-    ----------
-    command : sequence of str
-        What starts one process on every node of the job, as ``["srun", "-N16", "-n16"]`` or
-        ``["mpirun", "--map-by", "ppr:1:node"]``. The probe program is appended.
-
-    Returns
-    -------
-    NodeMachine
-        A node per host, with the CPUs that a process there may use once it has given up its binding. Hosts in
-        the order of the job when this runs inside one, else by name with numbers in order; a host file in the
-        command that says slots counts as a job.
-
-    Raises
-    ------
-    UnsupportedError
-        The command is missing or fails.
-    FormatError
-        Nothing, or only a part, came back; contents nobody understands.
-
-    Notes
-    -----
     Nodes need a POSIX shell and ``/sys``; ``taskset`` when the launcher binds. Several processes on one
     node do no harm.
     """
@@ -98,20 +76,7 @@ class _Host:
 
 
 def read_probe(lines: Iterable[str], job: JobInfo | None = None) -> NodeMachine:
-    """Build the machine from what probes printed; other lines are ignored.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        Lines of all nodes, mixed as they may be, perhaps with labels before them.
-    job : JobInfo, optional
-        Whose hosts and wishes are kept where the names fit.
-
-    Raises
-    ------
-    FormatError
-        No probe answered; a host whose lines did not all arrive; CPUs nobody understands.
-    """
+    """Build the machine from what probes printed; other lines are ignored."""
     hosts: dict[str, _Host] = {}
     for line in lines:
         found = LINE.search(line.rstrip("\n"))
@@ -163,11 +128,6 @@ def _with_numbers(name: str) -> list[tuple[int, str]]:
 
 def probe_to_file(command: Sequence[str], output: str, *, force: bool = False) -> str:
     """Store the machine that :func:`probe` finds, complete or not at all, and say in a sentence what it is.
-
-    Raises
-    ------
-    UnsupportedError, FormatError
-        As :func:`probe`; a file is there that hopbytes did not write, unless `force`.
     """
     from hopbytes.formats.files import atomic_write, may_write
     from hopbytes.machines.common.stored_file import machine_text

@@ -13,15 +13,6 @@ def measure_to_file(
     command: Sequence[str], where: Allocation, output: str, *, force: bool = False, **options: Any
 ) -> str:
     """Write the machine of :func:`hopbytes.discovery.measure.measure` to a file and return a table as text.
-
-    Parameters
-    ----------
-    command, where
-        See :func:`hopbytes.discovery.measure.measure`, which also takes `options`.
-    output : str
-        Machine file, which is written completely or not at all; ``-`` is standard output.
-    force : bool
-        Overwrite a file that hopbytes did not write.
     """
     from hopbytes.formats.files import atomic_write, may_write
     from hopbytes.machines.common.stored_file import machine_text
@@ -36,8 +27,6 @@ def measure_to_file(
 def table(found: Measured) -> str:
     """Return one line per measured level, outermost first.
 
-    Examples
-    --------
     >>> from hopbytes.machines.spec import parse_machine
     >>> from hopbytes.discovery.fit import Fit
     >>> print(table(Measured(parse_machine("core:2@3"), {"core": Fit(2.5e-7, 8e9, 0.01)}, {"core": 1})))

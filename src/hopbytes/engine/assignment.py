@@ -36,32 +36,20 @@ NEVER = np.iinfo(np.int64).max
 
 @frozen
 class EvolutionSettings:
-    """The parameters of the population (see :func:`evolve`).
+    """The parameters of the population (see :func:`evolve`)."""
 
-    Parameters
-    ----------
-    population : int
-        Number of solutions that are kept.
-    descending : int
-        Number of solutions in the first population that is improved by descents; the next ones have twice as
-        many each. 0: no such populations.
-    short, long : int
-        Exchanges of one tabu search over n, for diverse and for similar local optima.
-    fruitless_children : int
-        Consecutive children per member that do not enter the population, after which it is replaced.
-    population_up_to : int
-        Largest number of tasks for a population; for more tasks a single solution is improved.
-    renewals : int
-        Consecutive populations without a new best after which the search ends, regardless of the limits;
-        larger populations count several times. Small problems are usually solved long before.
-    """
-
-    population: int = 16
+    population: int = 16  # number of solutions that are kept
+    #: number of solutions in the first population that is improved by descents; the next ones have twice as
+    #: many each. 0: no such populations.
     descending: int = 64
-    short: int = 2
+    short: int = 2  # exchanges of one tabu search over n, for diverse and for similar local optima
     long: int = 10
+    #: consecutive children per member that do not enter the population, after which it is replaced
     fruitless_children: int = 4
+    #: consecutive populations without a new best after which the search ends, regardless of the limits;
+    #: larger populations count several times. Small problems are usually solved long before.
     renewals: int = 20
+    #: largest number of tasks for a population; for more tasks a single solution is improved
     population_up_to: int = FEW_TASKS
 
 
@@ -89,32 +77,6 @@ def evolve(
 ) -> tuple[Int32, int]:
     """Search for a permutation of least cost, starting from a given one and from random ones.
 
-    Parameters
-    ----------
-    problem : DenseProblem
-    start : int32[n]
-        A permutation of the places.
-    limit : int, optional
-        Work units (scanned edges; eight pairs of tasks count as one) after which no search begins; the
-        last searches are shortened so that they do not exceed it by much.
-    settings : EvolutionSettings
-    control : RunControl
-        The searches that run at the deadline are discarded, so that a `limit` equal to the work of the others
-        gives the same permutation again. ``spend`` is called with the work of every generation, ``watch``
-        with the cost whenever a better permutation is found.
-
-    Returns
-    -------
-    int32[n], int
-        The best permutation found, never worse than `start`, and the number of exchanges.
-
-    Raises
-    ------
-    ValueError
-        If neither `limit` nor ``control.deadline`` is given.
-
-    Notes
-    -----
     The memetic search follows Benlic and Hao (2015): children inherit the assignments that their parents have
     in common and half of the others from each (uniform crossover), and are improved by a tabu search. It
     differs in that the spread of local optima determines the length of these searches, populations that no
@@ -127,8 +89,6 @@ def evolve(
     while no better solution is found. An exchange takes O(n^2). The search ends by itself if new populations
     repeatedly find no lower cost.
 
-    Examples
-    --------
     >>> ring = np.roll(np.eye(8, dtype=np.int64), 1, axis=1)
     >>> line = np.abs(np.subtract.outer(np.arange(8), np.arange(8)))
     >>> place, _ = evolve(DenseProblem.build(ring, line), np.arange(8, dtype=np.int32), limit=20_000)

@@ -23,25 +23,7 @@ def coarsen_once(
     fewest: int,
     control: RunControl = DEFAULT_CONTROL,
 ) -> list[Int32]:
-    """Contract heavy edges between light vertices until few vertices are left.
-
-    Parameters
-    ----------
-    problem : SearchProblem
-        Vertices with different forbidden blocks are never clustered together. Distances are not used.
-    max_block_weights : int64[k]
-        Maximum block weights; the weight of clusters is limited so that blocks can be filled evenly.
-    per_block, fewest : int
-        Coarsening stops at the larger of ``per_block * k`` and `fewest` vertices.
-    control : RunControl
-        Only its seed and ``spend`` are used, because the call is too short to be stopped.
-
-    Returns
-    -------
-    list of int32[...]
-        For every level, the finest first, the coarse vertex of each of its vertices. Empty if the graph is
-        already small enough.
-    """
+    """Contract heavy edges between light vertices until few vertices are left."""
     n = problem.csr.n
     # Levels usually shrink by a factor of nearly three; if they shrink less, the coarsening ends earlier.
     maps, sizes = np.empty(4 * n, np.int32), np.empty(_MOST_LEVELS, np.int64)

@@ -38,33 +38,20 @@ MOST = 2**59
 
 @frozen(eq=False)
 class RunControl:
-    """Seed, threads, deadline and callbacks of a compiled search.
+    """Seed, threads, deadline and callbacks of a compiled search."""
 
-    Parameters
-    ----------
-    seed : int
-        Seed of all random choices of the search.
-    threads : int
-        Number of threads, on which the result does not depend.
-    deadline : float or None
-        Value of ``time.monotonic()`` after which the search returns its best result so far.
-    spend : callable or None
-        The search calls it at the end with the number of scanned edges and with True if it ended by itself.
-    watch : callable or None
-        The search calls it repeatedly with its progress.
-    cancel : int32[2] or None
-        Control flag and progress counter, which calls may share: all return soon after the flag becomes 1.
-    overlap : callable or None
-        Called after ``spend``, if the search ended by itself, with the number of scanned edges beyond the
-        span: those that threads could scan at the same time as others.
-    """
-
-    seed: int = 0
-    threads: int = 1
+    seed: int = 0  # seed of all random choices of the search
+    threads: int = 1  # number of threads, on which the result does not depend
+    #: value of ``time.monotonic()`` after which the search returns its best result so far.
     deadline: float | None = None
+    #: the search calls it at the end with the number of scanned edges and with True if it ended by itself
     spend: Spend | None = None
-    watch: Callable[[int], None] | None = None
+    watch: Callable[[int], None] | None = None  # the search calls it repeatedly with its progress
+    #: int32[2] or None: Control flag and progress counter, which calls may share: all return soon after the
+    #: flag becomes 1
     cancel: Int32 | None = None
+    #: called after ``spend``, if the search ended by itself, with the number of scanned edges beyond the
+    #: span: those that threads could scan at the same time as others
     overlap: Callable[[int], None] | None = None
 
     @property
@@ -110,8 +97,6 @@ def rescale_to_63_bits(
     lose low bits: distances first, down to 20 significant bits, then weights, which stay positive. Searches
     may use the rounded numbers, but results must be compared with the exact ones.
 
-    Examples
-    --------
     >>> rescale_to_63_bits(np.array([2**60, 1]), 2)
     (array([288230376151711744,                  1]), None)
     """

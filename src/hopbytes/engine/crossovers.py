@@ -11,18 +11,6 @@ from hopbytes._util.random_numbers import RandomNumbers
 def uniform(rng: RandomNumbers, one: Int32, other: Int32) -> Int32:
     """Take the place of each task from either permutation; tasks whose places are taken get random ones.
 
-    Parameters
-    ----------
-    rng : RandomNumbers
-    one, other : int32[n]
-        The place of each task.
-
-    Returns
-    -------
-    int32[n]
-
-    Examples
-    --------
     >>> uniform(RandomNumbers(1), np.array([0, 1, 2], np.int32), np.array([0, 2, 1], np.int32)).tolist()[0]
     0
     """
@@ -49,14 +37,10 @@ def uniform(rng: RandomNumbers, one: Int32, other: Int32) -> Int32:
 def transplanted(one: Int32, other: Int32, places: Int64) -> Int32:
     """Return `other` with the tasks that `one` has on `places`.
 
-    Notes
-    -----
     A task that loses its place gets the one that the new task leaves, so that tasks outside of the block
     stay where they are: the partially mapped crossover of Goldberg and Lingle (1985). If the parents hold
     the same groups of tasks on different groups of places, two whole groups are exchanged.
 
-    Examples
-    --------
     >>> one, other = np.array([2, 3, 0, 1], np.int32), np.array([0, 1, 2, 3], np.int32)
     >>> transplanted(one, other, np.array([0, 1])).tolist()
     [2, 3, 0, 1]
@@ -73,8 +57,6 @@ def transplanted(one: Int32, other: Int32, places: Int64) -> Int32:
 def differences(rows: Int64) -> Int64:
     """Return by how much each two rows of a matrix differ, as int64[n, n]; O(n^3).
 
-    Examples
-    --------
     >>> differences(np.array([[0, 1], [3, 1]])).tolist()
     [[0, 3], [3, 0]]
     """
@@ -84,20 +66,6 @@ def differences(rows: Int64) -> Int64:
 def block(rng: RandomNumbers, of_tasks: Int64, of_places: Int64, one: Int32, other: Int32) -> Int32:
     """Take the places of similar tasks, or the tasks of similar places, from one and the rest from the other.
 
-    Parameters
-    ----------
-    rng : RandomNumbers
-    of_tasks, of_places : int64[n, n]
-        The :func:`differences` of the flows of tasks and of the distances of places.
-    one, other : int32[n]
-        The place of each task.
-
-    Returns
-    -------
-    int32[n]
-
-    Notes
-    -----
     Places are similar if their distances to all places differ little, and tasks if their flows do. If tasks
     and places form groups, on several levels, blocks of any size cover whole groups, whose arrangement in a
     good parent the child inherits. A block holds between two and a third of all tasks; O(n log n).

@@ -27,16 +27,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(weights: Int64 | None, arcs: int, distances: Distances, threads: int = 1) -> Prepared:
-    """Convert distances to the form that compiled code takes.
-
-    Parameters
-    ----------
-    weights : int64[arcs] or None
-    distances : Distances
-        A tree, a dense table, or a network. For a network only weights are scaled, never distances.
-    threads : int
-        Number of threads that sum many weights.
-    """
+    """Convert distances to the form that compiled code takes."""
     labels, bit_costs, table = distances
     nobody, nothing = np.empty(0, np.uint64), np.empty(0, np.int64)
     if labels is not None and table is not None:

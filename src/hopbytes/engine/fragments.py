@@ -15,26 +15,7 @@ from hopbytes.kernels.base import compiled
 def cluster_tree_parts(
     problem: SearchProblem, max_cluster: int, *, communities: Int32 = NO_COMMUNITIES
 ) -> tuple[Int32, int]:
-    """Cluster the pendant trees and the chains of a graph (``core/partition/coarsening/tree_parts.hpp``).
-
-    Parameters
-    ----------
-    problem : SearchProblem
-        A graph and its loads; distances and linear assignment costs are not used.
-    max_cluster : int
-        Largest load of a cluster of several vertices.
-    communities : int32[n] or int32[0]
-        Only vertices of equal communities are clustered together; if empty, all may be.
-
-    Returns
-    -------
-    int32[n], int
-        The cluster of every vertex, and the number of clusters.
-
-    Notes
-    -----
-    O(n + m).
-    """
+    """Cluster the pendant trees and the chains of a graph (``core/partition/coarsening/tree_parts.hpp``)."""
     call = Call.prepare(problem, DEFAULT_CONTROL)
     found = np.empty(problem.csr.n, np.int32)
     return found, int(compiled.cluster_tree_parts(call.graph, max_cluster, communities, found))
@@ -44,26 +25,7 @@ def fragments_between_natural_cuts(
     problem: SearchProblem, region: int, *, cores_per_region: int = 4, most_work: int = 64,
     control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int]:
-    """Find the fragments between natural cuts (``core/partition/coarsening/natural_cuts.hpp``).
-
-    Parameters
-    ----------
-    problem : SearchProblem
-        A graph and its loads; distances and linear assignment costs are not used.
-    region : int
-        Load of the region around a centre in which a cut is searched.
-    cores_per_region : int
-        The load of a region over that of its core.
-    most_work : int
-        Scanned edges per arc and vertex after which every vertex is a fragment of its own.
-    control : RunControl
-        Its seed gives the centres.
-
-    Returns
-    -------
-    int32[n], int
-        The fragment of every vertex, and the number of fragments.
-    """
+    """Find the fragments between natural cuts (``core/partition/coarsening/natural_cuts.hpp``)."""
     call = Call.prepare(problem, control)
     found = np.empty(problem.csr.n, np.int32)
     count = compiled.fragments_between_natural_cuts(

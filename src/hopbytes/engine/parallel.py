@@ -30,24 +30,14 @@ NO_COMMUNITIES = np.empty(0, np.int32)
 
 @frozen(eq=False)
 class LevelGraph:
-    """A graph on one level, with the distances of the PEs, in the form that the compiled steps take.
+    """A graph on one level, with the distances of the PEs, in the form that the compiled steps take."""
 
-    Parameters
-    ----------
-    indptr, targets : int64[n+1], int32[m]
-        A symmetric graph without diagonal; targets need not be sorted within rows.
-    weights : int32[m], int64[m] or None
-        Weights of 32 bits have a sum below 2^31; None means 1 each.
-    loads : int64[n]
-    distances : tuple of arrays
-        See :class:`hopbytes.engine.call.Call`.
-    """
-
-    indptr: Int64
-    targets: Int32
+    indptr: Int64  # int64[n+1]: A symmetric graph without diagonal; targets need not be sorted within rows
+    targets: Int32  # int32[m]
+    #: int32[m], int64[m] or None: Weights of 32 bits have a sum below 2^31; None means 1 each
     weights: Int32 | Int64 | None
-    loads: Int64
-    distances: tuple[UInt64, Int64, Int64]
+    loads: Int64  # int64[n]
+    distances: tuple[UInt64, Int64, Int64]  # see :class:`hopbytes.engine.call.Call`.
 
     @classmethod
     def of(cls, problem: SearchProblem) -> LevelGraph:
@@ -103,31 +93,6 @@ def cluster_synchronously(
 ) -> tuple[Int32, int]:
     """Cluster vertices along heavy edges (``core/partition/coarsening/synchronous_clustering.hpp``).
 
-    Parameters
-    ----------
-    graph : LevelGraph
-        Its distances are not used.
-    max_cluster : int
-        Largest load of a cluster of several vertices.
-    fewest : int
-        The search ends when about so many clusters are left.
-    communities : int32[n] or int32[0]
-        Only vertices of equal communities are clustered together; if empty, all may be.
-    local_range : int
-        Number of vertices of consecutive numbers that are clustered among themselves first.
-    control : RunControl
-
-    Returns
-    -------
-    int32[n], int
-        The cluster of every vertex, and the number of clusters.
-
-    Notes
-    -----
-    O(n + m) work.
-
-    Examples
-    --------
     >>> path = Csr(np.array([0, 1, 2, 3, 4]), np.array([1, 0, 3, 2], np.int32), None)
     >>> cluster_synchronously(LevelGraph.of(SearchProblem(path)), 2, 1)
     (array([0, 0, 1, 1], dtype=int32), 2)
@@ -148,26 +113,9 @@ def contract_in_parallel(
 ) -> LevelGraph:
     """Contract all vertices of each cluster: loads are summed, parallel edges merged, inner edges vanish.
 
-    Parameters
-    ----------
-    graph : LevelGraph
-    cluster : int32[n]
-        Cluster of every vertex, 0..count-1; no cluster is empty.
-    count : int
-    control : RunControl
-
-    Returns
-    -------
-    LevelGraph
-        Weights have 32 bits if the sum of the weights of the graph has.
-
-    Notes
-    -----
     O(n + m) work. The arrays of the result are views of larger ones, of which pages that were never written
     take no memory.
 
-    Examples
-    --------
     >>> path = Csr(np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32), np.array([5, 5, 7, 7]))
     >>> graph = LevelGraph.of(SearchProblem(path))
     >>> coarse = contract_in_parallel(graph, np.array([0, 0, 1], np.int32), 2)
@@ -202,31 +150,9 @@ def move_synchronously(
 ) -> int:
     """Lower the communication cost by rounds of moves, in place.
 
-    Parameters
-    ----------
-    graph : LevelGraph
-    pe : int32[n]
-        The mapping, which is changed in place.
-    near_boundary : uint8[n]
-        1 for all vertices with a neighbour on another PE, and for others perhaps; updated in place.
-    max_block_weights : int64[k]
-        Maximum load per PE; a PE that exceeds it at the beginning may keep its load.
-    rounds : int
-        Greatest number of rounds.
-    control : RunControl
-
-    Returns
-    -------
-    int
-        The number of moves.
-
-    Notes
-    -----
     See ``core/partition/refinement/synchronous_moves.hpp``. O(n) plus, per round, the degrees of the vertices
     near boundaries times the number of PEs adjacent to them.
 
-    Examples
-    --------
     >>> from hopbytes.kernels.records import Distances
     >>> path = Csr(np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32), np.array([5, 5, 7, 7]))
     >>> pe, near = np.array([0, 0, 1], np.int32), np.ones(3, np.uint8)
@@ -250,8 +176,6 @@ def project_in_parallel(
 ) -> tuple[Int32, UInt8]:
     """Return ``coarse_pe[cluster]`` and ``coarse_near[cluster]``, taken by several threads.
 
-    Examples
-    --------
     >>> cluster, pe = np.array([0, 0, 1], np.int32), np.array([7, 3], np.int32)
     >>> project_in_parallel(cluster, pe, np.array([0, 1], np.uint8))
     (array([7, 7, 3], dtype=int32), array([0, 0, 1], dtype=uint8))

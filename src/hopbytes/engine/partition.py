@@ -20,27 +20,7 @@ def partition_many(
     candidates: Int32 | None = None,
     control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, Int64]:
-    """Partition every group of vertices into its own blocks.
-
-    Parameters
-    ----------
-    problem : SearchProblem
-        The graph, its loads and linear assignment costs; its distances are not used.
-    groups : VertexGroups
-    settings : PartitionSettings
-    candidates : int32[c, n] or None
-        Partitions from other sources that compete with new ones; negative if a group has none.
-    control : RunControl
-        ``watch`` is called with the number of finished groups. Its seed is not used, because every group has
-        its own seed.
-
-    Returns
-    -------
-    child : int32[n]
-        Block of each vertex within its group.
-    cut : int64[g]
-        Edge cut between the blocks of each group, where every edge counts once.
-    """
+    """Partition every group of vertices into its own blocks."""
     (indptr, targets, weights), group = problem.csr, groups.group
     call = Call.prepare(problem, control)
     child = np.zeros(problem.csr.n, np.int32)

@@ -21,126 +21,69 @@ _NO_ROOM = -(2**62)
 
 
 class LocalSettings(NamedTuple):
-    """Settings of the search around the tasks that a batch touches.
+    """Settings of the search around the tasks that a batch touches."""
 
-    Parameters
-    ----------
-    price : int
-        Cost of a task that leaves the PE it had before the batch.
-    most_displaced : int
-        Largest number of such tasks; moves without an alternative may exceed it.
-    fruitless : int
-        Moves without a new best after which one search stops.
-    seeds : int
-        Number of tasks from which one search starts.
-    rounds : int
-        How many times tasks near moved ones are searched again.
-    work : int
-        Scanned edges after which no search begins.
-    keep_one : bool
-        No PE gives away its last task.
-    """
-
-    price: int = 0
-    most_displaced: int = 2**62
-    fruitless: int = 40
-    seeds: int = 6
-    rounds: int = 6
-    work: int = 0
-    keep_one: bool = True
+    price: int = 0  # cost of a task that leaves the PE it had before the batch
+    most_displaced: int = 2**62  # largest number of such tasks; moves without an alternative may exceed it
+    fruitless: int = 40  # moves without a new best after which one search stops
+    seeds: int = 6  # number of tasks from which one search starts
+    rounds: int = 6  # how many times tasks near moved ones are searched again
+    work: int = 0  # scanned edges after which no search begins
+    keep_one: bool = True  # no PE gives away its last task
 
 
 class Changes(NamedTuple):
-    """What a batch changed, in the numbers of the state; pairs of arcs were set in the rows before.
+    """What a batch changed, in the numbers of the state; pairs of arcs were set in the rows before."""
 
-    Parameters
-    ----------
-    u, v, old, now : int32[b], int32[b], int64[b], int64[b]
-        Pairs in the order in which they were set, with the weights before and after.
-    vanished, loaded, load, arrived : int32[...], int32[...], int64[...], int32[...]
-        Tasks that left, tasks with a new load, these loads, and tasks that came (which are in `loaded` too).
-    lost, restored : int32[...]
-        PEs that may be used no more, and again.
-    sent, sent_to : int32[...]
-        Tasks that move to given PEs.
-    caps_changed : bool
-        The array `cap` changed, so the room of every PE is computed anew.
-    """
-
-    u: Int32 = _NONE
-    v: Int32 = _NONE
-    old: Int64 = _NONE64
-    now: Int64 = _NONE64
+    u: Int32 = _NONE  # int32[b]: Pairs in the order in which they were set, with the weights before and after
+    v: Int32 = _NONE  # int32[b]
+    old: Int64 = _NONE64  # int64[b]
+    now: Int64 = _NONE64  # int64[b]
+    #: int32[...]: Tasks that left, tasks with a new load, these loads, and tasks that came (which are in
+    #: `loaded` too)
     vanished: Int32 = _NONE
-    loaded: Int32 = _NONE
-    load: Int64 = _NONE64
-    arrived: Int32 = _NONE
-    lost: Int32 = _NONE
-    restored: Int32 = _NONE
-    sent: Int32 = _NONE
-    sent_to: Int32 = _NONE
-    caps_changed: bool = False
+    loaded: Int32 = _NONE  # int32[...]
+    load: Int64 = _NONE64  # int64[...]
+    arrived: Int32 = _NONE  # int32[...]
+    lost: Int32 = _NONE  # int32[...]: PEs that may be used no more, and again
+    restored: Int32 = _NONE  # int32[...]
+    sent: Int32 = _NONE  # int32[...]: Tasks that move to given PEs
+    sent_to: Int32 = _NONE  # int32[...]
+    caps_changed: bool = False  # the array `cap` changed, so the room of every PE is computed anew
 
 
 class Update(NamedTuple):
-    """What an update did.
+    """What an update did."""
 
-    Parameters
-    ----------
-    met : bool
-        Every PE keeps its bound.
-    agrees : bool
-        J, followed move by move, is J computed from what changed.
-    forced : int
-        Tasks that had to leave their PEs.
-    moved, source : int32[...]
-        Tasks with another PE than before, ascending, and that PE (-1 for a task that came).
-    """
-
-    met: bool
-    agrees: bool
-    forced: int
+    met: bool  # every PE keeps its bound
+    agrees: bool  # J, followed move by move, is J computed from what changed
+    forced: int  # tasks that had to leave their PEs
+    #: int32[...]: Tasks with another PE than before, ascending, and that PE (-1 for a task that came)
     moved: Int32
-    source: Int32
+    source: Int32  # int32[...]
 
 
 @dataclass(slots=True, eq=False)
 class PlacementState:
     """Arrays of a mapping under change, for tasks, for PEs and counters; see ``core/changing/placement.hpp``.
-
-    Parameters
-    ----------
-    pe : int32[rows]
-        PE of each task, -1 for an absent one.
-    load : int64[rows]
-        Load of each task.
-    pe_load : int64[k]
-        Load of each PE.
-    held : int64[k]
-        Number of tasks of each PE.
-    cap : int64[k]
-        Largest load of each PE, less ``counter[SHIFT]``.
-    usable : uint8[k]
-        Whether tasks may be on the PE.
-    counter : int64[5]
     """
 
-    pe: Int32
+    pe: Int32  # int32[rows]: PE of each task, -1 for an absent one
     home: Int32
-    load: Int64
+    load: Int64  # int64[rows]: Load of each task
     next: Int32
     previous: Int32
     outer: Int32
     mark: Int64
     first: Int32
-    held: Int64
-    pe_load: Int64
+    held: Int64  # int64[k]: Number of tasks of each PE
+    pe_load: Int64  # int64[k]: Load of each PE
     most: Int64
     least: Int64
     weight_to: Int64
-    cap: Int64
-    usable: UInt8
-    counter: Int64
+    cap: Int64  # int64[k]: Largest load of each PE, less ``counter[SHIFT]``
+    usable: UInt8  # uint8[k]: Whether tasks may be on the PE
+    counter: Int64  # int64[5]
     distances: tuple[UInt64, Int64, Int64]
 
     @classmethod

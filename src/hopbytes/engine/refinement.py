@@ -17,34 +17,19 @@ from hopbytes.kernels.base import compiled
 
 @frozen
 class RefinementSettings:
-    """Effort of a refinement.
+    """Effort of a refinement."""
 
-    Parameters
-    ----------
-    cycles : int
-        Number of V-cycles (coarsening inside PEs, refinement on every level); 0 refines only the given graph.
-    chains : int
-        Number of independent sequences of cycles in parallel; the best result is kept.
-    coarsest : int
-        Number of clusters per PE on the coarsest level.
-    annealing_sweeps : int
-        Sweeps of simulated annealing over the boundaries of 16 or more PEs of different distances
-        (``core/partition/refinement/annealing.hpp``). 0 turns it off.
-    annealing_hot_percent : int
-        Temperature of the first sweep, in per cent of the mean weight of an arc.
-    anneal_distant : bool
-        Anneal although distant PEs carry nearly all of the cost.
-    search : SearchSettings
-        Settings of the local search on every level.
-    """
-
+    #: number of V-cycles (coarsening inside PEs, refinement on every level); 0 refines only the given graph
     cycles: int = 0
-    chains: int = 1
-    coarsest: int = 40
+    chains: int = 1  # number of independent sequences of cycles in parallel; the best result is kept
+    coarsest: int = 40  # number of clusters per PE on the coarsest level
+    #: sweeps of simulated annealing over the boundaries of 16 or more PEs of different distances
+    #: (``core/partition/refinement/annealing.hpp``). 0 turns it off.
     annealing_sweeps: int = 0
+    #: temperature of the first sweep, in per cent of the mean weight of an arc
     annealing_hot_percent: int = 60
-    anneal_distant: bool = False
-    search: SearchSettings = DEFAULT_SEARCH
+    anneal_distant: bool = False  # anneal although distant PEs carry nearly all of the cost
+    search: SearchSettings = DEFAULT_SEARCH  # settings of the local search on every level
 
 
 DEFAULT_REFINEMENT = RefinementSettings()
@@ -59,27 +44,7 @@ def refine_placement(
     others: Int32 | None = None,
     control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int]:
-    """Lower the communication cost of a mapping by moves of single tasks or of clusters.
-
-    Parameters
-    ----------
-    problem : SearchProblem
-    pe : int32[n]
-        The initial mapping; the array is not changed.
-    max_block_weights : int64[k]
-        Maximum load per PE.
-    settings : RefinementSettings
-    others : int32[c, n] or None
-        Mappings for recombination: cycle i contracts only vertices that are together both in the mapping and
-        in ``others[i]``, so that it can choose between the two region by region.
-    control : RunControl
-
-    Returns
-    -------
-    int32[n], int
-        A mapping that costs no more (after rounding by :func:`rescale_to_63_bits`), and the number of
-        moves that were made.
-    """
+    """Lower the communication cost of a mapping by moves of single tasks or of clusters."""
     call = Call.prepare(problem, control)
     result = pe.copy()
     own = asdict(settings)
@@ -106,27 +71,6 @@ def even_placement(
 ) -> tuple[Int32, bool]:
     """Anneal the boundaries of PEs and give every PE its exact number of tasks, with the least loss.
 
-    Parameters
-    ----------
-    problem : SearchProblem
-        Without loads and without linear costs.
-    pe : int32[n]
-        The initial mapping, which need not have the counts; the array is not changed.
-    counts : int64[k]
-        Number of tasks of every PE, n in all.
-    sweeps, hot_percent : int
-        Sweeps of simulated annealing and the temperature of the first one, in per cent of the mean weight of
-        an arc, see :class:`RefinementSettings`.
-    control : RunControl
-
-    Returns
-    -------
-    int32[n], bool
-        A mapping, which may cost more, since exchanges of tasks are expected to follow; and whether it has
-        the counts, which may be missed where blocks are not connected or the search was stopped.
-
-    Notes
-    -----
     Simulated annealing (``core/partition/refinement/annealing.hpp``), then chains of moves from PEs above
     their counts to PEs below (``core/partition/refinement/even_sizes.hpp``); both are our own. O(n + m) per
     sweep; a pass of chains takes O(n + m) for the cheapest moves between every two PEs, and several passes

@@ -16,37 +16,25 @@ from hopbytes.kernels.base import compiled, optional, optional32
 
 
 class Routing(NamedTuple):
-    """Routes between places, and the capacities of their links.
+    """Routes between places, and the capacities of their links."""
 
-    Parameters
-    ----------
-    form, numbers, table, first, head
-        Routes between endpoints in the form that compiled code takes (see ``core/routing/routes.hpp``).
-    endpoints : int32[P x ports]
-        Endpoint of every port, place by place.
-    links : int
-    prices : int64[links] or None
-        A common multiple of all capacities over the capacity of the link; None if all are equal.
-    shift : int
-        Loads of links are in units of 2^-shift; 0 if every flow takes a single path.
-    ports : int
-        Number of ports per place, see :class:`hopbytes.algorithms.two_level.ports.Ports`.
-    out_ports, in_ports : int32[m] or None
-        Port of each arc at the place where it begins and at the place where it ends; None with one port.
-    """
-
+    #: routes between endpoints in the form that compiled code takes (see ``core/routing/routes.hpp``).
     form: int
     numbers: Int64
     table: Int32
     first: Int32
     head: Int32
-    endpoints: Int32
+    endpoints: Int32  # int32[P x ports]: Endpoint of every port, place by place
     links: int
+    #: int64[links] or None: A common multiple of all capacities over the capacity of the link; None if all
+    #: are equal
     prices: Int64 | None
-    shift: int
-    ports: int = 1
+    shift: int  # loads of links are in units of 2^-shift; 0 if every flow takes a single path
+    ports: int = 1  # number of ports per place, see :class:`hopbytes.algorithms.two_level.ports.Ports`.
+    #: int32[m] or None: Port of each arc at the place where it begins and at the place where it ends; None
+    #: with one port
     out_ports: Int32 | None = None
-    in_ports: Int32 | None = None
+    in_ports: Int32 | None = None  # int32[m] or None
 
 
 class HybridTerms(NamedTuple):
@@ -71,42 +59,22 @@ def congestion_swap(
     traffic: Groups, routing: Routing, neighbourhood: Neighbourhood, place: Int32, *, delta: int,
     paper_rule: bool, limit: int, control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int, int]:
-    """Lower the congestion of the hottest links by exchanges; `delta` places are tried per group.
-
-    Returns
-    -------
-    int32[G], int, int
-        The places, and the numbers of exchanges made (at most `limit`) and evaluated.
-    """
+    """Lower the congestion of the hottest links by exchanges; `delta` places are tried per group."""
     options = {"delta": delta, "paper_rule": paper_rule, "limit": limit}
     return _search(_SWAP, traffic, routing, neighbourhood, place, options, control=control)
 
 
 @frozen
 class CongestionSettings:
-    """Effort and acceptance of a search by threshold accepting.
+    """Effort and acceptance of a search by threshold accepting."""
 
-    Parameters
-    ----------
-    evaluations : int
-        Number of exchanges to evaluate.
-    nearest : int
-        Number of places around a place that are candidates for a group.
-    band_percent : int
-        Links with at least this percentage of the maximum congestion are hot.
-    threshold : int
-        Initial threshold, in thousandths of a group's average share of the objective; it falls to 0.
-    hop_percent : int or None
-        Percentage by which hop-bytes may exceed those of the start; None: no limit.
-    set_percent : int
-        Percentage of evaluations in which several groups move at once (``core/routing/set_moves.hpp``).
-    """
-
-    evaluations: int
-    nearest: int
-    band_percent: int
+    evaluations: int  # number of exchanges to evaluate
+    nearest: int  # number of places around a place that are candidates for a group
+    band_percent: int  # links with at least this percentage of the maximum congestion are hot
+    #: initial threshold, in thousandths of a group's average share of the objective; it falls to 0
     threshold: int
-    hop_percent: int | None
+    hop_percent: int | None  # percentage by which hop-bytes may exceed those of the start; None: no limit
+    #: percentage of evaluations in which several groups move at once (``core/routing/set_moves.hpp``).
     set_percent: int = 0
 
 
@@ -114,19 +82,7 @@ def congestion_search(
     traffic: Groups, routing: Routing, neighbourhood: Neighbourhood, place: Int32,
     settings: CongestionSettings, *, hybrid: HybridTerms | None = None, control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int, int]:
-    """Lower the load of all hot links by threshold accepting; see ``core/routing/congestion_search.hpp``.
-
-    Parameters
-    ----------
-    settings : CongestionSettings
-    hybrid : HybridTerms, optional
-        Lower this metric instead of the maximum congestion.
-
-    Returns
-    -------
-    int32[G], int, int
-        The best mapping found, never worse than the start, and the numbers of exchanges made and evaluated.
-    """
+    """Lower the load of all hot links by threshold accepting; see ``core/routing/congestion_search.hpp``."""
     # In compiled code -1 means "no limit".
     limit = -1 if settings.hop_percent is None else settings.hop_percent
     options = asdict(settings) | {
@@ -140,19 +96,7 @@ def hybrid_greedy(
     traffic: Groups, routing: Routing, neighbourhood: Neighbourhood, terms: HybridTerms, classes: Int32, *,
     by_share: bool = False, control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int]:
-    """Assign groups one by one to the place where the hybrid metric of all assigned groups is lowest.
-
-    Parameters
-    ----------
-    by_share : bool
-        Multiply hop-bytes by G / t while t of G groups are assigned, because hop-bytes grow with every group
-        and the other terms do not.
-
-    Returns
-    -------
-    int32[G], int
-        The places, and the number of evaluated candidates.
-    """
+    """Assign groups one by one to the place where the hybrid metric of all assigned groups is lowest."""
     place = np.full(len(traffic.sizes), -1, np.int32)
     weights = np.array(terms, np.float64)
     found, _, evaluations = _search(
@@ -165,21 +109,7 @@ def hottest_link_refine(
     traffic: Groups, routing: Routing, neighbourhood: Neighbourhood, place: Int32, *, nearest: int,
     rounds: int, paper_rule: bool, nearby: bool = False, control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int, int]:
-    """In each round, make the exchange that lowers the congestion of the hottest links most.
-
-    Parameters
-    ----------
-    paper_rule : bool
-        Accept only exchanges that lower the maximum congestion, not those that reduce the number of hottest
-        links, and consider only the first hottest link.
-    nearby : bool
-        Among places at the same distance prefer the closest numbers, otherwise the lowest.
-
-    Returns
-    -------
-    int32[G], int, int
-        The places, and the numbers of rounds with an exchange and of evaluated exchanges.
-    """
+    """In each round, make the exchange that lowers the congestion of the hottest links most."""
     options = {"nearest": nearest, "rounds": rounds, "paper_rule": paper_rule, "nearby": nearby}
     return _search(_REFINE, traffic, routing, neighbourhood, place, options, control=control)
 

@@ -14,30 +14,18 @@ FEW_TASKS = 400
 
 @frozen
 class SearchSettings:
-    """Settings of localized FM, see ``core/partition/refinement/local_fm.hpp``.
+    """Settings of localized FM, see ``core/partition/refinement/local_fm.hpp``."""
 
-    Parameters
-    ----------
-    rounds : int
-        Passes over the boundary; the refinement ends after a pass without gain.
-    fruitless_moves : int
-        Consecutive moves without a new best after which one search stops.
-    seeds : int
-        Number of boundary vertices from which one search starts; fewer give better results in more time.
-    flow_rounds : int
-        Passes of minimum cuts between pairs of blocks (``core/partition/refinement``); 0 turns them off.
-    flow_width : int
-        Load of the region on each side of a boundary, in units of the free room of the blocks.
-    overload_percent : int
-        Temporary overload of blocks in unconstrained FM, in per cent; 0 turns it off. During one uncoarsening
-        it falls to a third, but not below 10, after every attempt without a gain.
-    """
-
-    rounds: int = 10
-    fruitless_moves: int = 40
+    rounds: int = 10  # passes over the boundary; the refinement ends after a pass without gain
+    fruitless_moves: int = 40  # consecutive moves without a new best after which one search stops
+    #: number of boundary vertices from which one search starts; fewer give better results in more time
     seeds: int = 25
+    #: passes of minimum cuts between pairs of blocks (``core/partition/refinement``); 0 turns them off
     flow_rounds: int = 0
+    #: load of the region on each side of a boundary, in units of the free room of the blocks
     flow_width: int = 16
+    #: temporary overload of blocks in unconstrained FM, in per cent; 0 turns it off. During one uncoarsening
+    #: it falls to a third, but not below 10, after every attempt without a gain.
     overload_percent: int = 0
 
     @classmethod
@@ -53,58 +41,38 @@ SEARCH_OPTIONS = tuple(field.name for field in fields(SearchSettings))
 
 @frozen
 class PartitionSettings:
-    """Effort of one multilevel partition: see ``core/partition``.
+    """Effort of one multilevel partition: see ``core/partition``."""
 
-    Parameters
-    ----------
-    repetitions : int
-        Number of independent repetitions with different coarsenings, in parallel; the best result is kept.
-        With 0 there is one repetition, and only for groups without a candidate.
-    recombinations : int
-        Number of recombinations of the best repetition with the others; further ones are V-cycles.
-    initial_partitions : int
-        Number of initial partitions per repetition, which are compared at the contraction limit.
-    contraction_limit : int
-        Number of vertices of the graph on which initial partitions are compared.
-    coarsest : int
-        Number of vertices per block of the smallest graph; fewer if the graph has few vertices per block, so
-        that it is coarsened to a sixth, but at least 4 per block.
-    region_growings : int
-        Number of bisections by region growing per initial bisection.
-    coarse_recombinations : int
-        Number of recombinations of the initial partitions.
-    bisection_repetitions : int
-        Number of repetitions of every bisection if sizes are exact; the best result is kept
-        (``core/partition/exact_partitioner.hpp``). A recursive bisection is followed by one V-cycle less.
-    shared_hierarchies : int
-        Number of coarsening hierarchies of a large graph that recombined repetitions share. On each of them
-        several repetitions (at most one per 4000 vertices of the graph) are made and recombined on a graph
-        of about 4000 vertices (at least four times those of the smallest graph), and only the best one is
-        uncoarsened. On lattices half of the hierarchies serve one repetition each, from the graph itself.
-        With 0, or with at least `repetitions`, every repetition has its own hierarchy; on graphs of more
-        than 2^24 arcs and ten arcs per vertex, all share one.
-    relaxation_rounds : int
-        Rounds of relaxation of the shapes of 16 or more blocks (``core/partition/relaxation/relax.hpp``),
-        after which a third of the repetitions suffices; 0 turns it off.
-    annealing_sweeps : int
-        Sweeps of simulated annealing over the boundaries of 16 or more blocks
-        (``core/partition/refinement/annealing.hpp``); 0 turns it off.
-    search : SearchSettings
-        Settings of the local search on every level.
-    """
-
+    #: number of independent repetitions with different coarsenings, in parallel; the best result is kept.
+    #: With 0 there is one repetition, and only for groups without a candidate.
     repetitions: int = 1
+    #: number of recombinations of the best repetition with the others; further ones are V-cycles
     recombinations: int = 0
+    #: number of initial partitions per repetition, which are compared at the contraction limit
     initial_partitions: int = 4
-    contraction_limit: int = 1500
+    contraction_limit: int = 1500  # number of vertices of the graph on which initial partitions are compared
+    #: number of vertices per block of the smallest graph; fewer if the graph has few vertices per block, so
+    #: that it is coarsened to a sixth, but at least 4 per block
     coarsest: int = 60
-    region_growings: int = 4
-    coarse_recombinations: int = 1
+    region_growings: int = 4  # number of bisections by region growing per initial bisection
+    coarse_recombinations: int = 1  # number of recombinations of the initial partitions
+    #: number of repetitions of every bisection if sizes are exact; the best result is kept
+    #: (``core/partition/exact_partitioner.hpp``). A recursive bisection is followed by one V-cycle less.
     bisection_repetitions: int = 1
+    #: number of coarsening hierarchies of a large graph that recombined repetitions share. On each of them
+    #: several repetitions (at most one per 4000 vertices of the graph) are made and recombined on a graph of
+    #: about 4000 vertices (at least four times those of the smallest graph), and only the best one is
+    #: uncoarsened. On lattices half of the hierarchies serve one repetition each, from the graph itself. With
+    #: 0, or with at least `repetitions`, every repetition has its own hierarchy; on graphs of more than 2^24
+    #: arcs and ten arcs per vertex, all share one.
     shared_hierarchies: int = 0
+    #: rounds of relaxation of the shapes of 16 or more blocks (``core/partition/relaxation/relax.hpp``),
+    #: after which a third of the repetitions suffices; 0 turns it off.
     relaxation_rounds: int = 0
+    #: sweeps of simulated annealing over the boundaries of 16 or more blocks
+    #: (``core/partition/refinement/annealing.hpp``); 0 turns it off.
     annealing_sweeps: int = 0
-    search: SearchSettings = DEFAULT_SEARCH
+    search: SearchSettings = DEFAULT_SEARCH  # settings of the local search on every level
 
     @property
     def repeats(self) -> int:

@@ -19,18 +19,10 @@ _implementation = implementation("slots")
 
 @frozen
 class ChainSettings:
-    """Effort of a search by chains of exchanges.
+    """Effort of a search by chains of exchanges."""
 
-    Parameters
-    ----------
-    fruitless_exchanges : int
-        Number of consecutive exchanges without a new best after which a chain ends.
-    budget : int
-        Approximate number of edges to scan.
-    """
-
-    fruitless_exchanges: int
-    budget: int
+    fruitless_exchanges: int  # number of consecutive exchanges without a new best after which a chain ends
+    budget: int  # approximate number of edges to scan
 
 
 def chain_search(
@@ -45,12 +37,6 @@ def chain_search(
     """Make chains of exchanges, also with losses (``core/assignment/chains.hpp``).
 
     The parameters are those of :func:`hopbytes.engine.slots.pair_search` and the following.
-
-    Parameters
-    ----------
-    order : int32[n]
-        The order in which tasks start chains.
-    settings : ChainSettings
     """
     call = Call.prepare(problem, control)
     counted, result = np.zeros(2, np.int64), pe.copy()
@@ -66,24 +52,13 @@ def chain_search(
 
 @frozen
 class RepartitionSettings:
-    """The effort of pairwise repartitioning.
+    """The effort of pairwise repartitioning."""
 
-    Parameters
-    ----------
-    new_bisections : int
-        Number of new bisections of a pair of units, in addition to the current one.
-    rounds : int
-        Number of passes over the pairs; later passes visit only pairs with a unit that has changed.
-    budget : int
-        Approximate number of edges to scan.
-    threads : int
-        Number of threads; the result does not depend on it.
-    """
-
-    new_bisections: int = 1
+    new_bisections: int = 1  # number of new bisections of a pair of units, in addition to the current one
+    #: number of passes over the pairs; later passes visit only pairs with a unit that has changed
     rounds: int = 3
-    budget: int = 2**40
-    threads: int = 1
+    budget: int = 2**40  # approximate number of edges to scan
+    threads: int = 1  # number of threads; the result does not depend on it
 
 
 def repartition_pairs(
@@ -95,25 +70,7 @@ def repartition_pairs(
     *,
     control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Searched, int]:
-    """Bisect the tasks of pairs of units again (``core/assignment/pairwise_repartition.hpp``).
-
-    Parameters
-    ----------
-    problem : SearchProblem
-        Its loads must be None, because only the number of tasks per PE is bounded.
-    unit_start : int64[units+1]
-        Unit u consists of the PEs from ``unit_start[u]`` to ``unit_start[u+1] - 1``; every PE is in a unit.
-    pairs : int32[p, 2]
-        Pairs of units, in the order in which they are tried.
-    settings : RepartitionSettings
-    control : RunControl
-
-    Returns
-    -------
-    Searched, int
-        A mapping that costs no more, with the same number of tasks on every PE, and the number of pairs with
-        a gain.
-    """
+    """Bisect the tasks of pairs of units again (``core/assignment/pairwise_repartition.hpp``)."""
     call = Call.prepare(problem, control)
     counted, result = np.zeros(4, np.int64), pe.copy()
     room = np.full(int(unit_start[-1]), len(problem.csr.indptr), np.int64)

@@ -40,22 +40,7 @@ def pair_search(
     order: Int32 | None = None,
     control: RunControl = DEFAULT_CONTROL,
 ) -> Searched:
-    """Exchange two tasks at a time until no pair of one kind has a gain (``assignment/pair_search.hpp``).
-
-    Parameters
-    ----------
-    kind : {ALL_PAIRS, BLOCKS, NEAR_PAIRS}
-    problem : SearchProblem
-    pe : int32[n]
-        The initial mapping; the array is not changed.
-    capacities : int64[k]
-        Maximum load per PE.
-    reach : int
-        Length of a block (BLOCKS), or maximum distance of a pair in edges (NEAR_PAIRS).
-    order : int32[n]
-        Initial order of the queue of tasks (NEAR_PAIRS).
-    control : RunControl
-    """
+    """Exchange two tasks at a time until no pair of one kind has a gain (``assignment/pair_search.hpp``)."""
     call = Call.prepare(problem, control)
     counted, result = np.zeros(2, np.int64), pe.copy()
     turns = np.empty(0, np.int32) if order is None else order
@@ -73,18 +58,7 @@ def pair_search(
 def place_greedily(
     problem: SearchProblem, room: Int64, *, linked: bool, control: RunControl = DEFAULT_CONTROL
 ) -> Int32:
-    """Repeatedly assign the task with the largest volume to assigned tasks (``constructions.hpp``).
-
-    Parameters
-    ----------
-    problem : SearchProblem
-        Its loads and linear assignment costs are not used.
-    room : int64[k]
-        Number of tasks that each PE takes, at least n in total.
-    linked : bool
-        Assign a task to the PE where it costs least; otherwise to the free PE nearest to all assigned tasks.
-    control : RunControl
-    """
+    """Repeatedly assign the task with the largest volume to assigned tasks (``constructions.hpp``)."""
     call = Call.prepare(problem, control)
     names, costs, rows = call.distances
     result = np.empty(problem.csr.n, np.int32)

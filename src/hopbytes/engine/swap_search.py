@@ -21,32 +21,20 @@ MANY_PER_PE, WORK_OF_MANY = 8, 256
 
 @frozen
 class SwapSettings:
-    """Effort of a search by exchanges, see :class:`hopbytes.algorithms.refiners.swap.Swap`.
+    """Effort of a search by exchanges, see :class:`hopbytes.algorithms.refiners.swap.Swap`."""
 
-    Parameters
-    ----------
-    all_pairs_up_to : int
-        Largest number of tasks for which every pair is tried.
-    reach : int
-        Size of the neighbourhood of a task in which partners are searched if there are more tasks.
-    chains, steps : int
-        Number of independent annealing runs, and number of proposed exchanges per task in each run.
-    perturbation_work : int
-        Number of edges to scan during perturbations, per arc and task of the graph.
-    most_work_per_arc : int
-        Number of scanned edges per arc and task of the graph at which the search ends, but not before 2^26.
-        With 0 it ends at 4096, but not before 2^32.
-    hot_percent : int
-        Percentage of the losses that annealing accepts at the start. With 0 every chain has its own between
-        50 and 85, which leave little of the given mapping; a low one improves a good mapping in fewer steps.
-    """
-
-    all_pairs_up_to: int = 1024
+    all_pairs_up_to: int = 1024  # largest number of tasks for which every pair is tried
+    #: size of the neighbourhood of a task in which partners are searched if there are more tasks
     reach: int = 64
+    #: number of independent annealing runs, and number of proposed exchanges per task in each run
     chains: int = 0
     steps: int = 0
-    perturbation_work: int = 0
+    perturbation_work: int = 0  # number of edges to scan during perturbations, per arc and task of the graph
+    #: number of scanned edges per arc and task of the graph at which the search ends, but not before 2^26.
+    #: With 0 it ends at 4096, but not before 2^32.
     most_work_per_arc: int = 0
+    #: percentage of the losses that annealing accepts at the start. With 0 every chain has its own between 50
+    #: and 85, which leave little of the given mapping; a low one improves a good mapping in fewer steps.
     hot_percent: int = 0
 
     @property
@@ -66,23 +54,7 @@ def swap_refine(
     *,
     control: RunControl = DEFAULT_CONTROL,
 ) -> Searched:
-    """Lower the communication cost by exchanges of two tasks.
-
-    Parameters
-    ----------
-    problem : SearchProblem
-    pe : int32[n]
-        The initial mapping; the array is not changed. Exchanges preserve the number of tasks per PE.
-    capacities : int64[k]
-        Maximum load per PE.
-    settings : SwapSettings
-    control : RunControl
-
-    Returns
-    -------
-    Searched
-        A mapping that costs no more, and the numbers of exchanges evaluated and made.
-    """
+    """Lower the communication cost by exchanges of two tasks."""
     call = Call.prepare(problem, control)
     counted, result = np.zeros(2, np.int64), pe.copy()
     options = asdict(settings) | {"threads": control.threads}

@@ -15,32 +15,21 @@ from hopbytes.kernels.base import compiled
 
 @frozen
 class TabuSettings:
-    """The length and the parameters of a tabu search.
+    """The length and the parameters of a tabu search."""
 
-    Parameters
-    ----------
-    iterations : int
-        Number of exchanges of each search, including those of perturbations.
-    fruitless : int
-        Number of consecutive exchanges without a new best that ends a search; 0: never, 1: a descent.
-    fruitless_before_perturbation : int
-        Number of exchanges without a new best since the last perturbation that triggers the next one; 0: no
-        perturbations.
-    least_perturbation, most_perturbation : int
-        Number of random exchanges of a perturbation; it grows while searches end at the same cost.
-    tenure_low, tenure_high : int
-        Tabu tenure, in per cent of n: for so many exchanges a task does not return to a place that it left.
-    aspiration : int
-        A pair that was not exchanged for so many exchanges is exchanged (long-term memory); 0: never.
-    """
-
-    iterations: int
+    iterations: int  # number of exchanges of each search, including those of perturbations
+    #: number of consecutive exchanges without a new best that ends a search; 0: never, 1: a descent
     fruitless: int = 0
+    #: number of exchanges without a new best since the last perturbation that triggers the next one; 0: no
+    #: perturbations
     fruitless_before_perturbation: int = 0
+    #: number of random exchanges of a perturbation; it grows while searches end at the same cost
     least_perturbation: int = 3
     most_perturbation: int = 3
+    #: tabu tenure, in per cent of n: for so many exchanges a task does not return to a place that it left
     tenure_low: int = 90
     tenure_high: int = 110
+    #: A pair that was not exchanged for so many exchanges is exchanged (long-term memory); 0: never
     aspiration: int = 0
 
 
@@ -62,16 +51,6 @@ class DenseProblem:
     def build(cls, flow: Int64, distance: Int64, linear_cost: Int64 | None = None) -> DenseProblem:
         """Convert a problem to the form in which a search is fastest.
 
-        Parameters
-        ----------
-        flow, distance : int64[n, n]
-            Numbers >= 0, which may be asymmetric and have diagonals; the cost of a permutation p is
-            ``sum(flow[i, j] * distance[p[i], p[j]])`` over all i and j.
-        linear_cost : int64[n, n] or None
-            Linear assignment costs >= 0 of task i on place p.
-
-        Notes
-        -----
         If one matrix is symmetric, the other is replaced by the sum of both its directions, and pairs count
         once; if neither is, both directions are kept. Products of diagonals are added to the linear
         assignment costs. If sums could exceed 61 bits, all numbers lose low bits, so results must be compared
@@ -118,31 +97,7 @@ def tabu_many(
     *,
     control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, Int64, Int64]:
-    """Search from several permutations, independently of each other.
-
-    Parameters
-    ----------
-    problem : DenseProblem
-    place : int32[m, n]
-        A permutation of the places per row.
-    seeds : uint64[m]
-    settings : TabuSettings
-    control : RunControl
-        Its seed is not used, because every search takes its own from `seeds`.
-
-    Returns
-    -------
-    place : int32[m, n]
-        The best permutation of each search.
-    change : int64[m]
-        Its cost minus that of the given permutation, never above 0.
-    done : int64[m]
-        Number of exchanges made.
-
-    Notes
-    -----
-    O(n^2) per exchange and O(n^3) to start.
-    """
+    """Search from several permutations, independently of each other."""
     flag, counted_work = control.flag(), np.zeros(1, np.int64)
     result = np.ascontiguousarray(place, np.int32).copy()
     change, done = np.zeros(len(seeds), np.int64), np.zeros(len(seeds), np.int64)

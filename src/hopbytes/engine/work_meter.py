@@ -13,8 +13,6 @@ from hopbytes._arrays import Int64
 class WorkMeter:
     """The sum of scanned edges over all compiled calls inside :func:`metered_by`.
 
-    Notes
-    -----
     Calls of several threads may begin and end at any time. The counter of a call is also read while it runs,
     and the sum never decreases.
     """

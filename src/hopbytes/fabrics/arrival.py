@@ -12,15 +12,10 @@ from hopbytes.fabrics.fabric import Fabric
 
 @frozen(eq=False)
 class Arrival:
-    """How far it is from each switch to each adapter.
+    """How far it is from each switch to each adapter."""
 
-    Parameters
-    ----------
-    links : int32[switches, adapters]
-        Links a message follows from a switch to an adapter, -1 when it never arrives. From the switch
-        of the sender this is also the number of switches it passes.
-    """
-
+    #: int32[switches, adapters]: Links a message follows from a switch to an adapter, -1 when it never
+    #: arrives. From the switch of the sender this is also the number of switches it passes.
     links: Int32
 
     def unrouted(self, fabric: Fabric) -> Int64:
@@ -55,16 +50,6 @@ def _all_but_neighbour(fabric: Fabric, source: int) -> Bool:
 def follow(fabric: Fabric) -> Arrival:
     """Follow the tables of a fabric from every switch to every adapter.
 
-    Raises
-    ------
-    FormatError
-        Tables that send messages of some adapter round in a circle; names the switches of the circle, with
-        the GUID and the place of the table of each.
-    UnsupportedError
-        The fabric has no tables.
-
-    Notes
-    -----
     Paths are doubled until all have ended: O(switches x adapters x log switches).
     """
     if fabric.forward is None:
@@ -120,19 +105,7 @@ def _said_switch(fabric: Fabric, number: int) -> str:
 
 
 def route(fabric: Fabric, source: int, target: int) -> list[int]:
-    """Return the links a message follows from one adapter to another.
-
-    Raises
-    ------
-    FormatError
-        It never arrives: names the switch where it ends, or the circle.
-    UnsupportedError
-        The fabric has no tables.
-
-    Notes
-    -----
-    O(links of the route).
-    """
+    """Return the links a message follows from one adapter to another."""
     if fabric.forward is None:
         raise UnsupportedError("the fabric has no forwarding tables, so its routes are not known")
     switches = len(fabric.switches)

@@ -16,44 +16,16 @@ INTEGER = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 @frozen
 class Coordinates:
-    """Where nodes are.
+    """Where nodes are."""
 
-    Parameters
-    ----------
-    hosts : tuple of str
-        In the order of the file.
-    places : tuple of tuple of int
-        One coordinate per dimension, >= 0; several nodes may share a place.
-    dims : tuple of int
-        Sizes: as the file says, else one more than the largest coordinate.
-    notices : tuple of str
-    """
-
-    hosts: tuple[str, ...]
-    places: tuple[tuple[int, ...], ...]
-    dims: tuple[int, ...]
+    hosts: tuple[str, ...]  # in the order of the file
+    places: tuple[tuple[int, ...], ...]  # one coordinate per dimension, >= 0; several nodes may share a place
+    dims: tuple[int, ...]  # sizes: as the file says, else one more than the largest coordinate
     notices: tuple[str, ...] = ()
 
 
 def read_xtdb2proc(path: str) -> Coordinates:
-    """Read the records of Cray's xtdb2proc: compute nodes that are up, named ``nid00042`` by processor_id.
-
-    Parameters
-    ----------
-    path : str
-        Text, possibly compressed, one record of ``key=value`` pairs a line, comments after ``#``.
-
-    Returns
-    -------
-    Coordinates
-        x, y and z of the router: on Gemini its place on the torus, on Aries group, chassis and slot.
-
-    Raises
-    ------
-    FormatError
-        With path and line: a record without the fields, coordinates that are no numbers, a node twice,
-        no compute node at all.
-    """
+    """Read the records of Cray's xtdb2proc: compute nodes that are up, named ``nid00042`` by processor_id."""
     hosts: list[str] = []
     places: list[tuple[int, ...]] = []
     left_out = 0
@@ -89,23 +61,6 @@ def read_xtdb2proc(path: str) -> Coordinates:
 def read_coordinates(path: str, columns: int | None = None) -> Coordinates:
     """Read a table of nodes and coordinates: a name (or number) and integers per line.
 
-    Parameters
-    ----------
-    path : str
-        Text, possibly compressed; blanks, commas or tabs between words, ``#`` comments. A first line of
-        words only is a header. Tables of boxfish (YAML documents with a list of fields, then rows) are
-        read by the names of their fields: ``nodeid`` and the dimensions.
-    columns : int, optional
-        How many coordinates follow the name; by default as many as the first row has, in tables of
-        boxfish x, y, z (and further one-letter fields that follow directly).
-
-    Raises
-    ------
-    FormatError
-        With path and line: rows of other lengths, words that are no integers, a node at two places.
-
-    Notes
-    -----
     Rows may repeat a node at its place (boxfish has one per code region); it counts once. O(bytes).
     """
     rows: dict[str, tuple[int, ...]] = {}

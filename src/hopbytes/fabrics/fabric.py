@@ -24,33 +24,20 @@ class Fabric:
     Devices are numbered switches first: switch s is device s, adapter a is device ``len(switches) + a``;
     both ascend by GUID where the file has some.
     A cable is two links, one for each direction; parallel cables are links of their own.
-
-    Parameters
-    ----------
-    switches, adapters : tuple of Device
-        Adapters are ports: an adapter with two ports is two of them.
-    link_source, link_target : int32[links]
-        Devices a link leads from and to; links ascend by source and port.
-    link_source_port, link_target_port : int32[links]
-    link_capacity : int64[links]
-        Bytes per second; 1 for all when the file knows no rate.
-    forward : int32[switches, adapters] or None
-        Link by which each switch forwards to each adapter, -1 for none; None without tables.
-    notices : tuple of str
-        Sentences for the user: what was left out, what had to be assumed.
-    tables : tuple of str
-        File and line of the forwarding table of every switch; empty without tables.
     """
 
-    switches: tuple[Device, ...]
+    switches: tuple[Device, ...]  # adapters are ports: an adapter with two ports is two of them
     adapters: tuple[Device, ...]
-    link_source: Int32
-    link_target: Int32
-    link_source_port: Int32
-    link_target_port: Int32
-    link_capacity: Int64
+    link_source: Int32  # int32[links]: Devices a link leads from and to; links ascend by source and port
+    link_target: Int32  # int32[links]
+    link_source_port: Int32  # int32[links]
+    link_target_port: Int32  # int32[links]
+    link_capacity: Int64  # int64[links]: Bytes per second; 1 for all when the file knows no rate
+    #: int32[switches, adapters] or None: Link by which each switch forwards to each adapter, -1 for none;
+    #: None without tables
     forward: Int32 | None
-    notices: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()  # sentences for the user: what was left out, what had to be assumed
+    #: file and line of the forwarding table of every switch; empty without tables
     tables: tuple[str, ...] = ()
 
     @property
@@ -73,26 +60,7 @@ class Fabric:
 
 
 def build_fabric(survey: Survey, tables: Sequence[SwitchTable] | None, lid_offset: int = 0) -> Fabric:
-    """Turn what a discovery tool found, and forwarding tables, into arrays.
-
-    Parameters
-    ----------
-    survey : Survey
-    tables : sequence of SwitchTable or None
-        One per switch; None when there are none.
-    lid_offset : int
-        Which of the 2**lmc addresses of a port messages are sent to; ports with fewer use their last.
-
-    Raises
-    ------
-    FormatError
-        A table of an unknown switch, a switch with two tables or none, a table that sends an address to
-        a port a switch does not have, two devices with the same address.
-
-    Notes
-    -----
-    O(devices + links + switches x adapters).
-    """
+    """Turn what a discovery tool found, and forwarding tables, into arrays."""
     # The order of a file depends on where discovery began; that of GUIDs does not.
     devices = sorted(survey.devices.values(), key=lambda device: device.guid)
     switches = tuple(device for device in devices if device.is_switch)

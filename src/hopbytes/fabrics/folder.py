@@ -29,35 +29,7 @@ class Files:
 def read_fabric(
     path: str, tables: str | None = None, lid_offset: int = 0, *, routed: bool = True
 ) -> Fabric:
-    """Read a fabric from a folder (or one discovery file).
-
-    Parameters
-    ----------
-    path : str
-        Folder with the output of ``ibnetdiscover`` (either form) and of ``ibroute`` or ``dump_fts`` in any
-        number of files, also in folders inside it; other files are ignored. Or the discovery file alone.
-    tables : str, optional
-        The files with tables to use when there are several sets: a name or pattern like
-        ``dump_fts_minhop.txt.gz`` or ``ibroutes/*``, relative to the folder, or a path.
-    lid_offset : int
-        See :func:`hopbytes.fabrics.fabric.build_fabric`.
-    routed : bool
-        False: tables are not read at all, and may be of any kind or number.
-
-    Returns
-    -------
-    Fabric
-        Without forwarding when the folder has no tables, or they were not asked for.
-
-    Raises
-    ------
-    FormatError
-        No discovery file or several, several sets of tables without `tables`, faults in a file.
-
-    Notes
-    -----
-    O(bytes of the files). Files are told apart by content, not by name.
-    """
+    """Read a fabric from a folder (or one discovery file)."""
     files = sort_files(path, tables, routed=routed)
     if not files.discovery:
         raise FormatError(path, None, "no discovery file, expected one output of ibnetdiscover")
@@ -74,13 +46,7 @@ def read_fabric(
 
 
 def read_discovery(path: str) -> Survey:
-    """Read the output of ibnetdiscover in either form, told apart by content.
-
-    Raises
-    ------
-    FormatError
-        Neither form, or a fault in it.
-    """
+    """Read the output of ibnetdiscover in either form, told apart by content."""
     head = _head(path)
     if ibports.is_mine(head):
         return ibports.read_ibports(path)
@@ -97,13 +63,7 @@ def read_all_tables(paths: tuple[str, ...]) -> list[SwitchTable] | None:
 
 
 def sort_files(path: str, tables: str | None, *, routed: bool = True) -> Files:
-    """Find out what each file of a folder holds; tables are looked for when routes are wanted.
-
-    Raises
-    ------
-    FormatError
-        No such folder or file, a pattern of tables that fits none.
-    """
+    """Find out what each file of a folder holds; tables are looked for when routes are wanted."""
     check_reference(path, folder=os.path.isdir(path))
     if not os.path.isdir(path):
         folder, candidates, discovery = os.path.dirname(path) or ".", [], [path]

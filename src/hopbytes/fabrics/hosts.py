@@ -26,39 +26,17 @@ MAP_LINE = re.compile(
 
 @frozen
 class Host:
-    """A host and its adapter ports.
+    """A host and its adapter ports."""
 
-    Parameters
-    ----------
-    name : str
-        First word of the node description; ``guid-0123456789abcdef`` when that names no host.
-    adapters : tuple of int
-        Numbers of its adapter ports, in the natural order of their names.
-    adapter_names : tuple of str
-        Rest of the node descriptions: ``mlx5_0``, ``HCA-1``; with ``/2`` for a second port.
-    named : bool
-        False when the name had to be made from the GUID.
-    """
-
-    name: str
-    adapters: tuple[int, ...]
+    name: str  # first word of the node description; ``guid-0123456789abcdef`` when that names no host
+    adapters: tuple[int, ...]  # numbers of its adapter ports, in the natural order of their names
+    #: rest of the node descriptions: ``mlx5_0``, ``HCA-1``; with ``/2`` for a second port
     adapter_names: tuple[str, ...]
-    named: bool = True
+    named: bool = True  # false when the name had to be made from the GUID
 
 
 def read_node_name_map(path: str) -> dict[int, str]:
-    """Read a file that names GUIDs: lines ``0x0002c90200493108 "host mlx5_0"``, comments after ``#``.
-
-    Returns
-    -------
-    dict of int → str
-        Node description by GUID (of a node or of a port).
-
-    Raises
-    ------
-    FormatError
-        With path and line: anything else, or a GUID twice.
-    """
+    """Read a file that names GUIDs: lines ``0x0002c90200493108 "host mlx5_0"``, comments after ``#``."""
     names: dict[int, str] = {}
     for number, text in enumerate(read_lines(path, 2**28), start=1):
         line = text.strip()
@@ -82,27 +60,6 @@ def group_hosts(
 ) -> tuple[Host, ...]:
     """Group adapter ports by the host their description names.
 
-    Parameters
-    ----------
-    adapters : sequence of Device
-    names : mapping, optional
-        Better descriptions by GUID, see :func:`read_node_name_map`.
-    wanted : str, optional
-        Adapters to use: names like ``mlx5_[0-3]`` or ``HCA-1,HCA-2``, or a pattern like ``mlx5_*``.
-        Hosts without any of them are left out.
-
-    Returns
-    -------
-    tuple of Host
-        In the natural order of their names, as resource managers sort them; hosts without a name last.
-
-    Raises
-    ------
-    FormatError
-        No adapter is wanted, or two adapters of one host have the same name.
-
-    Examples
-    --------
     >>> names = ["n10 mlx5_0", "n9 mlx5_1", "n9 mlx5_0"]
     >>> ports = [Device(str(number), False, name) for number, name in enumerate(names)]
     >>> [(host.name, host.adapters) for host in group_hosts(ports)]

@@ -50,29 +50,7 @@ def is_mine(head: str) -> bool:
 
 
 def read_ibnetdiscover(path: str) -> Survey:
-    """Read the default form of ibnetdiscover, or a network file of ibsim.
-
-    Parameters
-    ----------
-    path : str
-        Text, possibly compressed.
-
-    Returns
-    -------
-    Survey
-        Adapter ports have keys like ``H-e09d7303007a4bd8[1]``. Aggregation nodes and routers are
-        dropped and counted. Lines that say nothing about cables (discovery noise) are skipped.
-
-    Raises
-    ------
-    FormatError
-        With path and line: a header or cable line that cannot be read, a switch or an adapter described
-        twice, a port with two cables, ends that contradict each other, a device that is never described.
-
-    Notes
-    -----
-    O(lines). Follows infiniband-diags' own description of the form (ibnetdiscover(8)).
-    """
+    """Read the default form of ibnetdiscover, or a network file of ibsim."""
     survey = Survey(path)
     lines = read_lines(path)
     # A cable line does not say to what kind of device it leads; that header may come later in the file.

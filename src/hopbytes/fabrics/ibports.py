@@ -31,29 +31,7 @@ def is_mine(head: str) -> bool:
 
 
 def read_ibports(path: str) -> Survey:
-    """Read the ports report of ibnetdiscover.
-
-    Parameters
-    ----------
-    path : str
-        Text, possibly compressed. Lines of discovery noise (``-v``) are skipped.
-
-    Returns
-    -------
-    Survey
-        The form has no LMC; 0 is assumed. Keys are like ``SW 0x0002c90200493108`` and
-        ``CA 0xf4521403007a6d21``, with the GUID of the port. Ports that are down are left out.
-
-    Raises
-    ------
-    FormatError
-        With path and line: a line that begins like one of the report and cannot be read, a port listed
-        twice, a LID or type that changes, ends that contradict each other.
-
-    Notes
-    -----
-    O(lines).
-    """
+    """Read the ports report of ibnetdiscover."""
     survey = Survey(path)
     listed: dict[tuple[str, int], int] = {}
     for number, text in enumerate(read_lines(path), start=1):

@@ -39,33 +39,16 @@ class DoubtfulRow:
 
 @frozen(eq=False)
 class SwitchTable:
-    """Where one switch sends each address.
+    """Where one switch sends each address."""
 
-    Parameters
-    ----------
-    guid : int
-        Of the switch; 0 when the header has none, then `lid` tells which switch it is.
-    lid : int
-        Of the switch; 0 when the header has none.
-    name : str
-    path, line : str, int
-        Where the table begins.
-    lids : int64[rows]
-        Addresses listed.
-    ports : uint8[rows]
-        Port they leave by; 0 = this switch itself, 255 = none.
-    doubtful : tuple of DoubtfulRow
-        Rows that are not among `lids`, since another has the same LID.
-    """
-
-    guid: int
-    lid: int
+    guid: int  # of the switch; 0 when the header has none, then `lid` tells which switch it is
+    lid: int  # of the switch; 0 when the header has none
     name: str
-    path: str
+    path: str  # where the table begins
     line: int
-    lids: Int64
-    ports: UInt8
-    doubtful: tuple[DoubtfulRow, ...] = ()
+    lids: Int64  # int64[rows]: Addresses listed
+    ports: UInt8  # uint8[rows]: Port they leave by; 0 = this switch itself, 255 = none
+    doubtful: tuple[DoubtfulRow, ...] = ()  # rows that are not among `lids`, since another has the same LID
 
 
 def is_mine(head: str) -> bool:
@@ -74,23 +57,7 @@ def is_mine(head: str) -> bool:
 
 
 def read_tables(path: str) -> list[SwitchTable]:
-    """Read the unicast forwarding tables in a file; multicast tables are skipped.
-
-    Parameters
-    ----------
-    path : str
-        Text, possibly compressed: one switch (ibroute) or many (dump_fts, dump_lfts.sh).
-
-    Raises
-    ------
-    FormatError
-        With path and line: no table at all, a row that cannot be read, a LID twice without port GUIDs, fewer
-        rows than the table says it has.
-
-    Notes
-    -----
-    O(bytes); one regular expression per table, about a microsecond per row.
-    """
+    """Read the unicast forwarding tables in a file; multicast tables are skipped."""
     text = read_bytes(path)
     headers = list(HEADER.finditer(text))
     if not headers:

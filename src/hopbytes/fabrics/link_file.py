@@ -16,48 +16,20 @@ WORDS = "host, switch, link, arc or route"
 
 @dataclass(slots=True)
 class LinkFile:
-    """What a file of links says.
-
-    Parameters
-    ----------
-    path : str
-    hosts, switches : list of str
-        In the order of the file; without any declaration all vertices are hosts.
-    links : list of (str, str, int)
-        Directed links: from, to, capacity.
-    routes : dict of (str, str) → tuple of str
-        Given routes: vertices from source to target, both included.
-    """
+    """What a file of links says."""
 
     path: str
+    #: in the order of the file; without any declaration all vertices are hosts
     hosts: list[str] = field(default_factory=list)
     switches: list[str] = field(default_factory=list)
-    links: list[tuple[str, str, int]] = field(default_factory=list)
+    links: list[tuple[str, str, int]] = field(default_factory=list)  # directed links: from, to, capacity
+    #: given routes: vertices from source to target, both included
     routes: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
 
 
 def read_link_file(path: str) -> LinkFile:
     """Read a graph of links.
 
-    Parameters
-    ----------
-    path : str
-        Lines ``host NAME…``, ``switch NAME…`` (names may be lists like ``n[1-4]``), ``link A B [CAPACITY]
-        [xN]`` for N cables (two links each), ``arc A B [CAPACITY]`` for one link, ``route A V… B`` for the
-        vertices of a given route. ``#`` begins a comment.
-
-    Raises
-    ------
-    FormatError
-        With path and line: another word, a vertex declared twice or, among declared ones, not at all,
-        a link from a vertex to itself, a capacity that is no integer > 0, a route that no links make.
-
-    Notes
-    -----
-    O(length of the file).
-
-    Examples
-    --------
     A star of three hosts::
 
         host a b c

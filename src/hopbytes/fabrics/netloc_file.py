@@ -42,31 +42,7 @@ class _Parsed:
 
 
 def read_netloc(path: str) -> Fabric:
-    """Read a network file of netloc 2.x.
-
-    Parameters
-    ----------
-    path : str
-        Text, possibly compressed: version, subnet, folder of hwloc files, number of nodes, nodes, the
-        edges of every node, a line with the names of partitions, and one path per pair of hosts as a list
-        of links.
-
-    Returns
-    -------
-    Fabric
-        With forwarding when the file has paths. Rates come from width and speed of the links; the
-        column of Gbit/s contradicts them in known files and is ignored.
-
-    Raises
-    ------
-    FormatError
-        With path and line: another version, fields that are missing or no numbers, unknown nodes or
-        links, a path whose links do not join, two paths that leave a switch differently to one host.
-
-    Notes
-    -----
-    O(bytes). Links over which no partition runs are read like all others.
-    """
+    """Read a network file of netloc 2.x."""
     parsed = _Parsed(path)
     lines = iter(enumerate(read_lines(path, MAX_BYTES, LONGEST_LINE), start=1))
     count = _header(path, lines)

@@ -90,27 +90,6 @@ class Places(NamedTuple):
 def read_node_labels(path: str) -> SwitchTree:
     """Read where nodes are.
 
-    Parameters
-    ----------
-    path : str
-        One of: the output of ``kubectl get nodes -o json``; a JSON object with, for each node (or its
-        address), a switch, a list of units from the outermost inwards, or its labels; lines with a node and
-        its ``SLURM_TOPOLOGY_ADDR``, or the address alone, each possibly followed by
-        ``SLURM_TOPOLOGY_ADDR_PATTERN``. Possibly compressed.
-
-    Returns
-    -------
-    SwitchTree
-        Nodes in the order of the file.
-
-    Raises
-    ------
-    FormatError
-        With the path and, where it is known, the line: another structure, a node twice, nodes with
-        different numbers of units, no known label.
-
-    Notes
-    -----
     Labels whose values are fewer are further outwards. Nodes without the labels of the others are left out,
     with a notice. O(nodes x labels). Sources: "Topograph node labels and annotations" (NVIDIA), Kubernetes
     documentation "Well-known labels", srun(1) on SLURM_TOPOLOGY_ADDR; of clouds the documentation of Amazon

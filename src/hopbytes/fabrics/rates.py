@@ -29,20 +29,6 @@ RATE = re.compile(r"(?<!\S)([0-9]{1,2})x ?([A-Z][A-Z0-9]{1,5}|\?+)(?!\S)", re.AS
 def bytes_per_second(width: int, speed: str) -> int | None:
     """Return the rate of a cable in one direction, in whole bytes per second (rounded down).
 
-    Parameters
-    ----------
-    width : int
-        Lanes: 1, 2, 4, 8 or 12.
-    speed : str
-        ``"SDR"`` … ``"XDR"``.
-
-    Returns
-    -------
-    int or None
-        None when the speed is not known (``???``) or the width is none of those.
-
-    Examples
-    --------
     >>> bytes_per_second(4, "QDR"), bytes_per_second(4, "FDR"), bytes_per_second(4, "NDR")
     (4000000000, 6818181818, 50000000000)
     """

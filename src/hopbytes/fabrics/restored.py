@@ -13,30 +13,7 @@ from hopbytes.fabrics.survey import Device, Survey
 
 
 def restored_tables(survey: Survey, tables: Sequence[SwitchTable]) -> tuple[list[SwitchTable], list[str]]:
-    """Give rows whose LID stands in several rows of a table the LID that belongs to their port GUID.
-
-    Parameters
-    ----------
-    survey : Survey
-    tables : sequence of SwitchTable
-
-    Returns
-    -------
-    tables : list of SwitchTable
-        Without doubtful rows; LIDs of port GUIDs are those of the discovery.
-    notices : list of str
-        One for each table in which something was restored.
-
-    Raises
-    ------
-    FormatError
-        A row of a GUID that is not in the discovery, or that has several addresses; two rows for one address
-        that name different ports.
-
-    Notes
-    -----
-    O(devices + doubtful rows).
-    """
+    """Give rows whose LID stands in several rows of a table the LID that belongs to their port GUID."""
     if not any(table.doubtful for table in tables):
         return list(tables), []
     owners = {device.guid: device for device in survey.devices.values() if device.guid and device.lid}

@@ -21,30 +21,15 @@ MAX_TABLE = 2**12
 
 @frozen(eq=False)
 class Target:
-    """A Scotch target.
+    """A Scotch target."""
 
-    Parameters
-    ----------
-    shape : str
-        ``tree``, ``torus``, ``mesh``, ``hypercube``, ``complete`` or ``table``.
-    sizes : tuple of int
-        Arities from the root down (tree), dimensions, or the number of terminals.
-    costs : tuple of int
-        Cost of the links of each level of a tree, from the root down.
-    table : int64[n, n] or None
-        Distances of terminals, for ``table``.
-    weights : tuple of int or None
-        Relative computing power of each terminal; None when all are equal.
-    terminals : tuple of int or None
-        The terminals in use (``sub``), in their order; None for all.
-    """
-
-    shape: str
-    sizes: tuple[int, ...]
-    costs: tuple[int, ...] = ()
-    table: Int64 | None = None
+    shape: str  # ``tree``, ``torus``, ``mesh``, ``hypercube``, ``complete`` or ``table``
+    sizes: tuple[int, ...]  # arities from the root down (tree), dimensions, or the number of terminals
+    costs: tuple[int, ...] = ()  # cost of the links of each level of a tree, from the root down
+    table: Int64 | None = None  # int64[n, n] or None: Distances of terminals, for ``table``
+    #: relative computing power of each terminal; None when all are equal
     weights: tuple[int, ...] | None = None
-    terminals: tuple[int, ...] | None = None
+    terminals: tuple[int, ...] | None = None  # the terminals in use (``sub``), in their order; None for all
 
     @property
     def n_terminals(self) -> int:
@@ -98,25 +83,7 @@ class _Words:
 
 
 def read_scotch_target(path: str) -> Target:
-    """Read a Scotch target file.
-
-    Parameters
-    ----------
-    path : str
-        Text, possibly compressed: ``tleaf``, ``torusND``, ``torusXD``, ``meshND``, ``meshXD``, ``hcub``,
-        ``cmplt``, ``cmpltw``, ``deco 0``, or ``sub`` with one of them.
-
-    Raises
-    ------
-    FormatError
-        With path and line: words that are missing, too many, or no numbers of the right size.
-    UnsupportedError
-        A shape this does not read; lists those it does.
-
-    Notes
-    -----
-    O(bytes), for ``deco`` O(terminals^2). Source: the formats as Scotch's own programs write them.
-    """
+    """Read a Scotch target file."""
     words = _Words(path)
     target = _target(words, allow_part=True)
     left = words.rest()

@@ -17,17 +17,6 @@ def with_shortest_routes(fabric: Fabric) -> Fabric:
     Of several links that begin a shortest path, the one to adapter number a is link a modulo their number,
     in the order of ports: neighbouring destinations leave by different links, as subnet managers do it.
 
-    Parameters
-    ----------
-    fabric : Fabric
-
-    Returns
-    -------
-    Fabric
-        With other forwarding; adapters that cannot be reached from a switch have none there.
-
-    Notes
-    -----
     One search backwards from every switch with adapters: O(leaves x links + switches x adapters).
     """
     switches, adapters = len(fabric.switches), len(fabric.adapters)

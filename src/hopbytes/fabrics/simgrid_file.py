@@ -43,13 +43,6 @@ MAX_CORES = 2**16
 def bytes_per_second(path: str, line: int, text: str) -> int:
     """Read a bandwidth like ``125MBps`` or ``1Gbps`` (a plain number: bytes per second), rounded down.
 
-    Raises
-    ------
-    FormatError
-        Another unit, or less than one byte per second.
-
-    Examples
-    --------
     >>> bytes_per_second("x", 1, "2.25GBps"), bytes_per_second("x", 1, "1Gbps")
     (2250000000, 125000000)
     """
@@ -301,21 +294,6 @@ def _reversed(name: str) -> str:
 def read_simgrid(path: str) -> Platform:
     """Read a SimGrid platform (version 4): clusters, and zones of hosts, links and routes.
 
-    Parameters
-    ----------
-    path : str
-        XML, possibly compressed. The document type is never fetched.
-
-    Raises
-    ------
-    FormatError
-        With path and line: no such XML, attributes that are missing or cannot be read, names twice, no
-        host at all.
-    UnsupportedError
-        Elements that change routes and are not read (peers, bypasses).
-
-    Notes
-    -----
     O(bytes + hosts). Latencies and properties are not kept; of speeds only whether they differ. Source:
     SimGrid's own examples and its DTD of platforms.
     """

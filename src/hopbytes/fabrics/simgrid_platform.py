@@ -9,33 +9,15 @@ from hopbytes._frozen import frozen
 
 @frozen
 class Cluster:
-    """A ``<cluster>``: hosts of one kind.
-
-    Parameters
-    ----------
-    name : str
-    hosts : tuple of str
-        In the order of the radical.
-    topology : str
-        ``FLAT``, ``TORUS``, ``FAT_TREE`` or ``DRAGONFLY``.
-    parameters : str
-        ``topo_parameters`` as written.
-    bandwidth : int
-        Bytes per second of a host's (or the topology's) links.
-    backbone : int or None
-        Bytes per second of the backbone all traffic crosses.
-    shared : bool
-        One link carries both directions of a host.
-    line : int
-    """
+    """A ``<cluster>``: hosts of one kind."""
 
     name: str
-    hosts: tuple[str, ...]
-    topology: str
-    parameters: str
-    bandwidth: int
-    backbone: int | None
-    shared: bool
+    hosts: tuple[str, ...]  # in the order of the radical
+    topology: str  # ``FLAT``, ``TORUS``, ``FAT_TREE`` or ``DRAGONFLY``
+    parameters: str  # ``topo_parameters`` as written
+    bandwidth: int  # bytes per second of a host's (or the topology's) links
+    backbone: int | None  # bytes per second of the backbone all traffic crosses
+    shared: bool  # one link carries both directions of a host
     line: int
 
 
@@ -51,73 +33,38 @@ class Hop:
 
 @dataclass(slots=True)
 class Zone:
-    """Points (hosts, routers, zones inside) and how messages go from one to another.
-
-    Parameters
-    ----------
-    name : str
-    parent : str
-        Zone around it; empty for the outermost.
-    routing : str
-        In capitals: ``FULL``, ``FLOYD``, ``DIJKSTRA``, ``CLUSTER``, …
-    line : int
-    points : list of str
-        In the order of the file.
-    hops : dict of (point, point) → Hop
-    up, down : dict of host → link
-        Of hosts with a link of their own to the middle of a cluster.
-    backbone, router : str
-        Link that all traffic of a cluster crosses, and the router through which it leaves; empty without.
-    cluster : Cluster or None
-        What the ``<cluster>`` said, which the zone is.
-    """
+    """Points (hosts, routers, zones inside) and how messages go from one to another."""
 
     name: str
-    parent: str
-    routing: str
+    parent: str  # zone around it; empty for the outermost
+    routing: str  # in capitals: ``FULL``, ``FLOYD``, ``DIJKSTRA``, ``CLUSTER``, …
     line: int = 0
-    points: list[str] = field(default_factory=list)
+    points: list[str] = field(default_factory=list)  # in the order of the file
     hops: dict[tuple[str, str], Hop] = field(default_factory=dict)
+    #: of hosts with a link of their own to the middle of a cluster
     up: dict[str, str] = field(default_factory=dict)
     down: dict[str, str] = field(default_factory=dict)
+    #: link that all traffic of a cluster crosses, and the router through which it leaves; empty without
     backbone: str = ""
     router: str = ""
-    cluster: Cluster | None = None
+    cluster: Cluster | None = None  # what the ``<cluster>`` said, which the zone is
 
 
 @dataclass(slots=True)
 class Platform:
-    """What a platform file holds.
-
-    Parameters
-    ----------
-    path : str
-    zones : dict of name → Zone
-    clusters : dict of name → Cluster
-    hosts : dict of name → line
-        All hosts in the order of the file.
-    zone_of : dict of name → zone
-        Of hosts, routers and zones; empty for the outermost.
-    links : dict of name → bytes per second
-    split : set of str
-        Links that carry each direction on its own (SPLITDUPLEX).
-    cores : dict of host → int
-    speeds : set of str
-        Speeds of hosts as written.
-    ignored : set of str
-        What the file says and mappings do not know.
-    """
+    """What a platform file holds."""
 
     path: str
     zones: dict[str, Zone] = field(default_factory=dict)
     clusters: dict[str, Cluster] = field(default_factory=dict)
-    hosts: dict[str, int] = field(default_factory=dict)
+    hosts: dict[str, int] = field(default_factory=dict)  # all hosts in the order of the file
+    #: of hosts, routers and zones; empty for the outermost
     zone_of: dict[str, str] = field(default_factory=dict)
     links: dict[str, int] = field(default_factory=dict)
-    split: set[str] = field(default_factory=set)
+    split: set[str] = field(default_factory=set)  # links that carry each direction on its own (SPLITDUPLEX)
     cores: dict[str, int] = field(default_factory=dict)
-    speeds: set[str] = field(default_factory=set)
-    ignored: set[str] = field(default_factory=set)
+    speeds: set[str] = field(default_factory=set)  # speeds of hosts as written
+    ignored: set[str] = field(default_factory=set)  # what the file says and mappings do not know
 
     @property
     def host_names(self) -> tuple[str, ...]:

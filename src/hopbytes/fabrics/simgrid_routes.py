@@ -31,13 +31,7 @@ class PlatformRoutes:
         self.before: dict[str, dict[str, dict[str, str]]] = {}
 
     def route(self, source: str, target: str, depth: int = 0) -> list[str] | None:
-        """Names of the links from a point to another; None where the platform has no route.
-
-        Raises
-        ------
-        FormatError
-            Gateways that lead to each other in a circle.
-        """
+        """Names of the links from a point to another; None where the platform has no route."""
         if source == target:
             return []
         if depth > MAX_DEPTH:

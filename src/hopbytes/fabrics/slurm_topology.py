@@ -26,14 +26,7 @@ KEYS = frozenset({
 
 
 def read_records(path: str, depth: int = 0) -> Iterator[tuple[str, int, dict[str, str]]]:
-    """Yield file, line and ``key=value`` pairs (keys in lower case) of every record of a topology file.
-
-    Raises
-    ------
-    FormatError
-        A line with something else than pairs, a key twice or unknown; an included file that lies in another
-        folder or includes others.
-    """
+    """Yield file, line and ``key=value`` pairs (keys in lower case) of every record of a topology file."""
     number, held, begin = 0, "", 1
     for number, text in enumerate(read_lines(path, MAX_BYTES, LONGEST_LINE), start=1):
         line = text.partition("#")[0].rstrip()
@@ -84,25 +77,6 @@ def _beside(path: str, number: int, name: str) -> str:
 def read_slurm_topology(path: str) -> SwitchTree:
     """Read topology.conf, or what ``scontrol show topology`` prints, of the tree and block plugins.
 
-    Parameters
-    ----------
-    path : str
-        Text, possibly compressed.
-
-    Returns
-    -------
-    SwitchTree
-        Blocks are switches without children; BlockSizes makes levels of groups of blocks.
-
-    Raises
-    ------
-    FormatError
-        With path and line: what Slurm refuses, neither switch nor block, trees and blocks mixed.
-    UnsupportedError
-        A ring (``RingName=``), which is no tree: write ``torus:N``.
-
-    Notes
-    -----
     Inner switches of ``scontrol show topology`` list all nodes below them; only those without
     ``Switches=`` count. O(bytes + hosts). Source: topology.conf(5) and the readers of Slurm 26.05.
     """
@@ -167,15 +141,7 @@ def check_block_sizes(path: str, number: int | None, sizes: list[int]) -> None:
 
 
 def group_blocks(blocks: SwitchTree, sizes: list[int]) -> SwitchTree:
-    """Put levels of neighbouring blocks above blocks, one per block size beyond the first.
-
-    Parameters
-    ----------
-    blocks : SwitchTree
-        Blocks without children, in their order.
-    sizes : list of int
-        Planned nodes of a block and of the groups of blocks that jobs are given, ascending.
-    """
+    """Put levels of neighbouring blocks above blocks, one per block size beyond the first."""
     tree = SwitchTree(blocks.path, dict(blocks.switches), ("block", *(f"block{size}" for size in sizes[1:])))
     members, size_of_member = list(blocks.switches), sizes[0] if sizes else 1
     for size in sizes[1:]:

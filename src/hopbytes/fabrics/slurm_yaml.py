@@ -14,41 +14,14 @@ KINDS = ("tree", "block", "flat", "ring", "torus3d")
 
 @frozen
 class GridOfHosts:
-    """Hosts on a ring or a torus.
+    """Hosts on a ring or a torus."""
 
-    Parameters
-    ----------
-    dims : tuple of int
-        Sizes, in the order x, y, z.
-    hosts : tuple of str
-        The first dimension (x) runs fastest.
-    """
-
-    dims: tuple[int, ...]
-    hosts: tuple[str, ...]
+    dims: tuple[int, ...]  # sizes, in the order x, y, z
+    hosts: tuple[str, ...]  # the first dimension (x) runs fastest
 
 
 def read_slurm_yaml(path: str, name: str | None = None) -> SwitchTree | GridOfHosts:
-    """Read one topology of a topology.yaml.
-
-    Parameters
-    ----------
-    path : str
-    name : str, optional
-        Which topology; by default the one marked ``cluster_default: true``, or the only one.
-
-    Raises
-    ------
-    FormatError
-        With path and line: not the structure of topology.yaml(5), no topology of that name, counts that
-        do not fit.
-    UnsupportedError
-        A flat topology, several rings or toruses in one.
-
-    Notes
-    -----
-    O(bytes + hosts). On a torus nodes are laid out with x running fastest.
-    """
+    """Read one topology of a topology.yaml."""
     topology = _choose(path, read_yaml(path), name)
     pairs = topology.mapping("a topology")
     _known(topology, "a topology", "topology", "cluster_default", *KINDS)

@@ -13,36 +13,17 @@ MAX_ENDS = 2**24
 
 @dataclass(slots=True)
 class Device:
-    """A switch, or one port of an adapter.
+    """A switch, or one port of an adapter."""
 
-    Parameters
-    ----------
-    key : str
-        What the file calls it; unique within the file.
-    is_switch : bool
-    name : str
-        Node description.
-    guid : int
-        Node GUID of a switch, port GUID of an adapter; 0 when the file has none.
-    node_guid : int
-        GUID of the adapter the port belongs to; 0 when the file has none.
-    port : int
-        Port number on the adapter, 0 for a switch.
-    lid, lmc : int
-        The device owns the 2**lmc addresses from `lid` on; lid 0 = unknown.
-    line : int
-        Where the file describes it; 0 = only mentioned so far.
-    """
-
-    key: str
+    key: str  # what the file calls it; unique within the file
     is_switch: bool
-    name: str = ""
-    guid: int = 0
-    node_guid: int = 0
-    port: int = 0
-    lid: int = 0
+    name: str = ""  # node description
+    guid: int = 0  # node GUID of a switch, port GUID of an adapter; 0 when the file has none
+    node_guid: int = 0  # GUID of the adapter the port belongs to; 0 when the file has none
+    port: int = 0  # port number on the adapter, 0 for a switch
+    lid: int = 0  # the device owns the 2**lmc addresses from `lid` on; lid 0 = unknown
     lmc: int = 0
-    line: int = 0
+    line: int = 0  # where the file describes it; 0 = only mentioned so far
 
 
 @dataclass(slots=True)
@@ -59,35 +40,18 @@ class End:
 
 @dataclass(slots=True)
 class Survey:
-    """Everything a discovery file says.
+    """Everything a discovery file says."""
 
-    Parameters
-    ----------
-    path : str
-        For messages.
-    devices : dict of key → Device
-        In the order of the file.
-    ends : dict of (key, port) → End
-    dropped : dict of str → int
-        What was left out, and how often: aggregation nodes, routers.
-    one_sided : list of int
-        Lines of cables that the file lists from one end only.
-    """
-
-    path: str
-    devices: dict[str, Device] = field(default_factory=dict)
+    path: str  # for messages
+    devices: dict[str, Device] = field(default_factory=dict)  # in the order of the file
     ends: dict[tuple[str, int], End] = field(default_factory=dict)
+    #: what was left out, and how often: aggregation nodes, routers
     dropped: dict[str, int] = field(default_factory=dict)
+    #: lines of cables that the file lists from one end only
     one_sided: list[int] = field(default_factory=list)
 
     def plug(self, end: End) -> None:
-        """Add one end of a cable.
-
-        Raises
-        ------
-        FormatError
-            The port already has a cable.
-        """
+        """Add one end of a cable."""
         other = self.ends.get((end.near, end.near_port))
         if other is not None and (other.far, other.far_port) != (end.far, end.far_port):
             self.fail(
@@ -109,13 +73,7 @@ class Survey:
             }
 
     def close(self) -> None:
-        """Check that both ends of every cable agree, and list the ends that the file left out.
-
-        Raises
-        ------
-        FormatError
-            A cable to a device that is never described, or two ends that contradict each other.
-        """
+        """Check that both ends of every cable agree, and list the ends that the file left out."""
         for end in list(self.ends.values()):
             if end.far not in self.devices or not self.devices[end.far].line:
                 self.fail(end.line, f"a cable to {end.far!r}, which is never described: is the file cut?")

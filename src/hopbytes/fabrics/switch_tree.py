@@ -25,57 +25,27 @@ class Switch:
 
 @frozen
 class LeveledTree:
-    """A switch tree with every host at the same depth.
+    """A switch tree with every host at the same depth."""
 
-    Parameters
-    ----------
-    levels : tuple of str
-        Names of levels, outermost first; the last is ``node``.
-    counts : tuple of tuple of int
-        Per level and unit of the level outside it: how many units.
-    hosts : tuple of str
-        In the order of the tree.
-    switches : tuple of tuple of str
-        Per level but the last: name of each unit.
-    notices : tuple of str
-        Sentences for the user.
-    """
-
-    levels: tuple[str, ...]
-    counts: tuple[tuple[int, ...], ...]
-    hosts: tuple[str, ...]
-    switches: tuple[tuple[str, ...], ...]
-    notices: tuple[str, ...] = ()
+    levels: tuple[str, ...]  # names of levels, outermost first; the last is ``node``
+    counts: tuple[tuple[int, ...], ...]  # per level and unit of the level outside it: how many units
+    hosts: tuple[str, ...]  # in the order of the tree
+    switches: tuple[tuple[str, ...], ...]  # per level but the last: name of each unit
+    notices: tuple[str, ...] = ()  # sentences for the user
 
 
 @dataclass(slots=True)
 class SwitchTree:
-    """Switches by name, in the order of the file.
+    """Switches by name, in the order of the file."""
 
-    Parameters
-    ----------
-    path : str
-        For messages.
-    switches : dict of name → Switch
-    level_names : tuple of str
-        Names to give to the levels from the innermost switches outwards; ``switch2``, … beyond them.
-    notices : list of str
-        Sentences of the reader for the user.
-    """
-
-    path: str
+    path: str  # for messages
     switches: dict[str, Switch] = field(default_factory=dict)
+    #: names to give to the levels from the innermost switches outwards; ``switch2``, … beyond them
     level_names: tuple[str, ...] = ("leaf",)
-    notices: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)  # sentences of the reader for the user
 
     def add(self, switch: Switch) -> None:
-        """Add a switch.
-
-        Raises
-        ------
-        FormatError
-            The name is taken, or there are too many.
-        """
+        """Add a switch."""
         if switch.name in self.switches:
             first = self.switches[switch.name].line
             at = f", first at line {first}" if first else ""
@@ -87,13 +57,6 @@ class SwitchTree:
     def leveled(self) -> LeveledTree:
         """Give every host the same depth: a switch missing between two others is a level of one unit.
 
-        Raises
-        ------
-        FormatError
-            No host, a switch that is never described, has two parents or is below itself.
-
-        Notes
-        -----
         A switch is as many levels above the hosts as its longest path down has. Trees without a common
         root get one. Levels in which every unit has one child are left out. A host at several switches
         counts at the first. Switches above the same switches are one. O(switches x levels + hosts).

@@ -14,28 +14,7 @@ PART = ("/sub-domain",)
 
 
 def read_topograph(path: str) -> SwitchTree:
-    """Read a cluster model: ``switches:`` with those below each, ``blocks:`` with a switch and nodes each.
-
-    Parameters
-    ----------
-    path : str
-        YAML, possibly compressed.
-
-    Returns
-    -------
-    SwitchTree
-        Blocks are the innermost units: the nodes of one share an NVLink domain. A domain of several blocks is
-        a unit around them.
-
-    Raises
-    ------
-    FormatError
-        With path and line: another structure, a block below an unknown switch.
-
-    Notes
-    -----
-    O(bytes + hosts). Source: the models in the tests of NVIDIA/topograph.
-    """
+    """Read a cluster model: ``switches:`` with those below each, ``blocks:`` with a switch and nodes each."""
     document = read_yaml(path).mapping("the document")
     if "blocks" not in document:
         raise read_yaml(path).fail("no blocks:, expected the nodes of the cluster there")

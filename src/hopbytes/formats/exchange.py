@@ -190,25 +190,7 @@ def _needs_a_name(format: str | None) -> UnsupportedError:
 def check_target(
     path: str | os.PathLike[str], format: str | None = None, *, holds: str, force: bool = False
 ) -> None:
-    """Check before a mapping is computed whether :func:`write` can write its file; no file is changed.
-
-    Parameters
-    ----------
-    path : path or ``"-"``
-    format : str, optional
-        By default determined from the suffix.
-    holds : {"pattern", "mapping"}
-        The kind of content that will be written.
-    force : bool
-        Permit overwriting a file that hopbytes did not write.
-
-    Raises
-    ------
-    UnsupportedError
-        The format is unknown, holds the other kind of content, or consists of several files although `path`
-        is standard output; `path` is a folder or a file that hopbytes did not write; its folder is missing or
-        not writable.
-    """
+    """Check before a mapping is computed whether :func:`write` can write its file; no file is changed."""
     path = _target(path)
     chosen = format_to_write(path, format, holds)
     if path == "-":

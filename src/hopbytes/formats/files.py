@@ -26,26 +26,6 @@ def open_source(
 ) -> Iterator[Source]:
     """Open a file for reading: ``-`` is standard input, gzip, xz and bzip2 are recognised by content.
 
-    Parameters
-    ----------
-    path : path or ``"-"``
-    max_bytes : int
-        The stream raises FormatError after this many bytes of decompressed content.
-    options : mapping, optional
-        Options that the format receives with the source.
-    workers : int
-        Number of threads that may check a large pattern.
-
-    Raises
-    ------
-    FormatError
-        The file is missing, unreadable, empty, a directory, or named like a compressed file without being
-        one. Reading raises it for damaged compressed data and beyond `max_bytes`.
-    UnsupportedError
-        `path` is neither a text nor a path, or `max_bytes` is not an integer >= 1.
-
-    Examples
-    --------
     >>> with open_source("examples/lammps_lj_64.csv") as source:   # doctest: +SKIP
     ...     source.head(2)
     b'0,'
@@ -113,16 +93,6 @@ def atomic_write(files: Dictionary[str, Content], executable: Iterable[str] = ()
     system does not support unnamed ones. When all content has been written, the new files of one call replace
     the old ones together. Files named .gz, .xz or .bz2 are compressed; ``-`` is standard output. Pipes and
     devices are written directly.
-
-    Parameters
-    ----------
-    files : mapping of path → content
-    executable : those of these paths that are scripts
-
-    Raises
-    ------
-    UnsupportedError
-        A folder is missing or not writable, or the disk is full.
     """
     parts: list[Part] = []
     scripts = set(executable)

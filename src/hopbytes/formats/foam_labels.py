@@ -23,15 +23,7 @@ def is_label_list(head: bytes) -> bool:
 
 
 def read_labels(name: str, data: bytes) -> Int64:
-    """Return the labels of a file; comments may stand anywhere.
-
-    Raises
-    ------
-    FormatError
-        No header, another class than ``labelList``, the binary format, or a list that is damaged.
-    ScaleError
-        A number of 19 or more digits.
-    """
+    """Return the labels of a file; comments may stand anywhere."""
     text = COMMENT.sub(lambda found: b"\n" * found[0].count(b"\n"), data)
     header = HEADER.match(text)
     if header is None:

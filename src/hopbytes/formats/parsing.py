@@ -64,19 +64,7 @@ def run_parser(
     intervene: Callable[[Status, bytes], None],
     start: bytes = b"",
 ) -> None:
-    """Feed `start` and then the rest of a stream to a parser until both are consumed.
-
-    Parameters
-    ----------
-    source : Source
-    parse : callable
-        (piece, whether it is the last, state) → number of bytes consumed.
-    state : int64[len(Slot)]
-    intervene : callable
-        Called with (status, token) when the parser stops early; it must enlarge the arrays or raise.
-    start : bytes
-        Text before the stream's position, such as a first line that was read to determine the layout.
-    """
+    """Feed `start` and then the rest of a stream to a parser until both are consumed."""
     buffer = bytearray(max(PIECE_BYTES, 2 * len(start)))
     buffer[: len(start)] = start
     filled, final = len(start), False
@@ -105,13 +93,7 @@ def shown(token: bytes) -> str:
 
 
 def whole_numbers(name: str, line: int, text: bytes) -> Int64:
-    """Return the integers >= 0 of a text that begins in a line; blanks and line ends separate them.
-
-    Raises
-    ------
-    FormatError, ScaleError
-        Anything else, or a number of 19 or more digits; the error names the line.
-    """
+    """Return the integers >= 0 of a text that begins in a line; blanks and line ends separate them."""
     if text.translate(None, b"0123456789 \t\r\n"):
         wrong = next(re.finditer(rb"[^\s]*[^0-9\s][^\s]*", text))
         line += text.count(b"\n", 0, wrong.start())
@@ -162,32 +144,7 @@ def read_table(
     source: Source, columns: int, line: int, start: bytes, *,
     task_columns: int = 0, task_first: int = 0, task_limit: int = 0, whole_columns: int = 0,
 ) -> tuple[Array, int]:
-    """Read lines of `columns` numbers each.
-
-    Parameters
-    ----------
-    source : Source
-    columns : int
-        Numbers per line.
-    line : int
-        Number of the first line of `start`.
-    start : bytes
-        Text before the stream's position.
-    task_columns, task_first, task_limit : int
-        The first `task_columns` columns hold task numbers, which must not exceed `task_limit`; `task_first`
-        is the smallest task number, which only appears in error messages and is not checked.
-    whole_columns : int
-        Bit c is set if column c must hold integers even if other columns hold decimals.
-
-    Returns
-    -------
-    int64[rows, columns], or float64 if some number is a decimal; and the number of the last line
-
-    Raises
-    ------
-    FormatError, ScaleError
-        A line is malformed or a number is too large; the error names the line.
-    """
+    """Read lines of `columns` numbers each."""
     state = np.zeros(len(Slot), np.int64)
     state[Slot.LINE], state[Slot.COLUMNS] = line, columns
     state[Slot.TASK_COLUMNS], state[Slot.TASK_LIMIT] = task_columns, task_limit

@@ -21,24 +21,6 @@ MOST_PAIRS = 2**27
 def read_fixed(path: str | os.PathLike[str], n: int, k: int) -> Int32:
     """Read lines ``TASKS PE``: the tasks must be mapped to that PE.
 
-    Parameters
-    ----------
-    path : path or ``"-"``
-    n, k : int
-        Number of tasks and PEs; both are numbered from 0.
-
-    Returns
-    -------
-    int32[n]
-        PE of every fixed task, -1 for the others.
-
-    Raises
-    ------
-    FormatError
-        A line has another form, a number is out of range, or a task is fixed to two PEs.
-
-    Notes
-    -----
     TASKS is a list such as ``3``, ``0-5`` or ``0-5,8``, or ``*`` for all. Lines that begin with ``#`` or
     ``%`` are comments; the file may be compressed. O(size + tasks named).
     """
@@ -58,16 +40,6 @@ def read_forbidden(path: str | os.PathLike[str], n: int, k: int) -> Int64:
     """Read lines ``TASKS PES``: the tasks must not be mapped to any of those PEs.
 
     Both are lists such as ``3``, ``0-5,8``, or ``*`` for all; see :func:`read_fixed` for the parameters.
-
-    Returns
-    -------
-    int64[pairs, 2]
-        Task and PE of every forbidden pair, in the order of the file.
-
-    Raises
-    ------
-    FormatError
-        A line has another form, a number is out of range, or there are more than 2**27 pairs.
     """
     pairs, count = [np.empty((0, 2), np.int64)], 0
     for name, number, tasks, pes in _lines(path, n, k):

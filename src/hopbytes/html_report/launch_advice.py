@@ -22,14 +22,7 @@ class Launch:
 
 
 def launches(mapping: Mapping, stored: str) -> list[Launch]:
-    """Return the commands for the usual launchers, without those that cannot express the mapping.
-
-    Parameters
-    ----------
-    mapping : Mapping
-    stored : str
-        Name of the file that holds it, quoted for a shell.
-    """
+    """Return the commands for the usual launchers, without those that cannot express the mapping."""
     if mapping.info.get("problem") == "partition" or int(mapping.tasks_per_pe().max(initial=0)) > 1:
         return []
     found = []

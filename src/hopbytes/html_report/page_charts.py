@@ -41,23 +41,12 @@ TABLE_PARTS = 16
 
 @frozen
 class Chart:
-    """A chart of the page.
+    """A chart of the page."""
 
-    Parameters
-    ----------
-    name : str
-        Identifies it in the page.
-    title : str
-    picture : str
-        An element of SVG, with the numbers as tool tips.
-    table : Table
-        The same numbers.
-    """
-
-    name: str
+    name: str  # identifies it in the page
     title: str
-    picture: str
-    table: Table
+    picture: str  # an element of SVG, with the numbers as tool tips
+    table: Table  # the same numbers
 
 
 def _chart(name: str, title: str, panel: Panel, table: Table, says: str) -> Chart:
@@ -96,14 +85,7 @@ def _matrix_table(name: str, matrix: CommMatrix, unit: str) -> Table:
 
 
 def coarser(matrix: CommMatrix, most: int) -> tuple[Int64, Int64]:
-    """Return sums of a matrix over at most `most` rows and columns, and their borders in tasks.
-
-    Returns
-    -------
-    cells : int64[parts, parts]
-    borders : int64[parts + 1]
-        Positions in tasks where the parts begin; the last is n.
-    """
+    """Return sums of a matrix over at most `most` rows and columns, and their borders in tasks."""
     each = -(-matrix.rows // most)
     starts = np.arange(0, matrix.rows, each)
     cells = np.add.reduceat(np.add.reduceat(matrix.cells, starts, axis=0), starts, axis=1)
@@ -122,18 +104,7 @@ def level_charts(graph: CommGraph, mappings: dict[str, Mapping], unit: str) -> l
 def network_charts(
     graph: CommGraph, mappings: dict[str, Mapping], evaluation: Evaluation, unit: str
 ) -> list[Chart]:
-    """Return the charts of hops and links; none on a machine without links.
-
-    Parameters
-    ----------
-    graph : CommGraph
-    mappings : dictionary of str to Mapping
-        The launcher's own order first.
-    evaluation : Evaluation
-        Of the first mapping behind that.
-    unit : str
-        Unit of volumes.
-    """
+    """Return the charts of hops and links; none on a machine without links."""
     names = tuple(mappings)
     where = mappings[names[0]].where
     if where.machine.network() is None:

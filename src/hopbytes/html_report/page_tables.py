@@ -23,24 +23,13 @@ NAMED = 10
 
 @frozen
 class Table:
-    """A table for people.
+    """A table for people."""
 
-    Parameters
-    ----------
-    caption : str
-        One sentence that says what the table holds.
-    head : tuple of str
-        Names of the columns.
-    rows : tuple of tuple of str
-        The first cell names the row. A row of one cell is the heading of the rows below it.
-    words : tuple of int
-        Columns that hold words and are aligned left; the others hold numbers.
-    """
-
-    caption: str
-    head: tuple[str, ...]
+    caption: str  # one sentence that says what the table holds
+    head: tuple[str, ...]  # names of the columns
+    #: the first cell names the row. A row of one cell is the heading of the rows below it.
     rows: tuple[tuple[str, ...], ...]
-    words: tuple[int, ...] = (0,)
+    words: tuple[int, ...] = (0,)  # columns that hold words and are aligned left; the others hold numbers
 
 
 @frozen

@@ -19,24 +19,12 @@ WITH_VALUE = ("-o", "--output", "--compare-with")
 
 @frozen
 class Origin:
-    """How the report came about.
+    """How the report came about."""
 
-    Parameters
-    ----------
-    command : str
-        The command that wrote it; "" if a program did.
-    stores : str
-        The command that stores the first mapping, if it was made for the report; "" otherwise.
-    stored : str
-        Name of the file of the first mapping, quoted for a shell.
-    pattern : str
-        The pattern as it was typed; "" takes the name that it knows itself.
-    """
-
-    command: str = ""
-    stores: str = ""
-    stored: str = "MAPPING.json"
-    pattern: str = ""
+    command: str = ""  # the command that wrote it; "" if a program did
+    stores: str = ""  # the command that stores the first mapping, if it was made for the report; "" otherwise
+    stored: str = "MAPPING.json"  # name of the file of the first mapping, quoted for a shell
+    pattern: str = ""  # the pattern as it was typed; "" takes the name that it knows itself
 
 
 def origin_of_files(pattern: str, paths: Sequence[str], words: Sequence[str]) -> Origin:
@@ -61,8 +49,6 @@ def _command(words: Sequence[str]) -> str:
 def as_map(words: Sequence[str]) -> list[str]:
     """Return the words of a command line that stores the mapping which ``report`` has made.
 
-    Examples
-    --------
     >>> as_map(["report", "a.csv", "--on", "node:2 core:2", "-o", "r.html", "--seed=3"])
     ['map', 'a.csv', '--on', 'node:2 core:2', '--seed=3', '-o', 'mapping.json']
     """
@@ -80,8 +66,6 @@ def as_map(words: Sequence[str]) -> list[str]:
 def names_of(paths: Sequence[str]) -> list[str]:
     """Return a short name for each file: without folders, where that makes a difference between them.
 
-    Examples
-    --------
     >>> names_of(["runs/a.json", "runs/b.json"]), names_of(["x/a.json", "y/a.json"])
     (['a.json', 'b.json'], ['x/a.json', 'y/a.json'])
     """

@@ -16,31 +16,9 @@ def best_swap(
 ) -> tuple[Int32, int]:
     """Repeatedly exchange the PEs of the two tasks with the best gain until no exchange has a gain.
 
-    Parameters
-    ----------
-    csr : Csr
-        Symmetric graph.
-    table : int64[k, k]
-        Symmetric distances.
-    pe : int32[n]
-    most : int
-        Maximum number of exchanges.
-    flag : int32[1] or None
-        Control flag, which is polled; any value but 0 ends the call early. None: nothing does.
-
-    Returns
-    -------
-    int32[n]
-    int
-        Number of exchanges; less than `most` if no further exchange has a gain.
-
-    Notes
-    -----
     The start takes O(k m + n^2), and an exchange O(n) for each task whose best partner may have changed. The
     memory is O(n k).
 
-    Examples
-    --------
     >>> pairs = Csr(np.array([0, 1, 2, 3, 4]), np.array([2, 3, 0, 1], np.int32), None)
     >>> far = np.array([[0, 1, 9, 9], [1, 0, 9, 9], [9, 9, 0, 1], [9, 9, 1, 0]])
     >>> best_swap(pairs, far, np.arange(4, dtype=np.int32), 9)

@@ -21,19 +21,6 @@ _LEAST = 4
 class ArcRows:
     """The rows of a symmetric graph, in arrays that kernels change and that grow by doubling.
 
-    Parameters
-    ----------
-    start : int64[rows]
-        First arc of each row.
-    count, room : int32[rows]
-        Number of arcs of each row, and of those that fit without moving it.
-    target, mate, weight : int32[...], int32[...], int64[...]
-        Of each arc: the other task, the position of the opposite arc in its row, and the weight.
-    pool : int64[40]
-        Used entries, scanned arcs, and the first free space of every size.
-
-    Examples
-    --------
     >>> rows = ArcRows.of(Csr(np.array([0, 1, 2]), np.array([1, 0], np.int32), np.array([7, 7])))
     >>> rows.set_pairs(np.array([0], np.int32), np.array([1], np.int32), np.array([9])).tolist()
     [7]
@@ -41,13 +28,14 @@ class ArcRows:
     [[1], [0], [9]]
     """
 
-    start: Int64
-    count: Int32
-    room: Int32
+    start: Int64  # int64[rows]: First arc of each row
+    count: Int32  # int32[rows]: Number of arcs of each row, and of those that fit without moving it
+    room: Int32  # int32[rows]
+    #: int32[...]: Of each arc: the other task, the position of the opposite arc in its row, and the weight
     target: Int32
-    mate: Int32
-    weight: Int64
-    pool: Int64
+    mate: Int32  # int32[...]
+    weight: Int64  # int64[...]
+    pool: Int64  # int64[40]: Used entries, scanned arcs, and the first free space of every size
 
     @classmethod
     def of(cls, csr: Csr) -> ArcRows:
@@ -84,23 +72,7 @@ class ArcRows:
         self.room = grown(self.room, rows)
 
     def set_pairs(self, u: Int32, v: Int32, weights: Int64) -> Int64:
-        """Set the weights of pairs, one after the other, 0 for none; return the weights before.
-
-        Parameters
-        ----------
-        u, v : int32[b]
-            Different tasks.
-        weights : int64[b]
-            Weights >= 0.
-
-        Returns
-        -------
-        int64[b]
-
-        Notes
-        -----
-        O(smaller degree) per pair, and amortised O(1) for rows that move and arrays that grow.
-        """
+        """Set the weights of pairs, one after the other, 0 for none; return the weights before."""
         old, done = np.zeros(len(u), np.int64), 0
         while True:
             done = int(_kernel.changing_pairs(self.arrays(), u, v, weights, old, done))

@@ -27,35 +27,9 @@ def fair_flow_seconds(
 ) -> float:
     """Return the time at which the last of some flows ends that all start at time 0.
 
-    Parameters
-    ----------
-    routes : Routes
-        The links of every flow, with its shares where flows take several paths.
-    capacity : float64[links]
-        Bytes per second.
-    latency : float64[flows]
-        Seconds until each flow sends. Shares of a link are in inverse proportion of it, as those of
-        connections are; flows without latency count as 1.
-    volumes : float64[flows]
-        Bytes.
-    tolerance : float
-        A step lasts at least this share of the time so far: flows that end in the middle free their links at
-        its end. 0: every end of a flow is a step.
-    go_on : callable, optional
-        Called every 64 steps; it may raise.
-
-    Returns
-    -------
-    float
-        Seconds, 0 without a flow; infinite if a link has no capacity.
-
-    Notes
-    -----
     A step takes O(links of the routes of all flows that have not ended + links log links). There are at most
     2 per flow, and at most about log(last / first end) / tolerance.
 
-    Examples
-    --------
     >>> one_link = Routes(np.array([0, 1, 2]), np.array([0, 0]), None, None)
     >>> fair_flow_seconds(one_link, np.array([1e9]), np.zeros(2), np.array([1e6, 2e6]))
     0.003

@@ -74,15 +74,6 @@ def symmetrize(arcs: Csr, threads: int = 1) -> Csr:
 def induced_csr(csr: Csr, members: Int32, place: Int32) -> Csr:
     """Return the subgraph induced by `members`, renumbered by their position.
 
-    Parameters
-    ----------
-    members : int32[s]
-        Ascending vertex numbers.
-    place : int32[n]
-        Position of every member, negative for all other vertices.
-
-    Notes
-    -----
     O(arcs of the members). The arrays are views of larger buffers, which also have room for arcs to other
     vertices.
     """
@@ -100,22 +91,7 @@ def induced_csr(csr: Csr, members: Int32, place: Int32) -> Csr:
 
 
 def block_weights(csr: Csr, block: Int32, blocks: int, threads: int = 1) -> Csr:
-    """Return the graph of the weights between blocks, with rows in ascending order of targets.
-
-    Parameters
-    ----------
-    csr : Csr
-    block : int32[n]
-        Block of every vertex, 0..blocks-1.
-    blocks : int
-        At most about the root of the number of arcs, since a table of all pairs of blocks is filled.
-    threads : int
-        Number of threads for many arcs.
-
-    Notes
-    -----
-    O(m + blocks^2). Arcs inside a block are left out; arcs without weight count as arcs.
-    """
+    """Return the graph of the weights between blocks, with rows in ascending order of targets."""
     indptr, targets, weights = csr
     sums, seen = np.zeros(blocks * blocks, np.int64), np.zeros(blocks * blocks, np.uint8)
     _kernel.block_weights(indptr, targets, optional(weights), block, blocks, threads, sums, seen)
@@ -127,23 +103,9 @@ def block_weights(csr: Csr, block: Int32, blocks: int, threads: int = 1) -> Csr:
 def weights_uneven(csr: Csr) -> bool:
     """Return whether few edges weigh as much as all others; the engine then partitions differently.
 
-    Parameters
-    ----------
-    csr : Csr
-        Symmetric graph with weights above 0.
-
-    Returns
-    -------
-    bool
-        Whether the standard deviation of the weights exceeds their mean, computed from exact sums.
-
-    Notes
-    -----
     O(m). This rule is not from the literature. It usually holds for volumes that span orders of magnitude,
     and never for equal ones.
 
-    Examples
-    --------
     >>> indptr, targets = np.array([0, 1, 2, 3, 4]), np.array([1, 0, 3, 2], np.int32)
     >>> weights_uneven(Csr(indptr, targets, np.array([1, 1, 2, 2])))
     False
@@ -154,24 +116,10 @@ def weights_uneven(csr: Csr) -> bool:
 def reverse_cuthill_mckee(csr: Csr) -> Int32:
     """Return the reverse Cuthill-McKee order of a graph, in which neighbours have close numbers.
 
-    Parameters
-    ----------
-    csr : Csr
-        Symmetric graph; its weights are ignored.
-
-    Returns
-    -------
-    int32[n]
-        The vertices in the new order.
-
-    Notes
-    -----
     Cuthill and McKee, 1969: breadth-first searches from vertices of small degree, which visit neighbours of
     small degree first. Of equal degrees the smaller number comes first, so the order does not depend on the
     processor, as SciPy's does. O(n + m log m).
 
-    Examples
-    --------
     >>> path = Csr(np.array([0, 2, 3, 4]), np.array([1, 2, 0, 0], np.int32), None)  # 1 - 0 - 2
     >>> reverse_cuthill_mckee(path).tolist()
     [2, 0, 1]

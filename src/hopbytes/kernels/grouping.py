@@ -23,32 +23,10 @@ def group_objects(
 ) -> tuple[Int32, str]:
     """Form groups of `arity` of p objects so that the weight between groups is small.
 
-    Parameters
-    ----------
-    csr : Csr
-        Symmetric graph with positive weights.
-    arity : int
-        A divisor of p.
-    list_up_to : int
-        All possible groups are listed if C(p, arity) is at most this number.
-    credit : int
-        Thousandths by which groups of consecutive objects may be worse and still be chosen.
-
-    Returns
-    -------
-    int32[p]
-        Group of every object; groups are numbered by their smallest member.
-    str
-        The heuristic that found the grouping, one of :data:`HEURISTICS`.
-
-    Notes
-    -----
     If groups are listed, the time is O(C(p, arity) · (arity + log p)) plus a bounded search. With up to 12
     objects O(3^p) is added, and the grouping is optimal ("exact" if the heuristics did not find it).
     Otherwise the time is O(m log p) plus, per object, as many steps as its group has neighbours.
 
-    Examples
-    --------
     >>> pairs = np.array([0, 1, 2, 3, 4]), np.array([2, 3, 0, 1], np.int32), None
     >>> group_objects(pairs, 2)
     (array([0, 1, 0, 1], dtype=int32), 'smallest_first')

@@ -29,8 +29,6 @@ def placement_order(arcs: Csr, sizes: Int64, capacities: Int64) -> Int32:
     groups before it, plus 1/(their number + 1) of its volume to the rest; in case of ties the lower number is
     taken. O(G d + m log G) with d different volumes to groups before, at most G.
 
-    Examples
-    --------
     >>> ones = np.ones(3, np.int64)
     >>> arcs = Csr(np.array([0, 1, 2, 2]), np.array([1, 2], np.int32), np.array([2, 9]))
     >>> placement_order(arcs, ones, ones)
@@ -44,25 +42,7 @@ def placement_order(arcs: Csr, sizes: Int64, capacities: Int64) -> Int32:
 def sum_over_routes(
     routes: Routes, shift: int, n_links: int, flow_start: Int64, rows: Int64, volumes: Int64
 ) -> LinkChanges:
-    """Return the contributions of the flows of every batch to the links.
-
-    Parameters
-    ----------
-    routes : Routes
-        Routes of flows, one per row.
-    shift : int
-        Loads are in units of 2^-shift.
-    n_links : int
-    flow_start : int64[B+1]
-        Flows of batch i are ``flow_start[i]:flow_start[i+1]``.
-    rows, volumes : int64[f]
-        Row of `routes` for each flow, and its volume; a negative volume removes the flow.
-
-    Returns
-    -------
-    LinkChanges
-        Links of a batch in the order of their first use. O(total length of the routes).
-    """
+    """Return the contributions of the flows of every batch to the links."""
     room = int((routes.indptr[rows + 1] - routes.indptr[rows]).sum())
     start = np.empty(len(flow_start), np.int64)
     links, amounts = np.empty(room, np.int64), np.empty(room, np.int64)
@@ -74,19 +54,7 @@ def sum_over_routes(
 
 
 def hybrid_after_each(added: LinkChanges, load: Int64, prices: Int64 | None, terms: Float64) -> Float64:
-    """Return float64[B], the hybrid metric of PTRAM after adding each batch alone to `load`.
-
-    Parameters
-    ----------
-    added : LinkChanges
-        Additions >= 0 with every link at most once per batch.
-    load : int64[links]
-    prices : int64[links] or None
-        Congestion per unit of load on a link; None means 1 each.
-    terms : float64[6]
-        Weights of hop-bytes and of maximum, mean and variance of congestion, and unit and scale of the
-        integers.
-    """
+    """Return float64[B], the hybrid metric of PTRAM after adding each batch alone to `load`."""
     value = np.empty(len(added.start) - 1, np.float64)
     _kernel.hybrid_after_each(*added, load, optional(prices), terms, value)
     return value
@@ -97,8 +65,6 @@ def peak_after_each(changes: LinkChanges, load: Int64, prices: Int64 | None) -> 
 
     Both results are int64[B]. Links may occur repeatedly in a batch.
 
-    Examples
-    --------
     >>> away = LinkChanges(np.array([0, 1]), np.array([2]), np.array([-5]))
     >>> peak_after_each(away, np.array([1, 3, 7]), None)
     (array([3]), array([1]))

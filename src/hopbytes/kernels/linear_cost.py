@@ -18,19 +18,6 @@ FORBIDDEN = 2**60
 class LinearCost:
     """The cost of each task on each PE: a few listed PEs, and one cost for all others.
 
-    Parameters
-    ----------
-    indptr : int64[n+1]
-        The entries of task t are ``indptr[t]:indptr[t+1]``.
-    pes : int32[...]
-        Listed PEs, ascending within a task.
-    costs : int64[...]
-        Cost of task t on ``pes[e]``; :data:`FORBIDDEN` for a forbidden PE.
-    rest : int64[n]
-        Cost of each task on every PE that is not listed.
-
-    Examples
-    --------
     Task 0 is fixed to PE 2, task 1 costs 7 if it leaves PE 0, and task 2 has no cost.
 
     >>> linear_cost = LinearCost(np.array([0, 1, 2, 2]), np.array([2, 0], np.int32), np.array([0, 0]),
@@ -41,10 +28,10 @@ class LinearCost:
     [False, False, True, False]
     """
 
-    indptr: Int64
-    pes: Int32
-    costs: Int64
-    rest: Int64
+    indptr: Int64  # int64[n+1]: The entries of task t are ``indptr[t]:indptr[t+1]``
+    pes: Int32  # int32[...]: Listed PEs, ascending within a task
+    costs: Int64  # int64[...]: Cost of task t on ``pes[e]``; :data:`FORBIDDEN` for a forbidden PE
+    rest: Int64  # int64[n]: Cost of each task on every PE that is not listed
 
     @property
     def tasks(self) -> Int64:
@@ -134,19 +121,6 @@ class LinearCost:
 
     def grouped(self, group: Int32, child_of_pe: Int32, parent: Int64, place: Int64) -> LinearCost:
         """Return the costs on the children of groups of PEs; the cost of a child is that of its cheapest PE.
-
-        Parameters
-        ----------
-        group : int32[n]
-            Group that holds each task.
-        child_of_pe : int32[k]
-        parent, place : int64[children]
-            Group of each child, and its position among the children of that group.
-
-        Returns
-        -------
-        LinearCost
-            ``pes`` are positions of children within the group of the task.
         """
         tasks, child = self.tasks, child_of_pe[self.pes].astype(np.int64)
         inside = parent[child] == group[tasks]
@@ -176,15 +150,7 @@ def from_entries(tasks: Int64, pes: Int64, costs: Int64, rest: Int64) -> LinearC
 
 
 def held(linear_cost: LinearCost | None, tasks: Bool, pe: Int32) -> LinearCost:
-    """Return the costs with some tasks fixed to their current PEs.
-
-    Parameters
-    ----------
-    linear_cost : LinearCost or None
-    tasks : bool[n]
-        Tasks to fix; their costs on `pe` do not change.
-    pe : int32[n]
-    """
+    """Return the costs with some tasks fixed to their current PEs."""
     here = np.zeros(len(pe), np.int64) if linear_cost is None else linear_cost.at(pe)
     rest = np.zeros(len(pe), np.int64) if linear_cost is None else linear_cost.rest.copy()
     rest[tasks] = FORBIDDEN

@@ -8,22 +8,13 @@ from hopbytes._arrays import Int32, Int64, UInt64
 
 
 class Csr(NamedTuple):
-    """A weighted graph as arrays; symmetric and without diagonal unless a function says otherwise.
+    """A weighted graph as arrays; symmetric and without diagonal unless a function says otherwise."""
 
-    Parameters
-    ----------
-    indptr : int64[n+1]
-        Row pointers.
-    targets : int32[m]
-        Target of every arc, sorted within rows and without duplicates. A symmetric graph contains both arcs
-        of every edge.
-    weights : int64[m] or None
-        Weight of every arc; None means 1 each.
-    """
-
-    indptr: Int64
+    indptr: Int64  # int64[n+1]: Row pointers
+    #: int32[m]: Target of every arc, sorted within rows and without duplicates. A symmetric graph contains
+    #: both arcs of every edge.
     targets: Int32
-    weights: Int64 | None
+    weights: Int64 | None  # int64[m] or None: Weight of every arc; None means 1 each
 
     @property
     def n(self) -> int:
@@ -32,20 +23,14 @@ class Csr(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """Distances between k PEs, given by a tree, a dense table or a network; all None if they are not used.
+    """Distances between k PEs, given by a tree, a dense table or a network; all None if they are not used."""
 
-    Parameters
-    ----------
-    labels, bit_costs : uint64[k], int64[65]
-        Label of every PE and cost of every bit of a tree, see
-        :class:`hopbytes.machines.place_distances.TreeDistance`.
-    table : int64[k*k]
-        Symmetric distances row by row. Together with `labels` it is the packed array of a network, see
-        :class:`hopbytes.machines.network.node_distances.LoweredNetwork`.
-    """
-
+    #: uint64[k]: Label of every PE and cost of every bit of a tree, see
+    #: :class:`hopbytes.machines.place_distances.TreeDistance`.
     labels: UInt64 | None = None
-    bit_costs: Int64 | None = None
+    bit_costs: Int64 | None = None  # int64[65]
+    #: int64[k*k]: Symmetric distances row by row. Together with `labels` it is the packed array of a network,
+    #: see :class:`hopbytes.machines.network.node_distances.LoweredNetwork`.
     table: Int64 | None = None
 
 

@@ -15,32 +15,7 @@ def repair(
     fill_empty: bool = False,
     linear_cost: LinearCost | None = None,
 ) -> tuple[int, int, int, int]:
-    """Move tasks, in place, until no PE exceeds its capacity, as far as moves and swaps can achieve it.
-
-    Parameters
-    ----------
-    csr : Csr
-        Symmetric graph, see :meth:`hopbytes.model.comm_graph.CommGraph.symmetric`.
-    loads : int64[n] or None
-        Only tasks with load are moved. None means 1 each.
-    pe : int32[n]
-        PE of every task; the array is changed in place.
-    capacities : int64[k]
-    distances : Distances
-        A tree, a dense table, or a network.
-    flag : int32[1]
-        Control flag, which is polled; any value but 0 ends the call early, even if capacities are exceeded.
-    fill_empty : bool
-        Give every empty PE a task instead; this requires `loads` of None and capacities of 1.
-    linear_cost : LinearCost or None
-        Linear assignment costs, in units where each pair of tasks counts once. Forbidden PEs are not used.
-
-    Returns
-    -------
-    (moves, swaps, change, compared)
-        Numbers of moves and of swaps, the change of the sum over pairs of weight x distance, where each pair
-        counts once, and the number of PEs that were considered as targets or donors.
-    """
+    """Move tasks, in place, until no PE exceeds its capacity, as far as moves and swaps can achieve it."""
     indptr, targets, weights = csr
     labels, bit_costs, table = distances
     shared = (indptr, targets, optional(weights), optional(loads), pe, capacities, fill_empty)

@@ -30,26 +30,17 @@ def _none() -> Int32:
 
 @frozen(eq=False, owns=("numbers", "table", "first", "head"))
 class RouteForm:
-    """All routes of a network, in one of the forms that compiled code supports.
+    """All routes of a network, in one of the forms that compiled code supports."""
 
-    Parameters
-    ----------
-    kind : str
-        One of :data:`FORMS`; the contents of the arrays are described at the struct of that form in
-        core/routing: grid_routes.hpp, table_routes.hpp and hierarchy_routes.hpp.
-    numbers : int64[...]
-    table, first, head : int32[...]
-        Empty for forms that are computed by arithmetic alone.
-    split : bool
-        Whether flows may take several paths, so that loads of links are fractions.
-    """
-
+    #: one of :data:`FORMS`; the contents of the arrays are described at the struct of that form in
+    #: core/routing: grid_routes.hpp, table_routes.hpp and hierarchy_routes.hpp.
     kind: str
-    numbers: Int64
+    numbers: Int64  # int64[...]
+    #: int32[...]: Empty for forms that are computed by arithmetic alone
     table: Int32 = field(default_factory=_none)
-    first: Int32 = field(default_factory=_none)
-    head: Int32 = field(default_factory=_none)
-    split: bool = False
+    first: Int32 = field(default_factory=_none)  # int32[...]
+    head: Int32 = field(default_factory=_none)  # int32[...]
+    split: bool = False  # whether flows may take several paths, so that loads of links are fractions
 
     @property
     def arguments(self) -> tuple[int, Int64, Int32, Int32, Int32]:
@@ -100,13 +91,7 @@ def route_links(form: RouteForm, sources: Int32, targets: Int32) -> Routes:
 
 
 def fraction_bits(form: RouteForm, total: int) -> int:
-    """Return the number of fractional bits of link loads: 0 for single paths, else the most for `total`.
-
-    Parameters
-    ----------
-    total : int
-        Sum of the weights of all flows, the same for all mappings compared with each other.
-    """
+    """Return the number of fractional bits of link loads: 0 for single paths, else the most for `total`."""
     # A link may carry all flows, each rounded up by one unit, so rounding takes one additional bit.
     return max(0, min(MOST_SHIFT, 60 - total.bit_length())) if form.split else 0
 
@@ -118,24 +103,7 @@ def link_amounts(
     endpoints: Int32,
     shift: int,
 ) -> tuple[Int64, int]:
-    """Return the load that flows put on every link.
-
-    Parameters
-    ----------
-    arcs : Csr
-        Directed arcs between tasks.
-    endpoints : int32[n]
-        Endpoint of every task. Arcs inside one endpoint use no link.
-    shift : int
-        Loads are in units of ``2**-shift``, see :func:`fraction_bits`.
-
-    Returns
-    -------
-    int64[n_links]
-        Each flow adds weight x share x 2**shift, rounded half up, so that removing a flow is exact.
-    int
-        First arc without a route, -1 if there is none. Such arcs add nothing.
-    """
+    """Return the load that flows put on every link."""
     amounts = np.zeros(n_links, np.int64)
     unrouted = _kernel.link_amounts(
         *form.arguments, arcs.indptr, arcs.targets, optional(arcs.weights), endpoints, shift, amounts
@@ -151,13 +119,7 @@ def arcs_over_link(form: RouteForm, arcs: Csr, endpoints: Int32, link: int) -> B
 
 
 def hop_histogram(form: RouteForm, arcs: Csr, endpoints: Int32) -> tuple[Int64, Int64]:
-    """Count arcs between different endpoints by the hops of their shortest route.
-
-    Returns
-    -------
-    flows, amounts : int64[largest number of hops + 1]
-        Number of arcs with each number of hops, and their weight. Arcs without a route are ignored.
-    """
+    """Count arcs between different endpoints by the hops of their shortest route."""
     flows, amounts = np.zeros(NO_ROUTE, np.int64), np.zeros(NO_ROUTE, np.int64)
     _kernel.hop_histogram(
         *form.arguments, arcs.indptr, arcs.targets, optional(arcs.weights), endpoints, flows, amounts
@@ -167,25 +129,7 @@ def hop_histogram(form: RouteForm, arcs: Csr, endpoints: Int32) -> tuple[Int64, 
 
 
 def shortest_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) -> Int32:
-    """Return forwarding tables along shortest paths, row by row.
-
-    Parameters
-    ----------
-    tails, heads : int32[links]
-        Source and target vertex of each link; vertices 0..n_endpoints-1 are endpoints.
-    rows : int32[vertices]
-        Row of each vertex that forwards flows, 0, 1, ...; -1 for a vertex that does not forward.
-
-    Returns
-    -------
-    int32[rows x n_endpoints]
-        First link of a shortest path, -1 if there is none. If there are several first links, the one with
-        number (target mod their count) is used.
-
-    Notes
-    -----
-    O(n_endpoints x links).
-    """
+    """Return forwarding tables along shortest paths, row by row."""
     table = np.empty((int(rows.max(initial=-1)) + 1) * n_endpoints, np.int32)
     _kernel.shortest_table(tails, heads, rows, n_endpoints, table)
     return table
@@ -212,17 +156,7 @@ class UnitTraffic(NamedTuple):
 
 
 def unit_traffic(arcs: Csr, units: Int32, n_units: int, threads: int = 1) -> UnitTraffic:
-    """Sum the weight that units (PEs, nodes) send to and receive from each other.
-
-    Parameters
-    ----------
-    arcs : Csr
-        Directed arcs between tasks. Arcs of a task to itself are ignored.
-    units : int32[n]
-        Unit of every task, 0..n_units-1.
-    threads : int
-        Number of threads for many arcs.
-    """
+    """Sum the weight that units (PEs, nodes) send to and receive from each other."""
     sent, received = np.zeros(n_units, np.int64), np.zeros(n_units, np.int64)
     indptr, targets, weights = arcs
     between, inside = _kernel.unit_traffic(indptr, targets, optional(weights), units, threads, sent, received)
@@ -260,16 +194,7 @@ def summarize_links(amounts: Int64, prices: Int64 | None = None) -> LoadSummary:
 def change_links(
     prices: Int64 | None, n_links: int, links: Int64, amounts: Int64, ask: Int64
 ) -> tuple[LoadSummary, Int64]:
-    """Apply changes to the incremental structure of core/routing/link_loads.hpp, for tests.
-
-    Returns
-    -------
-    LoadSummary
-        The sums after all changes.
-    int64[number of nonzero entries of `ask`, 3]
-        The largest value, the lowest link with it and the number of such links, after each change for which
-        `ask` is 1.
-    """
+    """Apply changes to the incremental structure of core/routing/link_loads.hpp, for tests."""
     answers = np.zeros((int(np.count_nonzero(ask)), 3), np.int64)
     flat = answers.reshape(-1)
     parts = _kernel.change_links(optional(prices), n_links, links, amounts, ask, flat)

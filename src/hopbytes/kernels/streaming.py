@@ -15,27 +15,13 @@ _kernel = implementation("stream")
 
 
 class Block(NamedTuple):
-    """The rows of consecutive vertices of a graph.
+    """The rows of consecutive vertices of a graph."""
 
-    Parameters
-    ----------
-    first : int
-        The first vertex.
-    indptr : int64[rows+1]
-        Row pointers, from 0.
-    targets : int32[arcs]
-        Neighbours, which are vertices of the whole graph.
-    weights : int64[arcs] or None
-        None means 1 each.
-    loads : int64[rows] or None
-        None means 1 each.
-    """
-
-    first: int
-    indptr: Int64
-    targets: Int32
-    weights: Int64 | None = None
-    loads: Int64 | None = None
+    first: int  # the first vertex
+    indptr: Int64  # int64[rows+1]: Row pointers, from 0
+    targets: Int32  # int32[arcs]: Neighbours, which are vertices of the whole graph
+    weights: Int64 | None = None  # int64[arcs] or None: None means 1 each
+    loads: Int64 | None = None  # int64[rows] or None: None means 1 each
 
     @property
     def rows(self) -> int:
@@ -54,26 +40,15 @@ class Block(NamedTuple):
 
 class TreeOfPes(NamedTuple):
     """A tree over k PEs, all at the same depth; nodes are numbered level by level from the root, which is 0.
-
-    Parameters
-    ----------
-    first_child : int32[nodes+1]
-        The children of node x are ``first_child[x]`` to ``first_child[x+1] - 1``.
-    path : int32[depth*k]
-        The node at depth d + 1 that holds PE p is ``path[d*k + p]``.
-    pe_of_leaf : int32[k]
-        PE of each leaf, from the first leaf on.
-    caps : int64[2*nodes]
-        Largest load of each node, then the largest number of its vertices without load.
-    gains : int64[depth]
-        Distance that two vertices save which are together from that depth on.
     """
 
+    #: int32[nodes+1]: The children of node x are ``first_child[x]`` to ``first_child[x+1] - 1``
     first_child: Int32
-    path: Int32
-    pe_of_leaf: Int32
+    path: Int32  # int32[depth*k]: The node at depth d + 1 that holds PE p is ``path[d*k + p]``
+    pe_of_leaf: Int32  # int32[k]: PE of each leaf, from the first leaf on
+    #: int64[2*nodes]: Largest load of each node, then the largest number of its vertices without load
     caps: Int64
-    gains: Int64
+    gains: Int64  # int64[depth]: Distance that two vertices save which are together from that depth on
 
     @property
     def k(self) -> int:
@@ -87,26 +62,13 @@ class TreeOfPes(NamedTuple):
 
 
 class MappingState(NamedTuple):
-    """What is known after some blocks; kernels change these arrays.
+    """What is known after some blocks; kernels change these arrays."""
 
-    Parameters
-    ----------
-    pe : int32[n]
-        PE of every vertex, -1 before it came.
-    load : int64[2*nodes]
-        Load of each node, then the number of its vertices without load.
-    tasks : int64[k]
-        Number of vertices of each PE.
-    empty : int64[nodes]
-        Number of PEs below each node that have no vertex.
-    counter : int64[len(Counter)]
-    """
-
-    pe: Int32
-    load: Int64
-    tasks: Int64
-    empty: Int64
-    counter: Int64
+    pe: Int32  # int32[n]: PE of every vertex, -1 before it came
+    load: Int64  # int64[2*nodes]: Load of each node, then the number of its vertices without load
+    tasks: Int64  # int64[k]: Number of vertices of each PE
+    empty: Int64  # int64[nodes]: Number of PEs below each node that have no vertex
+    counter: Int64  # int64[len(Counter)]
 
     @classmethod
     def start(cls, n: int, tree: TreeOfPes) -> MappingState:
@@ -140,26 +102,16 @@ def refine_block(block: Block, tree: TreeOfPes, state: MappingState) -> None:
 
 
 class SketchArrays(NamedTuple):
-    """Clusters of vertices and the weights between them, summed in a hash table; kernels change them.
+    """Clusters of vertices and the weights between them, summed in a hash table; kernels change them."""
 
-    Parameters
-    ----------
-    cluster : int32[n]
-        Cluster of every vertex, a number from 0 to n-1; at first every vertex is one of its own.
-    weight : int64[n]
-        Load of every cluster.
-    key, value : uint64[size], int64[size]
-        Pairs of clusters, the larger number in the upper 32 bits, and the weight between them; key 0 is a
-        free entry. `size` is a power of two, of which three quarters are used.
-    pairs : int64[1]
-        Number of entries.
-    """
-
+    #: int32[n]: Cluster of every vertex, a number from 0 to n-1; at first every vertex is one of its own
     cluster: Int32
-    weight: Int64
+    weight: Int64  # int64[n]: Load of every cluster
+    #: uint64[size]: Pairs of clusters, the larger number in the upper 32 bits, and the weight between them;
+    #: key 0 is a free entry. `size` is a power of two, of which three quarters are used.
     key: UInt64
-    value: Int64
-    pairs: Int64
+    value: Int64  # int64[size]
+    pairs: Int64  # int64[1]: Number of entries
 
 
 def cluster_block(block: Block, sketch: SketchArrays, heaviest: int, row: int) -> int:

@@ -16,27 +16,11 @@ MOST_STEPS = 300_000
 def best_sizes(graph: CommGraph, sizes: list[int]) -> list[int]:
     """Order the sizes of blocks so that most volume stays inside blocks of consecutive tasks.
 
-    Parameters
-    ----------
-    graph : CommGraph
-        n tasks.
-    sizes : list of int
-        Number of tasks of every block, in any order; they sum to n.
-
-    Returns
-    -------
-    list of int
-        The same sizes in another order: the first block holds tasks 0, 1, …, the next one those that follow.
-
-    Notes
-    -----
     A dynamic program over the number of blocks of every size that are used. It is exact for two different
     sizes on up to five hundred nodes, and whenever the table stays within its bound; otherwise only the best
     states are kept.
     O(m x different sizes + 300,000).
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> pairs = hb.CommGraph.from_edges([0, 2, 3], [1, 3, 4], [9, 9, 9], n=5)
     >>> best_sizes(pairs, [3, 2])

@@ -36,43 +36,19 @@ class Option:
 
 @frozen
 class LaunchCommand:
-    """A launcher's command line.
-
-    Parameters
-    ----------
-    launcher : Launcher
-    start : tuple of str
-        The words of the launcher: ``("mpirun",)``, possibly preceded by ``env`` and assignments.
-    options : tuple of Option
-    program : tuple of str
-        The program it starts, with its arguments; empty when none was given.
-    others : tuple of LaunchCommand
-        Options and programs after ``:``, which are started together with the first.
-    """
+    """A launcher's command line."""
 
     launcher: Launcher
+    #: the words of the launcher: ``("mpirun",)``, possibly preceded by ``env`` and assignments
     start: tuple[str, ...]
     options: tuple[Option, ...]
-    program: tuple[str, ...]
+    program: tuple[str, ...]  # the program it starts, with its arguments; empty when none was given
+    #: options and programs after ``:``, which are started together with the first
     others: tuple[LaunchCommand, ...] = ()
 
     @classmethod
     def parse(cls, words: list[str], kind: str | None = None, *, several: bool = False) -> LaunchCommand:
-        """Parse a command.
-
-        Parameters
-        ----------
-        words : list of str
-        kind : str, optional
-            See :func:`hopbytes.launching.launchers.recognise`.
-        several : bool
-            Accept and parse further programs after ``:``; otherwise they are refused.
-
-        Raises
-        ------
-        UnsupportedError
-            The launcher is unknown, or the command starts several programs.
-        """
+        """Parse a command."""
         launcher, size = recognise(words, kind)
         if several:
             parts = _at_colons(words[size:])
@@ -117,15 +93,7 @@ class LaunchCommand:
         return None
 
     def check_count(self, n: int) -> None:
-        """Refuse a command that starts a number of ranks other than n.
-
-        Raises
-        ------
-        InfeasibleError
-            The numbers differ; the message names both.
-        UnsupportedError
-            The value of the option for the number of ranks is no number.
-        """
+        """Refuse a command that starts a number of ranks other than n."""
         for option in (option for part in self.parts for option in part.options):
             if option.name in self.launcher.counts and not option.value.isdecimal():
                 typed = " ".join(option.words)

@@ -14,15 +14,7 @@ _WRAPPERS = {"intel": ("mpiicx", "mpiicc", "mpigcc"), "slurm": ("cc",), "pals": 
 
 
 def compilers_of(command: LaunchCommand, library: str = "", family: str = "") -> list[str]:
-    """Return compiler wrappers that may belong to a launcher or to an MPI, the most likely first.
-
-    Parameters
-    ----------
-    command : LaunchCommand
-        Compilers are searched in the folder of its launcher, and with the suffix of its name.
-    library, family : str, optional
-        The file of an MPI library, beside which they are searched as well, and the suffix of its family.
-    """
+    """Return compiler wrappers that may belong to a launcher or to an MPI, the most likely first."""
     found = shutil.which(command.tool) or command.tool
     folder, name = os.path.split(found)
     suffix = os.path.splitext(name)[1]

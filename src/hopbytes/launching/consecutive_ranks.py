@@ -36,29 +36,6 @@ def map_for(
 ) -> Mapping:
     """Map so that a launch format can express the result.
 
-    Parameters
-    ----------
-    graph, where
-        As for :func:`hopbytes.map_tasks`.
-    form : str
-        Name of a format for mappings. If it gives only consecutive ranks to a node, blocks of ranks are
-        mapped to nodes, and then, if it can express cores, the ranks of each node are mapped to its slots.
-    block : int, optional
-        Number of ranks in a block; by default all ranks of a node.
-    tasks_per_node, per, pack, spread
-        Determine which PEs are used; by default nodes are filled or evenly used, whichever costs less.
-    **options
-        Options of :func:`hopbytes.map_tasks`.
-
-    Raises
-    ------
-    UnsupportedError
-        The format does not exist, or is one for patterns.
-    InfeasibleError
-        Blocks do not fit the nodes, or are too small for a format that needs consecutive ranks.
-
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> far = hb.CommGraph.from_edges([0, 1, 2, 3], [2, 3, 0, 1], [9, 9, 9, 9])
     >>> map_for(far, hb.machine("node:2@10 core:2@1"), "hosts").pe.tolist()
@@ -131,27 +108,6 @@ def map_in_blocks(
 
     Task r belongs to block r // block. The quotient graph of the blocks is mapped to the groups, then the
     tasks of every block are mapped to the PEs of its group, which is kept only if it reduces the total cost.
-
-    Parameters
-    ----------
-    graph : CommGraph
-        A graph of n tasks, one per PE in use.
-    where : Allocation
-        k >= n PEs.
-    block : int, optional
-        Number of tasks in a block, a divisor of n and of the number of tasks of every node. By default a
-        block holds all tasks of a node, also if nodes hold different numbers.
-    inside : bool
-        Map inside blocks as well; otherwise their tasks stay in order.
-    tasks_per_node, per, pack, spread
-        Determine which PEs are used, see :func:`hopbytes.machines.selection.slot_counts.spread`.
-    **options
-        Options of :func:`hopbytes.map_tasks`.
-
-    Raises
-    ------
-    InfeasibleError
-        There are more tasks than PEs, or the block size does not divide n or the number of tasks of a node.
     """
     if any(options.get(name) is not None for name in ("fixed", "forbidden", "initial")):
         raise UnsupportedError(

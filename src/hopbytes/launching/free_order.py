@@ -26,19 +26,6 @@ USUAL = {
 def free_order(graph: CommGraph, mapping: Mapping, form: str, **options: Any) -> list[str]:
     """Return sentences about the communication cost with free rank numbers; empty if there is no gain.
 
-    Parameters
-    ----------
-    graph : CommGraph
-    mapping : Mapping
-        As the launch format `form` can express it.
-    form : str
-        Name of the format; others than :data:`ORDERED` give no sentence.
-    **options
-        Those of :func:`hopbytes.map_tasks`, which maps again with preset ``fast``, the same seed and threads.
-        With an objective, a weight, limits or constraints among them there is no sentence.
-
-    Notes
-    -----
     For training jobs (``ml:``) the rank orders of Megatron-LM are compared, too: O(24 arcs).
     """
     from hopbytes.patterns.rank_orders import MEGATRON_OPTIONS

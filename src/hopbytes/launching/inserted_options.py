@@ -19,21 +19,7 @@ def _sets(option: Option) -> tuple[str, str] | None:
 
 
 def placed(command: LaunchCommand, written: str) -> Start:
-    """Insert the options of a mapping into a user's command.
-
-    Parameters
-    ----------
-    command : LaunchCommand
-        A command without options that determine where ranks run.
-    written : str
-        The command that the writer of a launch file printed for this mapping, with ``./app`` as its program.
-
-    Returns
-    -------
-    Start
-        The user's words in their order. The options of the mapping stand between the launcher and the user's
-        options; those for hosts and for the number of ranks are left out if the user gives them.
-    """
+    """Insert the options of a mapping into a user's command."""
     words = shlex.split(written)
     environment = []
     while ASSIGNMENT.fullmatch(words[0]):

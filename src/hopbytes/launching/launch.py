@@ -28,31 +28,7 @@ def launch(
     say: Callable[..., None] = print,
     **options: Any,
 ) -> int:
-    """Write launch files, insert them into a command, run it, and return its exit code.
-
-    Parameters
-    ----------
-    mapping : Mapping
-    command : LaunchCommand
-        From :func:`hopbytes.launching.start.checked_command`, with a program.
-    stem : str, optional
-        Stem of the launch files to keep; without it they are removed afterwards.
-    dry_run : bool
-        Write the files and print the command, but start nothing.
-    check : bool
-        Start a probe first, and the program only if every rank runs where the mapping places it.
-    force : bool
-        Overwrite files that hopbytes did not write.
-    say : callable
-        Called with the lines to print, such as the command.
-    **options
-        Options of the writer of the format.
-
-    Raises
-    ------
-    HopbytesError
-        A rank would not run where the mapping places it, or a written file differs from the mapping.
-    """
+    """Write launch files, insert them into a command, run it, and return its exit code."""
     with launch_files(DRY if dry_run and stem is None else stem) as files:
         prepared = prepare_start(mapping, command, files, force=force, nameless=dry_run, **options)
         if dry_run:

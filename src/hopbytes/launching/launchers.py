@@ -29,51 +29,25 @@ from hopbytes.launching.launcher_options import (
 
 @frozen
 class Launcher:
-    """Properties of the command line of a launcher.
+    """Properties of the command line of a launcher."""
 
-    Parameters
-    ----------
-    name : str
-        Name in messages.
-    form : str
-        Name of the launch format that it reads.
-    rank_variable : str
-        Environment variable with the rank of a process.
-    values : mapping of option → number of words that follow it
-        Options are written without dashes. Options that are not listed stand alone.
-    placing : set of str
-        Options that determine where ranks run; those of a mapping replace them.
-    hosts : set of str
-        Options that name the hosts; if the user gives one, that of the mapping is left out.
-    counts : tuple of str
-        Options for the number of ranks.
-    several : set of str
-        Options that start several programs at once.
-    host_variable : str
-        Environment variable with the launcher's name of the host; "" means that ``hostname`` is called.
-    counts_per_node : bool
-        The launcher accepts the number of ranks either per node or in total; a mapping needs it per node.
-    version : str
-        Version of the installed launcher, if its options depend on the version.
-    settings : tuple of str
-        Prefixes of MCA parameters that place or bind ranks.
-    assigns : bool
-        Variables for the ranks are given as words NAME=VALUE after the options.
-    """
-
-    name: str
-    form: str
-    rank_variable: str
+    name: str  # name in messages
+    form: str  # name of the launch format that it reads
+    rank_variable: str  # environment variable with the rank of a process
+    #: options are written without dashes. Options that are not listed stand alone.
     values: Dictionary[str, int]
-    placing: frozenset[str]
+    placing: frozenset[str]  # options that determine where ranks run; those of a mapping replace them
+    #: options that name the hosts; if the user gives one, that of the mapping is left out
     hosts: frozenset[str] = frozenset()
-    counts: tuple[str, ...] = ("n", "np")
-    several: frozenset[str] = frozenset()
+    counts: tuple[str, ...] = ("n", "np")  # options for the number of ranks
+    several: frozenset[str] = frozenset()  # options that start several programs at once
+    #: environment variable with the launcher's name of the host; "" means that ``hostname`` is called
     host_variable: str = ""
+    #: the launcher accepts the number of ranks either per node or in total; a mapping needs it per node
     counts_per_node: bool = False
-    version: str = ""
-    settings: tuple[str, ...] = ()
-    assigns: bool = False
+    version: str = ""  # version of the installed launcher, if its options depend on the version
+    settings: tuple[str, ...] = ()  # prefixes of MCA parameters that place or bind ranks
+    assigns: bool = False  # variables for the ranks are given as words NAME=VALUE after the options
 
 
 def _ones(names: str, **more: int) -> dict[str, int]:
@@ -145,21 +119,7 @@ SUBMITTERS = ("sbatch", "qsub", "bsub", "oarsub", "msub", "condor_submit")
 
 
 def recognise(words: list[str], kind: str | None = None) -> tuple[Launcher, int]:
-    """Return the launcher at the start of a command, and the number of words it takes up.
-
-    Parameters
-    ----------
-    words : list of str
-        The command; it may begin with ``env`` and assignments.
-    kind : str, optional
-        A key of `KINDS`, for wrappers of a computing site that accept the options of a known launcher. By
-        default the launcher is recognised by its name and by the output of ``--version``.
-
-    Raises
-    ------
-    UnsupportedError
-        There is no command, its program is not installed, or it is none of the known launchers.
-    """
+    """Return the launcher at the start of a command, and the number of words it takes up."""
     before = _prefix(words)
     if len(words) == before:
         raise UnsupportedError("no command, expected a launcher after -- such as: -- mpirun -n 64 ./app")
@@ -235,13 +195,7 @@ def _version_in_path(kind: str) -> str:
 
 
 def identify_launcher(path: str, timeout: float = 60) -> Launcher | None:
-    """Return the launcher that a program is, by the output of its ``--version``; None if it is unknown.
-
-    Raises
-    ------
-    UnsupportedError
-        The program cannot be started, or does not end within `timeout` seconds.
-    """
+    """Return the launcher that a program is, by the output of its ``--version``; None if it is unknown."""
     output = _version_output(path, timeout)
     for pattern, known in _VERSION_PATTERNS:
         found = pattern.search(output)

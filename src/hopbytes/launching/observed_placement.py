@@ -18,18 +18,10 @@ from hopbytes.textio.lines import natural_key
 
 @frozen
 class Verdict:
-    """The result of a comparison.
+    """The result of a comparison."""
 
-    Parameters
-    ----------
-    wrong : tuple of str
-        A sentence for every rank that does not run where the mapping places it.
-    checked : tuple of str
-        The properties that were compared.
-    """
-
-    wrong: tuple[str, ...]
-    checked: tuple[str, ...]
+    wrong: tuple[str, ...]  # A sentence for every rank that does not run where the mapping places it
+    checked: tuple[str, ...]  # the properties that were compared
 
 
 def compare(mapping: Mapping, seen: dict[int, Seen], hosts: tuple[str, ...] = ()) -> Verdict:
@@ -39,14 +31,6 @@ def compare(mapping: Mapping, seen: dict[int, Seen], hosts: tuple[str, ...] = ()
     numbers are compared if the machine knows those of the operating system. On a machine from a typed spec,
     positions of cores are used as CPU numbers; if these differ, it is sufficient that ranks share CPUs if and
     only if they share a slot.
-
-    Parameters
-    ----------
-    mapping : Mapping
-    seen : dict of rank → Seen
-        Answers of the ranks 0..n-1.
-    hosts : tuple of str
-        Names of the nodes, which replace those of the mapping's allocation.
     """
     names = hosts or mapping.where.hosts
     wrong = [*_missing(mapping, seen)]
@@ -83,15 +67,7 @@ def _by_rank(sentences: list[str]) -> list[str]:
 
 
 def placement_seen(where: Allocation, seen: dict[int, Seen], source: str = "where") -> Mapping:
-    """Return the mapping of a real launch, in which each rank has the slot of the CPUs it may run on.
-
-    Raises
-    ------
-    UnsupportedError
-        Ranks are missing.
-    FormatError
-        The allocation lacks a host or CPUs, or a rank may run on several slots.
-    """
+    """Return the mapping of a real launch, in which each rank has the slot of the CPUs it may run on."""
     if not where.has_cores:
         return placement_by_gpu(where, seen, source)
     n = _all_ranks(seen)
@@ -105,21 +81,7 @@ def placement_seen(where: Allocation, seen: dict[int, Seen], source: str = "wher
 
 
 def placement_by_gpu(where: Allocation, seen: dict[int, Seen], source: str = "where") -> Mapping:
-    """Return the mapping of a real launch on slots that are GPUs, from the devices visible to each rank.
-
-    Parameters
-    ----------
-    where : Allocation
-    seen : dict of rank → Seen
-        Answers of the ranks 0..n-1.
-    source : str
-        Beginning of error messages.
-
-    Raises
-    ------
-    FormatError
-        The allocation lacks a host, or the devices visible to a rank are not those of a slot.
-    """
+    """Return the mapping of a real launch on slots that are GPUs, from the devices visible to each rank."""
     n, known = _all_ranks(seen), node_numbers(where)
     slot = {(int(node), where.shown_gpus(pe)): pe for pe, node in enumerate(where.node_of_pe)}
     pe = np.empty(n, np.int32)
@@ -140,13 +102,6 @@ def placement_by_node(where: Allocation, seen: dict[int, Seen], source: str = "w
     Launchers need not bind a rank to one core: Open MPI 4 binds to a package, MPICH and srun do not bind.
     Such a rank is assigned the first free one of its slots, in the order of ranks, and a notice states that
     only its node is known.
-
-    Raises
-    ------
-    UnsupportedError
-        Ranks are missing.
-    FormatError
-        The allocation lacks a host, or none of the CPUs of a rank belongs to a slot.
     """
     n = _all_ranks(seen)
     slots, known = Slots(where), node_numbers(where)

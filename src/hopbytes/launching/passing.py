@@ -66,24 +66,7 @@ class _SignalDetector:
 
 
 def run_through(words: Sequence[str], environment: Dictionary[str, str] | None = None) -> int:
-    """Run a program with the streams of this process, forward signals, and return its exit code.
-
-    Parameters
-    ----------
-    words : sequence of str
-    environment : mapping, optional
-        Environment variables that are set in addition.
-
-    Returns
-    -------
-    int
-        The exit code of the program, or 128 + the number of the signal that ended it, as in shells.
-
-    Raises
-    ------
-    UnsupportedError
-        The program cannot be started.
-    """
+    """Run a program with the streams of this process, forward signals, and return its exit code."""
     sys.stdout.flush()
     sys.stderr.flush()
     wanted = set(PASSED) | {signal.SIGCHLD}

@@ -30,20 +30,11 @@ _LINE = re.compile(r"hopbytes-rank (\S+) (\S+) (\S+) (\S+) \.")
 
 @frozen
 class Seen:
-    """Where a rank runs.
-
-    Parameters
-    ----------
-    host : str
-    cpus : frozenset of int
-        CPU numbers of the operating system that the rank may run on.
-    gpus : str
-        Visible devices according to the environment of the rank; "" if no variable is set.
-    """
+    """Where a rank runs."""
 
     host: str
-    cpus: frozenset[int]
-    gpus: str = ""
+    cpus: frozenset[int]  # CPU numbers of the operating system that the rank may run on
+    gpus: str = ""  # visible devices according to the environment of the rank; "" if no variable is set
 
 
 def probe_words(launcher: Launcher) -> tuple[str, ...]:
@@ -53,15 +44,7 @@ def probe_words(launcher: Launcher) -> tuple[str, ...]:
 
 
 def probe(start: Start, launcher: Launcher) -> tuple[dict[int, Seen], int, str]:
-    """Run a probe; return where each rank runs, the exit code, and the error message of the launcher.
-
-    Raises
-    ------
-    UnsupportedError
-        The launcher cannot be started.
-    HopbytesError
-        The probe took longer than five minutes, a rank answered twice, or an answer cannot be parsed.
-    """
+    """Run a probe; return where each rank runs, the exit code, and the error message of the launcher."""
     environment = {**os.environ, **dict(start.environment)}
     pipe = subprocess.PIPE
     try:
@@ -84,13 +67,7 @@ def probe(start: Start, launcher: Launcher) -> tuple[dict[int, Seen], int, str]:
 
 
 def seen_in(text: str) -> dict[int, Seen]:
-    """Return the answers in the output of a probe, by rank.
-
-    Raises
-    ------
-    HopbytesError
-        A rank is no number or answered twice, or its list of CPUs is malformed.
-    """
+    """Return the answers in the output of a probe, by rank."""
     found: dict[int, Seen] = {}
     for rank, host, cpus, gpus in _LINE.findall(text):
         if not rank.isdecimal():

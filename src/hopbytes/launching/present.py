@@ -34,20 +34,12 @@ FOLDERS = ("I_MPI_ROOT", "MPI_HOME", "MPI_ROOT", "OPAL_PREFIX")
 
 @frozen
 class Advice:
-    """Commands for the user to type.
+    """Commands for the user to type."""
 
-    Parameters
-    ----------
-    lines : tuple of (label, command)
-        One command, labelled ``"launch"``, if the MPI is known; otherwise one command for every MPI.
-    notices : tuple of str
-        Reasons why the command may not work on this host.
-    others : tuple of (MPI, command)
-        The commands of all MPIs, for the output as JSON; empty if one command serves all of them.
-    """
-
+    #: one command, labelled ``"launch"``, if the MPI is known; otherwise one command for every MPI
     lines: tuple[tuple[str, str], ...] = ()
-    notices: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()  # reasons why the command may not work on this host
+    #: the commands of all MPIs, for the output as JSON; empty if one command serves all of them
     others: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -59,17 +51,6 @@ class Advice:
 def advice(receipt: Receipt, form: str, environment: Dictionary[str, str]) -> Advice:
     """Return the command for the installed MPI, or the commands for all MPIs if none is found.
 
-    Parameters
-    ----------
-    receipt : Receipt
-        The result of :func:`hopbytes.write`.
-    form : str
-        Name of the format that was written.
-    environment : mapping
-        Environment of this process: PATH, variables of the batch system, variables of modules.
-
-    Notes
-    -----
     Runs ``LAUNCHER --version`` for at most a few launchers, each with a time limit of five seconds.
     """
     if not receipt.launch:

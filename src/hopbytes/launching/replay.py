@@ -36,24 +36,13 @@ MOST_BYTES = 64 * 2**20
 
 @frozen
 class Replayed:
-    """The measured times.
+    """The measured times."""
 
-    Parameters
-    ----------
-    seconds : tuple of float
-        Time of the slowest rank in every round, from its first send to its last completion.
-    round_bytes : int
-        Number of bytes that all ranks together send in a round.
-    scale : float
-        Bytes of a round divided by those of the pattern.
-    code : int
-        Exit code of the launcher.
-    """
-
+    #: time of the slowest rank in every round, from its first send to its last completion
     seconds: tuple[float, ...]
-    round_bytes: int
-    scale: float
-    code: int = 0
+    round_bytes: int  # number of bytes that all ranks together send in a round
+    scale: float  # bytes of a round divided by those of the pattern
+    code: int = 0  # exit code of the launcher
 
     def to_dict(self) -> dict[str, Any]:
         """Return the measurement as a dictionary for JSON."""
@@ -142,35 +131,7 @@ def replay(
     python: str | None = None,
     **options: Any,
 ) -> Replayed:
-    """Send the messages of a pattern under real MPI with a mapping, and measure the rounds.
-
-    Parameters
-    ----------
-    graph : CommGraph
-    mapping : Mapping or None
-        None starts the command unchanged, with ranks wherever the launcher places them.
-    words : list of str
-        A launch command without a program.
-    rounds : int
-        Number of measured rounds; one round that is not measured precedes them.
-    most : int
-        See :func:`message_sizes`.
-    compiler : str, optional
-        MPI compiler that builds the program; by default those near the launcher are tried.
-    python : str, optional
-        Interpreter on the compute nodes, which takes the place of a compiler: hopbytes and mpi4py must be
-        installed there. By default it is this one, where there is no compiler.
-    **options
-        Options of the writer of the format.
-
-    Raises
-    ------
-    UnsupportedError, InfeasibleError
-        The mapping cannot be inserted into the command, the command has a program, or there is neither an MPI
-        compiler nor mpi4py.
-    HopbytesError
-        The launch failed.
-    """
+    """Send the messages of a pattern under real MPI with a mapping, and measure the rounds."""
     command = LaunchCommand.parse(words) if mapping is None else checked_command(words, graph.n)
     if command.program:
         raise UnsupportedError(f"{command.program[0]}: a program, expected the launcher and its options only")

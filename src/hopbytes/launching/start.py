@@ -32,51 +32,19 @@ REMOVALS, BETWEEN_REMOVALS = 20, 0.1
 
 @frozen
 class Prepared:
-    """A command that is ready to be executed.
-
-    Parameters
-    ----------
-    start : Start
-    receipt : Receipt
-        The files it uses.
-    placed : Mapping
-        The mapping that the command produces.
-    notices : tuple of str
-        What of the user's command was left out, and why.
-    """
+    """A command that is ready to be executed."""
 
     start: Start
-    receipt: Receipt
-    placed: Mapping
-    notices: tuple[str, ...] = ()
+    receipt: Receipt  # the files it uses
+    placed: Mapping  # the mapping that the command produces
+    notices: tuple[str, ...] = ()  # what of the user's command was left out, and why
 
 
 def checked_command(
     words: list[str], n: int | None, *, replace: bool = False, several: bool = False,
     suggestion: str = "`replace=True` removes them",
 ) -> LaunchCommand:
-    """Parse a user's command and check that a mapping of n ranks can be inserted into it.
-
-    Parameters
-    ----------
-    words : list of str
-        The words after ``--`` on the command line.
-    n : int or None
-        Number of ranks of the mapping; None if it is not known yet.
-    replace : bool
-        Remove options that determine where ranks run; otherwise they are refused.
-    suggestion : str
-        The remedy that the error message names.
-    several : bool
-        Accept several programs behind colons, where that was tried with the launcher.
-
-    Raises
-    ------
-    UnsupportedError
-        The launcher is unknown, or options determine where ranks run.
-    InfeasibleError
-        The number of ranks differs from that of the mapping.
-    """
+    """Parse a user's command and check that a mapping of n ranks can be inserted into it."""
     command = parsed(words) if several else LaunchCommand.parse(words)
     clashing = command.placing()
     if clashing and not replace:
@@ -96,23 +64,7 @@ def parsed(words: list[str]) -> LaunchCommand:
 
 
 def with_programs_of(command: LaunchCommand, graph: CommGraph, *, programs: bool = False) -> LaunchCommand:
-    """Return a command that starts the programs of a pattern, if it has several.
-
-    Parameters
-    ----------
-    command : LaunchCommand
-    graph : CommGraph
-    programs : bool
-        Whether the user agreed to start the programs that the pattern names (format ``programs``); a command
-        without a program gets them. A pattern is a file that may come from anybody.
-
-    Raises
-    ------
-    InfeasibleError
-        The programs of the command do not have the ranks of those of the pattern.
-    UnsupportedError
-        The launcher was not tried with several programs, or nobody agreed to start those of the pattern.
-    """
+    """Return a command that starts the programs of a pattern, if it has several."""
     found = checked_programs(graph.meta.get("programs"), graph.n)
     if not found:
         return command
@@ -172,11 +124,6 @@ def shared_folder() -> Iterator[str]:
 
     The name is chosen before the folder is created, so that a signal in between leaves no folder behind.
     Processes that are about to end may still write there, so the removal is attempted several times.
-
-    Raises
-    ------
-    UnsupportedError
-        The current folder no longer exists or is not writable.
     """
     folder = ""
     try:
@@ -212,27 +159,6 @@ def prepare_start(
 
     If the format can be read, the files are read back and compared with the mapping before anything is
     started.
-
-    Parameters
-    ----------
-    mapping : Mapping
-    command : LaunchCommand
-        From :func:`checked_command`.
-    stem : str
-        Stem of the files.
-    force : bool
-        Overwrite files that hopbytes did not write.
-    nameless : bool
-        Accept nodes without names, which get invented ones; for commands that are not started.
-    **options
-        Options of the writer of the format.
-
-    Raises
-    ------
-    InfeasibleError
-        There are several nodes, and their names are not known, or the command has another number of nodes.
-    HopbytesError
-        The written files differ from the mapping.
     """
     command, notices = _without_nodes(command, len(set(mapping.where.node_of_pe[mapping.pe].tolist())))
     form = command.launcher.form

@@ -16,21 +16,6 @@ SLURM_JOB = "SLURM_JOB_ID"
 def usual_order(form: str | None, where: Allocation) -> str:
     """Return the order in which a launcher places ranks by default.
 
-    Parameters
-    ----------
-    form : str or None
-        Format of the mapping, which determines the launcher. With None or a format that belongs to no
-        launcher, ``srun`` is assumed if the machine is the running Slurm job.
-    where : Allocation
-
-    Returns
-    -------
-    str
-        ``"fill"`` or ``"block"``, or for srun the order that SLURM_DISTRIBUTION names, see
-        :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
-
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> where = hb.machine("node:2 core:4")
     >>> usual_order("slurm", where), usual_order("openmpi", where), usual_order(None, where)

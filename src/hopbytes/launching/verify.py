@@ -18,22 +18,12 @@ from hopbytes.model.mapping import Mapping
 
 @frozen
 class Outcome:
-    """The result of a probe.
-
-    Parameters
-    ----------
-    verdict : Verdict
-    n : int
-        Number of ranks of the mapping.
-    command : str
-        The command that was started.
-    code : int
-        0 if all ranks run where the mapping places them, 1 if some do not, else the launcher's exit code.
-    """
+    """The result of a probe."""
 
     verdict: Verdict
-    n: int
-    command: str
+    n: int  # number of ranks of the mapping
+    command: str  # the command that was started
+    #: 0 if all ranks run where the mapping places them, 1 if some do not, else the launcher's exit code
     code: int
 
     def summary(self) -> str:
@@ -65,31 +55,7 @@ def verify_launch(
     force: bool = False,
     **options: Any,
 ) -> Outcome:
-    """Start a probe in place of the program, and compare where ranks run with a mapping.
-
-    Parameters
-    ----------
-    mapping : Mapping
-    words : list of str
-        A launch command with or without a program; the program is not started.
-    stem : str, optional
-        Stem of the launch files to keep; without it they are removed.
-    as_typed : bool
-        Start the command with the launch files that it names; nothing is written or added.
-    hosts : tuple of str, optional
-        Names of the nodes, which replace those of the allocation.
-    force : bool
-        Overwrite files that hopbytes did not write.
-    **options
-        Options of the writer of the format.
-
-    Raises
-    ------
-    UnsupportedError, InfeasibleError
-        See :func:`hopbytes.launching.start.checked_command`.
-    HopbytesError
-        The launcher failed before any rank answered.
-    """
+    """Start a probe in place of the program, and compare where ranks run with a mapping."""
     if as_typed:
         command = parsed(words)
         return _outcome(mapping, mapping, _probing(command), command, hosts or ())
@@ -104,13 +70,7 @@ def verify_launch(
 
 
 def seen_launch(command: LaunchCommand) -> dict[int, Seen]:
-    """Start a probe with an unchanged command and return where each rank runs.
-
-    Raises
-    ------
-    HopbytesError
-        No rank answered.
-    """
+    """Start a probe with an unchanged command and return where each rank runs."""
     start = _probing(command)
     seen, code, error = probe(start, command.launcher)
     if code or not seen:

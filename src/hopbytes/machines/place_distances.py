@@ -19,20 +19,12 @@ class TreeDistance:
     innermost level in the lowest bits. The highest bit in which two labels differ names the
     outermost level at which the places part, so one xor, one bit count and one table look-up give
     the distance.
-
-    Parameters
-    ----------
-    labels : uint64[k]
-        Ascending, so every subtree is a contiguous range of places.
-    level_of_bit : uint8[65]
-        Level for every width of the xor: 0 for equal labels, 1 for the innermost level, ...
-    costs : int64[levels + 1]
-        Distance per level; ``costs[0] = 0``.
     """
 
-    labels: UInt64
+    labels: UInt64  # uint64[k]: Ascending, so every subtree is a contiguous range of places
+    #: uint8[65]: Level for every width of the xor: 0 for equal labels, 1 for the innermost level, ...
     level_of_bit: UInt8
-    costs: Int64
+    costs: Int64  # int64[levels + 1]: Distance per level; ``costs[0] = 0``
 
     @property
     def largest(self) -> int:

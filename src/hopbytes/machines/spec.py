@@ -32,35 +32,6 @@ LEVEL_KEYS = {"bw": "bandwidth", "lat": "latency"}
 def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = False) -> Machine:
     """Read a machine from its spec.
 
-    Parameters
-    ----------
-    text : str
-        ``"node:16@10 core:32@1"``, ``"node:[8,8,6] core:4"``, ``"table:FILE"``; with `hierarchy` the
-        papers' notation ``"4:8:4"``, innermost level first.
-    distance : str or None
-        Without `hierarchy`: distances that replace those of named levels, ``"package=12,core=2"``.
-        With it: ``"1:10:100"``, innermost first (default: powers of ten).
-    hierarchy : bool
-        Read the papers' notation.
-
-    Returns
-    -------
-    Machine
-        Omitted distances of a tree are 1, 10, 100, … from the inside.
-
-    Raises
-    ------
-    FormatError
-        The text breaks the grammar, or the numbers in it contradict each other.
-    UnsupportedError
-        Nested machines of which the outer is no network or tree, or the inner no tree.
-
-    Notes
-    -----
-    O(length of the text); nothing of the machine's size is built before it is asked for.
-
-    Examples
-    --------
     >>> from hopbytes.machines.spec import parse_machine
     >>> parse_machine("node:2 core:[4,3]").spec()
     'node:2@10 core:[4,3]@1'
@@ -94,20 +65,6 @@ def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = F
 def from_hierarchy(hierarchy: str, distance: str | None = None) -> Tree:
     """Build the tree of the papers' strings, innermost level first.
 
-    Parameters
-    ----------
-    hierarchy : str
-        ``"4:8:4"``: 4 cores per unit of level 2, 8 of those per unit of level 3, 4 of those.
-    distance : str or None
-        ``"1:10:100"``; powers of ten when None.
-
-    Raises
-    ------
-    FormatError
-        Something other than integers, or lists of different length.
-
-    Examples
-    --------
     >>> from hopbytes.machines.spec import from_hierarchy
     >>> from_hierarchy("4:2:3", "1:10:100").n_cores
     24

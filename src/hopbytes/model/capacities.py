@@ -19,19 +19,6 @@ MAX_TOTAL_LOAD = 2**62
 def exact_imbalance(imbalance: float | str | Fraction) -> Fraction:
     """Return the imbalance as the decimal fraction that was written: 0.03 is 3/100, not a binary fraction.
 
-    Parameters
-    ----------
-    imbalance : float, str or Fraction
-        ``0.03`` or ``"3%"``. A number must be below 1, because 3 is probably meant as 3 %; ``"300%"``
-        allows four times the mean load.
-
-    Raises
-    ------
-    UnsupportedError
-        Not a finite number >= 0; a number of 1 or more.
-
-    Examples
-    --------
     >>> exact_imbalance(0.03), exact_imbalance("3%"), exact_imbalance("300%")
     (Fraction(3, 100), Fraction(3, 100), Fraction(3, 1))
     """
@@ -57,25 +44,14 @@ def exact_imbalance(imbalance: float | str | Fraction) -> Fraction:
 
 @frozen(eq=False)
 class LoadBound:
-    """The loads that the balance takes into account, and the maximum load of each PE.
+    """The loads that the balance takes into account, and the maximum load of each PE."""
 
-    Parameters
-    ----------
-    loads : int64[n] or None
-        Loads in multiples of `unit`, in which that of a heavy task is reduced to a full PE, so that it fills
-        any PE alone. None means 1 each.
-    caps : int64[k]
-        Largest sum of these loads per PE.
-    heavy : int
-        Number of tasks whose load was reduced.
-    unit : int
-        What 1 stands for in `loads` and `caps`.
-    """
-
+    #: int64[n] or None: Loads in multiples of `unit`, in which that of a heavy task is reduced to a full PE,
+    #: so that it fills any PE alone. None means 1 each.
     loads: Int64 | None
-    caps: Int64
-    heavy: int = 0
-    unit: int = 1
+    caps: Int64  # int64[k]: Largest sum of these loads per PE
+    heavy: int = 0  # number of tasks whose load was reduced
+    unit: int = 1  # what 1 stands for in `loads` and `caps`
 
 
 def load_bound(
@@ -89,26 +65,6 @@ def load_bound(
     each, and L is computed from the rest.
     Unequal PEs get caps in proportion to their capacity.
 
-    Parameters
-    ----------
-    loads : int64[n] or None
-        None, all equal or all zero: tasks count one each.
-    n : int
-        Number of tasks.
-    capacity : int64[k]
-        Relative capacity of each PE, >= 1.
-    imbalance : Fraction
-        Exact slack, see :func:`exact_imbalance`.
-    unit : int or None
-        A divisor of all loads; None for the greatest, see :func:`common_divisor`.
-
-    Raises
-    ------
-    ScaleError
-        Loads that sum to more than 2**62.
-
-    Examples
-    --------
     >>> load_bound(None, 65, np.ones(4, np.int64), Fraction(3, 100)).caps
     array([17, 17, 17, 17])
     >>> bound = load_bound(np.array([100, 1, 1, 1, 1]), 5, np.ones(3, np.int64), Fraction(3, 100))
@@ -140,8 +96,6 @@ def load_bound(
 def common_divisor(loads: Int64) -> int:
     """Return the greatest common divisor of loads >= 0; 0 without any load. O(n), mostly O(1).
 
-    Examples
-    --------
     >>> common_divisor(np.array([14, 0, 21])), common_divisor(np.array([0, 0]))
     (7, 0)
     """
@@ -185,8 +139,6 @@ def _caps(total: int, capacity: Int64, imbalance: Fraction, free: int | None = N
 def count_bounds(tasks: int, capacity: Int64, imbalance: Fraction) -> Int64:
     """Return the largest number of tasks without load per PE: an even share, increased by `imbalance`.
 
-    Examples
-    --------
     >>> count_bounds(10, np.ones(4, np.int64), Fraction(3, 100))
     array([3, 3, 3, 3])
     """

@@ -11,33 +11,6 @@ from hopbytes._arrays import Int32, Int64
 def group_sums(group: Int32, values: Int64 | None, count: int, threads: int = 1) -> Int64:
     """Return the exact sum of values per group.
 
-    Parameters
-    ----------
-    group : int32[n]
-        Group of every item, such as the PE of a task, 0..count-1.
-    values : int64[n] or None
-        What is summed; None for 1 each.
-    count : int
-        Number of groups.
-    threads : int
-        Number of threads for many items.
-
-    Returns
-    -------
-    int64[count]
-        0 for empty groups.
-
-    Raises
-    ------
-    IndexError
-        If there is no group of that number.
-
-    Notes
-    -----
-    O(n + count). Unlike :func:`numpy.bincount` it uses no doubles; sums must fit 63 bits.
-
-    Examples
-    --------
     >>> group_sums(np.array([0, 2, 0], np.int32), np.array([2**60, 5, 1]), 3).tolist()
     [1152921504606846977, 0, 5]
     """

@@ -13,21 +13,8 @@ def html_table(
 ) -> str:
     """Return a table with a caption; the first cell of every row is a heading.
 
-    Parameters
-    ----------
-    title : str
-        The caption.
-    rows : iterable of sequences
-        Cells of every row; integers are written with separators of thousands.
-    head : sequence, optional
-        Cells of the heading.
-
-    Notes
-    -----
     Every text is escaped, because names of files and hosts are untrusted. O(cells).
 
-    Examples
-    --------
     >>> html_table("two <tasks>", [("J", 1200)])
     '<table><caption>two &lt;tasks&gt;</caption><tr><th>J</th><td>1,200</td></tr></table>'
     """

@@ -17,30 +17,9 @@ def child_bounds(load: int, shares: Int64, leaf_bounds: Int64, levels_left: int)
     a child with share b of B gets ``(S / c) ** (1 / d) * c * b / B``, rounded down, at most what its
     leaves hold, and never below its even part ``ceil(c * b / B)``.
 
-    Parameters
-    ----------
-    load : int
-        Load c of the tasks to be split, >= 0. Without load there is no constraint: the result is
-        `leaf_bounds`.
-    shares : int64[children]
-        PEs (or their capacity) below each child, >= 1.
-    leaf_bounds : int64[children]
-        Sum of the leaf caps of the PEs below each child.
-    levels_left : int
-        d, levels with more than one child from this split down to the leaves, this one included (>= 1).
-
-    Returns
-    -------
-    int64[children]
-        The caps, computed in exact integer arithmetic, so that they do not depend on the processor.
-
-    Notes
-    -----
     O(children) plus one integer root for each distinct child. After the adaptive imbalance of
     SharedMap (Schulz and Woydt, 2025) with integer leaf caps in place of real ones.
 
-    Examples
-    --------
     800 unit tasks on 2 x 4 PEs of at most 110 each: at most 419 go to either half.
 
     >>> child_bounds(800, np.array([4, 4]), np.array([440, 440]), levels_left=2)
@@ -66,29 +45,10 @@ def child_bounds(load: int, shares: Int64, leaf_bounds: Int64, levels_left: int)
 def sure_loads(leaves: Int64, leaf_bounds: Int64, heaviest: int) -> Int64:
     """Return loads that fit the leaves of each child, whatever tasks they are made of.
 
-    Parameters
-    ----------
-    leaves : int64[children]
-        Number of PEs below each child, >= 1.
-    leaf_bounds : int64[children]
-        Sum of their caps.
-    heaviest : int
-        Largest load of a task.
-
-    Returns
-    -------
-    int64[children]
-        All that p PEs hold where every task counts one; in general ``(p - 1) (heaviest - 1)`` less, never
-        below 0.
-
-    Notes
-    -----
     Put each task on the first PE that has room for it. If a task of load s fits nowhere, every PE holds at
     least its cap - s + 1, so that all of it makes more than the caps together less (p - 1) (s - 1). The
     same holds for every split on the way: what is sure for a child is sure for its children together.
 
-    Examples
-    --------
     >>> sure_loads(np.array([4, 4]), np.array([440, 440]), 1), sure_loads(np.array([4]), np.array([440]), 11)
     (array([440, 440]), array([410]))
     """
@@ -101,8 +61,6 @@ def sure_loads(leaves: Int64, leaf_bounds: Int64, heaviest: int) -> Int64:
 def integer_root(value: int, degree: int) -> int:
     """Return the largest r with ``r ** degree <= value``, for integers >= 0 of any size.
 
-    Examples
-    --------
     >>> integer_root(176_000, 2), integer_root(26, 3), integer_root(27, 3)
     (419, 2, 3)
     """

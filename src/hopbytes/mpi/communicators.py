@@ -169,8 +169,6 @@ def grid_neighbours(
 
     Their values are the weights of the dimensions, by default 1 each.
 
-    Examples
-    --------
     >>> grid_neighbours(0, (2, 3), (False, True))
     {3: 1, 1: 1, 2: 1}
     """
@@ -196,22 +194,7 @@ def new_ranks(
     preset: str = PRESET,
     seed: int = 0,
 ) -> Int64:
-    """Return int64[n], the new rank of every old rank; `reorder` calls this function on rank 0.
-
-    Parameters
-    ----------
-    spots : sequence of Spot
-        The host and CPUs of each process.
-    sends : sequence of mapping
-        The bytes that each rank sends to others.
-    machine, preset, seed
-        See :func:`reorder`.
-
-    Raises
-    ------
-    HopbytesError
-        See :func:`reorder`.
-    """
+    """Return int64[n], the new rank of every old rank; `reorder` calls this function on rank 0."""
     if isinstance(machine, str):
         machine = machine_from(machine)
     where, process = machine_of(spots) if machine is None else processes_on(machine, spots)

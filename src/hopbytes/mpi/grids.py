@@ -15,34 +15,10 @@ def best_dims(
 ) -> tuple[int, ...]:
     """Return the grid of ranks in which a stencil code sends the fewest cells between ranks.
 
-    Parameters
-    ----------
-    ranks : int
-    extents : sequence of int
-        Cells of the problem per dimension, each at least 1.
-    periods : sequence of bool, optional
-        Which dimensions are rings; by default none.
-
-    Returns
-    -------
-    tuple of int
-        Ranks per dimension; their product is `ranks`. Of equal grids the one whose first dimensions are
-        larger, as ``MPI_Dims_create`` has them.
-
-    Raises
-    ------
-    FormatError
-        Extents that are no numbers >= 1, another number of periods, more than 6 dimensions, or no grid in
-        which every rank has a cell.
-
-    Notes
-    -----
     A cut between two ranks of a dimension is crossed by as many cells as the other extents have together. A
     dimension of d ranks has d - 1 cuts, or d if it is a ring of two ranks or more. All factorisations are
     compared, a few thousand at most for usual numbers of ranks. See mpi-forum/mpi-issues #120.
 
-    Examples
-    --------
     >>> best_dims(12, (600, 100)), best_dims(12, (100, 100, 100)), best_dims(8, (10, 10), (True, False))
     ((12, 1), (3, 2, 2), (4, 2))
     """
@@ -79,13 +55,6 @@ def best_dims(
 def face_cells(dims: Sequence[int], extents: Sequence[int]) -> list[int]:
     """Return for each dimension the cells of the face between two ranks, at least 1, rounded down.
 
-    Raises
-    ------
-    FormatError
-        Another number of extents than of dimensions.
-
-    Examples
-    --------
     >>> face_cells((4, 2), (100, 60))
     [30, 25]
     """

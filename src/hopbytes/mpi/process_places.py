@@ -30,19 +30,11 @@ CPU_FOLDER = "/sys/devices/system/cpu/cpu{}"
 
 @frozen
 class Spot:
-    """The host and the CPUs on which one process runs.
-
-    Parameters
-    ----------
-    host : str
-    cpus : tuple of int
-        CPU numbers of the operating system that the process may run on.
-    units : tuple of int
-        For each level of :data:`UNITS` the lowest CPU of the unit that contains all of them; -1 if none does.
-    """
+    """The host and the CPUs on which one process runs."""
 
     host: str
-    cpus: tuple[int, ...]
+    cpus: tuple[int, ...]  # CPU numbers of the operating system that the process may run on
+    #: for each level of :data:`UNITS` the lowest CPU of the unit that contains all of them; -1 if none does
     units: tuple[int, ...]
 
 
@@ -92,15 +84,7 @@ def machine_of(spots: Sequence[Spot]) -> tuple[Allocation, Int64]:
 
 
 def processes_on(where: Allocation, spots: Sequence[Spot]) -> tuple[Allocation, Int64]:
-    """Return the PEs of a given machine on which processes run, and the process on each of them.
-
-    Raises
-    ------
-    HopbytesError
-        The machine lacks a host or CPUs, or a process may run on several slots.
-    InfeasibleError
-        Two processes run on one slot.
-    """
+    """Return the PEs of a given machine on which processes run, and the process on each of them."""
     seen = {rank: Seen(spot.host, frozenset(spot.cpus)) for rank, spot in enumerate(spots)}
     pe = placement_seen(where, seen, "machine").pe.astype(np.int64)
     order = np.argsort(pe, kind="stable")

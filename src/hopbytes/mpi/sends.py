@@ -15,8 +15,6 @@ Neighbours: TypeAlias = "tuple[list[int], list[int], list[int] | None, list[int]
 def checked_sends(sends: Sends, rank: int, size: int) -> tuple[dict[int, int], str]:
     """Return the bytes by rank, and a description of the first fault in them, or "".
 
-    Examples
-    --------
     >>> checked_sends([0, 8], 0, 2)
     ({1: 8}, '')
     >>> checked_sends([0, 8], 0, 3)

@@ -28,27 +28,7 @@ _READ_SIZE = 1 << 16
 def solve(
     file: int, max_weights: Sequence[int], seed: int, preset: str, backend: str = "kaminpar", threads: int = 1
 ) -> bytes:
-    """Partition the ParHIP graph in the open file `file`.
-
-    Parameters
-    ----------
-    file : int
-        Descriptor of an open file of this process.
-    max_weights : sequence of int
-        Maximum block weights. Integers, because partitioners round relative bounds up.
-    seed : int
-        Seed, of which the low 31 bits are used.
-    preset, backend : str
-        Setting and name of the partitioner, see :data:`hopbytes.partitioners.backends.BACKENDS`.
-    threads : int
-        Number of threads, for partitioners that use several.
-
-    Returns
-    -------
-    bytes
-        The block of every vertex as int32. A partitioner may violate the maximum block weights, therefore
-        the caller checks them.
-    """
+    """Partition the ParHIP graph in the open file `file`."""
     return SOLVERS[backend](file, max_weights, seed, preset, threads)
 
 

@@ -17,30 +17,18 @@ from hopbytes.errors import UnsupportedError, unknown_name
 
 @frozen
 class Backend:
-    """The description of one external partitioner.
+    """The description of one external partitioner."""
 
-    Parameters
-    ----------
-    title : str
-        The partitioner's own name.
-    settings : mapping of str to int
-        Names of its presets, with the approximate cost of a call relative to the fastest setting of all
-        partitioners.
-    repeatable : tuple of str
-        Settings for which the same seed gives the same partition. Measured, see ``docs/partitioners.md``.
-    equal_blocks : bool
-        The partitioner supports a single maximum block weight for all blocks only.
-    heaviest_share : int
-        No vertex may weigh more than 1/`heaviest_share` of the smallest maximum block weight; 0: no limit.
-    many_threads : bool
-        One call uses all threads; otherwise several calls with one thread each run in parallel.
-    """
-
-    title: str
+    title: str  # the partitioner's own name
+    #: names of its presets, with the approximate cost of a call relative to the fastest setting of all
+    #: partitioners
     settings: Dictionary[str, int]
+    #: settings for which the same seed gives the same partition. Measured, see ``docs/partitioners.md``.
     repeatable: tuple[str, ...]
-    equal_blocks: bool = False
+    equal_blocks: bool = False  # the partitioner supports a single maximum block weight for all blocks only
+    #: no vertex may weigh more than 1/`heaviest_share` of the smallest maximum block weight; 0: no limit
     heaviest_share: int = 0
+    #: one call uses all threads; otherwise several calls with one thread each run in parallel
     many_threads: bool = False
 
 

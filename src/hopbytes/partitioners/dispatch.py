@@ -81,30 +81,6 @@ def submit(
 ) -> Submission:
     """Begin partitioning `csr`; the repetitions of all submitted graphs run in parallel.
 
-    Parameters
-    ----------
-    csr : Csr
-        Symmetric graph without diagonal; weights >= 0 (arcs of weight 0 are left out).
-    loads : int64[n] or None
-        Vertex weights >= 0, None for 1 each.
-    max_weights : int64[blocks]
-        Maximum block weights.
-    repetitions : sequence of (seed, preset)
-        One partition is computed for each; presets are the settings of the backend.
-    pool : WorkerPool
-        The workers that compute the partitions.
-    backend : str
-        Name of the partitioner, see :data:`hopbytes.partitioners.backends.BACKENDS`.
-    threads : int
-        Number of threads of a call, for a partitioner that uses several.
-
-    Raises
-    ------
-    UnsupportedError
-        A preset is unknown, or the partitioner does not support the problem (`unsupported_reason`).
-
-    Notes
-    -----
     The graph is written once, in 4·(n + m) bytes (8·(n + m) with weights), to a file in memory that all
     repetitions share and `gather` closes.
     """
@@ -165,14 +141,6 @@ def partition_with_backend(
 ) -> list[Int32 | None]:
     """Partition one graph, once per repetition, by `submit` and `gather`, which describe the parameters.
 
-    Returns
-    -------
-    list of int32[n] or None
-        Block of every vertex for each repetition in order; None for a failed one. In every returned
-        partition all blocks keep their maximum weights and no block is empty.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from hopbytes.model.comm_graph import CommGraph
     >>> from hopbytes.partitioners.dispatch import partition_with_backend

@@ -20,33 +20,16 @@ from hopbytes.partitioners.pool import WorkerPool
 
 @frozen
 class PartitionerSettings:
-    """The choice of an external partitioner and the effort of its calls.
+    """The choice of an external partitioner and the effort of its calls."""
 
-    Parameters
-    ----------
-    repetitions : int
-        Number of repetitions: partitions of each large group, with different seeds; 0 for none.
-    preset : str
-        Setting of the partitioner, see :data:`hopbytes.partitioners.backends.BACKENDS`.
-    smallest : int
-        Smallest number of vertices of a group for which the partitioner is called, because every call takes
-        some milliseconds.
-    backend : str
-        Name of the partitioner.
-    threads : int
-        Number of threads of one call, for a partitioner that uses several.
-
-    Raises
-    ------
-    UnsupportedError
-        The partitioner or its setting is unknown.
-    """
-
+    #: number of repetitions: partitions of each large group, with different seeds; 0 for none
     repetitions: int
-    preset: str
+    preset: str  # setting of the partitioner, see :data:`hopbytes.partitioners.backends.BACKENDS`.
+    #: smallest number of vertices of a group for which the partitioner is called, because every call takes
+    #: some milliseconds
     smallest: int
-    backend: str = "kaminpar"
-    threads: int = 1
+    backend: str = "kaminpar"  # name of the partitioner
+    threads: int = 1  # number of threads of one call, for a partitioner that uses several
 
     def __post_init__(self) -> None:
         check_backend(self.backend, self.preset, required=False)
@@ -54,23 +37,17 @@ class PartitionerSettings:
 
 @frozen(eq=False)
 class GroupPartitions:
-    """The partitions that an external partitioner returned.
+    """The partitions that an external partitioner returned."""
 
-    Parameters
-    ----------
-    rows : int32[repetitions, n] or None
-        Block of every vertex within its group, one row per repetition, -1 for groups without a partition;
-        None if there is no partition at all. :func:`hopbytes.engine.partition_many` takes this array.
-    used, failed : int
-        Number of calls that gave a partition within the maximum block weights, and of calls that did not.
-    work : int
-        Vertices and arcs passed to the partitioner, times the cost of its setting: a deterministic measure
-        of work.
-    """
-
+    #: int32[repetitions, n] or None: Block of every vertex within its group, one row per repetition, -1 for
+    #: groups without a partition; None if there is no partition at all.
+    #: :func:`hopbytes.engine.partition_many` takes this array.
     rows: Int32 | None
+    #: number of calls that gave a partition within the maximum block weights, and of calls that did not
     used: int = 0
     failed: int = 0
+    #: vertices and arcs passed to the partitioner, times the cost of its setting: a deterministic measure of
+    #: work
     work: int = 0
 
 
@@ -87,18 +64,6 @@ def partition_groups(
     does not support (:func:`hopbytes.partitioners.dispatch.unsupported_reason`) are left out; failed
     repetitions are ignored. If the package is not installed, the result is empty.
 
-    Parameters
-    ----------
-    problem, groups
-        As for :func:`hopbytes.engine.partition_many`.
-    settings : PartitionerSettings
-    pool : WorkerPool
-        The workers that compute the partitions; the result does not depend on their number.
-    deadline : float or None
-        ``time.monotonic()`` value after which unfinished calls count as failed.
-
-    Notes
-    -----
     Seeds derive from the seed of the group and the number of the repetition, not from scheduling. The workers
     read the subgraphs from files in memory; this process holds one subgraph at a time.
     """

@@ -32,25 +32,14 @@ _READ_SIZE = 1 << 20
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One call of a partitioner.
+    """One call of a partitioner."""
 
-    Parameters
-    ----------
-    file : binary file
-        The graph in ParHIP layout; several jobs may share it, and its creator closes it.
-    max_weights, seed, preset, backend, threads
-        As for :func:`hopbytes.partitioners._worker.solve`.
-    work : int
-        Approximate cost: vertices + arcs, times the cost of the preset. It is not a time.
-    done, answer, reason : bool, bytes or None, str
-        Set by the pool. When `done` is true there is either the raw answer or the reason of a failure.
-    """
-
-    file: IO[bytes]
-    max_weights: list[int]
+    file: IO[bytes]  # the graph in ParHIP layout; several jobs may share it, and its creator closes it
+    max_weights: list[int]  # as for :func:`hopbytes.partitioners._worker.solve`.
     seed: int
     preset: str
-    work: int
+    work: int  # approximate cost: vertices + arcs, times the cost of the preset. It is not a time.
+    #: set by the pool. When `done` is true there is either the raw answer or the reason of a failure.
     done: bool = False
     answer: bytes | None = None
     reason: str = ""
@@ -143,17 +132,6 @@ class WorkerPool:
     because each call has its own seed. Small amounts of work start no worker. If a worker dies, its job
     fails and the worker is replaced. A pool must be used by one thread at a time.
 
-    Parameters
-    ----------
-    threads : int
-        Largest number of simultaneous workers.
-    in_process : bool, optional
-        True: run all jobs in this process. By default true if ``HOPBYTES_WORKERS=0`` is set.
-    start_work : int
-        Amount of submitted work from which on workers are started.
-
-    Examples
-    --------
     >>> from hopbytes.partitioners.pool import WorkerPool
     >>> with WorkerPool(2) as pool:
     ...     pool.wait([])
@@ -197,11 +175,6 @@ class WorkerPool:
         When ``time.monotonic()`` reaches `deadline`, or the stop flag is set, all unfinished jobs of the pool
         fail and busy workers are killed. KeyboardInterrupt (and any other exception) kills all workers before
         it continues.
-
-        Raises
-        ------
-        ValueError
-            One of `jobs` was not submitted to this pool.
         """
         with self._workers_killed_on_error():
             while not all(job.done for job in jobs):

@@ -36,29 +36,10 @@ def expand(
 ) -> Iterator[Message]:
     """Yield the messages of one collective call, or of several calls with the same members and root.
 
-    Parameters
-    ----------
-    kind : str
-        One of :data:`KINDS`.
-    model : str
-        One of :data:`MODELS`. In all models all-to-all sends directly, in the ring also gather and scatter.
-    volumes : sequence of int, length p
-        Bytes of every member, summed over all calls: the block that it contributes or receives for gather,
-        allgather, scatter and reduce_scatter, the whole buffer for bcast, reduce, allreduce and scan, the
-        block for one peer for alltoall; 0 for barrier.
-    root : int
-        Member that is the root of rooted calls.
-    calls : int
-        Number of calls, by which the number of messages is multiplied.
-
-    Notes
-    -----
     Every model is linear in the volumes, so calls of the same kind may be summed first. O(p) messages for
     ring and binomial, O(p²) for pairs and alltoall. A ring all-reduce sends 2 (p - 1) / p of the buffer to
     the next member (reduce-scatter, then allgather), rounded up.
 
-    Examples
-    --------
     >>> [tuple(m) for m in expand("bcast", "ring", [8, 8, 8], root=1)]
     [(1, 2, 8, 1), (2, 0, 8, 1)]
     """
@@ -76,27 +57,11 @@ def expand_between(
 ) -> Iterator[Message]:
     """Yield the messages of a collective call between two groups (an intercommunicator).
 
-    Parameters
-    ----------
-    kind, model, calls
-        As for :func:`expand`.
-    volumes : sequence of int, length p
-        As for :func:`expand`: the members of the first group, then those of the second group.
-    first : int
-        Number of members of the first group.
-    root : int
-        Root of rooted calls, a member of either group; the other participants are all members of the other
-        group.
-
-    Notes
-    -----
     ``pairs`` sends directly between the groups, O(p²) messages. In ``ring`` and ``binomial`` each group
     collects its data at its first member, the first members exchange it, and each first member distributes
     it in its group by the same model, O(p). Rooted calls use one direction only; gather, scatter and
     all-to-all send directly.
 
-    Examples
-    --------
     >>> [tuple(m) for m in expand_between("bcast", "binomial", [8, 8, 8], 1, root=0)]
     [(0, 1, 8, 1), (1, 2, 8, 1)]
     """

@@ -11,22 +11,7 @@ ALGORITHMS = ("ring", "tree", "double_tree", "two_level")
 
 
 def all_reduce(groups: Int64, volume: int, times: int, algorithm: str, inner: int = 8) -> list[Arcs]:
-    """Return the arcs of an all-reduce of `volume` bytes inside every group, a row of int64[g, size].
-
-    Parameters
-    ----------
-    groups : int64[g, size]
-    volume, times : int
-        Bytes of the reduced vector, and number of all-reduces.
-    algorithm : str
-        ``ring``: each member sends 2 (size - 1) pieces of volume / size to the next one (reduce-scatter,
-        then all-gather). ``tree``: a binary tree in the order of the row; each edge carries `volume` both
-        ways. ``double_tree``: two binary trees of which each edge carries half of `volume` both ways, see
-        :func:`double_tree`. ``two_level``: a ring reduce-scatter among `inner` consecutive members, a ring
-        all-reduce of each piece among members at equal positions, a ring all-gather among `inner` members.
-    inner : int
-        Members of a part with ``two_level``; its divisor of `size` that is nearest below is taken.
-    """
+    """Return the arcs of an all-reduce of `volume` bytes inside every group, a row of int64[g, size]."""
     size = groups.shape[1]
     if size == 1:
         return []
@@ -85,14 +70,10 @@ def neighbour_exchange(groups: Int64, volume: int, times: int) -> list[Arcs]:
 def binary_tree(size: int) -> Int64:
     """int64[size]: parent of every member of a tree by the lowest bit of its number; -1 for member 0.
 
-    Notes
-    -----
     A member whose lowest bit is b has the parent with bit b cleared and the next higher bit set, or, where
     there is no such member, only with bit b cleared. Members with odd numbers are leaves. Source: Sanders,
     Speck, Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009.
 
-    Examples
-    --------
     >>> binary_tree(8).tolist()
     [-1, 2, 4, 2, 0, 6, 4, 6]
     """
@@ -106,15 +87,6 @@ def binary_tree(size: int) -> Int64:
 def double_tree(size: int) -> tuple[Int64, Int64]:
     """Return the parents in two binary trees; at most one member is an inner member of both.
 
-    Returns
-    -------
-    int64[size], int64[size]
-        Parents; -1 for the root. The second tree is the first one mirrored if `size` is even, and shifted by
-        one if it is odd, as NCCL's double binary trees (NVIDIA blog "Massively scale your deep learning
-        training with NCCL 2.4").
-
-    Examples
-    --------
     >>> [tree.tolist() for tree in double_tree(4)]
     [[-1, 2, 0, 2], [1, 3, 1, -1]]
     """

@@ -12,35 +12,21 @@ from hopbytes.patterns.collectives import all_reduce, shared
 
 @frozen
 class GradientPlan:
-    """How data parallel tasks exchange gradients and parameters.
+    """How data parallel tasks exchange gradients and parameters."""
 
-    Parameters
-    ----------
-    zero : int
-        Stage of ZeRO: 0 replicates everything, 1 divides optimizer states, 2 also gradients, 3 also
-        parameters (FSDP).
-    shard : int
-        Consecutive tasks of a group among which states are divided, the other tasks have copies of them
-        (hybrid sharding); 0 means the whole group.
-    micro : int
-        Micro-batches per step.
-    algorithm : str
-        Of all-reduces, see :func:`hopbytes.patterns.collectives.all_reduce`.
-    inner : int
-        See there.
-    """
-
+    #: stage of ZeRO: 0 replicates everything, 1 divides optimizer states, 2 also gradients, 3 also parameters
+    #: (FSDP)
     zero: int
+    #: consecutive tasks of a group among which states are divided, the other tasks have copies of them
+    #: (hybrid sharding); 0 means the whole group
     shard: int
-    micro: int
-    algorithm: str
-    inner: int
+    micro: int  # micro-batches per step
+    algorithm: str  # of all-reduces, see :func:`hopbytes.patterns.collectives.all_reduce`.
+    inner: int  # see there
 
     def arcs(self, groups: Int64, volume: int) -> list[Arcs]:
         """Return the arcs of one step for `volume` bytes of parameters per task, groups int64[g, size].
 
-        Notes
-        -----
         Stage 0: one all-reduce of the gradients. Stage 1: one reduce-scatter of the gradients and one
         all-gather of the parameters. Stage 2: a reduce-scatter per micro-batch, one all-gather. Stage 3: two
         all-gathers (forward, backward) and a reduce-scatter per micro-batch. With `shard` these are inside

@@ -267,8 +267,6 @@ class MachineLearning(Pattern):
 def training_of(graph: CommGraph) -> MachineLearning | None:
     """Return the generator of a pattern that is a training job (``ml:``), None for other patterns.
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> training_of(hb.read("ml:tp=2,pp=1,dp=2,layers=2")).dp, training_of(hb.read("stencil:4x4"))
     (2, None)
@@ -283,8 +281,6 @@ def training_of(graph: CommGraph) -> MachineLearning | None:
 def is_training(graph: CommGraph) -> bool:
     """Tell whether a pattern is a training job, generated or recorded, which torchrun starts, and no MPI.
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> is_training(hb.read("ml:tp=2,pp=1,dp=2,layers=2")), is_training(hb.read("stencil:4x4"))
     (True, False)

@@ -11,24 +11,6 @@ from hopbytes.textio.hostlist import HOST_NAME
 def recorded_hosts(graph: CommGraph) -> list[str] | None:
     """Return the host of every task in the recorded run, or None if the pattern does not contain it.
 
-    Parameters
-    ----------
-    graph : CommGraph
-        A pattern of ``hopbytes record``, or from the report of a tool that names hosts (IPM, mpiP).
-
-    Returns
-    -------
-    list of str or None
-        n names, as given by MPI or the launcher, with or without a domain; compare them by
-        :func:`hopbytes.machines.node.job_environment.same_host`. None unless every task has a valid name,
-        because the facts of a pattern come from a file and are not checked when it is read.
-
-    Notes
-    -----
-    O(n). The core on which a task ran is not recorded.
-
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> from hopbytes.patterns.origin import recorded_hosts
     >>> graph = hb.CommGraph.from_edges([0], [1], n=2, meta={"recorded": {"hosts": ["n1", "n2"]}})

@@ -16,19 +16,6 @@ MEGATRON_OPTIONS = {"tp-cp-ep-dp-pp": "the default", "tp-cp-ep-pp-dp": "--use-tp
 def rank_orders(training: MachineLearning) -> dict[str, Int64]:
     """Return every order of ranks: its name, and int64[n], the rank of each task.
 
-    Parameters
-    ----------
-    training : MachineLearning
-        Its own `order` says how its tasks are numbered.
-
-    Returns
-    -------
-    dict of str to int64[n]
-        Names as Megatron-LM's ``order``: the kind of parallelism whose groups have consecutive ranks first.
-        Orders that number equally are listed once, Megatron-LM's two own ones first. O(24 n).
-
-    Examples
-    --------
     >>> orders = rank_orders(MachineLearning(tp=2, pp=1, dp=2, order="dp-tp-cp-ep-pp"))
     >>> {name: rank.tolist() for name, rank in orders.items()}
     {'tp-cp-ep-dp-pp': [0, 2, 1, 3], 'cp-ep-dp-tp-pp': [0, 1, 2, 3]}

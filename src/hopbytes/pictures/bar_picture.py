@@ -86,8 +86,6 @@ def legend(names: Sequence[str], top: float, colours: Sequence[str] = SERIES) ->
 def _change(base: float, value: float) -> str:
     """Return a change in per cent in words; empty where there is none to speak of.
 
-    Examples
-    --------
     >>> _change(200, 100), _change(100, 350), _change(0, 5), _change(5, 5)
     (' (50 % less)', ' (3.5 times)', '', '')
     """

@@ -49,21 +49,6 @@ class _Plan:
 def layout(box: Box, gpus: Sequence[Gpu], left: float = 0.0, top: float = 0.0) -> list[Placed]:
     """Return the rectangles of a box, outer ones before those inside.
 
-    Parameters
-    ----------
-    box : Box
-    gpus : sequence of Gpu
-        Drawn in the innermost box that holds all hardware threads near them.
-    left, top : float
-        Corner of the box.
-
-    Returns
-    -------
-    list of Placed
-        The first is the box itself.
-
-    Notes
-    -----
     Every box gets the number of columns that leaves few places empty and brings width / height near `WIDE`.
     O(boxes x columns tried).
     """

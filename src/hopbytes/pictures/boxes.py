@@ -87,17 +87,7 @@ class Boxed:
 
 
 def boxes_of(where: Allocation) -> list[Boxed]:
-    """Return the boxes of every distinct node, or of the whole machine if the trees of nodes are unknown.
-
-    Raises
-    ------
-    UnsupportedError
-        The machine has no levels or is too large to draw.
-
-    Notes
-    -----
-    O(places x levels).
-    """
+    """Return the boxes of every distinct node, or of the whole machine if the trees of nodes are unknown."""
     machine = where.machine
     nodes = int(machine.node_of_core()[-1]) + 1
     trees: dict[bytes, tuple[NodeTree, list[int]]] = {}
@@ -146,8 +136,6 @@ def every_node(where: Allocation) -> list[Boxed]:
 def folded(box: Box, most: int = MOST_PLACES) -> Box:
     """Return a box in which adjacent alike units are one, from the outside on, until few places are left.
 
-    Examples
-    --------
     >>> from hopbytes.machines.selection.allocate import machine
     >>> (boxed,) = boxes_of(machine("node:64 core:32", hosts="n[1-64]"))
     >>> [inner.title for inner in folded(boxed.box).inside]
@@ -212,8 +200,6 @@ def _label(kinds: Sequence[str], labels: Sequence[str] | None, rows: Int64) -> s
 def drawing(boxed: Boxed) -> list[str]:
     """Return a node as indented lines; adjacent units of equal shape share a line with their number.
 
-    Examples
-    --------
     >>> from hopbytes.machines.selection.allocate import machine
     >>> print("\\n".join(drawing(boxes_of(machine("synthetic:pack:2 l3:2 core:4 pu:1"))[0])))
     node  PU 0-15

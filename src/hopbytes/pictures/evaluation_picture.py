@@ -28,24 +28,6 @@ def evaluation_picture(
     """Draw a mapping beside the launcher's own order: matrices, bytes per level, and traffic on links.
 
     The title is returned, too.
-
-    Parameters
-    ----------
-    graph : CommGraph
-    mapping : Mapping
-    launcher : str
-        The launcher's order, as :func:`hopbytes.evaluate` takes it.
-    unit : str, optional
-        Unit of volumes, by default that of the pattern.
-
-    Raises
-    ------
-    FormatError
-        The mapping has another number of tasks than the pattern.
-
-    Notes
-    -----
-    O(m x levels), on machines with links O(arcs x length of a route) as well.
     """
     unit = volume_unit(graph) if unit is None else unit
     base = launcher_mapping(graph, mapping, launcher)

@@ -17,16 +17,7 @@ DOT = 6.0
 def history_panel(
     histories: Dictionary[str, CostHistory], colours: Dictionary[str, str], *, width: float = 840.0
 ) -> Panel:
-    """Draw the best J that each search knew, over its seconds.
-
-    Parameters
-    ----------
-    histories : dict of str to CostHistory
-        At least one, by the name of its mapping.
-    colours : dict of str to str
-        The colour of every name.
-    width : float
-    """
+    """Draw the best J that each search knew, over its seconds."""
     end = max(one.end for one in histories.values()) or 1.0
     costs = [cost for one in histories.values() for cost in one.costs.tolist()]
     low, high = min(costs), max(costs)

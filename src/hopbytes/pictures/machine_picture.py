@@ -49,17 +49,7 @@ Text = Callable[[Box], tuple[str, str]]
 
 
 def boxes_panel(where: Allocation) -> Panel:
-    """Draw the distinct nodes of a machine, or the whole machine; alike units are folded in large ones.
-
-    Raises
-    ------
-    UnsupportedError
-        The machine has no levels or is too large to draw.
-
-    Notes
-    -----
-    O(places x levels).
-    """
+    """Draw the distinct nodes of a machine, or the whole machine; alike units are folded in large ones."""
     drawn = boxes_of(where)
     panels = []
     for boxed in drawn[:MAX_NODES_DRAWN]:
@@ -75,15 +65,6 @@ def ranks_panel(mapping: Mapping) -> Panel:
     A colour stands for the node on which a rank would run if the launcher filled the nodes in order, so that
     colours show what the mapping moved together. Machines with more than `MOST_RANKS` places are drawn as one
     box per node.
-
-    Raises
-    ------
-    UnsupportedError
-        The machine has no levels, or is too large to draw.
-
-    Notes
-    -----
-    O(places x levels + n).
     """
     words = _rank_words(mapping)
     where = mapping.where
@@ -120,8 +101,6 @@ def home_nodes(mapping: Mapping) -> Int64:
 def ranks_in_words(ranks: Sequence[int], letters: int = 9) -> str:
     """Return ranks as a list with ranges, or only their number if that is too long.
 
-    Examples
-    --------
     >>> ranks_in_words([4, 5, 6, 9]), ranks_in_words(range(0, 60, 2))
     ('4-6,9', '30 ranks')
     """

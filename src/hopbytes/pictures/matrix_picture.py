@@ -26,18 +26,7 @@ CLEAR_BORDERS, CLOSEST_BORDERS, CLOSEST_NAMES = 24.0, 5.0, 12.0
 def matrix_panel(
     matrix: CommMatrix, title: str = "", *, extremes: tuple[int, int] | None = None, unit: str = "B"
 ) -> Panel:
-    """Draw a matrix: senders from top to bottom, receivers from left to right.
-
-    Parameters
-    ----------
-    matrix : CommMatrix
-    title : str
-        Written above it.
-    extremes : (int, int), optional
-        Values of the lightest and of the darkest colour, by default those of the matrix.
-    unit : str
-        Unit of the cells in tool tips.
-    """
+    """Draw a matrix: senders from top to bottom, receivers from left to right."""
     side = side_of(matrix.rows)
     low, high = extremes or matrix.extremes()
     shades = matrix.shades(low, high)
@@ -57,8 +46,6 @@ def matrix_panel(
 def side_of(rows: int) -> float:
     """Return the side of a matrix: about `SIDE`, and for images whole units per row, which keeps them sharp.
 
-    Examples
-    --------
     >>> side_of(64), side_of(100), side_of(342), side_of(512)
     (400.0, 400.0, 342.0, 512.0)
     """
@@ -143,8 +130,6 @@ def _node_ticks(matrix: CommMatrix, places: list[float], square: Rectangle) -> l
 def round_step(least: float) -> int:
     """Return the least power of two that is at least a number: ranks are counted in such steps.
 
-    Examples
-    --------
     >>> round_step(10.5), round_step(0.2)
     (16, 1)
     """

@@ -17,23 +17,12 @@ UNLOADED, FREE, NODE = "#8c959f", "#ffffff", "#c2cfe0"
 
 @frozen(eq=False)
 class Look:
-    """How vertices and cables look.
-
-    Parameters
-    ----------
-    figure : NetworkFigure
-    most : float
-        Congestion of the darkest colour.
-    ranks : dict of int to list of int
-        Ranks on every node; empty without a mapping.
-    fills : dict of int to str
-        Colour of every node with ranks.
-    """
+    """How vertices and cables look."""
 
     figure: NetworkFigure
-    most: float
-    ranks: dict[int, list[int]]
-    fills: dict[int, str]
+    most: float  # congestion of the darkest colour
+    ranks: dict[int, list[int]]  # ranks on every node; empty without a mapping
+    fills: dict[int, str]  # colour of every node with ranks
 
     def cable(self, place: int, points: Sequence[tuple[float, float]], thin: float = 1.2) -> Line:
         """Return the line of a cable."""

@@ -28,27 +28,7 @@ def network_panel(
     where: Allocation, *, loads: LinkLoads | None = None, mapping: Mapping | None = None,
     most: float | None = None,
 ) -> Panel:
-    """Draw the network of a machine.
-
-    Parameters
-    ----------
-    where : Allocation
-    loads : LinkLoads, optional
-        Colours the links.
-    mapping : Mapping, optional
-        Colours the nodes: the colour is the node that their ranks would have in order.
-    most : float, optional
-        Congestion of the darkest colour, by default the highest.
-
-    Raises
-    ------
-    UnsupportedError
-        The machine has no links that are known, or too many to draw.
-
-    Notes
-    -----
-    O(links x log links).
-    """
+    """Draw the network of a machine."""
     figure = network_figure(where, loads)
     if len(figure.names) > MOST_VERTICES:
         found = f"{len(figure.names)} hosts and switches"

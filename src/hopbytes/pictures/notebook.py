@@ -14,8 +14,6 @@ MOST_ARCS, MOST_CORES = 2**20, 2**10
 def svg_of(thing: CommGraph | Allocation | Mapping) -> str | None:
     """Return a picture as an SVG element; None where it is too large or cannot be drawn.
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> svg_of(hb.machine("node:2 core:2"))[:4], svg_of(hb.machine("core:5000"))
     ('<svg', None)

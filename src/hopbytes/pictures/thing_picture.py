@@ -21,8 +21,6 @@ LONGEST_NAME, UNUSED = 56, re.compile(r",\w+=(none|0)(?=,|$)")
 def pattern_picture(graph: CommGraph) -> tuple[Panel, str]:
     """Draw the communication matrix of a pattern in the order of its ranks; also return the title. O(n + m).
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> panel, title = pattern_picture(hb.read("stencil:4x4"))
     >>> panel.width > 400, title
@@ -37,13 +35,7 @@ def pattern_picture(graph: CommGraph) -> tuple[Panel, str]:
 
 
 def allocation_picture(where: Allocation) -> tuple[Panel, str]:
-    """Draw a machine; also return the title.
-
-    Raises
-    ------
-    UnsupportedError
-        The machine is too large to draw, or has neither levels nor links.
-    """
+    """Draw a machine; also return the title."""
     title = short(where.machine.spec())
     if not _has_cables(where):
         return framed(boxes_panel(where), title), title
@@ -53,13 +45,7 @@ def allocation_picture(where: Allocation) -> tuple[Panel, str]:
 
 
 def mapping_picture(mapping: Mapping) -> tuple[Panel, str]:
-    """Draw the machine of a mapping with the ranks on its cores; also return the title.
-
-    Raises
-    ------
-    UnsupportedError
-        The machine is too large to draw, or has neither levels nor links.
-    """
+    """Draw the machine of a mapping with the ranks on its cores; also return the title."""
     title = f"{mapping.n:,} ranks on {short(mapping.where.machine.spec())}"
     panels = [ranks_panel(mapping)]
     if _has_cables(mapping.where):
@@ -76,8 +62,6 @@ def _has_cables(where: Allocation) -> bool:
 def short(name: str) -> str:
     """Return a name of a file, or a spec, cut for a title; options that are not used are left out.
 
-    Examples
-    --------
     >>> short("stencil:dims=8x8,points=0,periodic=none,bytes=1000")
     'stencil:dims=8x8,bytes=1000'
     """

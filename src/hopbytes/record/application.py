@@ -38,40 +38,23 @@ _PERSISTENT = re.compile(rb"mpi_[bsr]?send_init", re.IGNORECASE)
 
 @frozen
 class Application:
-    """A program and the MPI it uses.
+    """A program and the MPI it uses."""
 
-    Parameters
-    ----------
-    path : str
-        The file of the program.
-    family : str
-        ``openmpi``, ``mpich`` (all MPIs with its ABI) or ``other``.
-    linked : bool
-        Whether the program itself is linked to an MPI library. If not, it is a script or an interpreter, and
-        the launcher's MPI is assumed.
-    library : str
-        The file of the MPI library, as the loader finds it.
-    unfit : tuple of str
-        Features that the program or a library of it uses and that Open MPI's monitoring does not handle: it
-        reads beyond its lists in neighbourhood collectives on graphs and in intercommunicators with groups of
-        unequal size; spawned ranks overwrite the files of the other ranks; it counts after
-        ``MPI_Pcontrol(0)``, and it does not count partitioned sends.
-    persistent : bool
-        Whether the program or a library of it uses persistent sends.
-    has_mpi_inside : bool
-        Whether the program contains the names of MPI functions although it loads no MPI library.
-    is_binary : bool
-        Whether the file is a binary and not a script; it may still be an interpreter.
-    """
-
-    path: str
-    family: str
+    path: str  # the file of the program
+    family: str  # ``openmpi``, ``mpich`` (all MPIs with its ABI) or ``other``
+    #: whether the program itself is linked to an MPI library. If not, it is a script or an interpreter, and
+    #: the launcher's MPI is assumed.
     linked: bool
-    library: str = ""
+    library: str = ""  # the file of the MPI library, as the loader finds it
+    #: features that the program or a library of it uses and that Open MPI's monitoring does not handle: it
+    #: reads beyond its lists in neighbourhood collectives on graphs and in intercommunicators with groups of
+    #: unequal size; spawned ranks overwrite the files of the other ranks; it counts after
+    #: ``MPI_Pcontrol(0)``, and it does not count partitioned sends
     unfit: tuple[str, ...] = ()
-    persistent: bool = False
+    persistent: bool = False  # whether the program or a library of it uses persistent sends
+    #: whether the program contains the names of MPI functions although it loads no MPI library
     has_mpi_inside: bool = False
-    is_binary: bool = True
+    is_binary: bool = True  # whether the file is a binary and not a script; it may still be an interpreter
 
 
 #: Options of launchers that set the folder in which programs start.
@@ -79,14 +62,7 @@ _FOLDERS = ("wdir", "wd", "chdir", "D", "cwd")
 
 
 def application_of(command: LaunchCommand) -> Application:
-    """Find which MPI the programs of a launch command use.
-
-    Raises
-    ------
-    UnsupportedError
-        The command has no program, or it cannot be found; a program is linked statically, so that no library
-        can be preloaded; the programs of one command use different MPIs.
-    """
+    """Find which MPI the programs of a launch command use."""
     found = [_application(part) for part in command.parts]
     first = found[0]
     for other in found[1:]:

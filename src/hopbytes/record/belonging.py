@@ -60,11 +60,6 @@ def check_belongs(command: LaunchCommand, application: Application) -> None:
     """Refuse a launcher of another MPI than the program's, since every process would be rank 0 of 1.
 
     Open MPI's launcher can start the programs of any MPI that uses PMIx.
-
-    Raises
-    ------
-    UnsupportedError
-        The MPIs differ; the message names both.
     """
     started = family_started(command.launcher)
     if not started or not application.linked or application.family in (started, "other"):
@@ -100,17 +95,7 @@ def _launcher_for(family: str) -> str:
 
 
 def explain_lone_processes(folder: str, command: LaunchCommand, n: int, mpi: str) -> str:
-    """Return an explanation if every process had an MPI_COMM_WORLD of its own; else "".
-
-    Parameters
-    ----------
-    folder : str
-        The folder of the recording: one process wrote the file of rank 0, each other one a file ``again.``.
-    n : int
-        Number of ranks according to the file of rank 0.
-    mpi : str
-        The version string of the program's MPI.
-    """
+    """Return an explanation if every process had an MPI_COMM_WORLD of its own; else ""."""
     others = sum(name.startswith(AGAIN) for name in os.listdir(folder))
     started = max(others + 1, command.count or 1)
     if n > 1 or started == 1:
@@ -130,15 +115,7 @@ def explain_lone_processes(folder: str, command: LaunchCommand, n: int, mpi: str
 
 
 def explain_two_libraries(folder: str, command: LaunchCommand, library: str) -> str:
-    """Return an explanation if ranks loaded the interposer's MPI library and another one; else "".
-
-    Parameters
-    ----------
-    folder : str
-        The folder in which the ranks wrote the names of both libraries.
-    library : str
-        The interposer; "" if there was none.
-    """
+    """Return an explanation if ranks loaded the interposer's MPI library and another one; else ""."""
     name = next((name for name in os.listdir(folder) if name.startswith(CLASH)), None)
     if name is None:
         return ""

@@ -26,21 +26,7 @@ FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC", "-pthread", "-w")
 
 
 def interposer(compiler: str = "mpicc", folder: Path | None = None) -> Path:
-    """Return the library to preload; build it if it does not exist yet.
-
-    Parameters
-    ----------
-    compiler : str
-        The MPI compiler wrapper that belongs to the application's MPI.
-    folder : Path, optional
-        Where to keep the library; by default the user's cache folder, which all nodes should share. No other
-        user may be able to write there, since a preloaded library runs with the user's rights.
-
-    Raises
-    ------
-    UnsupportedError
-        The compiler does not exist or cannot compile an MPI program, or others can write to the folder.
-    """
+    """Return the library to preload; build it if it does not exist yet."""
     path = shutil.which(compiler)
     if path is None:
         raise UnsupportedError(
@@ -85,22 +71,7 @@ def _build(compiler: str, source: Path, target: Path) -> None:
 def interposer_for(
     application: Application, command: LaunchCommand, compiler: str | None = None
 ) -> Path:
-    """Return the interposer for an application's MPI, built with the given compiler or with one found.
-
-    Parameters
-    ----------
-    application : Application
-    command : LaunchCommand
-        The MPI of its launcher is assumed if that of the application is unknown. The compiler is
-        searched in the launcher's folder, and with the suffix of its name.
-    compiler : str, optional
-        The compiler wrapper to use.
-
-    Raises
-    ------
-    UnsupportedError
-        No compiler is found, or it belongs to another MPI than the application, which would then load two.
-    """
+    """Return the interposer for an application's MPI, built with the given compiler or with one found."""
     wanted = f"{application.path} uses {application.library}"
     if not application.library:
         wanted = f"{command.tool} is the launcher of {own_maker(command.launcher) or 'any MPI'}"

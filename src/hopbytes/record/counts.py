@@ -27,71 +27,34 @@ FACTS = {
 
 @dataclass
 class Counts:
-    """The sum of the counts of all ranks.
+    """The sum of the counts of all ranks."""
 
-    Parameters
-    ----------
-    traffic : Traffic
-        Messages of the program and those that the model derives from collectives.
-    n : int
-        Number of ranks in MPI_COMM_WORLD.
-    hosts : list of str
-        The host of every rank.
-    mpi : str
-        The version string of the MPI library.
-    seconds : float
-        Time from MPI_Init to MPI_Finalize of the slowest rank.
-    split_types : int
-        Number of calls of MPI_Comm_split_type.
-    shared_windows, spawned, outside : int
-        Numbers of calls of MPI_Win_allocate_shared and of MPI_Comm_spawn, and number of messages to processes
-        outside MPI_COMM_WORLD.
-    components : dict
-        Framework of Open MPI → the components in use.
-    libraries : list of str
-        Libraries that were loaded at the end: components of Open MPI, communication libraries that MPI uses,
-        and those that are used instead of MPI.
-    groups : dict
-        Members → bytes of the messages between them.
-    phases : dict
-        Phase → bytes of messages.
-    cut : int
-        Number of ranks that were ended by a signal and wrote what they had sent until then.
-    """
-
+    #: messages of the program and those that the model derives from collectives
     traffic: Traffic = field(default_factory=Traffic)
     collectives: Collectives = field(default_factory=Collectives)
-    n: int = 0
-    hosts: list[str] = field(default_factory=list)
-    mpi: str = ""
-    seconds: float = 0.0
-    split_types: int = 0
+    n: int = 0  # number of ranks in MPI_COMM_WORLD
+    hosts: list[str] = field(default_factory=list)  # the host of every rank
+    mpi: str = ""  # the version string of the MPI library
+    seconds: float = 0.0  # time from MPI_Init to MPI_Finalize of the slowest rank
+    split_types: int = 0  # number of calls of MPI_Comm_split_type
+    #: numbers of calls of MPI_Win_allocate_shared and of MPI_Comm_spawn, and number of messages to processes
+    #: outside MPI_COMM_WORLD
     shared_windows: int = 0
     spawned: int = 0
     outside: int = 0
+    #: framework of Open MPI → the components in use
     components: dict[str, list[str]] = field(default_factory=dict)
+    #: libraries that were loaded at the end: components of Open MPI, communication libraries that MPI uses,
+    #: and those that are used instead of MPI
     libraries: list[str] = field(default_factory=list)
+    #: members → bytes of the messages between them
     groups: dict[tuple[int, ...], int] = field(default_factory=dict)
-    phases: dict[int, int] = field(default_factory=dict)
-    cut: int = 0
+    phases: dict[int, int] = field(default_factory=dict)  # phase → bytes of messages
+    cut: int = 0  # number of ranks that were ended by a signal and wrote what they had sent until then
 
 
 def read_counts(folder: str, model: str, phase: int | None = None) -> tuple[CommGraph, Counts]:
-    """Read the folder of a recording by the interposer.
-
-    Parameters
-    ----------
-    folder : str
-    model : str
-        Model that turns collectives into messages.
-    phase : int, optional
-        Keep only messages sent after ``MPI_Pcontrol(phase)``; by default all messages are kept.
-
-    Raises
-    ------
-    FormatError
-        There is no file, a rank is missing or its file is incomplete, or files contradict each other.
-    """
+    """Read the folder of a recording by the interposer."""
     names = sorted(name for name in os.listdir(folder) if PARTS.fullmatch(name))
     if not names:
         raise FormatError(folder, None, "no rank wrote anything, expected a file per rank")

@@ -127,11 +127,6 @@ def handed_on(command: LaunchCommand, settings: dict[str, str]) -> dict[str, str
     Open MPI's mpirun exports only its own parameters to other nodes; one of them names further variables.
     Version 4 does not accept this parameter together with ``-x``: the variables are then set on this node
     only, unless the user's ``-x`` names them.
-
-    Raises
-    ------
-    UnsupportedError
-        Options of the user prevent the launcher from exporting the variables.
     """
     if settings and command.launcher.form in ("slurm", "mvapich"):
         for part in command.parts:

@@ -35,19 +35,7 @@ def hosts_of(command: LaunchCommand) -> list[str]:
 def reason(
     folder: str, command: LaunchCommand, application: Application, what: str, code: int, counting: bool
 ) -> str:
-    """Return the probable cause of an incomplete recording.
-
-    Parameters
-    ----------
-    folder : str
-        The folder into which the ranks should have written.
-    what : str
-        The error that the reader reported.
-    code : int
-        The exit code of the program.
-    counting : bool
-        True if the interposer counted, False if Open MPI's monitoring did.
-    """
+    """Return the probable cause of an incomplete recording."""
     what = what.replace(folder, "the recording")
     if "no rank wrote" not in what and "missing" not in what:
         return f"the recording is not complete: {what}"

@@ -19,8 +19,6 @@ from hopbytes.patterns.origin import recorded_hosts
 def target_of(output: str, graph: CommGraph) -> str:
     """Return the file for a pattern; that of an interrupted run does not replace an existing recording.
 
-    Examples
-    --------
     >>> target_of("-", CommGraph.from_edges([0], [1], n=2, meta={"recorded": {"cut": 2}}))
     '-'
     """
@@ -36,16 +34,6 @@ def next_step(output: str, words: list[str], graph: CommGraph, launcher: str | N
 
     If the recorded processes do not fit there, the command is advise with an example of a machine that they
     fit on, and a line before it says why.
-
-    Parameters
-    ----------
-    output : str
-        The file of the pattern; there is no next command if it was written to standard output.
-    words : list of str
-        The command that was recorded.
-    graph : CommGraph
-    launcher : str, optional
-        Kind of the launcher, see :func:`hopbytes.launching.launchers.recognise`.
     """
     if output == "-":
         return []

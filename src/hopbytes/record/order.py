@@ -57,27 +57,14 @@ class Rank:
 
 @frozen
 class Trace:
-    """A trace and what is not in it.
+    """A trace and what is not in it."""
 
-    Parameters
-    ----------
-    ranks : list of list of str
-        Actions of every rank.
-    notices : tuple of str
-    """
-
-    ranks: list[list[str]]
+    ranks: list[list[str]]  # actions of every rank
     notices: tuple[str, ...]
 
 
 def read_order(folder: str, n: int, allowed: int) -> Trace:
-    """Return the trace of a recording; O(steps of all ranks).
-
-    Raises
-    ------
-    FormatError
-        A rank left no steps, or more than `allowed`; a file is damaged.
-    """
+    """Return the trace of a recording; O(steps of all ranks)."""
     ranks = [_read(os.path.join(folder, f"order.{own}.txt")) for own in range(n)]
     over = [own for own, each in enumerate(ranks) if each.over]
     if over:

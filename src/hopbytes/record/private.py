@@ -22,16 +22,6 @@ def check_private(folder: str) -> None:
     The folder must belong to the user, and others must not be able to write to it. The same holds for every
     folder on the path, symbolic links included, where the owner may also be root. A folder with sticky bit
     may be writable by others, since they cannot rename the files of other users in it.
-
-    Parameters
-    ----------
-    folder : str
-        An existing folder.
-
-    Raises
-    ------
-    UnsupportedError
-        Others can write to a folder on the path; the message names the folder and a remedy.
     """
     trusted = {0, os.geteuid(), _unknown_user()}
     for place in steps(os.path.abspath(folder)):
@@ -57,13 +47,7 @@ def is_private_file(path: str) -> bool:
 
 
 def steps(path: str) -> Iterator[str]:
-    """Yield all folders and symbolic links on an absolute path, the path itself last.
-
-    Raises
-    ------
-    UnsupportedError
-        The symbolic links form a cycle.
-    """
+    """Yield all folders and symbolic links on an absolute path, the path itself last."""
     left, here, links = [part for part in path.split("/") if part], "/", 0
     yield here
     while left:

@@ -30,24 +30,12 @@ from hopbytes.record.order import TRACE_STEPS, check_folder, read_order, write_t
 
 @frozen
 class Recorded:
-    """The result of a recorded run.
+    """The result of a recorded run."""
 
-    Parameters
-    ----------
-    graph : CommGraph or None
-        The pattern; None if the recording is not complete.
-    code : int
-        The exit code of the program.
-    problem : str
-        The reason why there is no graph.
-    trace : str
-        The first file of the trace, if one was asked for and is complete.
-    """
-
-    graph: CommGraph | None
-    code: int
-    problem: str = ""
-    trace: str = ""
+    graph: CommGraph | None  # the pattern; None if the recording is not complete
+    code: int  # the exit code of the program
+    problem: str = ""  # the reason why there is no graph
+    trace: str = ""  # the first file of the trace, if one was asked for and is complete
 
 
 def record(
@@ -68,38 +56,6 @@ def record(
     Open MPI counts with its monitoring component, which also counts the messages that implement collectives.
     For any other MPI, and for phases and communicators, an interposer is built with the user's compiler
     wrapper and preloaded. Environment variables alone enable either of them.
-
-    Parameters
-    ----------
-    words : list of str
-        Launcher, its options, the program and its arguments.
-    collectives : str, optional
-        Model of collectives (:data:`hopbytes.patterns.collective_messages.MODELS`); giving one selects the
-        interposer.
-    skip_first : float
-        Seconds after MPI_Init during which nothing is counted.
-    phase : int, optional
-        Keep only what was sent after ``MPI_Pcontrol(phase)``, phase > 1; levels 0 and 1 pause and resume.
-    per_communicator : bool
-        Keep bytes per communicator in ``meta["communicators"]``.
-    compiler : str, optional
-        Compiler wrapper that builds the interposer (mpicc); giving one selects the interposer.
-    hosts : bool
-        Find the host of every rank by a short additional launch if the recording does not contain it.
-    launcher : str, optional
-        Kind of the launcher, for wrappers of a computing site
-        (:data:`hopbytes.launching.launchers.KINDS`).
-    trace : path, optional
-        A new or empty folder: the interposer also keeps the order of sends, receives and collectives, which
-        is written there as a time-independent trace of SimGrid.
-    trace_steps : int
-        Most sends, receives and collectives per rank of a trace; 32 bytes of memory each.
-
-    Raises
-    ------
-    UnsupportedError
-        Raised before anything is started: the launcher or program is unknown, the program is linked
-        statically, or there is no compiler.
     """
     if trace:
         check_folder(trace)

@@ -35,35 +35,16 @@ EQUAL = 0.02
 
 @frozen(eq=False)
 class Candidate:
-    """A placement that was examined.
+    """A placement that was examined."""
 
-    Parameters
-    ----------
-    name : str
-        ``order cyclic`` or ``preset eco``.
-    kind : str
-        ``"order"`` or ``"preset"``.
-    choice : str
-        The order or the preset.
-    seed : int or None
-        Of the best mapping of a preset.
-    mapping : Mapping
-    prediction : Prediction
-        Of `mapping`.
-    seconds : tuple of float
-        Predicted seconds of all seeds, ascending.
-    levels : dict of str to int
-        Bytes by the level at which two tasks part.
-    """
-
-    name: str
-    kind: str
-    choice: str
-    seed: int | None
+    name: str  # ``order cyclic`` or ``preset eco``
+    kind: str  # ``"order"`` or ``"preset"``
+    choice: str  # the order or the preset
+    seed: int | None  # of the best mapping of a preset
     mapping: Mapping
-    prediction: Prediction
-    seconds: tuple[float, ...]
-    levels: dict[str, int]
+    prediction: Prediction  # of `mapping`
+    seconds: tuple[float, ...]  # predicted seconds of all seeds, ascending
+    levels: dict[str, int]  # bytes by the level at which two tasks part
 
     @property
     def best(self) -> float:
@@ -83,30 +64,15 @@ class Candidate:
 
 @frozen(eq=False)
 class Advice:
-    """Candidates and the one that is recommended.
+    """Candidates and the one that is recommended."""
 
-    Parameters
-    ----------
-    usual : Candidate
-        The launcher's own order.
-    candidates : tuple of Candidate
-        `usual` first.
-    recommended : Candidate or None
-        It may be `usual`: keep what you have. None: not decided, since there are only bounds of the time.
-    verdict : Verdict
-        On the recommended candidate; where `usual` is kept or nothing decided, on the best one.
-    training : bool
-        The program is a training job, which no MPI launcher starts.
-    grade : str
-    rounds : int
-    notices : tuple of str
-    """
-
-    usual: Candidate
-    candidates: tuple[Candidate, ...]
+    usual: Candidate  # the launcher's own order
+    candidates: tuple[Candidate, ...]  # `usual` first
+    #: it may be `usual`: keep what you have. None: not decided, since there are only bounds of the time.
     recommended: Candidate | None
+    #: on the recommended candidate; where `usual` is kept or nothing decided, on the best one
     verdict: Verdict
-    training: bool
+    training: bool  # the program is a training job, which no MPI launcher starts
     grade: str
     rounds: int
     notices: tuple[str, ...]
@@ -128,39 +94,7 @@ def advise(
     tell: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Advice:
-    """Predict the times of the launcher's orders and of presets, and recommend one placement.
-
-    Parameters
-    ----------
-    graph : CommGraph
-    where : Allocation
-    usual : str
-        The order in which the launcher places tasks without further options.
-    presets : tuple of str, optional
-        By default fast, eco and strong, and on networks routed.
-    seeds : int
-        How many seeds of every preset are mapped and simulated.
-    spread : dict, optional
-        Keywords of :func:`hopbytes.map_tasks` about the slots in use.
-    tell : callable, optional
-        Called with a sentence before every candidate if its simulation may take minutes.
-    **options
-        Keywords of :func:`hopbytes.simulate`.
-
-    Returns
-    -------
-    Advice
-        The recommendation is the launcher's own order unless something saves at least 5 % of its predicted
-        time; from lower bounds there is none. Among candidates within 2 % of the best, an order is preferred
-        to a preset and a preset with less work to one with more.
-
-    Raises
-    ------
-    InfeasibleError
-        There are fewer slots than tasks.
-    HopbytesError
-        A mapping or a simulation failed.
-    """
+    """Predict the times of the launcher's orders and of presets, and recommend one placement."""
     settings, slots = {**options, "tell": tell}, dict(spread or {})
     network = where.machine.network() is not None
     wanted = presets if presets is not None else PRESETS if network else PRESETS[:-1]

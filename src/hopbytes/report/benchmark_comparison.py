@@ -26,58 +26,36 @@ DISTURBED = 0.1
 
 @frozen
 class Standing:
-    """The results of one contender relative to its baseline over a group of instances.
+    """The results of one contender relative to its baseline over a group of instances."""
 
-    Parameters
-    ----------
-    contender, baseline : str
-        ``tool:preset``.
-    scope : str
-        ``all``, a family, or one instance.
-    instances : int
-        Instances on which both have at least one good run; only these enter means and wins.
-    runs, failures, over_bound, disturbed : int
-        Runs of the contender, and how many of them failed, exceeded the load bound, or shared the machine.
-    wins, ties, losses : int
-        Instances on which the contender's mean J is lower, equal, higher.
-    means : dict
-        Geometric mean over seeds and then instances of ``comm_cost``, ``wall_seconds``,
-        ``inner_seconds`` and ``cpu_seconds``; None if a good run of the group lacks the number.
-    ratios : dict
-        Geometric mean over instances of ours divided by the baseline's; below 1 is better.
-    """
-
-    contender: str
+    contender: str  # ``tool:preset``
     baseline: str
-    scope: str
-    instances: int
+    scope: str  # ``all``, a family, or one instance
+    instances: int  # instances on which both have at least one good run; only these enter means and wins
+    #: runs of the contender, and how many of them failed, exceeded the load bound, or shared the machine
     runs: int
     failures: int
     over_bound: int
     disturbed: int
-    wins: int
+    wins: int  # instances on which the contender's mean J is lower, equal, higher
     ties: int
     losses: int
+    #: geometric mean over seeds and then instances of ``comm_cost``, ``wall_seconds``, ``inner_seconds`` and
+    #: ``cpu_seconds``; None if a good run of the group lacks the number
     means: dict[str, float | None]
+    #: geometric mean over instances of ours divided by the baseline's; below 1 is better
     ratios: dict[str, float | None]
 
 
 @frozen
 class Comparison:
-    """All standings of a results file.
+    """All standings of a results file."""
 
-    Parameters
-    ----------
-    overall, families, instances : tuple of Standing
-        One per contender; one per family and contender; one per instance and contender.
-    notes : tuple of str
-        Reasons why numbers of this file are less comparable than they seem.
-    """
-
+    #: one per contender; one per family and contender; one per instance and contender
     overall: tuple[Standing, ...]
     families: tuple[Standing, ...]
     instances: tuple[Standing, ...]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # reasons why numbers of this file are less comparable than they seem
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and dictionaries, for ``--json``."""
@@ -87,26 +65,6 @@ class Comparison:
 def compare(rows: Iterable[Row], baseline: str = DEFAULT_BASELINE) -> Comparison:
     """Compare every contender with a baseline.
 
-    Parameters
-    ----------
-    rows : iterable of mappings
-        Rows of ``bench/run.py``. Of several rows of the same run the last one counts.
-    baseline : str
-        ``tool:preset``, the one all others are compared with; or ``tool``: then each contender is
-        compared with that tool's preset of the same name, and has no standing if there is none.
-
-    Returns
-    -------
-    Comparison
-        The baseline itself stands first, with ratios 1.
-
-    Raises
-    ------
-    UnsupportedError
-        There is no row of that baseline (the text lists the contenders), or all of its runs failed.
-
-    Examples
-    --------
     >>> def row(tool, seed, cost):
     ...     return {"instance": "mesh", "tool": tool, "preset": "eco", "seed": seed, "comm_cost": cost}
     >>> result = compare([row("ours", 1, 50), row("ours", 2, 200), row("theirs", 1, 200)], "theirs")

@@ -18,8 +18,6 @@ def describe(comparison: Comparison) -> str:
     The columns J, wall (whole process), map (mapping alone) and CPU are ratios to the baseline,
     geometric means; below 1 is better. `mean J` and `mean s` are the contender's own geometric means.
 
-    Examples
-    --------
     >>> from hopbytes.report.benchmark_comparison import compare
     >>> rows = [{"instance": "mesh", "tool": "ours", "preset": "eco", "seed": 1, "comm_cost": 5}]
     >>> "ours:eco" in describe(compare(rows, "ours"))

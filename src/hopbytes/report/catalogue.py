@@ -30,25 +30,6 @@ CAN_WORDS = {
 def catalogue(kind: str) -> list[Row]:
     """Return one row per registered thing of a kind, alphabetically.
 
-    Parameters
-    ----------
-    kind : str
-        One of :data:`KINDS`.
-
-    Returns
-    -------
-    list of dict
-        ``name`` and ``summary`` (one sentence), then the entries of that kind: ``options`` (the
-        hyperparameters with their defaults) and, if there are many, ``option_groups``; or for formats
-        ``holds``, ``reads``, ``writes``, ``suffixes``, ``can``, ``launcher`` and ``tested_with_launcher``.
-
-    Raises
-    ------
-    UnsupportedError
-        There is no such kind.
-
-    Examples
-    --------
     >>> "tree" in [row["name"] for row in catalogue("machines")]
     True
     """
@@ -114,8 +95,6 @@ def first_sentence(thing: Any) -> str:
 def plain(text: str) -> str:
     """Return a sentence of a docstring without the markup of Python's documentation.
 
-    Examples
-    --------
     >>> plain("Until ``--time-limit`` ends `evolve`, see :class:`~hopbytes.cost.Area`.")
     'Until --time-limit ends evolve, see Area.'
     """

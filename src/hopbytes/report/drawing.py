@@ -17,33 +17,7 @@ def draw_thing(
     thing: str, output: str, *, force: bool = False, on: str | None = None, input_format: str | None = None,
     machine_options: dict[str, Any] | None = None, **options: Any,
 ) -> None:
-    """Write a picture of a machine, of a pattern, or of a mapping with its ranks on its machine.
-
-    Parameters
-    ----------
-    thing : str
-        As :func:`hopbytes.report.thing.explain` takes it, but no registered name.
-    output : str
-        File whose suffix says the format: ``.svg``, ``.png`` or ``.pdf``.
-    force : bool
-        Permit overwriting a file that hopbytes did not write.
-    on : str, optional
-        Machine of a mapping; a mapping that contains its machine does not need it.
-    input_format : str, optional
-        Format of a file.
-    machine_options : dict, optional
-        Keywords of :func:`hopbytes.machine`, such as ``hosts``; without `on` they make `thing` a machine.
-    **options
-        For :func:`hopbytes.read`.
-
-    Raises
-    ------
-    UnsupportedError
-        The suffix is unknown, matplotlib is missing, the thing cannot be drawn, or the file cannot be
-        written, because its folder is missing, say, or because hopbytes did not write the one that exists.
-    FormatError
-        The file or spec is invalid.
-    """
+    """Write a picture of a machine, of a pattern, or of a mapping with its ranks on its machine."""
     from hopbytes.pictures.canvas.picture_file import check_picture, write_panel
     from hopbytes.pictures.thing_picture import allocation_picture, mapping_picture, pattern_picture
 

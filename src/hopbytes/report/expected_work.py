@@ -14,17 +14,6 @@ FEW = 500
 def expected_edges(tasks: int, arcs: int, preset: str | None, *, partition: bool) -> float:
     """Return an estimate of the edges that mapping a pattern scans, good enough for a progress bar.
 
-    Parameters
-    ----------
-    tasks, arcs : int
-        Size of the pattern.
-    preset : str or None
-        None means ``eco``; so do unknown names.
-    partition : bool
-        Whether the problem is a partition, with many tasks on each PE.
-
-    Examples
-    --------
     >>> expected_edges(65536, 261120, "fast", partition=True)
     32665600
     """

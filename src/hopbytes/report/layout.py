@@ -19,8 +19,6 @@ def width(widest: int = WIDEST) -> int:
 def table_lines(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
     """Return a table as lines: the first `left` columns begin at the left, all others end at the right.
 
-    Examples
-    --------
     >>> table_lines([["level", "units"], ["node", "4"], ["core", "32"]])
     ['level  units', 'node       4', 'core      32']
     """
@@ -33,8 +31,6 @@ def table_lines(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
 def entry_lines(name: str, text: str, columns: int, names: int, margin: int = 2) -> list[str]:
     """Return a name and its meaning side by side; one below the other if the name is long.
 
-    Examples
-    --------
     >>> entry_lines("--on SPEC", "The machine of the job.", 32, 14)
     ['  --on SPEC   The machine of the', '              job.']
     """

@@ -32,8 +32,6 @@ def network_facts(where: Allocation) -> Facts:
 def network_lines(facts: Facts) -> list[str]:
     """Return the facts as lines for people.
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> print("\\n".join(network_lines(network_facts(hb.machine("torus:4x4:bw=5x6")))))
     network    16 endpoints, 16 switches, 64 links
@@ -61,21 +59,6 @@ def network_lines(facts: Facts) -> list[str]:
 def route_facts(where: Allocation, source: str, target: str) -> Facts:
     """Return the links from one node to another.
 
-    Parameters
-    ----------
-    where : Allocation
-    source, target : str
-        Nodes by host name or number.
-
-    Raises
-    ------
-    UnsupportedError
-        The machine has no links, or there is no route between the nodes.
-    FormatError
-        The machine has no such node.
-
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> [link["name"] for link in route_facts(hb.machine("torus:4"), "3", "1")["links"]]
     ['r3 -> r0 (x+)', 'r0 -> r1 (x+)']

@@ -17,27 +17,13 @@ ARTICLES = {"NVLink domain": "an NVLink domain", "node": "a node"}
 
 @frozen
 class KindOfTraffic:
-    """The traffic of one kind of parallelism.
+    """The traffic of one kind of parallelism."""
 
-    Parameters
-    ----------
-    kind : str
-        ``tensor``, ``context``, ``expert``, ``pipeline`` or ``data``.
-    volume : int
-        Bytes per step, of all tasks.
-    inside : int
-        Bytes inside a domain: an NVLink domain where the machine tells it, else a node.
-    on_rail : int or None
-        Bytes between domains on one rail; None if the machine does not tell its rails.
-    domain : str
-        What a domain is.
-    """
-
-    kind: str
-    volume: int
-    inside: int
-    on_rail: int | None
-    domain: str
+    kind: str  # ``tensor``, ``context``, ``expert``, ``pipeline`` or ``data``
+    volume: int  # bytes per step, of all tasks
+    inside: int  # bytes inside a domain: an NVLink domain where the machine tells it, else a node
+    on_rail: int | None  # bytes between domains on one rail; None if the machine does not tell its rails
+    domain: str  # what a domain is
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -55,18 +41,8 @@ class KindOfTraffic:
 def parallelism(graph: CommGraph, mapping: Mapping) -> list[KindOfTraffic]:
     """Return the traffic of each kind of parallelism that sends anything; empty unless `graph` is ``ml:``.
 
-    Parameters
-    ----------
-    graph : CommGraph
-    mapping : Mapping
-        Of as many tasks.
-
-    Notes
-    -----
     The pattern is generated again, O(arcs).
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import hopbytes as hb
     >>> graph = hb.read("ml:tp=2,pp=1,dp=2,hidden=8,layers=1,seq=4,micro=1")

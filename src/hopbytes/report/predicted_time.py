@@ -37,19 +37,7 @@ def predict(
     options: dict[str, Any],
     written: dict[str, Any],
 ) -> dict[str, Prediction]:
-    """Return predictions by name: the launcher's own order first, then `mappings`.
-
-    Parameters
-    ----------
-    order : str
-        The launcher's order; left out if there are mappings and it cannot place the tasks.
-    spread : dict
-        Keywords of :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
-    options : dict
-        Keywords of :func:`hopbytes.simulate`.
-    written : dict
-        Keywords `platform` and `force` of :func:`hopbytes.simulate`, for the first prediction.
-    """
+    """Return predictions by name: the launcher's own order first, then `mappings`."""
     predictions = {}
     try:
         usual = launcher_placement(where, graph.n, order, **spread)

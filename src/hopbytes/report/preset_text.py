@@ -24,8 +24,6 @@ USE = {
 def preset_facts(name: str) -> dict[str, Any]:
     """Return the chain of a preset and when to use it, with keys for JSON.
 
-    Examples
-    --------
     >>> facts = preset_facts("fast")
     >>> facts["chain"][0].split(",")[0], facts["time"]
     ('multisection:repetitions=2', 'half to two thirds of eco')

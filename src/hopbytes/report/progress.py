@@ -30,19 +30,6 @@ SURE = 0.9
 def progress_bar(*, quiet: bool = False) -> Iterator[Progress]:
     """Show progress for the length of a ``with`` block.
 
-    Parameters
-    ----------
-    quiet : bool
-        Show nothing.
-
-    Yields
-    ------
-    Progress
-        Its ``report`` is None if there is no bar (`quiet`, or standard error is no terminal), so that callers
-        need not report. The bar is removed when the block ends, also after an exception.
-
-    Examples
-    --------
     >>> with progress_bar(quiet=True) as progress:
     ...     progress.report is None
     True
@@ -88,8 +75,6 @@ class State:
     def line(self, now: float, columns: int, signs: str = "━─") -> str:
         """Return the line for a terminal with this number of columns.
 
-        Examples
-        --------
         >>> State("level 1 of 3", "-", 30, 100, began=0.0).line(12.0, 70, "#.")
         'level 1 of 3, J -  #######.................  30 %  0:00:12'
         """
@@ -127,19 +112,7 @@ class Progress:
         self.state.stage = f"reading {name}"
 
     def mapping(self, size: int, edges: float, *, time_limit: float | None, work_limit: int | None) -> None:
-        """Show that the mapping begins.
-
-        Parameters
-        ----------
-        size : int
-            Tasks and arcs that have been read.
-        edges : float
-            Expected scanned edges, see :func:`hopbytes.report.expected_work.expected_edges`.
-        time_limit : float or None
-            Seconds; with a limit the bar shows the time.
-        work_limit : int or None
-            Scanned edges after which no search begins; the bar is full then.
-        """
+        """Show that the mapping begins."""
         state = self.state
         state.stage, state.mapping_began, state.time_limit = "mapping", time.monotonic(), time_limit
         state.done = READING * size

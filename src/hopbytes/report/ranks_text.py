@@ -15,20 +15,6 @@ MOST_NODES = 64
 def ranks_per_node(mapping: Mapping, columns: int | None = None, nodes: int = MOST_NODES) -> list[str]:
     """Return a line per node in use: its name and its ranks (tasks of a partition).
 
-    Parameters
-    ----------
-    mapping : Mapping
-    columns : int, optional
-        Longest line; a longer list ends with the number of tasks. By default the width of the terminal.
-    nodes : int
-        Largest number of nodes that are listed.
-
-    Notes
-    -----
-    O(n log n).
-
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> pattern, where = hb.read("stencil:8"), hb.machine("node:2@10 core:4@1", hosts="n[1-2]")
     >>> print("\\n".join(ranks_per_node(hb.map_tasks(pattern, where, mapper="identity"), 60)))
@@ -54,8 +40,6 @@ def ranks_per_node(mapping: Mapping, columns: int | None = None, nodes: int = MO
 def ranges(numbers: Int64) -> list[str]:
     """Return ascending numbers as ranges.
 
-    Examples
-    --------
     >>> ranges(np.array([0, 1, 2, 5, 7, 8]))
     ['0-2', '5', '7-8']
     """

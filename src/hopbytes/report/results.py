@@ -21,24 +21,7 @@ MAX_LINE = 2**20
 
 
 def read_results(path: str | Path) -> list[dict[str, Any]]:
-    """Read the rows of a results file, which may be compressed with gzip, xz or bzip2.
-
-    Parameters
-    ----------
-    path : str or Path
-        ``-`` is standard input.
-
-    Returns
-    -------
-    list of dict
-        The rows in the order of the file, each with ``instance``, ``tool``, ``preset``, ``seed`` and either
-        ``comm_cost`` or ``error``; numbers are finite and >= 0.
-
-    Raises
-    ------
-    FormatError
-        The file cannot be read or has no rows, or a line is no such row.
-    """
+    """Read the rows of a results file, which may be compressed with gzip, xz or bzip2."""
     rows = []
     with open_stream(path) as (_, stream, _):
         for number, read in enumerate(iter(lambda: stream.readline(MAX_LINE), b""), start=1):

@@ -20,19 +20,6 @@ HARDWARE = {"packages": "package", "numa": "memory node", "pus": "hardware threa
 def machine_facts(where: Allocation) -> dict[str, Any]:
     """Return the facts of :func:`machine_text` with keys for JSON.
 
-    Returns
-    -------
-    dict
-        ``spec`` (parses to the same machine), ``kind``, ``pes``, ``cores``, ``cores_in_slots``,
-        ``cores_per_pe`` [min, max], ``nodes``, ``pes_per_node`` [min, max] over nodes in use, ``hosts``,
-        of nodes whose trees are known ``pus``, ``packages``, ``numa`` (memory nodes; ``numa_allowed`` if the
-        job may not use all) and ``gpus``,
-        ``levels`` (outermost first: name, units, units_in_use, distance, bandwidth, latency, children
-        [min, max] per unit outside) or, without levels, ``distances`` [min, max], ``network`` on machines
-        with links, and ``notices``.
-
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> facts = machine_facts(hb.machine("node:2@10 core:[3,4]@1", exclude="core=0"))
     >>> facts["spec"], facts["pes"], facts["cores"], facts["pes_per_node"]
@@ -91,8 +78,6 @@ def _hardware(where: Allocation) -> dict[str, Any]:
 def machine_text(where: Allocation) -> str:
     """Return a description for people; the first line's spec parses to the same machine.
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> print(machine_text(hb.machine("node:2@10 core:[3,4]@1")))
     machine    node:2@10 core:[3,4]@1

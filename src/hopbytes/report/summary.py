@@ -29,17 +29,6 @@ def judged(
 ) -> Judged:
     """Return the metrics of a mapping under the weights for which it was made, and the verdict on it.
 
-    Parameters
-    ----------
-    graph : CommGraph
-    mapping : Mapping
-    launcher : str
-        The launcher's own order that it is compared with, see :func:`hopbytes.evaluate`.
-    chance : bool
-        Compare with random mappings as well.
-
-    Notes
-    -----
     Measures the mapping, the launcher's own and, with `chance`, random ones: O(n + m) each.
     """
     from hopbytes.cost.metrics.evaluation import evaluate

@@ -36,26 +36,7 @@ def evaluation_table(
     evaluation: Evaluation, columns: int = 80, *, complete: bool = True, unit: str | None = None,
     slot: str = "PE",
 ) -> str:
-    """Return the metrics as text: those of the mapping beside the in order and random mappings.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-    columns : int
-        Width of the table. If it is exceeded, the range and the mean of random mappings and the recorded
-        mapping are left out, in this order.
-    complete : bool
-        True: all rows, with the symbols of papers. False: the most important rows, without symbols.
-    unit : str, optional
-        Write volumes with three digits and a prefix in this unit (``"B"``, or ``""`` if they are no
-        bytes); exactly by default. ``to_dict`` always has them exactly.
-    slot : str
-        What a PE is called, and arcs are pairs then; by default the words are those of Python.
-
-    Returns
-    -------
-    str
-    """
+    """Return the metrics as text: those of the mapping beside the in order and random mappings."""
     lines = chosen_rows(evaluation, complete=complete, unit=unit)
     if slot != "PE":
         lines = [line._replace(label=_in_words(line.label, slot)) for line in lines]
@@ -116,8 +97,6 @@ def summary(evaluation: Evaluation, mapping: Mapping) -> str:
 
     Another objective than J comes first, with its values for in order and random mappings.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from hopbytes.model.allocation import Allocation
     >>> from hopbytes.model.comm_graph import CommGraph

@@ -32,35 +32,6 @@ def explain(
 ) -> tuple[Facts, str]:
     """Return the description of a thing, for programs and for people.
 
-    Parameters
-    ----------
-    thing : str
-        A registered name, else the name of a file (``-`` is standard input), else the spec of a pattern or
-        machine.
-    input_format : str, optional
-        Format of a file.
-    route : pair of str, optional
-        Describe only the route between these two nodes (host names or numbers) of a machine with links.
-    machine_options : dict, optional
-        Keywords of :func:`hopbytes.machine`, such as ``hosts``; they make `thing` a machine.
-    **options
-        For :func:`hopbytes.read`.
-
-    Returns
-    -------
-    facts : dict
-        ``thing`` is its kind: ``machine``, ``pattern``, ``mapping`` or a kind such as ``mapper``.
-    text : str
-
-    Raises
-    ------
-    UnsupportedError
-        The thing is none of these.
-    FormatError
-        The file or spec is invalid.
-
-    Examples
-    --------
     >>> explain("node:2 core:4")[0]["pes"]
     8
     """
@@ -126,8 +97,6 @@ def _explain_content(path: str, input_format: str | None, options: Facts) -> tup
 def pattern_facts(graph: CommGraph) -> Facts:
     """Return the size and shape of a pattern; O(n + m).
 
-    Examples
-    --------
     >>> facts = pattern_facts(CommGraph.from_edges([0, 1, 1], [1, 0, 1], [5, 5, 2]))
     >>> facts["tasks"], facts["arcs"], facts["volume"], facts["volume_to_itself"]
     (2, 3, 12, 2)

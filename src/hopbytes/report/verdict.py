@@ -45,38 +45,19 @@ OPTIONS = {"filled": "--pack", "spread": "--spread"}
 
 @frozen(eq=False)
 class Verdict:
-    """What all verbs say about a mapping beside the launcher's own order.
+    """What all verbs say about a mapping beside the launcher's own order."""
 
-    Parameters
-    ----------
-    decision : str or None
-        ``"change"``, ``"keep"`` or ``"not decided"``; None for a partition.
-    sentence : str
-        The decision in words; "" for a partition.
-    remark : str
-        What a gain of time means; "" without one.
-    traffic : tuple of str
-        The bytes between nodes (or outermost units) of this mapping, in order, and as recorded, in words.
-    comm_cost, comm_cost_in_order : int
-        J.
-    between, between_in_order : int or None
-        Volume between nodes; None on a machine of one node.
-    unit : str
-        Of volumes: ``"B"``, ``"messages"``, or "" if they are no bytes.
-    predicted, usual : Prediction or None
-        Of this mapping and of the launcher's order, if a time was predicted.
-    """
-
-    decision: str | None
-    sentence: str
-    remark: str
+    decision: str | None  # ``"change"``, ``"keep"`` or ``"not decided"``; None for a partition
+    sentence: str  # the decision in words; "" for a partition
+    remark: str  # what a gain of time means; "" without one
+    #: the bytes between nodes (or outermost units) of this mapping, in order, and as recorded, in words
     traffic: tuple[str, ...]
-    comm_cost: int
+    comm_cost: int  # J
     comm_cost_in_order: int
-    between: int | None
+    between: int | None  # volume between nodes; None on a machine of one node
     between_in_order: int | None
-    unit: str
-    predicted: Prediction | None
+    unit: str  # of volumes: ``"B"``, ``"messages"``, or "" if they are no bytes
+    predicted: Prediction | None  # of this mapping and of the launcher's order, if a time was predicted
     usual: Prediction | None
 
     @property
@@ -122,26 +103,8 @@ def verdict(
     It is by the predicted time of the messages (:func:`hopbytes.simulate`, grade flows): a change that saves
     less than 5 % is not worth it. Where no time can be predicted, or only bounds of it, nothing is decided.
 
-    Parameters
-    ----------
-    graph : CommGraph
-        The pattern, with its bytes.
-    mapping : Mapping
-    evaluation : Evaluation
-        Of `mapping`, with the launcher's own order.
-    name : str
-        What the mapping is called.
-    usual : Mapping, optional
-        The launcher's own order, if it is not the one that the evaluation names.
-    predictions : (Prediction, Prediction), optional
-        Of `usual` and of `mapping`, if they are known.
-
-    Notes
-    -----
     Up to 200,000 arcs and 10,000 flows are simulated: O(flows x links of a route), some tenths of a second.
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> graph = hb.CommGraph.from_edges([0, 1], [2, 3], [5000, 5000])
     >>> mapping = hb.map_tasks(graph, hb.machine("node:2@10 core:2@1"))

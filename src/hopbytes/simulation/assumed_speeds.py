@@ -12,25 +12,13 @@ class Speeds:
 
     The bandwidths are the nominal rates of the cables; the latencies are round figures of the kind that
     vendors print, not measurements.
-
-    Parameters
-    ----------
-    name : str
-        Empty: the machine says everything itself.
-    bandwidth : float
-        Bytes per second of a cable, in each direction.
-    message : float
-        Seconds that a message between nodes takes beside its hops: software and adapters.
-    hop : float
-        Seconds per link of the route.
-    copy_bandwidth, copy_latency : float
-        Bytes per second and seconds of a message between two processes of a node, one of them copying.
     """
 
-    name: str
-    bandwidth: float
-    message: float
-    hop: float
+    name: str  # empty: the machine says everything itself
+    bandwidth: float  # bytes per second of a cable, in each direction
+    message: float  # seconds that a message between nodes takes beside its hops: software and adapters
+    hop: float  # seconds per link of the route
+    #: bytes per second and seconds of a message between two processes of a node, one of them copying
     copy_bandwidth: float = 10e9
     copy_latency: float = 3e-7
 

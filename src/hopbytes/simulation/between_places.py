@@ -17,20 +17,13 @@ BATCH = 2**15
 
 @frozen(eq=False)
 class Places:
-    """The places that exchange messages: a place is a node with one of its endpoints.
+    """The places that exchange messages: a place is a node with one of its endpoints."""
 
-    Parameters
-    ----------
-    of_task : int64[tasks]
-        Place of every task.
-    node, endpoint : int32[places]
-    unit : int32[places]
-        Places of one unit exchange messages without links: the node, or the endpoint of a GPU with NVLink.
-    """
-
-    of_task: Int64
-    node: Int32
-    endpoint: Int32
+    of_task: Int64  # int64[tasks]: Place of every task
+    node: Int32  # int32[places]
+    endpoint: Int32  # int32[places]
+    #: int32[places]: Places of one unit exchange messages without links: the node, or the endpoint of a GPU
+    #: with NVLink
     unit: Int32
 
     @property
@@ -41,25 +34,13 @@ class Places:
 
 @frozen(eq=False)
 class Flows:
-    """Messages between units, added up per pair of places.
+    """Messages between units, added up per pair of places."""
 
-    Parameters
-    ----------
-    sources, targets : int64[flows]
-        Places, all pairs different.
-    bytes : float64[flows]
-        Of all messages of a round.
-    largest : float64[flows]
-        Bytes of the largest of these messages.
-    messages : int
-        Messages of a round that became flows.
-    """
-
-    sources: Int64
-    targets: Int64
-    bytes: Float64
-    largest: Float64
-    messages: int
+    sources: Int64  # int64[flows]: Places, all pairs different
+    targets: Int64  # int64[flows]
+    bytes: Float64  # float64[flows]: Of all messages of a round
+    largest: Float64  # float64[flows]: Bytes of the largest of these messages
+    messages: int  # messages of a round that became flows
 
     @property
     def count(self) -> int:
@@ -69,22 +50,12 @@ class Flows:
 
 @frozen(eq=False)
 class LinkUse:
-    """What flows do to links.
+    """What flows do to links."""
 
-    Parameters
-    ----------
-    seconds : float64[links]
-        Bytes on every link over its capacity.
-    bytes : float64[links]
-    latency : float64[flows]
-        Seconds of an empty message on the route of each flow.
-    slowest : float64[flows]
-        Bytes per second of the slowest link of the route; infinite without a link.
-    """
-
-    seconds: Float64
-    bytes: Float64
-    latency: Float64
+    seconds: Float64  # float64[links]: Bytes on every link over its capacity
+    bytes: Float64  # float64[links]
+    latency: Float64  # float64[flows]: Seconds of an empty message on the route of each flow
+    #: float64[flows]: Bytes per second of the slowest link of the route; infinite without a link
     slowest: Float64
 
 
@@ -113,13 +84,7 @@ def flows_between(phase: Phase, places: Places) -> Flows:
 
 
 def use_of_links(flows: Flows, places: Places, links: NodeLinks) -> LinkUse:
-    """Put flows on links; O(links of all routes), `BATCH` flows at a time.
-
-    Raises
-    ------
-    UnsupportedError
-        There is no route between two places.
-    """
+    """Put flows on links; O(links of all routes), `BATCH` flows at a time."""
     carried = np.zeros(len(links.capacity))
     latency = np.full(flows.count, links.message)
     slowest = np.full(flows.count, np.inf)

@@ -19,11 +19,6 @@ def flows_seconds(there: Round, timeout: float) -> float:
 
     Flows share links as in SimGrid: max-min fair, in inverse proportion of the latencies of their routes.
     Flows that are spread over several paths are divided.
-
-    Raises
-    ------
-    HopbytesError
-        It takes more than `timeout` seconds.
     """
     flows, ends, end = there.flows, there.places.endpoint, time.monotonic() + timeout
 

@@ -14,23 +14,11 @@ from hopbytes.simulation.phase import Phase
 
 @frozen(eq=False)
 class InsideNodes:
-    """Seconds that the PEs need for messages inside their nodes.
+    """Seconds that the PEs need for messages inside their nodes."""
 
-    Parameters
-    ----------
-    seconds : float64[k]
-        Per PE, the longer of all it sends and all it receives.
-    longest : float
-        Seconds of the longest single message.
-    bytes : float
-        Bytes of a round between PEs of one node.
-    messages : int
-    notices : tuple of str
-    """
-
-    seconds: Float64
-    longest: float
-    bytes: float
+    seconds: Float64  # float64[k]: Per PE, the longer of all it sends and all it receives
+    longest: float  # seconds of the longest single message
+    bytes: float  # bytes of a round between PEs of one node
     messages: int
     notices: tuple[str, ...] = ()
 
@@ -41,11 +29,6 @@ def copies_inside(phase: Phase, mapping: Mapping, speeds: Speeds | None, unit: I
     `unit`, int32[k], is the node of every PE, or what takes its place (:class:`Places`). A message takes the
     latency and the bandwidth of the outermost level at which its two PEs differ. All messages of a PE share
     its bandwidth, and none with other PEs: memory is taken to be fast enough.
-
-    Raises
-    ------
-    UnsupportedError
-        A level has no bandwidth or latency and nothing may be assumed.
     """
     where, pe = mapping.where, mapping.pe
     source, target = pe[phase.sources], pe[phase.targets]

@@ -24,65 +24,30 @@ SLOWEST_LINK = 10**6
 
 @frozen(eq=False)
 class NodeLinks:
-    """Links between the endpoints of nodes.
+    """Links between the endpoints of nodes."""
 
-    Parameters
-    ----------
-    capacity : float64[links]
-        Bytes per second of each directed link; 0 for numbers that no link has.
-    latency : float64[links]
-        Seconds per message.
-    message : float
-        Seconds that every message between nodes takes beside its links.
-    name_link : callable
-        From the number of a link to its name.
-    routes : callable
-        From int32 endpoints of sources and of targets to Routes.
-    endpoint_of_pe : int32[k]
-        Endpoint through which each PE sends. On a machine of levels endpoints are its nodes.
-    outlet : tuple of (int64[endpoints], float64[outlets]) or None
-        Outlet of each endpoint (its router or adapter) and what leaves there in bytes per second, in total.
-        None where it is unknown.
-    notices : tuple of str
-        What was assumed about bandwidths and latencies.
-    wiring : Wiring or None
-        Where links begin and end, if that is known.
-    ends_apart : bool
-        Messages between endpoints of one node take links, too, as those of NVLink between GPUs.
-    hops : callable or None
-        From int32 endpoints of sources and of targets to the lengths of routes; -1: there is none. Two
-        endpoints of one router may have no link between them. None: every pair has a route.
-    """
-
+    #: float64[links]: Bytes per second of each directed link; 0 for numbers that no link has
     capacity: Float64
-    latency: Float64
-    message: float
-    name_link: Callable[[int], str]
-    routes: Callable[[Int32, Int32], Routes]
+    latency: Float64  # float64[links]: Seconds per message
+    message: float  # seconds that every message between nodes takes beside its links
+    name_link: Callable[[int], str]  # from the number of a link to its name
+    routes: Callable[[Int32, Int32], Routes]  # from int32 endpoints of sources and of targets to Routes
+    #: int32[k]: Endpoint through which each PE sends. On a machine of levels endpoints are its nodes.
     endpoint_of_pe: Int32
+    #: outlet of each endpoint (its router or adapter) and what leaves there in bytes per second, in total.
+    #: None where it is unknown.
     outlet: tuple[Int64, Float64] | None
-    notices: tuple[str, ...] = ()
-    wiring: Wiring | None = None
+    notices: tuple[str, ...] = ()  # what was assumed about bandwidths and latencies
+    wiring: Wiring | None = None  # where links begin and end, if that is known
+    #: messages between endpoints of one node take links, too, as those of NVLink between GPUs
     ends_apart: bool = False
+    #: from int32 endpoints of sources and of targets to the lengths of routes; -1: there is none. Two
+    #: endpoints of one router may have no link between them. None: every pair has a route.
     hops: Callable[[Int32, Int32], Int64] | None = None
 
 
 def node_links(where: Allocation, speeds: Speeds | None, oversubscription: float = 1.0) -> NodeLinks:
-    """Return the links of a machine.
-
-    Parameters
-    ----------
-    where : Allocation
-    speeds : Speeds or None
-        What is assumed where the machine has no bandwidths or latencies; None: nothing.
-    oversubscription : float
-        On machines of levels: a unit above the nodes sends 1/N of what its nodes could send together.
-
-    Raises
-    ------
-    UnsupportedError
-        The machine has distances only; a bandwidth or latency is missing and nothing may be assumed.
-    """
+    """Return the links of a machine."""
     network: Network | None = where.machine.network()
     if network is not None:
         return _of_network(where, network, speeds)

@@ -14,46 +14,18 @@ from hopbytes.model.comm_graph import CommGraph
 
 @frozen(eq=False)
 class Phase:
-    """One round of a pattern: every arc of it is one message, and all messages start at once.
-
-    Parameters
-    ----------
-    tasks : int
-    sources, targets : int32[messages]
-        Tasks; messages of a task to itself are left out.
-    bytes : float64[messages]
-        Size of each message of a round.
-    rounds : int
-        Equal rounds, one after the other, that make up the pattern.
-    notices : tuple of str
-        What was assumed.
-    """
+    """One round of a pattern: every arc of it is one message, and all messages start at once."""
 
     tasks: int
-    sources: Int32
-    targets: Int32
-    bytes: Float64
-    rounds: int
-    notices: tuple[str, ...] = ()
+    sources: Int32  # int32[messages]: Tasks; messages of a task to itself are left out
+    targets: Int32  # int32[messages]
+    bytes: Float64  # float64[messages]: Size of each message of a round
+    rounds: int  # equal rounds, one after the other, that make up the pattern
+    notices: tuple[str, ...] = ()  # what was assumed
 
 
 def phase_of(graph: CommGraph, *, bytes_scale: float = 1.0, iterations: int | None = None) -> Phase:
-    """Return the phase of a pattern.
-
-    Parameters
-    ----------
-    graph : CommGraph
-    bytes_scale : float
-        Factor for all volumes.
-    iterations : int, optional
-        Rounds that the pattern is the sum of; by default the median number of messages of its arcs, where
-        the pattern counts messages, else 1.
-
-    Raises
-    ------
-    FormatError
-        A factor or a number of rounds that is not above 0.
-    """
+    """Return the phase of a pattern."""
     if not (math.isfinite(bytes_scale) and bytes_scale > 0):
         raise FormatError("`bytes_scale`", None, f"{bytes_scale}, expected a number above 0")
     if iterations is not None and iterations < 1:

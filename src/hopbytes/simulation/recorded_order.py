@@ -42,16 +42,7 @@ def trace_of(graph: CommGraph) -> str | None:
 
 
 def actions_in_order(path: str, tasks: int) -> Iterator[str]:
-    """Yield the actions of a trace as SimGrid 3.20 and later reads them, without computation.
-
-    Raises
-    ------
-    FormatError
-        An action that cannot be replayed, a value that is no number, a rank that is no task; all ranks need
-        an ``init``, since a trace that was cut off at the front would wait forever.
-    HopbytesError
-        The trace is not there any more.
-    """
+    """Yield the actions of a trace as SimGrid 3.20 and later reads them, without computation."""
     begun, ended = set[int](), set[int]()
     for name, place, fields in trace_actions(path):
         action, values = fields[1].lower(), fields[2:]

@@ -26,25 +26,13 @@ HEAD = (
 
 @frozen(eq=False)
 class Platform:
-    """What a platform file is made of.
-
-    Parameters
-    ----------
-    links : NodeLinks
-    places : Places
-    where : Allocation
-        Gives hosts their names.
-    copy : (float, float)
-        Bytes per second and seconds of messages inside a host.
-    speed : float
-        Floating-point operations per second of a process, for programs that compute.
-    """
+    """What a platform file is made of."""
 
     links: NodeLinks
     places: Places
-    where: Allocation
-    copy: tuple[float, float]
-    speed: float = 1e9
+    where: Allocation  # gives hosts their names
+    copy: tuple[float, float]  # (float, float): Bytes per second and seconds of messages inside a host
+    speed: float = 1e9  # floating-point operations per second of a process, for programs that compute
 
     @property
     def hosts(self) -> list[str]:
@@ -60,11 +48,6 @@ class Platform:
         """Yield the file, with routes of these pairs of places (all different, no place twice in a pair).
 
         Links are directed. Where flows are spread over several paths, a pair takes one of them.
-
-        Raises
-        ------
-        UnsupportedError
-            Flows are spread over paths of a network whose links have no ends.
         """
         yield HEAD.encode()
         names = self.hosts

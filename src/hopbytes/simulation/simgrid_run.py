@@ -41,26 +41,7 @@ def check_installed() -> None:
 def simulated_seconds(
     platform: Iterable[bytes], hosts: Sequence[str], actions: Iterable[str], *, timeout: float
 ) -> float:
-    """Replay actions of MPI processes on a platform and return the simulated seconds.
-
-    Parameters
-    ----------
-    platform : iterable of bytes
-        The platform file.
-    hosts : sequence of str
-        The host of every process.
-    actions : iterable of str
-        Lines of a time-independent trace of all processes.
-    timeout : float
-        Seconds after which the simulation is stopped.
-
-    Raises
-    ------
-    HopbytesError
-        SimGrid crashed, did not end in time, or printed no time.
-    UnsupportedError
-        There is no room for the temporary files.
-    """
+    """Replay actions of MPI processes on a platform and return the simulated seconds."""
     remove_left(tempfile.gettempdir(), "hopbytes-")
     with tempfile.TemporaryDirectory(prefix=name_of_process("hopbytes-")) as folder:
         names = {name: os.path.join(folder, name) for name in ("platform.xml", "hosts", "actions", "list")}

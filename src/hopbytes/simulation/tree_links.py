@@ -18,23 +18,17 @@ class TreeLinks:
 
     Two nodes that first differ at a level are joined by the links up from the first node to its unit of
     that level, then by those down to the second node.
-
-    Parameters
-    ----------
-    units : list of int64[nodes]
-        Unit of every node at each level, outermost first; at the last level the nodes themselves.
-    up : list of int
-        Number of the first link up of each level; the links down follow those up, in the same order.
-    thin : list of int
-        Like `up`, for the links by which single nodes leave units of a level whose bandwidth between two
-        nodes is below that of the levels inside; -1 where there are none.
     """
 
     capacity: Float64
     latency: Float64
+    #: unit of every node at each level, outermost first; at the last level the nodes themselves
     units: list[Int64]
     names: list[str]
+    #: number of the first link up of each level; the links down follow those up, in the same order
     up: list[int]
+    #: like `up`, for the links by which single nodes leave units of a level whose bandwidth between two nodes
+    #: is below that of the levels inside; -1 where there are none
     thin: list[int]
     hosts: tuple[str, ...]
     notices: tuple[str, ...]

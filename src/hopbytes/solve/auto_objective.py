@@ -32,16 +32,7 @@ RECORDED = {"fattree": {"comm_cost": 0.894, "max_congestion": 0.817}}
 
 
 def objective_of(objective: str | None, where: Allocation, weight: str) -> tuple[str, list[str]]:
-    """Return the objective that is minimized, and why it was chosen if the caller left that open.
-
-    Parameters
-    ----------
-    objective : str or None
-        A name, None for J, or ``"auto"``.
-    where : Allocation
-    weight : str
-        The weight of an arc; ``"time"`` goes with J only.
-    """
+    """Return the objective that is minimized, and why it was chosen if the caller left that open."""
     if objective != AUTO:
         return USUAL if objective is None else objective, []
     if weight == "time":
@@ -53,17 +44,9 @@ def objective_of(objective: str | None, where: Allocation, weight: str) -> tuple
 def auto_objective(where: Allocation) -> tuple[str, str]:
     """Return the objective for a machine, and the reason as a sentence.
 
-    Parameters
-    ----------
-    where : Allocation
-
-    Notes
-    -----
     On kinds of machines that the study lacks J is minimised. Of objectives within 2 % of the least simulated
     time the one with the least work is chosen, J before all. O(1).
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> auto_objective(hb.machine("torus:4x4 / core:4"))[0], auto_objective(hb.machine("node:4 core:4"))[0]
     ('max_congestion', 'comm_cost')

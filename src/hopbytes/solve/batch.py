@@ -25,25 +25,17 @@ _MOST_NUMBER = 2**31 - 1
 
 @frozen(eq=False)
 class Batch:
-    """A batch whose numbers are integers in range of their types; see :meth:`hopbytes.Remapper.apply`.
+    """A batch whose numbers are integers in range of their types; see :meth:`hopbytes.Remapper.apply`."""
 
-    Parameters
-    ----------
-    u, v, volumes : int64[b]
-    loaded, loads : int64[...]
-        Tasks with a new load; tasks that arrive are among them.
-    arrived, vanished, lost, restored : int64[...]
-    """
-
-    u: Int64
-    v: Int64
-    volumes: Int64
-    loaded: Int64
-    loads: Int64
-    arrived: Int64
-    vanished: Int64
-    lost: Int64
-    restored: Int64
+    u: Int64  # int64[b]
+    v: Int64  # int64[b]
+    volumes: Int64  # int64[b]
+    loaded: Int64  # int64[...]: Tasks with a new load; tasks that arrive are among them
+    loads: Int64  # int64[...]
+    arrived: Int64  # int64[...]
+    vanished: Int64  # int64[...]
+    lost: Int64  # int64[...]
+    restored: Int64  # int64[...]
 
     @property
     def size(self) -> int:
@@ -97,13 +89,7 @@ def collect_batch(
     edges: Edges, loads: Valued, arrived: Valued | Numbers, vanished: Numbers, lost: Numbers,
     restored: Numbers,
 ) -> Batch:
-    """Convert the arguments of a batch to arrays.
-
-    Raises
-    ------
-    FormatError
-        If something is no integer or negative, lengths differ, or a number occurs twice where it must not.
-    """
+    """Convert the arguments of a batch to arrays."""
     if isinstance(edges, tuple) and len(edges) == 3 and all(isinstance(each, np.ndarray) for each in edges):
         columns = [_integers("edges", each) for each in edges]
     else:
@@ -132,26 +118,7 @@ def collect_batch(
 
 
 def check_batch(batch: Batch, pe: Int32, usable: Bool, numbers: int) -> None:
-    """Check a batch against what it changes.
-
-    Parameters
-    ----------
-    batch : Batch
-    pe : int32[...]
-        PE of every task, -1 for absent ones; there may be more entries than numbers in use.
-    usable : bool[k]
-    numbers : int
-        One more than the largest number that a task ever had.
-
-    Raises
-    ------
-    FormatError
-        If a task or a PE does not exist, or exists already.
-
-    Notes
-    -----
-    O(b log b) for a batch of size b.
-    """
+    """Check a batch against what it changes."""
     def present(tasks: Int64) -> Bool:
         inside = (tasks >= 0) & (tasks < numbers)
         return inside & (pe[np.where(inside, tasks, 0)] >= 0) if len(pe) else inside

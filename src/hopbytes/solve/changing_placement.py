@@ -33,19 +33,7 @@ MOST_COST, MOST_LOAD = 2**58, 2**60
 
 
 class ChangingPlacement:
-    """The pattern, the loads, the PEs and the mapping that a :class:`hopbytes.Remapper` changes.
-
-    Parameters
-    ----------
-    graph : CommGraph
-    where : Allocation
-    pe : int32[n]
-    usable : uint8[k]
-        Whether tasks may be on the PE.
-    imbalance : Fraction
-    one_per_pe : bool
-        Loads are 1 and every PE holds at most one task.
-    """
+    """The pattern, the loads, the PEs and the mapping that a :class:`hopbytes.Remapper` changes."""
 
     def __init__(
         self, graph: CommGraph, where: Allocation, pe: Int32, usable: UInt8, imbalance: Fraction, *,

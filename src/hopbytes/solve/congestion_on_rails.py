@@ -51,15 +51,6 @@ def weighs_links(
 ) -> bool:
     """Return whether the load of links is weighed beside J: on GPUs with rails, a task for each at most.
 
-    Parameters
-    ----------
-    graph : CommGraph
-    where : Allocation
-    objective, weight, mapper, refine, initial, partition
-        Options of :func:`hopbytes.map_tasks`; whoever names an objective or an algorithm gets that.
-
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> pattern = hb.read("stencil:4x2")
     >>> weighs_links(pattern, hb.machine("rails:4x2")), weighs_links(pattern, hb.machine("node:4 gpu:2"))
@@ -101,22 +92,6 @@ def with_links_weighed(
 ) -> tuple[Placed, Method, Task, list[str]]:
     """Return a mapping whose busiest link carries less, if it is worth a higher J, else `found`.
 
-    Parameters
-    ----------
-    task : Task
-    found : Placed
-        The mapping with the lowest J that was found.
-    method : Method
-        How it was found; the `link_effort` of the preset limits the search.
-    effort : Effort
-
-    Returns
-    -------
-    tuple of Placed, Method, Task, list of str
-        The mapping, how it was found, what was minimized, and notices.
-
-    Notes
-    -----
     The refiner ``routed`` continues from the given mapping, and then from the best of it, ranks in order, the
     rank orders of training frameworks and ``ug`` with ``umc``. For a training job mappings in which tensor
     groups or replicas were placed as one compete (:func:`hopbytes.solve.replica_grid.grid_mappings`). The
@@ -152,8 +127,6 @@ def with_links_weighed(
 def with_rule_kept(task: Task, found: Placed) -> tuple[Placed, list[str]]:
     """Return `found`, the result of a limited search, or an order of ranks if only those keep the rule.
 
-    Notes
-    -----
     The order is taken whose busiest link carries least. Constraints on single tasks are kept instead.
     """
     from hopbytes.solve.rail_rule import RailRule
@@ -177,17 +150,6 @@ def worth_it(
 ) -> tuple[int | None, list[str]]:
     """Return which of `others` is worth its higher J, see :func:`with_links_weighed`, and the notice.
 
-    Parameters
-    ----------
-    graph : CommGraph
-        n tasks; volumes are bytes.
-    where : Allocation
-    found : int32[n]
-        The PE of every task at the lowest J found.
-    others : sequence of int32[n]
-
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> where = hb.machine("rails:4x1:pod=2:spines=1")
     >>> pairs = hb.CommGraph.from_edges([0, 2], [1, 3], [8, 8])

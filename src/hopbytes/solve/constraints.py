@@ -21,29 +21,13 @@ MOST_PRICE = 2**58
 
 @frozen(eq=False)
 class Constraints:
-    """The constraints on single tasks.
+    """The constraints on single tasks."""
 
-    Parameters
-    ----------
-    fixed : int32[n] or None
-        PE of every fixed task, -1 for the others.
-    forbidden : (int64[e], int64[e]) or None
-        Pairs of a task and a PE that is forbidden to it.
-    initial : int32[n] or None
-        Current PE of every task.
-    price : int
-        Cost of a task that is not on its PE of `initial`.
-
-    Raises
-    ------
-    InfeasibleError
-        If a task is fixed to a PE that is forbidden to it, or every PE is forbidden to a task.
-    """
-
-    fixed: Int32 | None = None
+    fixed: Int32 | None = None  # int32[n] or None: PE of every fixed task, -1 for the others
+    #: (int64[e], int64[e]) or None: Pairs of a task and a PE that is forbidden to it
     forbidden: tuple[Int64, Int64] | None = None
-    initial: Int32 | None = None
-    price: int = 0
+    initial: Int32 | None = None  # int32[n] or None: Current PE of every task
+    price: int = 0  # cost of a task that is not on its PE of `initial`
 
     def __bool__(self) -> bool:
         return not (self.fixed is None and self.forbidden is None and self.initial is None)
@@ -123,17 +107,7 @@ def collect_constraints(
     initial: Mapping | Array | None = None,
     migration_price: int = 0,
 ) -> Constraints:
-    """Check the constraints that the caller gives; see :func:`hopbytes.map_tasks` for the arguments.
-
-    Raises
-    ------
-    FormatError
-        If tasks or PEs do not exist or the number of tasks is wrong.
-    UnsupportedError
-        If the price is not a whole number >= 0 or is given without an initial mapping.
-    ScaleError
-        If the prices sum to more than 2**58.
-    """
+    """Check the constraints that the caller gives; see :func:`hopbytes.map_tasks` for the arguments."""
     price = migration_price
     if isinstance(price, bool) or not isinstance(price, (int, np.integer)) or price < 0:
         raise UnsupportedError(f"migration_price {price!r}, expected a whole number >= 0")

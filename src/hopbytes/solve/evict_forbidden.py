@@ -20,26 +20,6 @@ def evict_forbidden(
 ) -> Int32:
     """Return a mapping with no task on a PE forbidden to it.
 
-    Parameters
-    ----------
-    pe : int32[n]
-        PE of every task; the array is not changed. With `exact` it must satisfy `caps`.
-    loads : int64[n] or None
-        Loads of the tasks; None means 1 each.
-    caps : int64[k]
-        Maximum load of every PE.
-    exact : bool
-        Treat `caps` as numbers of tasks that must not be exceeded: if no allowed PE of a task has room, other
-        tasks are moved along a chain that is as short as possible. Without `exact` such a task makes a PE
-        overfull, which :func:`hopbytes.algorithms.balancer.meet_bounds` repairs.
-
-    Raises
-    ------
-    InfeasibleError
-        With `exact`, if no mapping of all tasks exists; the text names the tasks that compete for PEs.
-
-    Notes
-    -----
     O(n + entries) plus, for each task that must move, O(k) if there is room. Otherwise a breadth-first search
     for a chain takes O(k) for each different set of allowed PEs among the tasks that it visits. Chains are
     augmenting paths of a bipartite matching; if there is none, no mapping exists.

@@ -20,16 +20,10 @@ from hopbytes.solve.problem import Problem
 
 @frozen(eq=False)
 class Held:
-    """What the PEs hold under a mapping, counted once for all that depends on it.
+    """What the PEs hold under a mapping, counted once for all that depends on it."""
 
-    Parameters
-    ----------
-    loads, tasks : int64[k]
-        Sum of the loads and number of the tasks of every PE.
-    """
-
-    loads: Int64
-    tasks: Int64
+    loads: Int64  # int64[k]: Sum of the loads and number of the tasks of every PE
+    tasks: Int64  # int64[k]
 
     @classmethod
     def of(cls, problem: Problem, pe: Int32, threads: int = 1) -> Held:
@@ -44,22 +38,7 @@ class Held:
 
 
 def enforce_bounds(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, Bounds, list[str]]:
-    """Move tasks so that a mapping satisfies the bounds as far as the loads allow.
-
-    Returns
-    -------
-    pe : int32[n]
-        The repaired mapping.
-    bounds : Bounds
-        Bounds that refiners must keep: those of the problem, relaxed as far as this mapping exceeds them.
-    notices : list of str
-        Sentences about bounds that were relaxed.
-
-    Raises
-    ------
-    InfeasibleError
-        If the problem is strict and the loads cannot be kept within the bound.
-    """
+    """Move tasks so that a mapping satisfies the bounds as far as the loads allow."""
     graph, where, bounds = problem.graph, problem.where, problem.bounds
     linear_cost, held = bounds.linear_cost, Held.of(problem, pe, effort.threads)
     if _keeps_all(problem, held):
@@ -125,13 +104,7 @@ def feasible(problem: Problem, pe: Int32) -> bool:
 
 
 def verify(problem: Problem, pe: Int32) -> None:
-    """Check a result against the problem by recounting the tasks of every PE.
-
-    Raises
-    ------
-    HopbytesError
-        If a count is wrong or a PE is empty, which is an internal error and never the caller's.
-    """
+    """Check a result against the problem by recounting the tasks of every PE."""
     if (what := _fault(problem, pe)) is not None:
         raise HopbytesError(f"internal error: {what}; please report this")
 

@@ -30,16 +30,7 @@ NOTHING_SAID = Constraints()
 def formulate(
     graph: CommGraph, where: Allocation, request: Request, constraints: Constraints = NOTHING_SAID
 ) -> Problem:
-    """Return the problem of a request: choose processes or partition, select the PEs and set their bounds.
-
-    Raises
-    ------
-    InfeasibleError
-        If the processes problem has more tasks than PEs without `oversubscribe`, counts do not fit, fixed and
-        forbidden PEs cannot all be met, or the load of fixed tasks exceeds a maximum load.
-    ScaleError
-        If sums of volume x distance, or of loads, exceed 63 bits.
-    """
+    """Return the problem of a request: choose processes or partition, select the PEs and set their bounds."""
     imbalance = exact_imbalance(request.imbalance)
     check_scale(graph, where)
     n, whole = graph.n, where

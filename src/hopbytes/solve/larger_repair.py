@@ -31,27 +31,13 @@ LONGEST_USE = 10
 
 @dataclass(slots=True)
 class Savings:
-    """Scanned edges that batches have saved for repairs of one kind.
+    """Scanned edges that batches have saved for repairs of one kind."""
 
-    Parameters
-    ----------
-    per_change : int
-        What one change saves.
-    rate : float
-        Scanned edges of the latest repair per arc and task.
-    saved : int
-        What is there.
-    price : int
-        Price of a migration with which the next repair begins, if migrations are bounded.
-    batches : int
-        Batches since the latest repair.
-    """
-
-    per_change: int
-    rate: float
-    saved: int = 0
-    price: int = 0
-    batches: int = 0
+    per_change: int  # what one change saves
+    rate: float  # scanned edges of the latest repair per arc and task
+    saved: int = 0  # what is there
+    price: int = 0  # price of a migration with which the next repair begins, if migrations are bounded
+    batches: int = 0  # batches since the latest repair
 
     def add(self, changes: int) -> None:
         """Save for the changes of a batch."""
@@ -76,28 +62,12 @@ class Savings:
 
 @frozen(eq=False)
 class RepairProblem:
-    """The present tasks in ascending order, on the PEs in use.
-
-    Parameters
-    ----------
-    graph : CommGraph
-    where : Allocation
-    pe : int32[n]
-        Current PEs, which keep the bounds.
-    home : int32[n]
-        PEs before the batch, -1 for tasks that arrived or had to leave a lost PE.
-    bounds : Bounds
-    price : int
-    most_moves : int or None
-    imbalance : Fraction
-    one_per_pe : bool
-    seed, threads : int
-    """
+    """The present tasks in ascending order, on the PEs in use."""
 
     graph: CommGraph
     where: Allocation
-    pe: Int32
-    home: Int32
+    pe: Int32  # int32[n]: Current PEs, which keep the bounds
+    home: Int32  # int32[n]: PEs before the batch, -1 for tasks that arrived or had to leave a lost PE
     bounds: Bounds
     price: int
     most_moves: int | None
@@ -121,8 +91,6 @@ def repaired(
 ) -> tuple[Int32, int]:
     """Return a placement that costs no more and keeps the bound on migrations, and the scanned edges.
 
-    Notes
-    -----
     A repair is of use until the next one, so its migrations are weighed against J of as many batches as have
     passed since the one before.
     Searches cannot bound the number of migrations, so a price takes its place: it is raised until the bound

@@ -27,38 +27,19 @@ ORDER_SWAP = Swap(starts=1, perturbations=100, one_way=5)
 
 @frozen
 class Method:
-    """A chain of algorithms for one objective.
+    """A chain of algorithms for one objective."""
 
-    Parameters
-    ----------
-    objective : str
-        Name of the objective.
-    steps : Chain
-    preset : str or None
-        Name of the preset, "custom" for another chain; None if the caller named a mapper.
-    quick : Chain or None
-        A cheaper chain that compares the policies of slot selection first.
-    """
-
-    objective: str
+    objective: str  # name of the objective
     steps: Chain
-    preset: str | None
-    quick: Chain | None
+    preset: str | None  # name of the preset, "custom" for another chain; None if the caller named a mapper
+    quick: Chain | None  # A cheaper chain that compares the policies of slot selection first
 
 
 def method_of(
     preset: str | Chain | None, mapper: str | Mapper | None, refine: str | Refiner | Sequence[str | Refiner],
     objective: str,
 ) -> Method:
-    """Return the chain for the arguments of :func:`hopbytes.map_tasks` with these names.
-
-    Raises
-    ------
-    WrongTypeError
-        If an argument is neither a name nor an algorithm.
-    UnsupportedError
-        If a name is unknown, or both a preset and a mapper are given.
-    """
+    """Return the chain for the arguments of :func:`hopbytes.map_tasks` with these names."""
     objective = name_of("objective", objective).replace("-", "_")
     if objective not in objectives:  # reported before other errors
         raise unknown_name("objective", objective, [*objectives, AUTO])

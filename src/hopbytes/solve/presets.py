@@ -158,8 +158,6 @@ def chain(
 def for_objective(base: Chain, name: str) -> Chain:
     """Return the chain that lowers the objective `name`.
 
-    Notes
-    -----
     The complete next weaker preset competes with the chain under the same seed and runs first, so no preset
     gives a worse result than a weaker one, also under a limit that the weaker one does not reach. For J this
     holds up to :data:`ORDERED_UP_TO` tasks; on larger graphs only chains that extend a weaker preset run it,

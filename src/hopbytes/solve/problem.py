@@ -49,42 +49,22 @@ class Request:
 
 @frozen(eq=False)
 class Problem:
-    """A formulated mapping problem.
-
-    Parameters
-    ----------
-    name : {"processes", "partition"}
-    graph : CommGraph
-        The pattern for mappers: volumes by the chosen weight, loads in multiples of `load_unit`, those of
-        heavy tasks reduced to a full PE.
-    where : Allocation
-        The PEs that may be used, a part of the caller's allocation.
-    pes : int64[where.k]
-        Numbers of these PEs in the caller's allocation, ascending.
-    bounds : Bounds
-    zero_load_bounds : int64[k] or None
-        Maximum number of zero-load tasks per PE, so that they do not all end up on few PEs; None if there are
-        no such tasks.
-    strict : bool
-        A bound that cannot be met is an error.
-    notices : tuple of str
-        Sentences for the user.
-    current : int32[n] or None
-        Current PE of every task in `where`, -1 for a PE outside.
-    load_unit : int
-        What 1 stands for in loads and their bounds: the caller's loads are multiples of it.
-    """
+    """A formulated mapping problem."""
 
     name: str
+    #: the pattern for mappers: volumes by the chosen weight, loads in multiples of `load_unit`, those of
+    #: heavy tasks reduced to a full PE
     graph: CommGraph
-    where: Allocation
-    pes: Int64
+    where: Allocation  # the PEs that may be used, a part of the caller's allocation
+    pes: Int64  # int64[where.k]: Numbers of these PEs in the caller's allocation, ascending
     bounds: Bounds
+    #: int64[k] or None: Maximum number of zero-load tasks per PE, so that they do not all end up on few PEs;
+    #: None if there are no such tasks
     zero_load_bounds: Int64 | None = None
-    strict: bool = False
-    notices: tuple[str, ...] = field(default=())
-    current: Int32 | None = None
-    load_unit: int = 1
+    strict: bool = False  # A bound that cannot be met is an error
+    notices: tuple[str, ...] = field(default=())  # sentences for the user
+    current: Int32 | None = None  # int32[n] or None: Current PE of every task in `where`, -1 for a PE outside
+    load_unit: int = 1  # what 1 stands for in loads and their bounds: the caller's loads are multiples of it
 
     @property
     def none_empty(self) -> bool:

@@ -17,30 +17,20 @@ from hopbytes.patterns.ml import MachineLearning, training_of
 
 @frozen(eq=False)
 class RailRule:
-    """Bytes of a training job that leave their place: tensor groups their domain, data rings their rail.
+    """Bytes of a training job that leave their place: tensor groups their domain, data rings their rail."""
 
-    Parameters
-    ----------
-    tensor, data : Arcs
-        Arcs between different tasks of tensor and of data parallel groups.
-    domains : GpuDomains
-    whole : bool
-        A replica of the model fills whole NVLink domains of a rail-optimised network, so that each of its
-        tasks can have the same rail in all replicas. The adapters of other fabrics are no rails in this
-        sense, since equal ones need not share leaf switches.
-    """
-
-    tensor: Arcs
+    tensor: Arcs  # arcs between different tasks of tensor and of data parallel groups
     data: Arcs
     domains: GpuDomains
+    #: A replica of the model fills whole NVLink domains of a rail-optimised network, so that each of its
+    #: tasks can have the same rail in all replicas. The adapters of other fabrics are no rails in this sense,
+    #: since equal ones need not share leaf switches.
     whole: bool
 
     @classmethod
     def of(cls, graph: CommGraph, where: Allocation) -> RailRule | None:
         """Return the rule for a training job (``ml:``), None for other patterns; O(arcs).
 
-        Examples
-        --------
         >>> import hopbytes as hb
         >>> rule = RailRule.of(hb.read("ml:tp=2,pp=2,dp=2,layers=2"), hb.machine("rails:2x4"))
         >>> rule.misplaced(np.arange(8, dtype=np.int32)), rule.whole
@@ -74,8 +64,6 @@ class RailRule:
     def kept(self, mappings: Sequence[Int32]) -> list[bool]:
         """Return which of some mappings keep the rule as well as the best of them.
 
-        Notes
-        -----
         Only mappings with the fewest bytes of tensor groups between domains keep it: with none if the size of
         the groups divides that of the domains. If a replica fills whole domains and one of these mappings
         has every data parallel ring inside domains or on one rail, the others do not keep it.

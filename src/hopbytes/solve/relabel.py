@@ -11,30 +11,10 @@ from hopbytes.model.allocation import Allocation
 def relabel_units(where: Allocation, pe: Int32, current: Int32, caps: Int64) -> Int32:
     """Permute units of equal shape, from the outermost level inwards, to minimize the number of migrations.
 
-    Parameters
-    ----------
-    where : Allocation
-    pe : int32[n]
-        A new mapping; the array is not changed.
-    current : int32[n]
-        Current PE of every task; negative if a task has none.
-    caps : int64[k]
-        Maximum load of every PE. Only units whose PEs have the same values in the same order are permuted.
-
-    Returns
-    -------
-    int32[n]
-        The relabelled mapping. On a tree whose units of a level are equal it has the same communication cost
-        as `pe`; on other machines the caller compares the costs.
-
-    Notes
-    -----
     For every group of units an assignment problem is solved (SciPy's Hungarian method). The weight of a pair
     is the number of tasks that a new unit and a current unit have in common.
     O(n x levels + sum of children cubed).
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> where = hb.machine("node:2 core:2")
     >>> pe, current = np.array([0, 1, 2, 3], np.int32), np.array([3, 2, 0, 1], np.int32)

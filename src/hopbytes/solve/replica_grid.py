@@ -25,23 +25,6 @@ def grid_mappings(
 ) -> Iterator[Int32]:
     """Yield mappings of a training job in which each tensor group has consecutive GPUs of one domain.
 
-    Parameters
-    ----------
-    graph : CommGraph
-        n tasks of an ``ml:`` pattern; nothing is yielded for others.
-    where : Allocation
-    pes : int64[n]
-        The PEs to use, ascending.
-    steps : Chain
-        It places one task of each tensor group, or of each part of a replica.
-    effort : Effort
-
-    Yields
-    ------
-    int32[n]
-
-    Notes
-    -----
     In the first mapping one task of every tensor group is placed freely, and the others follow it. In the
     second one all replicas of the model have the same shape, so that every data parallel ring stays on a rail
     if a replica fills whole hosts: first the stages of one replica are placed, then the replicas.

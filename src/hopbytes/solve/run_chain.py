@@ -50,16 +50,6 @@ def solve(
     refined, and the units of a new one are relabelled to agree with it as far as possible. The better one by
     communication and migration cost is returned.
 
-    Parameters
-    ----------
-    problem : Problem
-    steps : Chain
-    effort : Effort
-    known : list of (Chain, Placed), optional
-        Results of chains on this problem with this effort, which are not computed again; new ones are added.
-
-    Notes
-    -----
     The result is the best by ``steps.goal`` of all intermediate mappings of the chain, so no step makes the
     objective worse. The chains that compete run first, because they take less time and work on their results
     is worth more than a better start; the chain continues from the best.

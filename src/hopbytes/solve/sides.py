@@ -29,15 +29,6 @@ def pattern_side(graph: PatternLike, threads: int | None = None) -> CommGraph:
 
     `threads` may read it, by default one for each CPU.
 
-    Raises
-    ------
-    WrongTypeError
-        If `graph` is not a pattern.
-    FormatError, ScaleError, UnsupportedError
-        See :func:`hopbytes.read_pattern` and :meth:`hopbytes.CommGraph.of`.
-
-    Examples
-    --------
     >>> pattern_side("stencil:4x4").m, pattern_side([[0, 1], [0, 0]]).m
     (48, 1)
     """
@@ -53,15 +44,6 @@ def pattern_side(graph: PatternLike, threads: int | None = None) -> CommGraph:
 def place_side(where: PlaceLike) -> Allocation:
     """Return the allocation; a machine means all its cores, one per PE, and a text is a spec.
 
-    Raises
-    ------
-    WrongTypeError
-        If `where` is not a machine.
-    FormatError, InfeasibleError, UnsupportedError
-        See :func:`hopbytes.machine`.
-
-    Examples
-    --------
     >>> place_side("node:2@10 core:4@1")
     Allocation('node:2@10 core:4@1', 8 PEs)
     """

@@ -31,29 +31,14 @@ WORTH_PURSUING = 1.05
 
 @frozen(eq=False)
 class Placed:
-    """The result of :func:`place`.
+    """The result of :func:`place`."""
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem with the selected slots.
-    pe : int32[n]
-        PE of every task, numbered in ``problem.where``.
-    notices : list of str
-    slots : str
-        Name of the policy that was chosen.
-    value : (value, J)
-        Key by which mappings are compared.
-    values : dict of str to (value, J)
-        The best key of every policy that was tried.
-    """
-
-    problem: Problem
-    pe: Int32
+    problem: Problem  # the problem with the selected slots
+    pe: Int32  # int32[n]: PE of every task, numbered in ``problem.where``.
     notices: list[str]
-    slots: str
-    value: Value
-    values: dict[str, Value] = field(default_factory=dict)
+    slots: str  # name of the policy that was chosen
+    value: Value  # (value, J): Key by which mappings are compared
+    values: dict[str, Value] = field(default_factory=dict)  # the best key of every policy that was tried
 
     @property
     def placed(self) -> Int32:
@@ -74,25 +59,6 @@ class Placed:
 def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limited: bool) -> Placed:
     """Try every policy of slot selection and return the best mapping by the requested objective.
 
-    Parameters
-    ----------
-    task : Task
-    steps : Chain
-        The chain that maps and refines.
-    quick : Chain or None
-        A cheaper chain that compares the policies first; `steps` then runs on those close to the best one.
-        With None `steps` runs on every policy.
-    effort : Effort
-    limited : bool
-        Time or work is limited, so nothing is computed for comparison only.
-
-    Raises
-    ------
-    InfeasibleError, ScaleError, UnsupportedError
-        See :func:`hopbytes.solve.formulate.formulate` and the mappers.
-
-    Notes
-    -----
     If the slots are given, only `steps` runs. With fewer tasks than slots the fast chain runs on up to four
     policies, and the whole chain on those close to the best of them. The weaker presets that compete with a
     chain run on all of these policies before the chain runs on the first, so that a limit ends the search
@@ -129,13 +95,7 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
 
 
 class Trial:
-    """A policy of slot selection: its problem, and what chains have found for it.
-
-    Parameters
-    ----------
-    task : Task
-    policy : Policy
-    """
+    """A policy of slot selection: its problem, and what chains have found for it."""
 
     def __init__(self, task: Task, policy: Policy) -> None:
         self._task, self.policy = task, policy

@@ -30,45 +30,27 @@ FREE_SLOTS = (1, 4)
 
 @frozen(eq=False)
 class Policy:
-    """A policy of slot selection.
+    """A policy of slot selection."""
 
-    Parameters
-    ----------
-    name : {"filled", "spread", "free", "asked", "job", "all"}
-        With "free" tasks may use any slots of `window`; with "asked" the caller or the mapper selects them;
-        with "job" the job prescribes the number of tasks per node; with "all" every slot is used.
-    request : Request
-    window : int64[w] or None
-        PEs among which the search chooses; None means that the request decides.
-    """
-
+    #: with "free" tasks may use any slots of `window`; with "asked" the caller or the mapper selects them;
+    #: with "job" the job prescribes the number of tasks per node; with "all" every slot is used
     name: str
     request: Request
+    #: int64[w] or None: PEs among which the search chooses; None means that the request decides
     window: Int64 | None = None
 
 
 @frozen(eq=False)
 class Task:
-    """The pattern, the machine, the request, and the objective by which mappings are compared.
+    """The pattern, the machine, the request, and the objective by which mappings are compared."""
 
-    Parameters
-    ----------
-    graph, where, request, constraints
-        The arguments of :func:`hopbytes.solve.formulate.formulate`.
-    objective : str
-        Name of the objective.
-    goal : Objective
-    in_order_counts : bool
-        The mapping in order is a candidate if every process has one slot.
-    """
-
-    graph: CommGraph
+    graph: CommGraph  # the arguments of :func:`hopbytes.solve.formulate.formulate`.
     where: Allocation
     request: Request
     constraints: Constraints
-    objective: str
+    objective: str  # name of the objective
     goal: Objective
-    in_order_counts: bool = True
+    in_order_counts: bool = True  # the mapping in order is a candidate if every process has one slot
 
     def formulated(self, request: Request | None = None) -> Problem:
         """Return the formulated problem, by default for the original request."""
@@ -172,17 +154,6 @@ def _around(where: Allocation, slots: Int64, needed: Int64) -> Int64:
 def slot_choices(where: Allocation, n: int, *, equal_nodes: bool) -> dict[str, dict[str, Any]]:
     """Return arguments of :func:`hopbytes.map_tasks` for "filled" and "spread"; {} without a choice.
 
-    Parameters
-    ----------
-    where : Allocation
-    n : int
-        Number of tasks.
-    equal_nodes : bool
-        Every used node must hold the same number of tasks: "filled" uses the fewest possible nodes, "spread"
-        the most.
-
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> slot_choices(hb.machine("node:4 core:6"), 12, equal_nodes=True)
     {'filled': {'tasks_per_node': 6}, 'spread': {'tasks_per_node': 3}}
@@ -203,25 +174,9 @@ def slot_choices(where: Allocation, n: int, *, equal_nodes: bool) -> dict[str, d
 def window(where: Allocation, wanted: int) -> Int64:
     """Return at least `wanted` PEs that are close to each other, or all PEs if there are fewer.
 
-    Parameters
-    ----------
-    where : Allocation
-        k PEs.
-    wanted : int
-        Number of PEs, at least 1.
-
-    Returns
-    -------
-    int64[...]
-        PE numbers, ascending.
-
-    Notes
-    -----
     The machine is divided along its levels (:meth:`Allocation.split`) as long as a part is large enough. The
     last parts are too small individually, so the largest of them are combined. O(k x number of cuts).
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> window(hb.machine("torus:4x4 / core:1"), 4).tolist()
     [0, 1, 4, 5]

@@ -16,13 +16,6 @@ WORD = re.compile(r"(?:0x)?([0-9a-fA-F]{1,8})?", re.ASCII)
 def parse_list(text: str, where: str, line: int | None = None) -> set[int]:
     """Return the numbers of a list as kernels write them: ``0-3,8``; empty for an empty text.
 
-    Raises
-    ------
-    FormatError
-        Anything else, or numbers beyond 65535.
-
-    Examples
-    --------
     >>> sorted(parse_list("0-2,8", "example"))
     [0, 1, 2, 8]
     """
@@ -40,8 +33,6 @@ def parse_list(text: str, where: str, line: int | None = None) -> set[int]:
 def format_list(numbers: Collection[int]) -> str:
     """Return the shortest text from which :func:`parse_list` makes `numbers`.
 
-    Examples
-    --------
     >>> format_list([8, 0, 1, 2])
     '0-2,8'
     """
@@ -59,13 +50,6 @@ def parse_cpuset(text: str, where: str, line: int | None = None) -> set[int]:
 
     A first word ``0xf...f`` stands for all higher numbers up to 65535.
 
-    Raises
-    ------
-    FormatError
-        Anything else, or members beyond 65535.
-
-    Examples
-    --------
     >>> sorted(parse_cpuset("0x00000001,,0x00000003", "example"))
     [0, 1, 64]
     """

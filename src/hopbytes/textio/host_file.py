@@ -23,27 +23,6 @@ Allocated = Callable[[], Sequence[str]]
 def read_slots(path: str, allocated: Allocated = tuple) -> Slots:
     """Read a host file: ``name``, repeated or not, ``user@name slots=4``, ``name:4``.
 
-    Parameters
-    ----------
-    path : str
-    allocated : callable
-        Returns the hosts of the job around it, by whose numbers Open MPI's ``+n0``, ``+n1`` … name them.
-
-    Returns
-    -------
-    hosts : tuple of str
-        Every host once, in the order of first mention.
-    slots : tuple of int or None
-        Its slots in all lines together, where a line without a number counts as one. None for a host named
-        once, without a number, in a file that repeats no such host: the launcher decides.
-
-    Raises
-    ------
-    FormatError
-        Unreadable, no host, a bad name or number, a file of another kind.
-
-    Notes
-    -----
     Source: the host files of Open MPI 4 and PRRTE (keywords in small letters; other cases are read, too), the
     manuals of Hydra, MVAPICH, Intel MPI and Grid Engine.
     """

@@ -23,22 +23,6 @@ HOST_OF_FILE = re.compile(r"(?:[^\s@:]+@)?([^:@]+)(?::([0-9]{1,9})(?::[^\s:]+)?)
 def expand_hosts(text: str, where: str = "`hosts`", line: int | None = None) -> list[str]:
     """Expand a host list: names separated by commas, blanks or line ends, numbers in brackets.
 
-    Parameters
-    ----------
-    text : str
-        ``"a,b"``, ``"n[001-004,007]"``, ``"r[1-2]n[1-8]"`` (the last bracket runs fastest). The digits
-        of the first number of a range say how wide the numbers are padded.
-    where, line
-        For messages.
-
-    Raises
-    ------
-    FormatError
-        An unclosed bracket, a range that runs backwards, a name with other characters than letters,
-        digits, ``.``, ``_`` and ``-``, no name, or more than 2**20 hosts.
-
-    Examples
-    --------
     >>> from hopbytes.textio.hostlist import expand_hosts
     >>> expand_hosts("n[08-10],login")
     ['n08', 'n09', 'n10', 'login']
@@ -94,21 +78,7 @@ def _numbers(text: str, where: str, line: int | None) -> list[str]:
 
 
 def read_hosts(hosts: str | Sequence[str]) -> tuple[str, ...]:
-    """Return distinct host names from a list, a file or standard input.
-
-    Parameters
-    ----------
-    hosts : str or sequence of str
-        Names; or a text: ``-`` for standard input, the path of an existing file, else a list for
-        :func:`expand_hosts`. In a file the first word of each line counts (``#`` begins a comment, ``user@``
-        before and ``:4`` or ``slots=4`` after a name are ignored), and a host repeated for its slots counts
-        once. Of a table that begins ``node,…`` the first column counts.
-
-    Raises
-    ------
-    FormatError
-        As :func:`expand_hosts`; no host at all; a host twice in a list.
-    """
+    """Return distinct host names from a list, a file or standard input."""
     if not isinstance(hosts, str):
         return _distinct([host for name in hosts for host in expand_hosts(name)])
     if hosts == "-":
@@ -128,8 +98,6 @@ def read_hosts(hosts: str | Sequence[str]) -> tuple[str, ...]:
 def is_table(line: str) -> bool:
     """Tell whether a line is the head of a table of hosts: ``node,group,switch``.
 
-    Examples
-    --------
     >>> is_table("node,group,switch"), is_table("node1,node2")
     (True, False)
     """
@@ -174,29 +142,6 @@ def match_hosts(
 ) -> list[int]:
     """Find hosts among known ones: by the exact name, else by the short one (up to the first dot).
 
-    Parameters
-    ----------
-    wanted : sequence of str
-        As the resource manager calls them; ``n1.site.org`` also finds ``n1``, and the reverse.
-    known : sequence of str
-        Distinct names.
-    hint : str
-        Sentence to add when some are missing.
-    where : str
-        For messages: the option.
-
-    Returns
-    -------
-    list of int
-        Place of each among the known ones.
-
-    Raises
-    ------
-    FormatError
-        Hosts that are not known, or whose short name several have (lists the first three); one host twice.
-
-    Examples
-    --------
     >>> match_hosts(["n2.site.org", "n1"], ["n1", "n2"])
     [1, 0]
     """

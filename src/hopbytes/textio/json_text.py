@@ -11,22 +11,6 @@ from hopbytes.errors import FormatError
 def parse_object(data: bytes, name: str, what: str) -> dict[str, Any]:
     """Return the object that a JSON text holds.
 
-    Parameters
-    ----------
-    data : bytes
-        The text, UTF-8.
-    name : str
-        The file, for messages.
-    what : str
-        What the object should be, for messages: ``"a trace"``.
-
-    Raises
-    ------
-    FormatError
-        The text is no JSON, or its outermost value is not an object.
-
-    Examples
-    --------
     >>> parse_object(b'{"rank": 0}', "a.json", "a trace")
     {'rank': 0}
     """

@@ -16,13 +16,7 @@ LONGEST_RECORD = 2**20
 
 
 def read_bytes(path: str, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the decompressed content of a file.
-
-    Raises
-    ------
-    FormatError
-        Missing, unreadable, empty, damaged or longer than `max_bytes`.
-    """
+    """Return the decompressed content of a file."""
     from hopbytes.textio.open_input import open_stream
 
     with open_stream(path, max_bytes=max_bytes) as source:
@@ -31,13 +25,7 @@ def read_bytes(path: str, max_bytes: int = MAX_BYTES) -> bytes:
 
 
 def read_lines(path: str, max_bytes: int = MAX_BYTES, longest: int = LONGEST_LINE) -> list[str]:
-    """Return the lines of a text file, without their ends; bytes that are not UTF-8 become U+FFFD.
-
-    Raises
-    ------
-    FormatError
-        As :func:`read_bytes`; NUL bytes, which no text has; a line longer than `longest`.
-    """
+    """Return the lines of a text file, without their ends; bytes that are not UTF-8 become U+FFFD."""
     return text_lines(read_bytes(path, max_bytes), path, longest)
 
 
@@ -66,8 +54,6 @@ def bounded_lines(stream: BufferedReader, where: str) -> Iterator[tuple[int, byt
 def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
     """Return a key that sorts ``n2`` before ``n10``: runs of digits count as numbers.
 
-    Examples
-    --------
     >>> sorted(["n10", "n2", "m"], key=natural_key)
     ['m', 'n2', 'n10']
     """

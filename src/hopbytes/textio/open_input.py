@@ -57,20 +57,11 @@ def check_expansion(name: str, stored: int, made: int, max_bytes: int) -> None:
 
 
 class Opened(NamedTuple):
-    """A stream of decompressed bytes that raises FormatError where its size exceeds a bound.
+    """A stream of decompressed bytes that raises FormatError where its size exceeds a bound."""
 
-    Parameters
-    ----------
-    name : str
-        For messages.
-    stream : BufferedReader
-    size : int or None
-        Bytes of content, when a regular file says so.
-    """
-
-    name: str
+    name: str  # for messages
     stream: io.BufferedReader
-    size: int | None
+    size: int | None  # bytes of content, when a regular file says so
 
 
 def plain_name(name: str) -> str:
@@ -88,22 +79,7 @@ def path_text(path: object) -> str:
 
 @contextlib.contextmanager
 def open_stream(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Iterator[Opened]:
-    """Open a file for reading: ``-`` is standard input, gzip, xz and bzip2 are recognised by content.
-
-    Parameters
-    ----------
-    path : path or ``"-"``
-    max_bytes : int
-        The stream raises FormatError after this many bytes of decompressed content.
-
-    Raises
-    ------
-    FormatError
-        Missing, unreadable or empty; a directory; named like a compressed file without being one.
-        Damaged or endless compressed data raises it on reading.
-    UnsupportedError
-        `path` is no text and no path, `max_bytes` no integer >= 1.
-    """
+    """Open a file for reading: ``-`` is standard input, gzip, xz and bzip2 are recognised by content."""
     path = path_text(path)
     max_bytes = whole("max_bytes", max_bytes, 1)
     if not path:
@@ -171,11 +147,6 @@ def named_in(path: str | None) -> Iterator[None]:
     Who made that file need not be the user, so such a name is obeyed only where it is a regular file in the
     same folder or below it, no such file names another one, and no message shows anything of the content.
     `path` None is standard input, which stands for the current folder.
-
-    Raises
-    ------
-    FormatError
-        One of these rules is broken, or the file that is named is not what it should be.
     """
     holder = _Holder(path or "")
     token = _holders.set((*_holders.get(), holder))

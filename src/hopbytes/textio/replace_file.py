@@ -25,18 +25,6 @@ class Part:
 
     Where the file system can, it has no name until it is complete, so that nothing is left of it however the
     process ends. Elsewhere it is called ``.NAME.….part``.
-
-    Parameters
-    ----------
-    target : str
-        Path of the file to replace, without symbolic links.
-    mode : int
-        Permissions of a new file before the umask; a file that is replaced keeps its own.
-
-    Raises
-    ------
-    OSError
-        The folder is missing or may not be written.
     """
 
     def __init__(self, target: str, mode: int) -> None:

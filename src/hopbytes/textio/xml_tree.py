@@ -37,23 +37,6 @@ class Element:
 def read_xml(path: str, *, root: str, max_bytes: int = MAX_BYTES) -> Element:
     """Read a small XML file (also compressed) into elements.
 
-    Parameters
-    ----------
-    path : str
-        File, or ``-`` for standard input.
-    root : str
-        Tag that the outermost element must have.
-    max_bytes : int
-        Largest size after decompression.
-
-    Raises
-    ------
-    FormatError
-        Not well-formed, another root, too large or deep; a document type with declarations of its own
-        (entities above all). A reference to an external document type is ignored: nothing is fetched.
-
-    Notes
-    -----
     One pass; memory is about ten times the file.
     """
     with open_stream(path, max_bytes=max_bytes) as opened:

@@ -13,16 +13,7 @@ MAX_DEPTH = 50
 
 
 class Yaml:
-    """A node of a YAML document that knows its file and line.
-
-    Parameters
-    ----------
-    path : str
-    line : int
-        1-based.
-    value : dict of str → Yaml, list of Yaml, or str
-        Scalars stay text as written; their meaning is left to the reader.
-    """
+    """A node of a YAML document that knows its file and line."""
 
     __slots__ = ("line", "path", "value")
 
@@ -66,25 +57,7 @@ def _kind(value: object) -> str:
 
 
 def read_yaml(path: str) -> Yaml:
-    """Read the first document of a YAML file.
-
-    Parameters
-    ----------
-    path : str
-        Possibly compressed.
-
-    Raises
-    ------
-    FormatError
-        With path and line: no YAML, aliases (a few lines of them can stand for gigabytes), a key twice or
-        that is no scalar, more than 50 levels.
-    UnsupportedError
-        PyYAML is not installed.
-
-    Notes
-    -----
-    O(bytes), with the parser of PyYAML.
-    """
+    """Read the first document of a YAML file."""
     try:
         import yaml
     except ImportError:

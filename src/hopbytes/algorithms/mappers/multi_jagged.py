@@ -120,26 +120,8 @@ def _hops(graph: CommGraph, where: Allocation, pe: Int32) -> int:
 def matched(places: Int64, points: Int64, room: Int64, cuts: str) -> Int32:
     """Divide places (nodes) and points (tasks) in the same way until every part has one place.
 
-    Parameters
-    ----------
-    places, points : int64[dimensions, P], int64[dimensions, n]
-        Coordinates; the numbers of dimensions may differ.
-    room : int64[P]
-        Number of points for each place; the sum is n.
-    cuts : str
-        ``multi`` or ``two``, see :class:`MultiJagged`.
-
-    Returns
-    -------
-    int32[n]
-        Place of every point.
-
-    Notes
-    -----
     All parts of a round are divided by one sort.
 
-    Examples
-    --------
     >>> line = np.array([[0, 1, 2, 3]])
     >>> matched(line, line[:, ::-1], np.ones(4, np.int64), "two").tolist()
     [3, 2, 1, 0]

@@ -12,40 +12,25 @@ from hopbytes.model.split_bounds import child_bounds
 
 @frozen(eq=False)
 class Level:
-    """One level of cuts: the groups of PEs into which each group is divided, and the load these may hold.
+    """One level of cuts: the groups of PEs into which each group is divided, and the load these may hold."""
 
-    Parameters
-    ----------
-    start : int64[groups+1]
-        The children of group g are ``start[g]:start[g+1]``, which are groups of the next level.
-    child_of_pe : int32[k]
-        Child that contains each PE.
-    parent : int64[children]
-        Group that contains each child.
-    shares, leaf_bounds, held : int64[children]
-        Capacity of each child, the sum of the maximum loads of its PEs, and the load of the tasks that are
-        fixed to these PEs.
-    sure : int64[children]
-        Load that every child may hold for certain, whichever tasks this load consists of.
-    left : int
-        Number of levels from here to the leaves, including this one.
-    distance, inside : int
-        Distance across this cut and across the next inner one.
-    share : float
-        Estimated share of the cost that these cuts determine
-        (:mod:`hopbytes.algorithms.multisection.effort_per_level`).
-    """
-
+    #: int64[groups+1]: The children of group g are ``start[g]:start[g+1]``, which are groups of the next
+    #: level
     start: Int64
-    child_of_pe: Int32
-    parent: Int64
+    child_of_pe: Int32  # int32[k]: Child that contains each PE
+    parent: Int64  # int64[children]: Group that contains each child
+    #: int64[children]: Capacity of each child, the sum of the maximum loads of its PEs, and the load of the
+    #: tasks that are fixed to these PEs
     shares: Int64
-    leaf_bounds: Int64
-    held: Int64
+    leaf_bounds: Int64  # int64[children]
+    held: Int64  # int64[children]
+    #: int64[children]: Load that every child may hold for certain, whichever tasks this load consists of
     sure: Int64
-    left: int
-    distance: int
+    left: int  # number of levels from here to the leaves, including this one
+    distance: int  # distance across this cut and across the next inner one
     inside: int
+    #: estimated share of the cost that these cuts determine
+    #: (:mod:`hopbytes.algorithms.multisection.effort_per_level`).
     share: float
 
     @property

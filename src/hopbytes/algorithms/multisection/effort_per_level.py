@@ -21,30 +21,11 @@ WORTH = 0.25
 def shares_of_cost(cuts: Sequence[int], counts: Sequence[int], innermost: int = 0) -> list[float]:
     """Estimate the share of the cost that each level of cuts determines, before any cut is made.
 
-    Parameters
-    ----------
-    cuts : sequence of int
-        Distance across the cuts of each level, outermost first.
-    counts : sequence of int
-        Number of groups after the cuts of each level.
-    innermost : int
-        Distance between tasks in the same group after the last cut. It is 0 if several tasks share a PE. With
-        one task per PE it is the distance across the last cut, so that this cut determines nothing.
-
-    Returns
-    -------
-    list of float
-        One share per level, relative to the largest (1.0). All are 1.0 if all distances are equal.
-
-    Notes
-    -----
     The share of a cut is the difference between its distance and the next inner one, times the volume
     between groups, which is assumed to grow like the square root of their number as on two-dimensional
     meshes. This estimate is not from the literature: SharedMap (Schulz and Woydt, 2025) spends equal effort
     on every level. O(levels).
 
-    Examples
-    --------
     >>> shares_of_cost([100, 10], [4, 16])
     [1.0, 0.2222222222222222]
     >>> shares_of_cost([10, 1], [4, 16], innermost=1)
@@ -59,25 +40,6 @@ def unexpected_shares(
 ) -> list[Level]:
     """Return the levels with the shares measured in a mapping, if one of them is unexpected.
 
-    Parameters
-    ----------
-    levels : list of Level
-        Levels with the estimated shares.
-    graph : CommGraph
-    pe : int32[n]
-        PE of every task in a mapping that was computed with these levels.
-    threads : int
-        Number of threads for large graphs.
-
-    Returns
-    -------
-    list of Level
-        `levels` itself if no share is more than :data:`SURPRISE` times its estimate and more than
-        :data:`WORTH`, or if the path from the root to a PE takes more than 64 bits; otherwise copies with
-        the shares of the mapping.
-
-    Notes
-    -----
     If few edges carry nearly all volume, the outer cuts avoid these edges and cost next to nothing, while
     the inner cuts, whose estimated share and effort were small, determine the cost. If no share is
     unexpected, the estimates are kept, because they are equally good and the same for every mapping. The

@@ -49,34 +49,7 @@ def run_schedule(
     root: Subproblem, levels: list[Level], cut: Cut, schedule: Schedule, effort: Effort, trace: str,
     stop: Callable[[], None] | None = None,
 ) -> Int32:
-    """Divide `root` down to single PEs.
-
-    Parameters
-    ----------
-    root : Subproblem
-        All tasks, before the first cut.
-    levels : list of Level
-    cut : callable
-        It must be safe to call from several threads at once, and it must return soon after the flag
-        ``cancel`` of the effort that it was given is set.
-    schedule : Schedule
-    effort : Effort
-        ``threads`` threads work in parallel; only the calling thread updates the counters.
-    trace : str
-        File that gets one line of JSON per work item, in the order of completion; empty for no trace.
-    stop : callable or None
-        Called together with setting ``cancel``, to stop work that does not read this flag.
-
-    Returns
-    -------
-    int32[n]
-        Group of the last level that holds each task; the same for every schedule and number of threads.
-
-    Raises
-    ------
-    FormatError
-        If the trace cannot be written.
-    """
+    """Divide `root` down to single PEs."""
     last = len(levels)
     result = np.empty(root.n, np.int32)
     began = time.monotonic()

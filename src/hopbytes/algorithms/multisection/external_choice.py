@@ -14,26 +14,15 @@ if TYPE_CHECKING:
 
 @frozen
 class ExternalChoice:
-    """The options of :class:`hopbytes.algorithms.mappers.multisection.Multisection` about them.
+    """The options of :class:`hopbytes.algorithms.mappers.multisection.Multisection` about them."""
 
-    Parameters
-    ----------
-    partitioner, parallel_partitioner : str
-        Name and preset of the partitioners for one thread and for several; empty for KaMinPar and none.
-    kaminpar_preset : str
-        Preset of KaMinPar.
-    outermost, inner : int
-        Number of partitions of the outermost and of every other cut, as given.
-    kaminpar_from : int
-        Minimum number of vertices of a group for which KaMinPar is called.
-    """
-
+    #: name and preset of the partitioners for one thread and for several; empty for KaMinPar and none
     partitioner: str
     parallel_partitioner: str
-    kaminpar_preset: str
-    outermost: int
+    kaminpar_preset: str  # preset of KaMinPar
+    outermost: int  # number of partitions of the outermost and of every other cut, as given
     inner: int
-    kaminpar_from: int
+    kaminpar_from: int  # minimum number of vertices of a group for which KaMinPar is called
 
     @property
     def used(self) -> bool:

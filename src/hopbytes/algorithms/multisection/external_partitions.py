@@ -16,18 +16,6 @@ from hopbytes.partitioners.pool import START_WORK, WorkerPool
 class ExternalPartitions:
     """External partitioners for multisection, with the number of partitions to request from them.
 
-    Parameters
-    ----------
-    backends : list of (name, setting)
-        See :data:`hopbytes.partitioners.backends.BACKENDS`. If there are two, the second one serves callers
-        with several threads.
-    repetitions, inner_repetitions : int
-        Number of partitions for the outermost cut and for every other one.
-    smallest : int
-        Groups with fewer vertices are not sent to the partitioner.
-
-    Notes
-    -----
     A worker process starts when there is work for it. All processes end when the context is left.
     """
 

@@ -76,31 +76,15 @@ def _held(linear_cost: LinearCost | None, loads: Int64 | None, k: int) -> Int64:
 
 @frozen(eq=False)
 class Subproblem:
-    """The tasks of one group of PEs and the communication between them.
+    """The tasks of one group of PEs and the communication between them."""
 
-    Parameters
-    ----------
-    depth, group : int
-        The level that divides the subproblem next, and the number of its group of PEs there.
-    path : tuple of int
-        The child to which the group belongs at every outer level.
-    members : int32[s] or None
-        Task numbers; None for all tasks in their order.
-    csr : Csr
-        Symmetric graph of the members, numbered by position.
-    loads : int64[s] or None
-        Loads of the members; None if all are 1.
-    linear_cost : LinearCost or None
-        Linear assignment costs of the members.
-    """
-
-    depth: int
+    depth: int  # the level that divides the subproblem next, and the number of its group of PEs there
     group: int
-    path: tuple[int, ...]
-    members: Int32 | None
-    csr: Csr
-    loads: Int64 | None
-    linear_cost: LinearCost | None
+    path: tuple[int, ...]  # the child to which the group belongs at every outer level
+    members: Int32 | None  # int32[s] or None: Task numbers; None for all tasks in their order
+    csr: Csr  # symmetric graph of the members, numbered by position
+    loads: Int64 | None  # int64[s] or None: Loads of the members; None if all are 1
+    linear_cost: LinearCost | None  # linear assignment costs of the members
 
     @classmethod
     def whole(cls, graph: CommGraph, bounds: Bounds, threads: int = 1) -> Subproblem:

@@ -20,20 +20,11 @@ from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
 
 @frozen(eq=False)
 class WorkItem:
-    """The division of one subproblem, which is to start now.
-
-    Parameters
-    ----------
-    subproblem : Subproblem
-    threads : int
-        Number of threads for this item.
-    worker : int
-        The lowest free worker number, for traces.
-    """
+    """The division of one subproblem, which is to start now."""
 
     subproblem: Subproblem
-    threads: int
-    worker: int
+    threads: int  # number of threads for this item
+    worker: int  # the lowest free worker number, for traces
 
 
 class Schedule(Protocol):
@@ -49,8 +40,6 @@ class Schedule(Protocol):
 def divided(threads: int, subproblems: int) -> list[int]:
     """Divide threads among min(threads, subproblems) workers evenly; the first workers get one more.
 
-    Examples
-    --------
     >>> divided(8, 3), divided(2, 5)
     ([3, 3, 2], [1, 1])
     """

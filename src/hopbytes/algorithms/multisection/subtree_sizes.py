@@ -12,28 +12,6 @@ from hopbytes._arrays import Int64
 def shapes(arities: list[int], leaves: int, most: int) -> list[list[int]]:
     """Return the subtrees of the tree `arities` with at least `leaves` leaves, beginning with the whole tree.
 
-    Parameters
-    ----------
-    arities : list of int
-        Children per unit of every level, outermost first.
-    leaves : int
-        Required number of leaves, at most the product of `arities`.
-    most : int
-        Maximum length of the returned list, >= 1.
-
-    Returns
-    -------
-    list of list of int
-        The whole tree, followed by the subtrees from which no child of any level can be removed. These
-        are sorted by their number of leaves, and in case of ties those that use more children at outer
-        levels come first.
-
-    Notes
-    -----
-    O(product of all arities but the outermost), which is at most the number of leaves.
-
-    Examples
-    --------
     >>> shapes([2, 2, 10], 24, 8)
     [[2, 2, 10], [2, 2, 6]]
     >>> shapes([2, 3, 2], 8, 8)
@@ -71,8 +49,6 @@ def in_whole_tree(leaf: Int64, shape: list[int], arities: list[int]) -> Int64:
 
     The first children of every unit are the ones in use.
 
-    Examples
-    --------
     >>> in_whole_tree(np.arange(8), [2, 2, 2], [2, 3, 2]).tolist()
     [0, 1, 2, 3, 6, 7, 8, 9]
     """

@@ -16,14 +16,6 @@ from hopbytes.model.exact_sums import group_sums
 class WarmStart:
     """The cuts of earlier mappings for the groups of tasks that multisection divides.
 
-    Parameters
-    ----------
-    levels : list of Level
-    mappings : sequence of int32[n]
-        PE of every task.
-
-    Notes
-    -----
     At the outermost level every mapping provides a cut. At inner levels it provides a cut for every group
     that consists of the same tasks as one of its own groups. Multisection adopts or improves such a cut, so
     it never returns a worse one.

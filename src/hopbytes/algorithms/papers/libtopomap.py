@@ -20,20 +20,13 @@ from hopbytes.model.comm_graph import CommGraph
 
 @frozen
 class TopologyMapper(Mapper):
-    """Partition the tasks to nodes, then assign the groups to nodes on the graph of the network.
-
-    Parameters
-    ----------
-    guarded : bool
-        Return the mapping in order if its maximum congestion is lower, as the library does according to
-        Deveci et al. (2015).
-    repetitions, initial_partitions : int
-        Effort of the partition to nodes, see :class:`hopbytes.engine.PartitionSettings`.
-    """
+    """Partition the tasks to nodes, then assign the groups to nodes on the graph of the network."""
 
     needs_routes: ClassVar[bool] = True
+    #: return the mapping in order if its maximum congestion is lower, as the library does according to Deveci
+    #: et al. (2015).
     guarded: bool = False
-    repetitions: int = 1
+    repetitions: int = 1  # effort of the partition to nodes, see :class:`hopbytes.engine.PartitionSettings`.
     initial_partitions: int = 4
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
@@ -64,18 +57,7 @@ def classes(grouped: Grouped) -> tuple[Int64, Int64]:
 
 
 def in_step(groups: Int64, places: Int64, grouped: Grouped) -> Int32:
-    """Assign groups in their order to places (nodes) in theirs, separately for each class.
-
-    Parameters
-    ----------
-    groups, places : int64[G], int64[P]
-        Permutations that give the two orders.
-
-    Returns
-    -------
-    int32[G]
-        Place of every group.
-    """
+    """Assign groups in their order to places (nodes) in theirs, separately for each class."""
     of_group, of_place = classes(grouped)
     place = np.empty(len(groups), np.int32)
     for kind in np.unique(of_group):

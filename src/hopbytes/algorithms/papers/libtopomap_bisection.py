@@ -56,21 +56,7 @@ class TopologyBisection(TopologyMapper):
 
 
 def halves(graph: Csr, loads: Int64, settings: PartitionSettings, effort: Effort) -> Int32:
-    """Bisect a graph recursively until no part has more than one vertex with load.
-
-    Parameters
-    ----------
-    graph : Csr
-        Symmetric graph.
-    loads : int64[V]
-        1, or 0 for vertices that do not affect the balance.
-
-    Returns
-    -------
-    int32[V]
-        Part of every vertex; the halves of a part have consecutive numbers. A part with c vertices of load 1
-        is divided into ceil(c/2) and floor(c/2).
-    """
+    """Bisect a graph recursively until no part has more than one vertex with load."""
     part = np.zeros(len(loads), np.int32)
     sizes, depth = np.array([int(loads.sum())], np.int64), 0
     while int(sizes.max(initial=0)) > 1:

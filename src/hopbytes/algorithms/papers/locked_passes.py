@@ -17,22 +17,6 @@ LARGEST = 2**60
 class LockedPasses:
     """Exchanges of the PEs of two tasks, made in passes.
 
-    Parameters
-    ----------
-    csr : (indptr, targets, weights)
-        Symmetric graph.
-    table : int64[k, k]
-        Symmetric distances.
-    movable : int
-        Tasks 0..movable-1 exist; further ones represent free PEs. At least one task of an exchange exists.
-
-    Raises
-    ------
-    ScaleError
-        If weights and distances are too large for exact sums.
-
-    Notes
-    -----
     Chen et al., "MPIPP" (ICS 2006): all exchanges of two tasks that have not moved in this pass are compared,
     and the best one is made even if it is a loss, until all tasks have moved. Then all exchanges after the
     state of least cost are undone. Passes are repeated as long as they have a gain. In case of ties the pair

@@ -13,20 +13,6 @@ from hopbytes.model.allocation import Allocation
 def halved(groupings: list[Int32]) -> Allocation:
     """Return a binary tree whose leaves are the PEs in the order of the last grouping.
 
-    Parameters
-    ----------
-    groupings : list of int32[k]
-        Ascending group numbers, where every grouping refines the one before it
-        (:meth:`hopbytes.model.allocation.Allocation.groups` with the PEs in the order of its last grouping).
-        A unit is divided between the children of the outermost grouping that splits it, as near to half of
-        them as possible.
-
-    Notes
-    -----
-    O(k log k). Distances only number the depth of a cut.
-
-    Examples
-    --------
     >>> halved([np.arange(5, dtype=np.int32)]).machine.spec()
     'cut3:2@3 cut2:2@2 cut1:[1,1,1,2]@1'
     """

@@ -24,13 +24,7 @@ MOST_DIMENSIONS = 16
 
 
 def place_geometry(where: Allocation, wanted: str) -> Geometry:
-    """Return the coordinates of the nodes (:class:`hopbytes.algorithms.two_level.Nodes`) of an allocation.
-
-    Raises
-    ------
-    UnsupportedError
-        If the nodes of the machine have no coordinates.
-    """
+    """Return the coordinates of the nodes (:class:`hopbytes.algorithms.two_level.Nodes`) of an allocation."""
     found = geometry_of(where.machine)
     if found is None:
         raise UnsupportedError(
@@ -42,24 +36,7 @@ def place_geometry(where: Allocation, wanted: str) -> Geometry:
 
 
 def task_coordinates(graph: CommGraph, given: str, wanted: str) -> Int64 | None:
-    """Return int64[dimensions, n], the coordinates of tasks, counted from 0; None if they are unknown.
-
-    Parameters
-    ----------
-    given : str
-        ``16x16x4`` is a grid whose task numbers ascend fastest in the last dimension. An empty text means the
-        grid stated in a generated pattern. Any other text is the name of a file with the coordinates of one
-        task per line.
-    wanted : str
-        Name of the mapper, for error messages.
-
-    Raises
-    ------
-    UnsupportedError
-        If the grid has another number of tasks.
-    FormatError
-        If the file is not a table of finite numbers with one line per task.
-    """
+    """Return int64[dimensions, n], the coordinates of tasks, counted from 0; None if they are unknown."""
     if given and not GRID.fullmatch(given):
         return _scaled(_from_file(given, graph.n))
     sizes = [int(word) for word in given.split("x")] if given else graph.meta.get("grid")

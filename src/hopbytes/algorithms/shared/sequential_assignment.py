@@ -14,8 +14,6 @@ def random_order(n: int, seed: int) -> Int64:
 
     The numbers are sorted by the SplitMix64 sequence (Steele, Lea, Flood 2014) of the seed.
 
-    Examples
-    --------
     >>> sorted(random_order(5, seed=7).tolist())
     [0, 1, 2, 3, 4]
     """
@@ -56,8 +54,6 @@ def room_for(graph: CommGraph, bounds: Bounds) -> Int64:
     These are the exact counts if there are any. Under a bound on loads they are proportional to the maximum
     loads of the PEs, as if all tasks had the same load.
 
-    Examples
-    --------
     >>> room_for(CommGraph.from_edges([0], [1], n=5), Bounds(np.array([3, 3])))
     array([2, 3])
     """

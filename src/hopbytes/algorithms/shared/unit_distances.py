@@ -19,22 +19,13 @@ from hopbytes.model.allocation import Allocation
 
 @frozen(eq=False)
 class Units:
-    """The units of one level, each a range of PEs.
+    """The units of one level, each a range of PEs."""
 
-    Parameters
-    ----------
-    start : int64[units+1]
-        Unit u is the PEs ``start[u]`` to ``start[u+1] - 1``.
-    kind : int64[units]
-        Equal for units with the same structure and the same maximum loads. The tasks of one such unit fit
-        into another, PE by PE, with the same distances between them.
-    near : Distances
-        Distances between the units.
-    """
-
-    start: Int64
+    start: Int64  # int64[units+1]: Unit u is the PEs ``start[u]`` to ``start[u+1] - 1``
+    #: int64[units]: Equal for units with the same structure and the same maximum loads. The tasks of one such
+    #: unit fit into another, PE by PE, with the same distances between them.
     kind: Int64
-    near: Distances
+    near: Distances  # distances between the units
 
     @property
     def count(self) -> int:

@@ -32,34 +32,17 @@ from hopbytes.reference.stream_reference import Counter
 
 @dataclass
 class CheckedStream:
-    """The blocks of a graph, checked: every pass has to see the same graph, both directions of all edges.
-
-    Parameters
-    ----------
-    stream : GraphStream
-    report : callable or None
-        Called with the number of the pass, vertices seen, and vertices in total.
-    total_weight : int
-        Weight of all arcs, known after the first pass.
-    passes : int
-        Passes that have begun.
-    """
+    """The blocks of a graph, checked: every pass has to see the same graph, both directions of all edges."""
 
     stream: GraphStream
+    #: called with the number of the pass, vertices seen, and vertices in total
     report: Callable[[int, int, int], None] | None = None
-    total_weight: int = 0
-    passes: int = 0
+    total_weight: int = 0  # weight of all arcs, known after the first pass
+    passes: int = 0  # passes that have begun
     _sums: UInt64 | None = field(default=None, repr=False)
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the blocks of one more pass.
-
-        Raises
-        ------
-        FormatError
-            The file is malformed, an edge lacks a direction, a vertex is its own neighbour, or the graph is
-            not the one of the pass before.
-        """
+        """Yield the blocks of one more pass."""
         stream, sums, weight = self.stream, np.zeros(4, np.uint64), 0
         self.passes += 1
         with damaged(stream.name, "a whole and unchanged graph"):

@@ -16,14 +16,6 @@ FENNEL_FACTOR = 1.5
 def tree_of(where: Allocation, load_caps: Int64, zero_load_caps: Int64) -> TreeOfPes:
     """Return the tree of an allocation, in which every node may hold what its PEs may hold together.
 
-    Parameters
-    ----------
-    where : Allocation
-    load_caps, zero_load_caps : int64[k]
-        Largest load of each PE, and largest number of its tasks without load.
-
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> tree = tree_of(hb.machine("node:2@10 core:2@1"), np.full(4, 5), np.full(4, 9))
     >>> tree.first_child.tolist(), tree.path.tolist(), tree.caps[:3].tolist(), tree.gains.tolist()

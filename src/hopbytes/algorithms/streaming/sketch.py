@@ -19,19 +19,6 @@ SMALLEST_TABLE = 1 << 10
 class Sketch:
     """Clusters of vertices, and the weights between clusters.
 
-    Parameters
-    ----------
-    n : int
-    loads : int64[n] or None
-        None means 1 each.
-    buffer : int
-        Largest number of pairs of clusters.
-    heaviest, limit : int
-        Largest load of a cluster, and how far it is raised when too many pairs are left otherwise. If that
-        does not help either, the pairs with the least weight are dropped.
-
-    Notes
-    -----
     Memory O(n + buffer): 12 bytes per vertex, and while it is contracted three tables and rows of pairs.
     """
 

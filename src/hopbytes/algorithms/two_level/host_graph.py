@@ -14,21 +14,12 @@ from hopbytes.kernels import csr_from_arcs
 
 @frozen(eq=False)
 class HostGraph:
-    """Symmetric graph of the places (nodes) 0..places-1, followed by routers and switches.
-
-    Parameters
-    ----------
-    places : int
-    indptr, targets : int64[V+1], int32[2 E]
-        Each place is adjacent to the router or switch to which its node is connected.
-    capacity : int64[2 E]
-        Sum of the capacities of both directions and all parallel links.
-    """
+    """Symmetric graph of the places (nodes) 0..places-1, followed by routers and switches."""
 
     places: int
-    indptr: Int64
-    targets: Int32
-    capacity: Int64
+    indptr: Int64  # int64[V+1]: Each place is adjacent to the router or switch to which its node is connected
+    targets: Int32  # int32[2 E]
+    capacity: Int64  # int64[2 E]: Sum of the capacities of both directions and all parallel links
 
     @property
     def count(self) -> int:
@@ -44,11 +35,6 @@ def host_graph(nodes: Nodes, wanted: str) -> HostGraph:
     """Return the graph of the network around the nodes of an allocation; O(links log links).
 
     Leaves of the network without one of these nodes are left out.
-
-    Raises
-    ------
-    UnsupportedError
-        If the machine has no network, or its description lists routes without the ends of the links.
     """
     network = network_of(nodes.where, wanted)
     if network.wiring is None:

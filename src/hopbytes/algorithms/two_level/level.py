@@ -20,20 +20,12 @@ from hopbytes.model.comm_graph import CommGraph
 @frozen(eq=False)
 class Nodes:
     """The places 0..P-1: the nodes of an allocation in machine order, or its PEs if there is only one node.
-
-    Parameters
-    ----------
-    where : Allocation
-    of_pe : int32[k]
-        Place of every PE.
-    start, pes : int64[P+1], int64[k]
-        PEs of every place, ascending.
     """
 
     where: Allocation
-    of_pe: Int32
-    start: Int64
-    pes: Int64
+    of_pe: Int32  # int32[k]: Place of every PE
+    start: Int64  # int64[P+1]: PEs of every place, ascending
+    pes: Int64  # int64[k]
     _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -73,22 +65,6 @@ def partition_to_nodes(
 ) -> Int32:
     """Partition the tasks into one group per place, within its capacity and with a small edge cut.
 
-    Parameters
-    ----------
-    graph : CommGraph
-    capacities : int64[P]
-        Capacities of the places, which may differ. With unit loads and capacities that sum to n every group
-        has exactly the size of its place.
-    loads : int64[n] or None
-        Loads of the tasks; None means 1 each.
-
-    Returns
-    -------
-    int32[n]
-        Group of every task; group p has the size of place p.
-
-    Notes
-    -----
     If group sizes are exact, the partition into groups of consecutive tasks is a candidate, too, because many
     programs number their tasks with a partitioner that had more information than the pattern. Overfull groups
     are repaired by moves of the tasks with the least loss, in the order of loss (the single

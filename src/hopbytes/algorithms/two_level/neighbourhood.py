@@ -120,13 +120,7 @@ def levels_between(nodes: Nodes) -> UInt16:
 
 
 def node_hops(nodes: Nodes) -> UInt16:
-    """Return uint16[P, P], the hops between nodes of a network, the maximum of both directions.
-
-    Raises
-    ------
-    UnsupportedError
-        If a pair of nodes has no route.
-    """
+    """Return uint16[P, P], the hops between nodes of a network, the maximum of both directions."""
     network, endpoints = nodes.where.machine.network(), endpoints_of(nodes.where)[nodes.first]
     hops, unrouted = hop_table(network.form, endpoints)
     if unrouted:

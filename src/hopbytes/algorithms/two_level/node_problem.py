@@ -16,26 +16,14 @@ from hopbytes.model.exact_sums import group_sums
 
 @frozen(eq=False)
 class Grouped:
-    """Tasks in groups, with at most one group per node.
-
-    Parameters
-    ----------
-    nodes : Nodes
-    group : int32[n]
-        Group of every task, 0..G-1.
-    graph : CommGraph
-        Directed arcs between groups.
-    sizes, capacities : int64[G], int64[P]
-        Number of tasks (or load) of every group, and capacity of every place.
-    start : int32[G]
-        Initial place of every group; for groups made by a partition it is the number of the group.
-    """
+    """Tasks in groups, with at most one group per node."""
 
     nodes: Nodes
-    group: Int32
-    graph: CommGraph
-    sizes: Int64
-    capacities: Int64
+    group: Int32  # int32[n]: Group of every task, 0..G-1.
+    graph: CommGraph  # directed arcs between groups
+    sizes: Int64  # int64[G]: Number of tasks (or load) of every group, and capacity of every place
+    capacities: Int64  # int64[P]
+    #: int32[G]: Initial place of every group; for groups made by a partition it is the number of the group
     start: Int32
 
 

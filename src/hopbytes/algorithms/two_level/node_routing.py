@@ -22,50 +22,19 @@ MOST_VALUE = 2**54
 
 @frozen(eq=False)
 class Routed:
-    """Routes and traffic in integers that do not overflow, with the units of these integers.
-
-    Parameters
-    ----------
-    routing : Routing
-    traffic : Groups
-        Volumes are divided by a power of two if they would overflow.
-    unit : float
-        Congestion (load x price) in these integers per unit of congestion.
-    scale : float
-        Load in these integers per byte.
-    """
+    """Routes and traffic in integers that do not overflow, with the units of these integers."""
 
     routing: Routing
-    traffic: Groups
-    unit: float
-    scale: float
+    traffic: Groups  # volumes are divided by a power of two if they would overflow
+    unit: float  # congestion (load x price) in these integers per unit of congestion
+    scale: float  # load in these integers per byte
 
 
 def routed(
     nodes: Nodes, graph: CommGraph | PortArcs, weights: Int64 | None, sizes: Int64, capacities: Int64,
     wanted: str, *, priced: bool = True, of_pes: bool = False,
 ) -> Routed:
-    """Prepare a search over link loads.
-
-    Parameters
-    ----------
-    graph : CommGraph or PortArcs
-        Arcs between groups (between tasks with `of_pes`); arcs of a CommGraph use the endpoint of the first
-        PE of each node.
-    weights : int64[m] or None
-        Weights of the arcs; None means 1 each.
-    wanted : str
-        Name of the algorithm, for error messages.
-    priced : bool
-        Divide loads by the capacities of links.
-    of_pes : bool
-        Places are PEs instead of nodes.
-
-    Raises
-    ------
-    UnsupportedError
-        If the machine has no network, or a pair of nodes has no route.
-    """
+    """Prepare a search over link loads."""
     network = network_of(nodes.where, wanted)
     endpoints = endpoints_of(nodes.where)
     network.check_routed(endpoints)
@@ -98,18 +67,6 @@ def routed_groups(
     graph: CommGraph, grouped: Grouped, pe: Int32 | None, wanted: str, *, messages: bool = False
 ) -> Routed:
     """Prepare a search over link loads that moves whole groups, where each task uses the adapter of its PE.
-
-    Parameters
-    ----------
-    graph : CommGraph
-        Pattern of the tasks.
-    pe : int32[n] or None
-        PE of every task, on any node of the kind to which its group may move. The PE determines which adapter
-        of the node the task uses. None means that every node has one adapter.
-    wanted : str
-        Name of the algorithm, for error messages.
-    messages : bool
-        Count messages regardless of capacities, instead of volumes divided by capacities.
     """
     ports = ports_of(grouped.nodes)
     arcs = arcs_of(grouped.graph)

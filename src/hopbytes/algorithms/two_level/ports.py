@@ -13,21 +13,13 @@ from hopbytes.model.comm_graph import CommGraph
 
 @frozen(eq=False)
 class Ports:
-    """Ports of places (nodes): PEs of a port share an endpoint; ports have the same numbers on all nodes.
+    """Ports of places (nodes): PEs of a port share an endpoint; ports have the same numbers on all nodes."""
 
-    Parameters
-    ----------
-    count : int
-        Number of ports per place; 1 if every node has one endpoint.
-    endpoints : int32[P * count]
-        Endpoint of every port, place by place. A node with fewer PEs repeats the endpoint of its last PE.
-    of_pe : int32[k]
-        Port of every PE.
-    """
-
-    count: int
+    count: int  # number of ports per place; 1 if every node has one endpoint
+    #: int32[P * count]: Endpoint of every port, place by place. A node with fewer PEs repeats the endpoint of
+    #: its last PE.
     endpoints: Int32
-    of_pe: Int32
+    of_pe: Int32  # int32[k]: Port of every PE
 
 
 def ports_of(nodes: Nodes) -> Ports:
@@ -57,22 +49,16 @@ def _ports(nodes: Nodes, endpoints: Int32) -> Ports:
 
 @frozen(eq=False)
 class PortArcs:
-    """Directed arcs between groups, separated by the ports at their sources and targets.
+    """Directed arcs between groups, separated by the ports at their sources and targets."""
 
-    Parameters
-    ----------
-    indptr, targets, volumes, messages
-        int64[G+1]; int32[m], groups, which may be repeated with different ports; int64[m] or None for 1 each.
-    out, in_ : int32[m] or None
-        Port at the source and at the target; None if every place has one port.
-    """
-
+    #: int64[G+1]; int32[m], groups, which may be repeated with different ports; int64[m] or None for 1 each
     indptr: Int64
     targets: Int32
     volumes: Int64 | None
     messages: Int64 | None
+    #: int32[m] or None: Port at the source and at the target; None if every place has one port
     out: Int32 | None = None
-    in_: Int32 | None = None
+    in_: Int32 | None = None  # int32[m] or None
 
 
 def arcs_of(graph: CommGraph) -> PortArcs:
@@ -81,15 +67,7 @@ def arcs_of(graph: CommGraph) -> PortArcs:
 
 
 def port_arcs(graph: CommGraph, group: Int32, groups: int, port: Int32, ports: int) -> PortArcs:
-    """Merge the arcs of tasks with equal groups and ports, without arcs inside a group. O(n + m).
-
-    Parameters
-    ----------
-    graph : CommGraph
-        Pattern of the tasks.
-    group, port : int32[n]
-        Group and port of every task.
-    """
+    """Merge the arcs of tasks with equal groups and ports, without arcs inside a group. O(n + m)."""
     seats = (group.astype(np.int64) * ports + port).astype(np.int32)
     merged = quotient(graph, seats, groups * ports)
     source, out = np.divmod(merged.sources(), ports)

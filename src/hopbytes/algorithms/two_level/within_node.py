@@ -18,15 +18,6 @@ def place_inside(
 ) -> Int32:
     """Return int32[n], the PE of every task on its given node.
 
-    Parameters
-    ----------
-    place : int32[n]
-        Place (node) of every task, see :class:`Nodes`.
-    per_pe : int64[k]
-        Capacity of each PE, in tasks if `loads` is None, otherwise in units of `loads`.
-
-    Notes
-    -----
     All nodes are partitioned together in one compiled call per level inside them. O(levels x (n + m)).
     """
     where = nodes.where

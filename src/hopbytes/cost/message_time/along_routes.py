@@ -21,25 +21,13 @@ from hopbytes.model.comm_graph import CommGraph
 
 @frozen(eq=False)
 class RouteTimes:
-    """Integer times of hops, links, and levels inside a node.
+    """Integer times of hops, links, and levels inside a node."""
 
-    Parameters
-    ----------
-    hop : int
-        Time of a message per link, in units of ``10**-exponent`` seconds.
-    link_byte : int64[n_links]
-        Time of a byte on each link.
-    latency, per_byte : tuple of int
-        Time of a message and of a byte for each level inside a node, outermost first.
-    exponent : int
-        The unit of time is ``10**-exponent`` seconds.
-    """
-
-    hop: int
-    link_byte: Int64
-    latency: tuple[int, ...]
+    hop: int  # time of a message per link, in units of ``10**-exponent`` seconds
+    link_byte: Int64  # int64[n_links]: Time of a byte on each link
+    latency: tuple[int, ...]  # time of a message and of a byte for each level inside a node, outermost first
     per_byte: tuple[int, ...]
-    exponent: int
+    exponent: int  # the unit of time is ``10**-exponent`` seconds
 
     def seconds(self, time: int) -> float:
         """Convert an integer time to seconds."""

@@ -24,20 +24,11 @@ SEARCH_WEIGHT, SEARCH_DISTANCE = 2**40, 2**20
 @frozen
 class SearchForm:
     """Pattern and allocation on which J approximates the message time, with the error of the approximation.
-
-    Parameters
-    ----------
-    graph : CommGraph
-        The pattern with one weight per arc as its volumes.
-    where : Allocation
-        The allocation with one distance per level or hop.
-    error : float
-        Relative error of the product; 0 if it is exact.
     """
 
-    graph: CommGraph
-    where: Allocation
-    error: float
+    graph: CommGraph  # the pattern with one weight per arc as its volumes
+    where: Allocation  # the allocation with one distance per level or hop
+    error: float  # relative error of the product; 0 if it is exact
 
 
 def exponent_for(graph: CommGraph, latency: float, per_byte: float) -> int:
@@ -52,16 +43,7 @@ def exponent_for(graph: CommGraph, latency: float, per_byte: float) -> int:
 def nearest_product(
     graph: CommGraph, terms: list[tuple[float, float]], longest: list[int]
 ) -> tuple[CommGraph, list[int], float]:
-    """Return the graph with one weight per arc, a distance per row of `terms`, and the relative error.
-
-    Parameters
-    ----------
-    graph : CommGraph
-    terms : list of (latency, per byte)
-        Time of a message and of a byte for each level, or for a hop.
-    longest : list of int
-        How many times each distance can occur between two PEs: the number of hops, 1 for levels.
-    """
+    """Return the graph with one weight per arc, a distance per row of `terms`, and the relative error."""
     messages, volumes = graph.arc_messages(), graph.arc_volumes()
     totals = max(1, int(messages.sum())), max(1, int(volumes.sum()))
     table = np.array([(totals[0] * latency, totals[1] * per_byte) for latency, per_byte in terms], float)

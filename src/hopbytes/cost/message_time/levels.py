@@ -18,19 +18,11 @@ from hopbytes.model.comm_graph import CommGraph
 
 @frozen
 class LevelTimes:
-    """Integer times per level; levels are numbered as in the kernels: 0 within a PE, 1 the innermost.
+    """Integer times per level; levels are numbered as in the kernels: 0 within a PE, 1 the innermost."""
 
-    Parameters
-    ----------
-    latency, per_byte : tuple of int
-        Time of a message and of a byte, in units of ``10**-exponent`` seconds.
-    exponent : int
-        The unit of time is ``10**-exponent`` seconds.
-    """
-
-    latency: tuple[int, ...]
+    latency: tuple[int, ...]  # time of a message and of a byte, in units of ``10**-exponent`` seconds
     per_byte: tuple[int, ...]
-    exponent: int
+    exponent: int  # the unit of time is ``10**-exponent`` seconds
 
     def seconds(self, time: int) -> float:
         """Convert an integer time to seconds."""

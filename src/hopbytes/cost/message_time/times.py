@@ -39,19 +39,6 @@ def knows_times(where: Allocation) -> bool:
 def times_of(graph: CommGraph, where: Allocation) -> Times:
     """Return the times of a machine's levels, or of its links and the levels inside its nodes, as integers.
 
-    Parameters
-    ----------
-    graph : CommGraph
-        The pattern, whose total volume and messages limit how fine the unit of time can be.
-    where : Allocation
-
-    Raises
-    ------
-    UnsupportedError
-        The machine has only distances, or levels or links have no latency or bandwidth.
-
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> where = hb.machine("node:2@10:bw=1e9:lat=2e-6 core:2@1:bw=1e10:lat=1e-7")
     >>> times_of(hb.CommGraph.from_edges([0], [1], [1000]), where)
@@ -81,15 +68,6 @@ def comm_time(graph: CommGraph, where: Allocation, pe: Int32, times: Times) -> i
 def search_form(graph: CommGraph, where: Allocation, times: Times) -> SearchForm:
     """Return a weight per arc and a distance per level or hop whose product approximates the time best.
 
-    Parameters
-    ----------
-    graph : CommGraph
-    where : Allocation
-    times : Times
-        The result of :func:`times_of`.
-
-    Notes
-    -----
     If latency and time per byte grow by the same factors from level to level, the product is exact. Otherwise
     it is the best approximation in the sense of least squares, with both terms weighted by the totals of the
     pattern (the first singular vectors of a matrix of two columns). On networks a hop has the mean time per

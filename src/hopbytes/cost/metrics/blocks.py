@@ -14,22 +14,13 @@ ARCS_PER_PIECE = 1 << 22
 
 @frozen
 class BlockMetrics:
-    """PEs with several tasks as blocks of a partition.
+    """PEs with several tasks as blocks of a partition."""
 
-    Parameters
-    ----------
-    comm_volume : int
-        The sum over tasks of the number of other PEs that hold a task to which it sends: the values that one
-        exchange of a mesh sends, the ghost cells. METIS calls it the total communication volume (totalv).
-    max_neighbours : int
-        Largest number of PEs with which a PE exchanges something.
-    mean_neighbours : float
-        Mean over the PEs that hold a task.
-    """
-
+    #: the sum over tasks of the number of other PEs that hold a task to which it sends: the values that one
+    #: exchange of a mesh sends, the ghost cells. METIS calls it the total communication volume (totalv).
     comm_volume: int
-    max_neighbours: int
-    mean_neighbours: float
+    max_neighbours: int  # largest number of PEs with which a PE exchanges something
+    mean_neighbours: float  # mean over the PEs that hold a task
 
 
 def measure_blocks(graph: CommGraph, k: int, pe: Int32) -> BlockMetrics:

@@ -30,41 +30,22 @@ HOTTEST, FLOWS_NAMED = 10, 3
 
 @frozen
 class LinkMetrics:
-    """Traffic on links; congestion is volume / capacity, means are over the links in use.
+    """Traffic on links; congestion is volume / capacity, means are over the links in use."""
 
-    Parameters
-    ----------
-    hops : int or float
-        TH, the sum over arcs of messages times links of the route; it may be a fraction if flows are spread
-        over detours (Valiant routing).
-    hop_bytes : int or float
-        WH (also HB), the sum over arcs of volume times links of the route.
-    max_messages : int or float
-        MMC, the maximum number of messages on a link; a fraction if flows are spread over several paths.
-    max_congestion : float
-        MC, the maximum congestion of a link.
-    avg_messages, avg_congestion : float
-        AMC and AC (also NZCA), the means over the links in use.
-    var_congestion : float
-        NZCV, the population variance of congestion over the links in use.
-    used_links : int
-        Number of links that carry a message.
-    hybrid_raw : float
-        WH + MC + NZCA + NZCV, as published (Mirsadeghi and Afsahi, PTRAM, 2016).
-    hybrid : float or None
-        The same four terms, each divided by its value for the mapping in order (terms with value 0 there are
-        not divided); 4 equals the mapping in order. None without baselines.
-    """
-
+    #: TH, the sum over arcs of messages times links of the route; it may be a fraction if flows are spread
+    #: over detours (Valiant routing)
     hops: int | float
-    hop_bytes: int | float
+    hop_bytes: int | float  # WH (also HB), the sum over arcs of volume times links of the route
+    #: MMC, the maximum number of messages on a link; a fraction if flows are spread over several paths
     max_messages: int | float
-    max_congestion: float
-    avg_messages: float
+    max_congestion: float  # MC, the maximum congestion of a link
+    avg_messages: float  # AMC and AC (also NZCA), the means over the links in use
     avg_congestion: float
-    var_congestion: float
-    used_links: int
-    hybrid_raw: float
+    var_congestion: float  # NZCV, the population variance of congestion over the links in use
+    used_links: int  # number of links that carry a message
+    hybrid_raw: float  # WH + MC + NZCA + NZCV, as published (Mirsadeghi and Afsahi, PTRAM, 2016)
+    #: the same four terms, each divided by its value for the mapping in order (terms with value 0 there are
+    #: not divided); 4 equals the mapping in order. None without baselines.
     hybrid: float | None = None
 
     @property
@@ -85,28 +66,15 @@ class Dilation:
 
 @frozen
 class HotLink:
-    """One of the most congested links.
-
-    Parameters
-    ----------
-    name : str
-    congestion : float
-        Volume / capacity.
-    volume, messages : float
-        Volume and messages that cross the link; integers if every flow takes a single path.
-    capacity : int
-    flows : int
-        Number of arcs that use the link.
-    largest : tuple of (int, int, int)
-        Source task, target task and volume of the largest of these arcs.
-    """
+    """One of the most congested links."""
 
     name: str
-    congestion: float
-    volume: float
+    congestion: float  # volume / capacity
+    volume: float  # volume and messages that cross the link; integers if every flow takes a single path
     messages: float
     capacity: int
-    flows: int
+    flows: int  # number of arcs that use the link
+    #: source task, target task and volume of the largest of these arcs
     largest: tuple[tuple[int, int, int], ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -119,22 +87,7 @@ class HotLink:
 def measure_links(
     graph: CommGraph, where: Allocation, pe: Int32, base: LinkMetrics | None = None
 ) -> LinkMetrics | None:
-    """Return the link metrics of the mapping `pe`, or None on a machine without links.
-
-    Parameters
-    ----------
-    base : LinkMetrics or None
-        Metrics of the mapping in order, which normalise the hybrid metric.
-
-    Raises
-    ------
-    UnsupportedError
-        There is no route between two communicating tasks.
-
-    Notes
-    -----
-    O(arcs x length of a route + links).
-    """
+    """Return the link metrics of the mapping `pe`, or None on a machine without links."""
     if where.machine.network() is None:
         return None
     volume, messages = _loads(graph, where, pe)

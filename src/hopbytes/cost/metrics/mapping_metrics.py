@@ -26,80 +26,40 @@ from hopbytes.model.exact_sums import group_sums
 
 @frozen
 class LevelMetrics:
-    """Traffic between PEs that differ at one named level of the machine.
-
-    Parameters
-    ----------
-    name : str
-    distance : int
-        Distance of two PEs for which this is the outermost level at which they differ.
-    volume : int
-        Volume of the arcs between such PEs.
-    messages : int
-        Messages of the same arcs.
-    cut : int
-        Volume between different units of this level: the volume of this level and of all outer levels.
-    cost_share : float
-        Share of J, ``volume * distance / J``; 0 when J is 0.
-    """
+    """Traffic between PEs that differ at one named level of the machine."""
 
     name: str
-    distance: int
-    volume: int
-    messages: int
-    cut: int
-    cost_share: float
+    distance: int  # distance of two PEs for which this is the outermost level at which they differ
+    volume: int  # volume of the arcs between such PEs
+    messages: int  # messages of the same arcs
+    cut: int  # volume between different units of this level: the volume of this level and of all outer levels
+    cost_share: float  # share of J, ``volume * distance / J``; 0 when J is 0
 
 
 @frozen
 class MappingMetrics:
-    """The metrics of one mapping.
+    """The metrics of one mapping."""
 
-    Parameters
-    ----------
-    comm_cost : int
-        J, the sum over stored arcs of volume x distance.
-    edge_cut : int
-        Volume between different PEs.
-    imbalance : float
-        Largest load of a PE over its share, minus one: ``max_load / (total / k) - 1`` for equal PEs; with
-        capacities the shares are in proportion to them. 0 if there is no load.
-    max_load : int
-        Largest sum of task loads on a PE.
-    used_pes : int
-        Number of PEs with a task.
-    min_tasks_per_pe, max_tasks_per_pe : int
-        Minimum and maximum over all PEs, including empty ones.
-    mean_distance : float
-        Mean distance of all arcs.
-    weighted_mean_distance : float
-        Mean distance of all arcs, weighted by volume: J / volume.
-    comm_seconds : float or None
-        Sum of the times of all messages: latency x messages + bytes / bandwidth of their levels; None if
-        levels lack these values.
-    levels : tuple of LevelMetrics
-        Metrics by level, outermost first; empty for machines without named levels.
-    traffic : TrafficMetrics or None
-        Traffic of PEs and nodes; set by :func:`measure_all`.
-    links : LinkMetrics or None
-        Traffic on links; set by :func:`measure_all` on machines that have links.
-    blocks : BlockMetrics or None
-        Set by :func:`measure_all` where a PE holds several tasks; None for random mappings.
-    """
-
-    comm_cost: int
-    edge_cut: int
+    comm_cost: int  # J, the sum over stored arcs of volume x distance
+    edge_cut: int  # volume between different PEs
+    #: largest load of a PE over its share, minus one: ``max_load / (total / k) - 1`` for equal PEs; with
+    #: capacities the shares are in proportion to them. 0 if there is no load.
     imbalance: float
-    max_load: int
-    used_pes: int
-    min_tasks_per_pe: int
+    max_load: int  # largest sum of task loads on a PE
+    used_pes: int  # number of PEs with a task
+    min_tasks_per_pe: int  # minimum and maximum over all PEs, including empty ones
     max_tasks_per_pe: int
-    mean_distance: float
-    weighted_mean_distance: float
+    mean_distance: float  # mean distance of all arcs
+    weighted_mean_distance: float  # mean distance of all arcs, weighted by volume: J / volume
+    #: sum of the times of all messages: latency x messages + bytes / bandwidth of their levels; None if
+    #: levels lack these values
     comm_seconds: float | None
+    #: metrics by level, outermost first; empty for machines without named levels
     levels: tuple[LevelMetrics, ...]
-    traffic: TrafficMetrics | None = None
+    traffic: TrafficMetrics | None = None  # traffic of PEs and nodes; set by :func:`measure_all`
+    #: traffic on links; set by :func:`measure_all` on machines that have links
     links: LinkMetrics | None = None
+    #: set by :func:`measure_all` where a PE holds several tasks; None for random mappings
     blocks: BlockMetrics | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,13 +84,6 @@ def measure(graph: CommGraph, where: Allocation, pe: Int32, threads: int = 1) ->
 
     Arcs of a task to itself are left out of all metrics. O(n + m + k), at most three passes over the
     arcs, which `threads` share.
-
-    Raises
-    ------
-    FormatError
-        The length of `pe` is not the number of tasks of the graph.
-    ScaleError
-        J could exceed 2**63 - 1; see :func:`check_scale`.
     """
     if len(pe) != graph.n:
         raise FormatError("mapping", None, f"{len(pe)} tasks, expected the {graph.n} of {graph.name}")
@@ -165,17 +118,7 @@ def measure_all(
     graph: CommGraph, where: Allocation, pe: Int32, base: MappingMetrics | None = None, threads: int = 1,
     *, blocks: bool = True,
 ) -> MappingMetrics:
-    """Return the metrics of :func:`measure` together with the traffic of PEs, nodes and links.
-
-    Parameters
-    ----------
-    base : MappingMetrics or None
-        All metrics of the mapping in order, which normalise the hybrid metric.
-    threads : int
-        Number of threads for large graphs.
-    blocks : bool
-        Measure PEs with several tasks as the blocks of a partition.
-    """
+    """Return the metrics of :func:`measure` together with the traffic of PEs, nodes and links."""
     several = blocks and graph.n > 0 and int(np.bincount(pe).max()) > 1
     reference = base.links if base is not None else None
     return dataclasses.replace(

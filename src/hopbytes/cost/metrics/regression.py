@@ -24,30 +24,16 @@ SYMBOLS = {
 
 @frozen
 class Regression:
-    """The result of a fit of times by metrics.
+    """The result of a fit of times by metrics."""
 
-    Parameters
-    ----------
-    coefficients : dict of str → float
-        Change of the relative time (time / mean time of its group) when a metric rises by one standard
-        deviation; >= 0, largest first.
-    residual : float
-        Root mean square of the residuals, relative to the mean time.
-    explained : float
-        Share of the variance of relative times that is explained.
-    dropped : tuple of str
-        Columns that do not vary inside any group.
-    correlations : dict of (str, str) → float
-        Pearson's coefficient of every two columns that were used.
-    interchangeable : tuple of (str, str)
-        Pairs with such a high correlation that the fit cannot separate their effects.
-    """
-
+    #: change of the relative time (time / mean time of its group) when a metric rises by one standard
+    #: deviation; >= 0, largest first
     coefficients: dict[str, float]
-    residual: float
-    explained: float
-    dropped: tuple[str, ...]
-    correlations: dict[tuple[str, str], float]
+    residual: float  # root mean square of the residuals, relative to the mean time
+    explained: float  # share of the variance of relative times that is explained
+    dropped: tuple[str, ...]  # columns that do not vary inside any group
+    correlations: dict[tuple[str, str], float]  # pearson's coefficient of every two columns that were used
+    #: pairs with such a high correlation that the fit cannot separate their effects
     interchangeable: tuple[tuple[str, str], ...]
 
 

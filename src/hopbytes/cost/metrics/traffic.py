@@ -16,30 +16,17 @@ class TrafficMetrics:
     """Volumes and messages between PEs and between nodes, without arcs of a task to itself.
 
     If the pattern has no message counts, every arc counts as one message.
-
-    Parameters
-    ----------
-    max_send_volume, max_send_messages : int
-        Maximum that a PE sends to other PEs (MSV, MSM).
-    total_send_volume, total_send_messages : int
-        Total that PEs send to other PEs (TV, TM).
-    inter_node_volume, inter_node_messages : int
-        Total that nodes send to other nodes (ICV, ICM).
-    intra_node_volume, intra_node_messages : int
-        Total inside nodes, including that inside a PE.
-    max_node_receive_volume, max_node_receive_messages : int
-        Maximum that a node receives from other nodes (MNRV, MNRM).
     """
 
-    max_send_volume: int
-    total_send_volume: int
+    max_send_volume: int  # maximum that a PE sends to other PEs (MSV, MSM)
+    total_send_volume: int  # total that PEs send to other PEs (TV, TM)
     max_send_messages: int
     total_send_messages: int
-    inter_node_volume: int
+    inter_node_volume: int  # total that nodes send to other nodes (ICV, ICM)
     inter_node_messages: int
-    intra_node_volume: int
+    intra_node_volume: int  # total inside nodes, including that inside a PE
     intra_node_messages: int
-    max_node_receive_volume: int
+    max_node_receive_volume: int  # maximum that a node receives from other nodes (MNRV, MNRM)
     max_node_receive_messages: int
 
 

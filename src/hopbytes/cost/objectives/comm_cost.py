@@ -36,8 +36,6 @@ class CommCost(Objective):
 
         The value is exact below 2**63, see :func:`hopbytes.cost.objectives.scale.check_scale`.
 
-        Examples
-        --------
         >>> from hopbytes.machines.topology import Level
         >>> from hopbytes.machines.common.tree import Tree
         >>> where = Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (2, 2)))

@@ -23,22 +23,13 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 class LinkTraffic(NamedTuple):
-    """Traffic of a mapping on the links of its network; all sums and fractions are exact.
+    """Traffic of a mapping on the links of its network; all sums and fractions are exact."""
 
-    Parameters
-    ----------
-    amounts : int64[n_links]
-        Bytes or messages on each link, in units of ``2**-shift``.
-    classes : tuple of (int, LoadSummary)
-        For each capacity the sums over the links that have it. If capacities are ignored, all links have
-        capacity 1.
-    shift : int
-        The unit of `amounts` is ``2**-shift``.
-    """
-
-    amounts: Int64
+    amounts: Int64  # int64[n_links]: Bytes or messages on each link, in units of ``2**-shift``
+    #: for each capacity the sums over the links that have it. If capacities are ignored, all links have
+    #: capacity 1.
     classes: tuple[tuple[int, LoadSummary], ...]
-    shift: int
+    shift: int  # the unit of `amounts` is ``2**-shift``
 
     @property
     def total(self) -> int:
@@ -72,13 +63,7 @@ class LinkTraffic(NamedTuple):
 
 
 def network_of(where: Allocation, wanted: str) -> Network:
-    """Return the network of a machine.
-
-    Raises
-    ------
-    UnsupportedError
-        The machine has distances only. `wanted` names the feature that needs links in the message.
-    """
+    """Return the network of a machine."""
     network: Network | None = where.machine.network()
     if network is None:
         raise UnsupportedError(
@@ -102,16 +87,6 @@ def traffic(
     """Return the traffic of all routed arcs; `weights` is int64[m] or None for 1 each.
 
     O(m x length of a route).
-
-    Parameters
-    ----------
-    priced : bool
-        Divide amounts by capacities; otherwise all links have capacity 1.
-
-    Raises
-    ------
-    UnsupportedError
-        The machine has no network, or there is no route between two communicating tasks.
     """
     network = network_of(where, wanted)
     total = graph.m if weights is None else max(graph.total_volume, int(weights.sum()))
@@ -146,11 +121,6 @@ def links_travelled(
 
     If flows take detours, the mean over their paths counts. O(m) if routes are shortest paths, else
     O(links of the paths between all pairs of communicating endpoints).
-
-    Raises
-    ------
-    UnsupportedError
-        The machine has no network, or there is no route between two communicating tasks.
     """
     network = network_of(where, wanted)
     ends = endpoints_of(where)[pe]

@@ -14,13 +14,7 @@ def in_scale(graph: CommGraph, where: Allocation) -> bool:
 
 
 def check_scale(graph: CommGraph, where: Allocation) -> None:
-    """Raise ScaleError if a sum of volume x distance could exceed 63 bits.
-
-    Raises
-    ------
-    ScaleError
-        Largest distance x total volume exceeds 2**63 - 1; the text names the factor to divide by.
-    """
+    """Raise ScaleError if a sum of volume x distance could exceed 63 bits."""
     widest = int(where.distance.largest)
     largest = _largest_sum(graph, widest)
     if largest > MAX_SUM:

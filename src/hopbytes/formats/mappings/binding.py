@@ -15,19 +15,12 @@ RENUMBERED = "slots are renumbered inside nodes, so that one list of cores serve
 
 @frozen
 class Binding:
-    """The CPUs of the ranks of every node, by the order of the ranks within the node.
+    """The CPUs of the ranks of every node, by the order of the ranks within the node."""
 
-    Parameters
-    ----------
-    launch : Launch
-        The mapping that is written: the given one, or one of the same cost with slots renumbered.
-    cpus : tuple of tuples or None
-        CPUs of the first, second, … rank of a node; None if nodes need different lists, or if slots have
-        GPUs, because then the script binds every rank and shows it its GPU.
-    notices : tuple of str
-    """
-
+    #: the mapping that is written: the given one, or one of the same cost with slots renumbered
     launch: Launch
+    #: CPUs of the first, second, … rank of a node; None if nodes need different lists, or if slots have GPUs,
+    #: because then the script binds every rank and shows it its GPU
     cpus: tuple[Numbers, ...] | None
     notices: tuple[str, ...] = ()
 

@@ -49,11 +49,6 @@ class HostList(Format):
         """Return the mapping of a list of hosts; the file names no cores, so ranks take slots in order.
 
         Options: `where` (an Allocation with host names), `n`.
-
-        Raises
-        ------
-        FormatError, UnsupportedError
-            See :func:`mapping_by_hosts`, and :func:`in_blocks` for lists that name every host once.
         """
         return mapping_by_hosts(source, self.ranks(source))
 
@@ -68,13 +63,7 @@ def hosts_by_rank(launch: Launch, *head: str) -> str:
 
 
 def rank_hosts(source: Source) -> list[tuple[int, str]]:
-    """Return line number and host of every rank: one word a line, or words separated by commas.
-
-    Raises
-    ------
-    FormatError
-        A word is not a host name.
-    """
+    """Return line number and host of every rank: one word a line, or words separated by commas."""
     found = []
     for number, text in _lines(source):
         for word in text.split(","):
@@ -85,13 +74,7 @@ def rank_hosts(source: Source) -> list[tuple[int, str]]:
 
 
 def counted_hosts(source: Source) -> list[tuple[int, str]]:
-    """Return line number and host of every rank from lines like ``host:4``, ``host 4`` or ``host``.
-
-    Raises
-    ------
-    FormatError
-        A line has another form, a count is 0, or there are more than :data:`MAX_RANKS` ranks.
-    """
+    """Return line number and host of every rank from lines like ``host:4``, ``host 4`` or ``host``."""
     found: list[tuple[int, str]] = []
     for number, text in _lines(source):
         parts = COUNTED.fullmatch(text)
@@ -109,12 +92,6 @@ def in_blocks(source: Source) -> list[tuple[int, str]]:
     """Return line and host of every rank from a file with one line for each host.
 
     Options of the source: `where`; `n`, by default the number of slots of the hosts.
-
-    Raises
-    ------
-    FormatError, UnsupportedError
-        The caller named no machine, the file names no host, or the ranks cannot be divided evenly among
-        the hosts.
     """
     hosts = rank_hosts(source)
     where = allocation_of(source, "a list of hosts")
@@ -135,13 +112,7 @@ def _lines(source: Source) -> Iterator[tuple[int, str]]:
 
 
 def allocation_of(source: Source, form: str) -> Allocation:
-    """Return the allocation for which a mapping is read.
-
-    Raises
-    ------
-    UnsupportedError
-        The caller named none, although the file names hosts without describing them.
-    """
+    """Return the allocation for which a mapping is read."""
     where = source.options.get("where")
     if not isinstance(where, Allocation):
         raise UnsupportedError(
@@ -158,13 +129,7 @@ def node_numbers(where: Allocation) -> dict[str, int]:
 def node_of_host(
     where: Allocation, known: dict[str, int], host: str, place: tuple[str, int | None]
 ) -> int:
-    """Return the node with a host name; on a machine of one node without names every host is that node.
-
-    Raises
-    ------
-    FormatError
-        The allocation does not have the host, or its hosts have no names.
-    """
+    """Return the node with a host name; on a machine of one node without names every host is that node."""
     if host in known:
         return known[host]
     if not known and int(where.machine.node_of_core()[-1]) == 0:
@@ -183,13 +148,6 @@ def mapping_by_hosts(source: Source, hosts: Sequence[tuple[int, str]]) -> Mappin
 
     The ranks of a node take its slots in order; if it has more ranks than slots, they start again at the
     first slot. Options of the source: `where`, `n`.
-
-    Raises
-    ------
-    UnsupportedError
-        The caller named no machine.
-    FormatError
-        A host is unknown or has no slots, or the number of ranks is not `n`.
     """
     where = allocation_of(source, "a list of hosts")
     check_count(source, len(hosts))
@@ -204,20 +162,7 @@ def mapping_by_hosts(source: Source, hosts: Sequence[tuple[int, str]]) -> Mappin
 
 
 def mapping_on_nodes(source: Source, where: Allocation, node: Int64, lines: Sequence[int]) -> Mapping:
-    """Return the mapping of ranks whose nodes are known; the ranks of a node take its slots in order.
-
-    Parameters
-    ----------
-    node : int64[n]
-        Node of every rank.
-    lines : sequence of int
-        Line of the file that names the node of every rank, for messages.
-
-    Raises
-    ------
-    FormatError
-        A node has no slots.
-    """
+    """Return the mapping of ranks whose nodes are known; the ranks of a node take its slots in order."""
     slots = np.bincount(where.node_of_pe, minlength=int(node.max(initial=0)) + 1)
     without = np.flatnonzero(slots[node] == 0)
     if len(without):

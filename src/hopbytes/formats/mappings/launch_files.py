@@ -42,25 +42,14 @@ class Run:
 
 @frozen(eq=False)
 class Launch:
-    """A mapping as a launcher sees it: nodes by name, and cores counted within each node.
-
-    Parameters
-    ----------
-    mapping : Mapping
-    hosts : tuple of str
-        Name of every node of the machine.
-    hosts_unknown : bool
-        The names are placeholders, because neither the user nor the machine named the nodes.
-    node : int32[n]
-        Node of each task.
-    numbering : Numbering
-        Numbers of cores: within the node, among the allowed ones, and of the operating system.
-    """
+    """A mapping as a launcher sees it: nodes by name, and cores counted within each node."""
 
     mapping: Mapping
-    hosts: tuple[str, ...]
+    hosts: tuple[str, ...]  # name of every node of the machine
+    #: the names are placeholders, because neither the user nor the machine named the nodes
     hosts_unknown: bool
-    node: Int32
+    node: Int32  # int32[n]: Node of each task
+    #: numbers of cores: within the node, among the allowed ones, and of the operating system
     numbering: Numbering
 
     @property
@@ -141,24 +130,7 @@ class Launch:
 
 
 def prepare(mapping: Mapping, options: Dictionary[str, Any]) -> Launch:
-    """Check that a launch file can express this mapping, and count cores within nodes.
-
-    Parameters
-    ----------
-    mapping : Mapping
-    options : mapping
-        ``hosts``: names of the nodes in machine order (default: those of the allocation);
-        ``oversubscribe``: permit several tasks on one slot; ``allowed``: the CPUs of each node that the job
-        may use, in the operating system's numbers, like ``"0-15,32-47"``.
-
-    Raises
-    ------
-    InfeasibleError
-        There is no task, a slot holds several tasks without `oversubscribe`, the number of host names is
-        not the number of nodes, or a slot in use has a core outside `allowed`.
-    FormatError
-        A host name has unsafe characters or names two nodes, or `allowed` is not a list of numbers.
-    """
+    """Check that a launch file can express this mapping, and count cores within nodes."""
     if mapping.n == 0:
         raise InfeasibleError("no task to launch, expected at least one")
     _check_slots(mapping, options)
@@ -190,13 +162,7 @@ def refuse_gpus(launch: Launch, form: str) -> None:
 
 
 def contiguous_runs(launch: Launch, form: str) -> list[Run]:
-    """Return the runs of consecutive ranks, exactly one per node in use.
-
-    Raises
-    ------
-    UnsupportedError
-        A node holds ranks that are not consecutive.
-    """
+    """Return the runs of consecutive ranks, exactly one per node in use."""
     runs = launch.runs()
     seen: dict[int, Run] = {}
     for run in runs:
@@ -212,13 +178,7 @@ def contiguous_runs(launch: Launch, form: str) -> list[Run]:
 
 
 def equal_count(launch: Launch, form: str) -> int:
-    """Return the number of tasks on every node in use.
-
-    Raises
-    ------
-    UnsupportedError
-        The nodes hold different numbers of tasks.
-    """
+    """Return the number of tasks on every node in use."""
     tasks = launch.tasks_per_node()
     used = np.flatnonzero(tasks)
     counts = np.unique(tasks[used])

@@ -36,13 +36,6 @@ class BlueGene(Format):
         """Return one line per rank and the command.
 
         Options: `oversubscribe` and `allowed`, see :func:`hopbytes.formats.mappings.launch_files.prepare`.
-
-        Raises
-        ------
-        UnsupportedError
-            The machine is not a torus or mesh of three or five dimensions with one node at each place.
-        InfeasibleError
-            See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
         launch = prepare(mapping, options)
         refuse_gpus(launch, "bluegene")
@@ -62,13 +55,6 @@ class BlueGene(Format):
         """Return the mapping of a map file.
 
         Options: `where`, `n`.
-
-        Raises
-        ------
-        FormatError
-            A line has another form, no node or slot has the coordinates, or the number of ranks is not `n`.
-        UnsupportedError
-            The caller named no machine, or a machine without coordinates.
         """
         where = allocation_of(source, "a map file")
         expected = "coordinates and a slot like 0 1 2 0"

@@ -55,13 +55,6 @@ class Cray(Format):
 
         Options: `hosts`, `oversubscribe` and `allowed`, see
         :func:`hopbytes.formats.mappings.launch_files.prepare`.
-
-        Raises
-        ------
-        UnsupportedError
-            Nodes hold different numbers of ranks.
-        InfeasibleError, FormatError
-            See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
         launch = prepare(mapping, options)
         count = equal_count(launch, "cray")
@@ -92,15 +85,6 @@ class Cray(Format):
         Slot k is the k-th PE in use. If there are fewer ranks than PEs, the number of ranks per node is
         taken from the comment that hopbytes writes into the first line, otherwise the ranks are distributed
         evenly over all nodes. Options: `where`, `n`.
-
-        Raises
-        ------
-        FormatError
-            A word is not a rank, a rank occurs twice or is missing, or the number of ranks is not `n`.
-        UnsupportedError
-            The caller named no machine.
-        InfeasibleError
-            There are more ranks than PEs.
         """
         where = allocation_of(source, "an order of ranks")
         comment = PER_NODE.match(source.head())

@@ -49,13 +49,6 @@ class Flux(HostList):
 
         Options: `hosts`, `oversubscribe` and `allowed`, see
         :func:`hopbytes.formats.mappings.launch_files.prepare`.
-
-        Raises
-        ------
-        UnsupportedError
-            Nodes hold different numbers of ranks.
-        InfeasibleError, FormatError
-            See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
         launch = prepare(mapping, options)
         count = equal_count(launch, "flux")

@@ -35,13 +35,6 @@ class Fujitsu(Format):
         """Return one line per rank and the command.
 
         Options: `oversubscribe` and `allowed`, see :func:`hopbytes.formats.mappings.launch_files.prepare`.
-
-        Raises
-        ------
-        UnsupportedError
-            The machine is not a torus or mesh of one to three dimensions with one node at each place.
-        InfeasibleError
-            See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
         launch = prepare(mapping, options)
         refuse_gpus(launch, "fujitsu")
@@ -55,13 +48,6 @@ class Fujitsu(Format):
         """Return the mapping of a file of coordinates; the slots of a node are taken in order.
 
         Options: `where`, `n`.
-
-        Raises
-        ------
-        FormatError
-            A line has another form, no node has the coordinates, or the number of ranks is not `n`.
-        UnsupportedError
-            The caller named no machine, or a machine without coordinates.
         """
         where = allocation_of(source, "a file of coordinates")
         rows = coordinate_lines(source, r"\([0-9]{1,6}(,[0-9]{1,6}){0,2}\)", "coordinates like (0,1,2)")

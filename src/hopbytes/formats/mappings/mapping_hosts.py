@@ -31,14 +31,6 @@ class Hosts(HostList):
 
         Options: `hosts`, `oversubscribe` and `allowed`, see
         :func:`hopbytes.formats.mappings.launch_files.prepare`.
-
-        Raises
-        ------
-        UnsupportedError
-            The ranks of a host are not consecutive, not in the order of its slots, or fewer than on another
-            host, or a host does not use its first GPUs.
-        InfeasibleError, FormatError
-            See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
         launch = prepare(mapping, options)
         names, count = nodes_in_order(launch, "hosts")
@@ -53,13 +45,7 @@ formats.register("hosts")(Hosts())
 
 
 def nodes_in_order(launch: Launch, form: str) -> tuple[list[str], int]:
-    """Return the hosts in rank order and the number of ranks on each.
-
-    Raises
-    ------
-    UnsupportedError
-        An order of nodes does not suffice to express the mapping.
-    """
+    """Return the hosts in rank order and the number of ranks on each."""
     runs = contiguous_runs(launch, form)
     count = equal_count(launch, form)
     falls = np.flatnonzero((np.diff(launch.mapping.pe) < 0) & (np.diff(launch.node) == 0))

@@ -43,13 +43,6 @@ class Hydra(HostList):
 
         Options: `hosts`, `oversubscribe` and `allowed`, see
         :func:`hopbytes.formats.mappings.launch_files.prepare`.
-
-        Raises
-        ------
-        UnsupportedError
-            A host holds ranks that are not consecutive.
-        InfeasibleError, FormatError
-            See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
         launch = prepare(mapping, options)
         files = {"": machine_file(launch, "hydra", self.head("ranks in order"))}

@@ -68,13 +68,6 @@ class Json(Format):
 
         Options: `where`, the Allocation on which it will be used, which must be the same machine; `n`, the
         expected number of tasks; `graph`, which must be the same pattern, or a trace of as many tasks.
-
-        Raises
-        ------
-        FormatError
-            The file has another format, its fields contradict each other, or the number of tasks is not `n`.
-        UnsupportedError
-            The format's version is newer, or the machine or pattern is not the given one.
         """
         record = _Record(source.name, _parse(source))
         n, where, graph = (source.options.get(key) for key in ("n", "where", "graph"))

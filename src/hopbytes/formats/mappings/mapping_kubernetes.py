@@ -48,13 +48,6 @@ class Kubernetes(Format):
 
         Options: `hosts`, `oversubscribe` and `allowed`, see
         :func:`hopbytes.formats.mappings.launch_files.prepare`.
-
-        Raises
-        ------
-        UnsupportedError
-            As for ``torchrun``; also more hosts than a ConfigMap can hold (1 MiB).
-        InfeasibleError, FormatError
-            See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
         launch = prepare(mapping, options)
         names, count = nodes_in_order(launch, "kubernetes")

@@ -34,13 +34,6 @@ class Lammps(Format):
 
         Options: `launched` and `oversubscribe`, see
         :class:`hopbytes.formats.mappings.mapping_newrank.NewRank`.
-
-        Raises
-        ------
-        UnsupportedError
-            `launched` is not a text.
-        InfeasibleError, FormatError
-            See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
         launch = prepare(mapping, {**options, "hosts": None})
         new, launched = new_ranks_of(launch, options.get("launched") or "block")

@@ -47,14 +47,6 @@ class Mesh(Format):
 
         Options: `graph`, the pattern, whose kinds of parallelism are the axes; `hosts` and `oversubscribe`,
         see :func:`hopbytes.formats.mappings.launch_files.prepare`.
-
-        Raises
-        ------
-        UnsupportedError
-            Hosts hold different numbers of tasks, several tasks share a slot, or a host does not use its
-            first GPUs.
-        InfeasibleError, FormatError
-            See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
         launch = prepare(mapping, options)
         count = equal_count(launch, "mesh")

@@ -38,11 +38,6 @@ class Mvapich(HostList):
 
         Options: `hosts`, `oversubscribe` and `allowed`, see
         :func:`hopbytes.formats.mappings.launch_files.prepare`.
-
-        Raises
-        ------
-        InfeasibleError, FormatError
-            See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
         launch = prepare(mapping, options)
         binding = common_binding(launch)

@@ -45,15 +45,6 @@ class NewRank(Format):
         Options: `launched`, how the launcher maps ranks to the slots in use: ``block`` (the default: one node
         after the other), ``cyclic`` (round robin over the nodes) or the name of a plain file with the PE of
         every old rank; `oversubscribe`.
-
-        Raises
-        ------
-        FormatError
-            The file that `launched` names has another number of ranks on some PE than the mapping.
-        UnsupportedError
-            `launched` is not a text.
-        InfeasibleError
-            See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
         launch = prepare(mapping, {**options, "hosts": None})
         new, launched = new_ranks_of(launch, options.get("launched") or "block")
@@ -75,15 +66,6 @@ class NewRank(Format):
         Options: `where`; `launched` as for writing (by default what the comment in the last line says, else
         block); `n`. With block, ranks fill one node after the other; with cyclic, every node gets the same
         number of ranks.
-
-        Raises
-        ------
-        FormatError
-            A line is not a rank, a rank occurs twice, or the number of ranks is not `n`.
-        UnsupportedError
-            The caller named no machine, or the comment refers to a file of PEs that the caller did not name.
-        InfeasibleError
-            There are more ranks than PEs.
         """
         where = allocation_of(source, "a file of new ranks")
         data = source.stream.read()
@@ -113,13 +95,7 @@ formats.register("newrank")(NewRank())
 
 
 def new_ranks_of(launch: Launch, launched: Any) -> tuple[Int64, str]:
-    """Return int64[n], the new rank of every old rank, and how old ranks are launched, as checked text.
-
-    Raises
-    ------
-    UnsupportedError
-        `launched` is no text, or no name that fits one line.
-    """
+    """Return int64[n], the new rank of every old rank, and how old ranks are launched, as checked text."""
     if not isinstance(launched, str):
         raise UnsupportedError(f"`launched={launched!r}`, expected block, cyclic or the name of a file")
     new = np.empty(launch.n, np.int64)

@@ -64,13 +64,6 @@ class OpenMpi(Format):
         Without host names the rankfile numbers nodes (``+n0``), so that only the hostfile has to be edited.
         Open MPI 4 binds the ranks of a rankfile even with ``--bind-to none``, so slots that are GPUs without
         known cores get a list of hosts instead, mapped in sequence without binding, and ``.place.sh``.
-
-        Raises
-        ------
-        InfeasibleError, FormatError
-            See :func:`hopbytes.formats.mappings.launch_files.prepare`.
-        UnsupportedError
-            `version` is another one, or a rankfile for version 4 would have to name hardware threads.
         """
         version = options.get("version")
         if version not in (None, "4", "5"):

@@ -45,13 +45,6 @@ class Pals(HostList):
 
         Options: `hosts`, `oversubscribe` and `allowed`, see
         :func:`hopbytes.formats.mappings.launch_files.prepare`.
-
-        Raises
-        ------
-        UnsupportedError
-            A host holds ranks that are not consecutive, or fewer ranks than another host.
-        InfeasibleError, FormatError
-            See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
         launch = prepare(mapping, options)
         runs = contiguous_runs(launch, "pals")

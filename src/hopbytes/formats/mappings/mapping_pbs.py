@@ -38,11 +38,6 @@ class Pbs(HostList):
 
         Options: `hosts`, `oversubscribe` and `allowed`, see
         :func:`hopbytes.formats.mappings.launch_files.prepare`.
-
-        Raises
-        ------
-        InfeasibleError, FormatError
-            See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
         launch = prepare(mapping, options)
         files = {"": hosts_by_rank(launch), ".place.sh": place_script(launch)}
@@ -54,19 +49,7 @@ formats.register("pbs")(Pbs())
 
 
 def rank_by_rank(launcher: str, n: int, hosts: str, before: str = "") -> tuple[LaunchLine, ...]:
-    """Return the commands that start rank i on the host in line i of a file; place.sh binds the rank.
-
-    Parameters
-    ----------
-    launcher : str
-        Name of the launcher's program.
-    n : int
-        Number of ranks.
-    hosts : str
-        Name of the file of hosts.
-    before : str
-        Text before the launcher: the command of a batch system.
-    """
+    """Return the commands that start rank i on the host in line i of a file; place.sh binds the rank."""
     start, program = f"{before}{launcher} -n {n}", f"sh {{stem}}.place.sh {PROGRAM}"
     options_of = {
         ("Open MPI", "openmpi"): f"--hostfile {hosts} --map-by seq --bind-to none",

@@ -33,11 +33,6 @@ class Plain(Format):
 
         Blank lines and lines that begin with ``#`` or ``%`` are skipped. The option `n` is the expected
         number of tasks.
-
-        Raises
-        ------
-        FormatError
-            A line is not the number of a PE, a PE is outside 0..k-1, or the number of tasks is not `n`.
         """
         where, n = source.options.get("where"), source.options.get("n")
         limit = where.k if where is not None else 2**31 - 1

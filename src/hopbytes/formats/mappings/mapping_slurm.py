@@ -49,11 +49,6 @@ class Slurm(HostList):
 
         Options: `hosts`, `oversubscribe` and `allowed`, see
         :func:`hopbytes.formats.mappings.launch_files.prepare`.
-
-        Raises
-        ------
-        InfeasibleError, FormatError
-            See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
         launch = prepare(mapping, options)
         used_places = np.concatenate([mapping.where.cores_of(pe) for pe in set(mapping.pe.tolist())])

@@ -54,14 +54,6 @@ class Torchrun(Format):
 
         Options: `hosts`, `oversubscribe` and `allowed`, see
         :func:`hopbytes.formats.mappings.launch_files.prepare`.
-
-        Raises
-        ------
-        UnsupportedError
-            The ranks of a host are not consecutive, not in the order of its slots, or fewer than on another
-            host, or a host does not use its first GPUs.
-        InfeasibleError, FormatError
-            See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
         launch = prepare(mapping, options)
         names, count = nodes_in_order(launch, "torchrun")

@@ -29,33 +29,16 @@ def _distinct(numbers: Int64) -> Int64:
 
 @frozen(eq=False)
 class Numbering:
-    """Numbers of a machine's places (its innermost units) within their nodes.
+    """Numbers of a machine's places (its innermost units) within their nodes."""
 
-    Parameters
-    ----------
-    position : int64[places]
-        Place counted from the first of its node.
-    rank : int64[places]
-        Place counted over those of its node that the job may use.
-    core : int64[places]
-        Core the place lies in; itself unless places are hardware threads.
-    core_rank : int64[places]
-        Core counted over those of its node of which the job may use a place.
-    usable : bool[places]
-        The job may use the place at launch.
-    restricted : bool
-        Somebody said which places may be used.
-    cpus : int64[places] or None
-        CPU number of the operating system of each place; None when nobody knows them. Positions are
-        then taken for them.
-    """
-
-    position: Int64
-    rank: Int64
-    core: Int64
-    core_rank: Int64
-    usable: Bool
-    restricted: bool
+    position: Int64  # int64[places]: Place counted from the first of its node
+    rank: Int64  # int64[places]: Place counted over those of its node that the job may use
+    core: Int64  # int64[places]: Core the place lies in; itself unless places are hardware threads
+    core_rank: Int64  # int64[places]: Core counted over those of its node of which the job may use a place
+    usable: Bool  # bool[places]: The job may use the place at launch
+    restricted: bool  # somebody said which places may be used
+    #: int64[places] or None: CPU number of the operating system of each place; None when nobody knows them.
+    #: Positions are then taken for them.
     cpus: Int64 | None = None
 
     @classmethod
@@ -63,11 +46,6 @@ class Numbering:
         """Return the numbering of a machine; `allowed` lists CPU numbers, the same on every node.
 
         O(places).
-
-        Raises
-        ------
-        FormatError
-            `allowed` is no list like ``0-15,32-47``.
         """
         node = machine.node_of_core().astype(np.int64)
         position = _counted(np.ones(len(node), np.int64), node)
@@ -138,13 +116,7 @@ class Numbering:
         return len(_distinct(self.core[places]))
 
     def check_allowed(self, places: Int64, host: str) -> None:
-        """Refuse places the job may not use at launch.
-
-        Raises
-        ------
-        InfeasibleError
-            Names the CPUs.
-        """
+        """Refuse places the job may not use at launch."""
         if not self.usable[places].all():
             outside = ", ".join(map(str, self.os_cpus(places[~self.usable[places]])[:4]))
             raise InfeasibleError(
@@ -154,13 +126,7 @@ class Numbering:
 
 
 def parse_cpus(text: str, where: str = "`allowed`") -> set[int]:
-    """Return the numbers of ``0-15,32-47``.
-
-    Raises
-    ------
-    FormatError
-        Anything else, or a number beyond 2**20.
-    """
+    """Return the numbers of ``0-15,32-47``."""
     numbers: set[int] = set()
     for run in text.strip().split(","):
         found = re.fullmatch(r"\s*([0-9]{1,7})(?:-([0-9]{1,7}))?\s*", run, re.ASCII)

@@ -13,16 +13,6 @@ CHECK = "'hopbytes verify' shows where ranks would run"
 def openmpi_limits(launch: Launch, threads: bool, version: object = None) -> tuple[str, ...]:
     """Return a notice for every fault of Open MPI that affects the hosts in use.
 
-    Parameters
-    ----------
-    launch : Launch
-    threads : bool
-        The rankfile counts hardware threads.
-    version : object
-        ``"4"`` or ``"5"`` if the command is for that version only.
-
-    Notes
-    -----
     Tried with 4.1.4 and 5.0.11: version 5 counts hardware threads instead of cores if the job may use a
     single hardware thread of its first core, whatever the other cores have; version 4 binds on all hosts by
     the topology of the host that runs mpirun. O(hardware threads of the hosts in use).

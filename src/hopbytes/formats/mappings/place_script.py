@@ -117,16 +117,6 @@ def place_script(
     The script needs only sh and taskset on the compute nodes. If it finds no rank, it ends with an error
     instead of starting the program without binding. If slots have no cores (the innermost level of the
     machine is ``gpu``), it does not bind and uses neither taskset nor settings of OpenMP.
-
-    Parameters
-    ----------
-    launch : Launch
-    name : str
-        Name of the script in its messages.
-    order : sequence of int, optional
-        The task of the launcher's rank 0, 1, … (default: rank i is task i).
-    variables : sequence of str
-        Environment variables with the launcher's number of a process; the first one that is set counts.
     """
     lines = []
     where, pes = launch.mapping.where, set(launch.mapping.pe.tolist())

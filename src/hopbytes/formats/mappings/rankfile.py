@@ -49,14 +49,6 @@ def read_rankfile(source: Source) -> Mapping:
     Options: `where`, `n`, `threads` (slots count hardware threads).
 
     Source: rmaps_rank_file_lex.l and opal_hwloc_base_cpu_list_parse of Open MPI 4.1, the same of PRRTE 3.
-
-    Raises
-    ------
-    UnsupportedError
-        The caller named no machine.
-    FormatError
-        A line has another form, a rank occurs twice or is missing, a host is unknown, or cores are not those
-        of one slot.
     """
     threads = source.options.get("threads") or _counts_threads(source)  # before the text is consumed
     lines = _lines(source)

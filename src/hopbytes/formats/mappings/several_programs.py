@@ -69,19 +69,6 @@ def startable(words: Sequence[str]) -> bool:
 def with_programs(written: Written, programs: list[Program], form: str, stem: str) -> Written:
     """Return what a writer made with the commands of several programs.
 
-    Parameters
-    ----------
-    written : Written
-        Its texts have the name of the file already: what a program is called is not changed afterwards.
-    programs : list of Program
-        None are no change.
-    form : str
-        Name of the format.
-    stem : str
-        Name of the file, quoted for a shell, for lines in files.
-
-    Notes
-    -----
     Sources: mpirun(1) of Open MPI 4.1 and 5.0, ``mpiexec -help`` of MPICH (programs behind colons; tried with
     Open MPI 4.1.4 and 5.0.11 and MPICH 4.0.2), srun(1), section "multiple program configuration", and
     its ``multi_prog_get_argv`` on quotes.

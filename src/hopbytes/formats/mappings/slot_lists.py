@@ -20,12 +20,7 @@ WORDS = {"core": "core", "place": "hardware thread", "cpu": "CPU"}
 
 
 class Slots:
-    """An index of PEs by node and core numbers.
-
-    Parameters
-    ----------
-    where : Allocation
-    """
+    """An index of PEs by node and core numbers."""
 
     def __init__(self, where: Allocation) -> None:
         self.where = where
@@ -55,13 +50,7 @@ class Slots:
         return sorted({int(self.numbering.core_rank[first + place]) for place in inside})
 
     def pe(self, node: int, numbers: Iterable[int], counting: Counting, place: Place) -> int:
-        """Return the PE that contains all these numbers of a node.
-
-        Raises
-        ------
-        FormatError
-            The node does not have a number, the job may not use it, or the numbers belong to several PEs.
-        """
+        """Return the PE that contains all these numbers of a node."""
         key = (node, counting, tuple(sorted(set(numbers))))
         if key not in self._seen:
             self._seen[key] = self._look_up(*key, place)
@@ -70,13 +59,7 @@ class Slots:
     def places_of(
         self, node: int, numbers: Iterable[int], counting: Counting, place: Place
     ) -> tuple[int, ...]:
-        """Return the places that have these numbers on a node, ascending.
-
-        Raises
-        ------
-        FormatError
-            The node does not have a number.
-        """
+        """Return the places that have these numbers on a node, ascending."""
         known, what, wanted = self.places(node, counting), WORDS[counting], sorted(set(numbers))
         missing = [number for number in wanted if number not in known]
         if missing or not wanted:

@@ -15,13 +15,7 @@ from hopbytes.model.allocation import Allocation
 
 
 def node_coordinates(machine: Machine, form: str, dimensions: tuple[int, ...]) -> Int64:
-    """Return int64[nodes, dimensions], the coordinates of every node of a machine.
-
-    Raises
-    ------
-    UnsupportedError
-        The machine is not a torus or mesh with one node per router, or has another number of dimensions.
-    """
+    """Return int64[nodes, dimensions], the coordinates of every node of a machine."""
     found = torus_geometry_of(machine)
     wanted = " or ".join(map(str, dimensions))
     expected = f"{form} maps ranks by coordinates, expected a torus or mesh of {wanted} dimensions"
@@ -39,18 +33,7 @@ def node_coordinates(machine: Machine, form: str, dimensions: tuple[int, ...]) -
 def nodes_at(
     source: Source, where: Allocation, places: Int64, rows: list[tuple[int, tuple[int, ...]]]
 ) -> Int64:
-    """Return int64[n], the node at the coordinates of every rank.
-
-    Parameters
-    ----------
-    places : int64[nodes, dimensions]
-    rows : list of (line, coordinates)
-
-    Raises
-    ------
-    FormatError
-        No node has the coordinates.
-    """
+    """Return int64[n], the node at the coordinates of every rank."""
     node_of = {tuple(place): node for node, place in enumerate(places.tolist())}
     found = np.empty(len(rows), np.int64)
     for rank, (line, place) in enumerate(rows):

@@ -28,11 +28,6 @@ def load_members(source: Source) -> dict[str, Array | bytes]:
 
     Pickled objects are refused, shapes must match the number of bytes in the archive, and the decompressed
     size must not exceed the limit of the source.
-
-    Raises
-    ------
-    FormatError
-        The content is not an archive or is damaged, or an array holds objects or has an impossible size.
     """
     limit = source.max_bytes
     data = io.BytesIO(source.stream.read())

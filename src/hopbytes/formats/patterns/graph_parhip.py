@@ -31,22 +31,14 @@ NUMBERS_PER_PIECE = 1 << 17
 
 
 class Layout(NamedTuple):
-    """What the header of a file says about the rest.
-
-    Parameters
-    ----------
-    n, arcs : int
-    parts : dict of str to (str, int, int)
-        For "offsets", "neighbours" and, if present, "vertex weights" and "edge weights" the type of the
-        numbers, how many there are, and where the first one begins.
-    size : int
-        Bytes of the whole file.
-    """
+    """What the header of a file says about the rest."""
 
     n: int
     arcs: int
+    #: for "offsets", "neighbours" and, if present, "vertex weights" and "edge weights" the type of the
+    #: numbers, how many there are, and where the first one begins
     parts: dict[str, tuple[str, int, int]]
-    size: int
+    size: int  # bytes of the whole file
 
 
 class Parhip(Format):

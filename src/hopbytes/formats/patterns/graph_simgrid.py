@@ -86,15 +86,7 @@ formats.register("simgrid")(Simgrid())
 
 
 def trace_actions(path: str) -> Iterator[tuple[str, int, list[bytes]]]:
-    """Yield name, line and fields of all actions of a trace, rank after rank; `path` is any of its files.
-
-    Raises
-    ------
-    FormatError
-        A file is damaged, or files of some ranks are missing.
-    UnsupportedError
-        A file cannot be read.
-    """
+    """Yield name, line and fields of all actions of a trace, rank after rank; `path` is any of its files."""
     names = FROM_ONE if FROM_ONE.fullmatch(os.path.basename(path)) else FROM_ZERO
     with open_stream(path) as opened:
         source = Source(opened.name, opened.stream, path)

@@ -21,19 +21,7 @@ class Call(NamedTuple):
 
 
 class Channels:
-    """A communicator of `size` ranks.
-
-    Attributes
-    ----------
-    gpus : dict of int to tuple
-        The GPU of every rank that the log names.
-    rings : dict of int to list of int
-        For each channel the ranks in the order of its ring.
-    cut : set of int
-        Channels whose ring the log shows in part.
-    trees : dict of int to dict of int to int
-        For each channel the parent of every rank but the root.
-    """
+    """A communicator of `size` ranks."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -56,13 +44,7 @@ class Channels:
             raise ValueError(f"rank {rank} of a communicator a second time, expected every rank once")
 
     def add_ring(self, channel: int, ranks: list[int], *, cut: bool) -> None:
-        """Add the ring of a channel; one with fewer ranks than there are was cut by NCCL, or on its way.
-
-        Raises
-        ------
-        ValueError
-            A rank that does not exist, or a rank twice.
-        """
+        """Add the ring of a channel; one with fewer ranks than there are was cut by NCCL, or on its way."""
         if cut or len(ranks) < self.size:
             # NCCL up to 2.20 writes 20 numbers of four digits over each other.
             if not cut and self.size <= 1000:

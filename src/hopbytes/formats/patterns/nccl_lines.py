@@ -36,8 +36,6 @@ class Said(NamedTuple):
 def said(line: bytes) -> list[Said]:
     """Return what a line says; those of several processes may have come into each other.
 
-    Examples
-    --------
     >>> [words.text for words in said(b"0: n1:7:8 [0] NCCL INFO comm 0xab ra n1:9:9 [1] NCCL INFO Ring")]
     [b'comm 0xab ra', b'Ring']
     """

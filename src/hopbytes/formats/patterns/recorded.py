@@ -117,11 +117,6 @@ def files_of_set(
 
     `names` has the groups ``before``, ``rank`` and ``after``; numbers begin with `first`. A file with another
     name, or standard input, is a complete recording, and its rank is None.
-
-    Raises
-    ------
-    FormatError
-        Files of some ranks are missing; the text names them.
     """
     own = names.fullmatch(os.path.basename(source.path)) if source.path else None
     if own is None:

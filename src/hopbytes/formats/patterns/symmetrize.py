@@ -20,20 +20,6 @@ def symmetrized(graph: CommGraph) -> tuple[CommGraph, list[str]]:
     notice says so. The order of mappings is the same in both cases. Messages are treated in the same way. An
     undirected graph is returned unchanged.
 
-    Returns
-    -------
-    CommGraph
-        An undirected graph without arcs of tasks to themselves.
-    list of str
-        Notices.
-
-    Raises
-    ------
-    ScaleError
-        A sum exceeds 2**63 - 1.
-
-    Examples
-    --------
     >>> from hopbytes.model.comm_graph import CommGraph
     >>> symmetrized(CommGraph.from_edges([0, 1], [1, 0], [5, 7]))[0].volumes.tolist()
     [6, 6]

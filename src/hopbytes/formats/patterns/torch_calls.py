@@ -40,8 +40,6 @@ LONGEST_NAME = 200
 def call_kind(name: str) -> str | None:
     """Return the kind of a call, ``send``, or None where the record moves no data.
 
-    Examples
-    --------
     >>> call_kind("nccl:_all_gather_base"), call_kind("nccl:send 0->1"), call_kind("nccl:coalesced")
     ('allgather', 'send', None)
     """
@@ -93,14 +91,7 @@ def rank_list(value: Any) -> tuple[int, ...] | None:
 
 
 class TorchCalls:
-    """Calls of all ranks, summed, and turned into messages under a model.
-
-    Parameters
-    ----------
-    source : Source
-        Its option ``collectives`` names the model, ``ring`` by default: both NCCL and gloo send large
-        all-reduces, all-gathers and reduce-scatters around a ring of the group.
-    """
+    """Calls of all ranks, summed, and turned into messages under a model."""
 
     def __init__(self, source: Source) -> None:
         self.model = check_model(source.options.get("collectives") or "ring")

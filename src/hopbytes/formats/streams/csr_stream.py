@@ -19,22 +19,14 @@ from hopbytes.kernels.streaming import Block
 
 @frozen
 class CsrStream(GraphStream):
-    """Row offsets, targets and, if present, loads and weights, each in its section.
+    """Row offsets, targets and, if present, loads and weights, each in its section."""
 
-    Parameters
-    ----------
-    offsets : NumberSection
-        n + 1 positions of rows, in bytes from the start of the file, as ParHIP files have them.
-    targets, load_section, weight_section : NumberSection
-    first_target, width : int
-        Value of the first offset, and bytes per target.
-    """
-
+    #: n + 1 positions of rows, in bytes from the start of the file, as ParHIP files have them
     offsets: NumberSection | None = None
     targets: NumberSection | None = None
     load_section: NumberSection | None = None
     weight_section: NumberSection | None = None
-    first_target: int = 0
+    first_target: int = 0  # value of the first offset, and bytes per target
     width: int = 4
 
     def loads(self) -> Int64 | None:
@@ -113,13 +105,7 @@ def _cuts(pointers: Int64) -> Iterator[tuple[int, int]]:
 
 
 def open_parhip(path: str, max_bytes: int) -> CsrStream:
-    """Return the graph in a file of the binary ParHIP layout, also compressed.
-
-    Raises
-    ------
-    FormatError
-        The header is malformed, or the file has not the size that follows from it.
-    """
+    """Return the graph in a file of the binary ParHIP layout, also compressed."""
     with open_source(path, max_bytes=max_bytes) as source:
         layout = read_layout(source)
 

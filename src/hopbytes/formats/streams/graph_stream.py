@@ -23,29 +23,16 @@ BLOCK_ROWS = 1 << 18
 
 @frozen
 class GraphStream(ABC):
-    """An undirected graph in a file; every pass reads it again.
+    """An undirected graph in a file; every pass reads it again."""
 
-    Parameters
-    ----------
-    name : str
-        The file, for messages.
-    n, arcs : int
-        Number of vertices, and of stored arcs: two for every edge.
-    weighted, loaded : bool
-        Whether there are weights of arcs, and of vertices.
-    doubled : bool
-        The file holds single arcs, of which each became an edge: J counts half of the arcs.
-    notices : tuple of str
-        Sentences for the user.
-    """
-
-    name: str
-    n: int
+    name: str  # the file, for messages
+    n: int  # number of vertices, and of stored arcs: two for every edge
     arcs: int
-    weighted: bool = False
+    weighted: bool = False  # whether there are weights of arcs, and of vertices
     loaded: bool = False
+    #: the file holds single arcs, of which each became an edge: J counts half of the arcs
     doubled: bool = False
-    notices: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()  # sentences for the user
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:

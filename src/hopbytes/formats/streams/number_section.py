@@ -18,25 +18,13 @@ SKIPPED_AT_ONCE = 1 << 24
 
 @frozen
 class NumberSection:
-    """Consecutive numbers in a file.
-
-    Parameters
-    ----------
-    path : str
-    begin : int
-        Bytes before the first number, after decompression.
-    dtype : str
-        Type of the numbers, such as ``"<u4"``.
-    max_bytes : int
-    what : str
-        What the numbers are, for messages.
-    """
+    """Consecutive numbers in a file."""
 
     path: str
-    begin: int
-    dtype: str
+    begin: int  # bytes before the first number, after decompression
+    dtype: str  # type of the numbers, such as ``"<u4"``
     max_bytes: int
-    what: str
+    what: str  # what the numbers are, for messages
 
     @contextlib.contextmanager
     def open(self) -> Iterator[SectionReader]:

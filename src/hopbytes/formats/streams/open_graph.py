@@ -27,26 +27,6 @@ def open_graph(
 ) -> Iterator[GraphStream]:
     """Open a graph that is read in blocks, as often as needed.
 
-    Parameters
-    ----------
-    path : path
-        A METIS graph, a ParHIP binary graph or an edge list, also compressed. The vertices of an edge list
-        need not be in order: they are sorted into temporary files, which take 24 bytes for each direction of
-        an arc in the folder for temporary files (environment variable TMPDIR) until the block ends.
-    format : str, optional
-        "metis", "parhip" or "edges"; by default determined from suffix and content.
-    max_bytes : int
-        Largest size after decompression.
-
-    Raises
-    ------
-    FormatError
-        The file cannot be read, or its beginning is malformed.
-    UnsupportedError
-        Standard input, which can be read only once, or another format.
-
-    Examples
-    --------
     >>> with open_graph("mesh.graph") as stream:   # doctest: +SKIP
     ...     sum(block.rows for block in stream.blocks())
     """

@@ -31,11 +31,6 @@ def sort_edges(path: str, max_bytes: int, folder: str, run_arcs: int = RUN_ARCS)
 
     Volumes of repeated arcs and of both directions are summed; arcs of tasks to themselves are left out.
     Memory is O(n + `run_arcs`); the files take 32 bytes per arc for a while, then 24.
-
-    Raises
-    ------
-    FormatError, ScaleError
-        As the reader of edge lists; decimals are refused, since their scale is known only at the end.
     """
     runs: list[str] = []
     n = 0

@@ -19,29 +19,15 @@ from hopbytes.textio.hostlist import expand_hosts
 @frozen(eq=False)
 class AttachedHosts(NetworkMachine):
     """Hosts at some endpoints of a network, which may have more endpoints than hosts, numbered differently.
-
-    Parameters
-    ----------
-    text : str
-        Spec of this machine, without distance per hop.
-    around : NetworkMachine
-        The machine whose network it is; its distances and the levels inside its nodes are ignored.
-    hosts : tuple of str
-        Names in machine order.
-    places : tuple of int
-        Endpoint of each host, distinct.
-    warnings : tuple of str
-        What the user should know about the source.
-    per_hop, inside
-        See :class:`hopbytes.machines.common.networked.NetworkMachine`.
     """
 
-    text: str
+    text: str  # spec of this machine, without distance per hop
+    #: the machine whose network it is; its distances and the levels inside its nodes are ignored
     around: NetworkMachine
-    hosts: tuple[str, ...]
-    places: tuple[int, ...]
-    warnings: tuple[str, ...] = ()
-    per_hop: int | None = None
+    hosts: tuple[str, ...]  # names in machine order
+    places: tuple[int, ...]  # endpoint of each host, distinct
+    warnings: tuple[str, ...] = ()  # what the user should know about the source
+    per_hop: int | None = None  # see :class:`hopbytes.machines.common.networked.NetworkMachine`.
     inside: Tree | None = None
 
     def __post_init__(self) -> None:

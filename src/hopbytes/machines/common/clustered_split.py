@@ -11,22 +11,6 @@ from hopbytes.machines.common.table import clusters_below, two_halves
 def split_by_distance(distance: Int64) -> Int64:
     """Return the part of each place: clusters at the largest distance from each other, else two halves.
 
-    Parameters
-    ----------
-    distance : int64[n, n]
-        Symmetric, n >= 2, smaller than 2**62.
-
-    Returns
-    -------
-    int64[n]
-        Parts 0, 1, ..., at least two, numbered by their first places.
-
-    Notes
-    -----
-    O(n^2).
-
-    Examples
-    --------
     >>> import numpy as np
     >>> split_by_distance(np.array([[0, 2, 4], [2, 0, 4], [4, 4, 0]])).tolist()
     [0, 0, 1]

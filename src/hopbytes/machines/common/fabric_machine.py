@@ -26,45 +26,22 @@ RAILS = ("first", "same", "spread", "gpu")
 
 @frozen(eq=False)
 class FabricMachine(NetworkMachine):
-    """Hosts on a fabric; the endpoints of its network are the adapter ports of these hosts, host by host.
+    """Hosts on a fabric; the endpoints of its network are the adapter ports of these hosts, host by host."""
 
-    Parameters
-    ----------
-    text : str
-        Spec of the network without distance per hop.
-    fabric : Fabric
-        With routes.
-    hosts : tuple of Host
-        Nodes in machine order, with the adapters their tasks may use.
-    rails : str
-        Which adapter the cores of a host use. ``first``: all cores use the first one. ``same``: equal shares
-        of the cores use the first, second, ... adapter, as many as every host of the job has, so that equal
-        cores meet on one rail. ``spread``: equal shares use all adapters the host has. ``gpu``: slots of GPUs
-        use the adapter nearest to their GPU, or equal shares in the order of the GPUs where it is unknown.
-    per_hop, inside
-        See :class:`hopbytes.machines.common.networked.NetworkMachine`.
-    spread : bool
-        Flows divide evenly over all shortest paths between switches, as adaptive routing aims at, instead of
-        taking the routes of the tables.
-    nodes : tuple of int
-        Hosts of the job, by which ``same`` counts adapters; empty: all hosts.
-
-    Raises
-    ------
-    FormatError
-        Forwarding in a circle, levels inside that do not fit.
-    UnsupportedError
-        A fabric without routes.
-    """
-
-    text: str
-    fabric: Fabric
-    hosts: tuple[Host, ...]
+    text: str  # spec of the network without distance per hop
+    fabric: Fabric  # with routes
+    hosts: tuple[Host, ...]  # nodes in machine order, with the adapters their tasks may use
+    #: which adapter the cores of a host use. ``first``: all cores use the first one. ``same``: equal shares
+    #: of the cores use the first, second, ... adapter, as many as every host of the job has, so that equal
+    #: cores meet on one rail. ``spread``: equal shares use all adapters the host has. ``gpu``: slots of GPUs
+    #: use the adapter nearest to their GPU, or equal shares in the order of the GPUs where it is unknown.
     rails: str = "first"
-    per_hop: int | None = None
+    per_hop: int | None = None  # see :class:`hopbytes.machines.common.networked.NetworkMachine`.
     inside: Tree | None = None
+    #: flows divide evenly over all shortest paths between switches, as adaptive routing aims at, instead of
+    #: taking the routes of the tables
     spread: bool = False
-    nodes: tuple[int, ...] = ()
+    nodes: tuple[int, ...] = ()  # hosts of the job, by which ``same`` counts adapters; empty: all hosts
     links: Network | None = field(default=None, repr=False)
     arrival: Arrival | None = field(default=None, repr=False)
 

@@ -19,22 +19,12 @@ DISTANCE = re.compile(r"[0-9]{1,13}", re.ASCII)
 
 @frozen
 class FileSpec:
-    """What follows ``kind:`` in the spec of a machine that is read from a file.
-
-    Parameters
-    ----------
-    path : str
-    options : dict of str → str
-        ``key=value`` fields.
-    per_hop : int or None
-        What stood behind ``@``, when it was a number.
-    levels : dict of str → str
-        Fields with other keys, where the kind takes distances of its levels.
-    """
+    """What follows ``kind:`` in the spec of a machine that is read from a file."""
 
     path: str
-    options: Mapping[str, str]
-    per_hop: int | None = None
+    options: Mapping[str, str]  # ``key=value`` fields
+    per_hop: int | None = None  # what stood behind ``@``, when it was a number
+    #: fields with other keys, where the kind takes distances of its levels
     levels: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, kind: str) -> str:
@@ -45,21 +35,6 @@ class FileSpec:
 def file_spec(kind: str, text: str, keys: Mapping[str, str]) -> FileSpec:
     """Take a spec apart: ``PATH[:key=value…][@hosts or @distance]``, the last two in any order.
 
-    Parameters
-    ----------
-    kind, text : str
-        ``"ib"`` and ``"fabric/:tables=dump_fts.txt@10"``.
-    keys : mapping
-        Known keys and what their values look like, for messages. ``hosts`` is also what ``@`` means
-        when it is no number; ``LEVEL`` stands for the names of levels.
-
-    Raises
-    ------
-    FormatError
-        No path, a key twice, an unknown key at the end (unless a file has such a name).
-
-    Examples
-    --------
     >>> file_spec("ib", "a:b/c:rails=same@10", {"rails": "same"})
     FileSpec(path='a:b/c', options={'rails': 'same'}, per_hop=10, levels={})
     >>> file_spec("ib", "a:b/c:tables=fe80:1/*", {"tables": "FILE"}).options
@@ -116,18 +91,6 @@ OPTION_OF_KEY = {"rails": "`rails`", "adapters": "`adapters`", "names": "`node_n
 def with_options(spec: str | Machine | None, options: Mapping[str, str | None]) -> str | Machine | None:
     """Put options about adapters into the spec of a fabric.
 
-    Parameters
-    ----------
-    spec : str, Machine or None
-    options : mapping of key → value or None
-
-    Raises
-    ------
-    UnsupportedError
-        Options for a machine whose nodes have no adapters to choose from.
-
-    Examples
-    --------
     >>> with_options("ib:fabric / core:4", {"rails": "same", "adapters": None})
     'ib:fabric:rails=same / core:4'
     """

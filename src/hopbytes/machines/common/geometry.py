@@ -13,8 +13,6 @@ from hopbytes.machines.network.network import Geometry
 def coordinates_of(machine: Machine) -> Geometry | None:
     """Return the coordinates of the nodes of a machine; None where its network gives none.
 
-    Examples
-    --------
     >>> from hopbytes.machines.spec import parse_machine
     >>> found = coordinates_of(parse_machine("dragonfly:2x2x1"))
     >>> found.names, found.places.tolist()
@@ -31,8 +29,6 @@ def coordinates_of(machine: Machine) -> Geometry | None:
 def geometry_of(machine: Machine) -> Geometry | None:
     """Return the coordinates of the nodes; None for machines that are no torus, mesh or HyperX.
 
-    Examples
-    --------
     >>> from hopbytes.machines.spec import parse_machine
     >>> geometry_of(parse_machine("mesh:2x2")).places.tolist()
     [[0, 0, 1, 1], [0, 1, 0, 1]]
@@ -67,8 +63,6 @@ def occupied(places: Int64, size: int, wrapped: bool) -> tuple[int, int]:
     On a ring the interval begins after the longest empty stretch, the last of equals, so that a full ring
     begins at 0.
 
-    Examples
-    --------
     >>> occupied(np.array([0, 7, 1]), 8, wrapped=True)
     (7, 3)
     """

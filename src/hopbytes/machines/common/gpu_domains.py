@@ -13,28 +13,18 @@ from hopbytes.model.allocation import Allocation
 
 
 class GpuDomains(NamedTuple):
-    """Units of an allocation that matter for the groups of a training job.
+    """Units of an allocation that matter for the groups of a training job."""
 
-    Parameters
-    ----------
-    domain : int32[k]
-        NVLink domain of every PE where the machine tells it, else its node.
-    rail : int32[k] or None
-        Rail of every PE: the number of its GPU or of its adapter on the host; None if neither is known.
-    name : str
-        What a domain is: ``"NVLink domain"`` or ``"node"``.
-    """
-
-    domain: Int32
+    domain: Int32  # int32[k]: NVLink domain of every PE where the machine tells it, else its node
+    #: int32[k] or None: Rail of every PE: the number of its GPU or of its adapter on the host; None if
+    #: neither is known
     rail: Int32 | None
-    name: str
+    name: str  # what a domain is: ``"NVLink domain"`` or ``"node"``
 
 
 def gpu_domains(where: Allocation) -> GpuDomains:
     """Return the domains and rails of an allocation; O(k).
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> gpu_domains(hb.machine("rails:4x2:domain=2")).domain.tolist()
     [0, 0, 0, 0, 1, 1, 1, 1]
@@ -51,8 +41,6 @@ def gpu_domains(where: Allocation) -> GpuDomains:
 def has_rails(where: Allocation) -> bool:
     """Return whether PEs are GPUs whose messages leave a host by several adapters; O(k).
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> has_rails(hb.machine("rails:4x2")), has_rails(hb.machine("torus:4x2 / gpu:2"))
     (True, False)

@@ -11,15 +11,7 @@ from hopbytes.machines.topology import GPU_NAMES
 
 
 def gpu_of_slots(gpus: Int32 | None, starts: Int64, places: Int64) -> Int32 | None:
-    """int32[slots]: the GPU each slot lies in; None without GPUs, or when some slot lies in several.
-
-    Parameters
-    ----------
-    gpus : int32[places] or None
-        From :meth:`hopbytes.machines.topology.Topology.gpu_of_core`.
-    starts, places : int64[slots + 1], int64[...]
-        Places of the machine, a row per slot.
-    """
+    """int32[slots]: the GPU each slot lies in; None without GPUs, or when some slot lies in several."""
     if gpus is None:
         return None
     own = gpus[places]
@@ -31,21 +23,6 @@ def asked_of_gpus(machine: Machine, per: str | None, size: int, size_given: bool
     """Return by which level slots are cut, and how many cores each has, on a machine with a level of GPUs.
 
     On such a machine a slot is a GPU unless the user requests another level.
-
-    Parameters
-    ----------
-    machine : Machine
-    per : str or None
-        The level that the user requests, or None.
-    size : int
-        Cores of a slot; 1 means all cores beside the GPU.
-    size_given : bool
-        True if the user gave `size`; otherwise it comes from the job or is the default.
-
-    Raises
-    ------
-    UnsupportedError
-        If cores are requested although the GPUs have none.
     """
     level = machine.gpu_level()
     if level is None:

@@ -17,22 +17,6 @@ def adapters_of_gpus(
 ) -> tuple[Int32, tuple[str, ...]]:
     """Return the endpoint of every slot, and what had to be assumed.
 
-    Parameters
-    ----------
-    hosts : sequence of Host
-        Endpoints are their adapters, host by host.
-    nodes, gpus : int32[slots]
-        Host of each slot and the number of its GPU there.
-    inventory : NodeInventory or None
-        It knows the adapter nearest to each GPU of a node, where its sources say so.
-
-    Returns
-    -------
-    int32[slots]
-    tuple of str
-
-    Notes
-    -----
     Adapters are the same if they have the same name (``mlx5_0``); or else, where the fabric shows as many as
     the node has, by their order. Where that finds nothing for some GPU of a host, its GPUs take the adapters
     in their order, equal shares each.

@@ -22,31 +22,20 @@ class GroupedSwitches(NetworkMachine):
 
     Subclasses are frozen dataclasses that have these fields beside those of
     :class:`hopbytes.machines.common.networked.NetworkMachine`, and name their kind and its routing rules.
-
-    Parameters
-    ----------
-    n_groups, nodes : int
-        Groups, and nodes per switch that has nodes.
-    ports : int
-        Links to other groups of every switch that has such links; 0: as few as reach every other group.
-    arrangement : str
-        Which port leads where: ``absolute`` (port p of group i leads to group p, or p + 1 from p = i on) or
-        ``palmtree`` (to group i - p - 1). Further ports begin anew: several links between two groups.
-    rule : str
-        One of `rules`.
-    bandwidth : tuple of three int
-        Capacity of the links of nodes, inside groups, between groups.
     """
 
     __slots__ = ()
     kind: ClassVar[str]
     rules: ClassVar[tuple[str, ...]]
-    n_groups: int
+    n_groups: int  # groups, and nodes per switch that has nodes
     nodes: int
+    #: links to other groups of every switch that has such links; 0: as few as reach every other group
     ports: int
+    #: which port leads where: ``absolute`` (port p of group i leads to group p, or p + 1 from p = i on) or
+    #: ``palmtree`` (to group i - p - 1). Further ports begin anew: several links between two groups.
     arrangement: str
-    rule: str
-    bandwidth: tuple[int, int, int]
+    rule: str  # one of `rules`
+    bandwidth: tuple[int, int, int]  # capacity of the links of nodes, inside groups, between groups
 
     @property
     @abstractmethod

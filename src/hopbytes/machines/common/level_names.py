@@ -37,8 +37,6 @@ def level_name(word: str) -> str:
 
     Unknown words are returned unchanged.
 
-    Examples
-    --------
     >>> level_name("Nodes"), level_name("L3"), level_name("switches"), level_name("Boxes")
     ('node', 'l3', 'switch', 'Boxes')
     """
@@ -54,25 +52,12 @@ def level_among(word: str, names: Sequence[str]) -> str:
 def check_order(names: Sequence[str], tokens: Sequence[str]) -> None:
     """Refuse levels that are not written outermost first.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the levels in the order in which they were typed.
-    tokens : sequence of str
-        What was typed for each of them, for the text that is proposed.
+        >>> check_order(["core", "node"], ["core:6", "node:2"])
+        Traceback (most recent call last):
+            ...
+        hopbytes.errors.FormatError: machine: node stands inside core: levels are written outermost first, \
+    'node:2 core:6'
 
-    Raises
-    ------
-    FormatError
-        A level stands inside one that can only be inside it, such as a node inside a core.
-
-    Examples
-    --------
-    >>> check_order(["core", "node"], ["core:6", "node:2"])
-    Traceback (most recent call last):
-        ...
-    hopbytes.errors.FormatError: machine: node stands inside core: levels are written outermost first, \
-'node:2 core:6'
     """
     known = [(place, name) for place, name in enumerate(names) if name in _DEPTHS]
     for inner, name in sorted(known, key=lambda item: _DEPTHS[item[1]]):
@@ -101,8 +86,6 @@ def one_host(levels: Sequence[Level], cores: int) -> str | None:
 def nodes_missing(levels: Sequence[Level], cores: int) -> tuple[str, ...]:
     """Sentences about a tree that was probably meant to have nodes: its names are not those of a host.
 
-    Examples
-    --------
     >>> nodes_missing([Level("package", 3), Level("core", 1)], 8)
     ()
     >>> nodes_missing([Level("blade", 9), Level("core", 1)], 8)
@@ -128,8 +111,6 @@ def _near(name: str) -> list[str]:
 def assumed(hierarchy: str | None, distance: str | None, levels: Sequence[Level]) -> tuple[str, ...]:
     """Say what the papers' notation leaves open, when no distances were given with it.
 
-    Examples
-    --------
     >>> print(assumed("4:2", None, [Level("level2", 10), Level("level1", 1)])[0])   # doctest: +ELLIPSIS
     `hierarchy='4:2'`: distances 1:10 (`distance` gives others); ... (nodes: `spec='node:2@10 core:4@1'`)
     """
@@ -153,8 +134,6 @@ def without_commas(tokens: Sequence[str]) -> str | None:
 
     None when no token holds such a comma.
 
-    Examples
-    --------
     >>> without_commas(["node:6@10,core:[2,2]@1"])
     'node:6@10 core:[2,2]@1'
     """

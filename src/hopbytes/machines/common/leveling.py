@@ -18,35 +18,16 @@ from hopbytes.machines.topology import Level
 @frozen
 class Leveled:
     """A tree whose leaves are the PUs of all nodes in order, and the kinds that were merged into its levels.
-
-    Parameters
-    ----------
-    tree : Tree
-    same_as : dict of str to str
-        Kinds that are the same units as a level, and that level; ``node`` for the whole node.
     """
 
     tree: Tree
+    #: kinds that are the same units as a level, and that level; ``node`` for the whole node
     same_as: dict[str, str]
 
 
 def level(nodes: Sequence[NodeTree], tree_of_node: Sequence[int]) -> Leveled:
     """Put nodes under one tree of named levels.
 
-    Parameters
-    ----------
-    nodes : sequence of NodeTree
-        Distinct nodes.
-    tree_of_node : sequence of int
-        Which of `nodes` every node of the machine is.
-
-    Returns
-    -------
-    Leveled
-        Levels that are the same units everywhere are one level with the distance of the outermost.
-
-    Notes
-    -----
     Two PUs are as far apart as the outermost kind among the parts of the smallest unit that holds both: an
     uneven tree stays uneven, and the cores of a package without dies are no further apart because another
     package has dies. O(PUs x kinds) for each distinct node.

@@ -12,20 +12,10 @@ from hopbytes.machines.topology import Level
 
 @frozen(eq=False)
 class MeasuredMachine(DelegatingMachine):
-    """A machine with other levels: the same names and distances, with what was measured.
+    """A machine with other levels: the same names and distances, with what was measured."""
 
-    Parameters
-    ----------
-    base : Machine
-        With the distances that hold.
-    tiers : tuple of Level
-        Its levels with latency and bandwidth.
-    text : str
-        Spec of the file it was stored in; empty: that of `base`.
-    """
-
-    tiers: tuple[Level, ...] = ()
-    text: str = ""
+    tiers: tuple[Level, ...] = ()  # its levels with latency and bandwidth
+    text: str = ""  # spec of the file it was stored in; empty: that of `base`
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MeasuredMachine) and self.base == other.base and self.tiers == other.tiers

@@ -21,27 +21,13 @@ from hopbytes.textio.hostlist import expand_hosts
 
 @frozen(eq=False)
 class NamedTree(ComposedMachine):
-    """Hosts below switches, and levels inside the hosts.
+    """Hosts below switches, and levels inside the hosts."""
 
-    Parameters
-    ----------
-    text : str
-        Spec of the file, without distances and without the levels inside the hosts.
-    outside : Tree
-        Levels of switches, then ``node``.
-    hosts : tuple of str
-        Names of the nodes in machine order.
-    warnings : tuple of str
-        What the user should know about the source.
-    inside : Tree or None
-        Levels inside every node; None: one core per node.
-    """
-
-    text: str
-    outside: Tree
-    hosts: tuple[str, ...]
-    warnings: tuple[str, ...] = ()
-    inside: Tree | None = None
+    text: str  # spec of the file, without distances and without the levels inside the hosts
+    outside: Tree  # levels of switches, then ``node``
+    hosts: tuple[str, ...]  # names of the nodes in machine order
+    warnings: tuple[str, ...] = ()  # what the user should know about the source
+    inside: Tree | None = None  # levels inside every node; None: one core per node
     tree: Tree = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,13 +46,7 @@ class NamedTree(ComposedMachine):
 
     @classmethod
     def from_levels(cls, text: str, found: LeveledTree, replaced: Mapping[str, int]) -> NamedTree:
-        """Build the machine of a leveled tree: nodes at 40, every level further out 20 more.
-
-        Raises
-        ------
-        FormatError
-            `replaced` names a level that is not there, or distances shrink outwards.
-        """
+        """Build the machine of a leveled tree: nodes at 40, every level further out 20 more."""
         defaults = default_distances(found.levels)
         for name in replaced:
             if name not in defaults:
@@ -133,8 +113,6 @@ class NamedTree(ComposedMachine):
 def default_distances(levels: tuple[str, ...]) -> dict[str, int]:
     """Return the distance of each level, outermost first: 40 for the last (nodes), 20 more for each outside.
 
-    Examples
-    --------
     >>> default_distances(("switch2", "leaf", "node"))
     {'switch2': 80, 'leaf': 60, 'node': 40}
     """

@@ -15,24 +15,7 @@ from hopbytes.machines.common.tree import MAX_DISTANCE, Tree, shorten
 
 
 def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:
-    """Put what `text` describes inside the nodes of a network, or inside the innermost units of a tree.
-
-    Parameters
-    ----------
-    outer : Machine
-    text : str
-        A tree, or the spec of a kind that is a tree. Lists may have one number per unit of one node, or, for
-        nodes that differ, per unit of the whole machine.
-    parse : callable
-        From the text of one part to its machine.
-
-    Raises
-    ------
-    UnsupportedError
-        `outer` is neither a network nor a tree, or the inside is no tree.
-    FormatError
-        The text breaks the grammar, numbers contradict each other.
-    """
+    """Put what `text` describes inside the nodes of a network, or inside the innermost units of a tree."""
     if not isinstance(outer, (NetworkMachine, NamedTree, Tree)):
         raise UnsupportedError(
             f"{shorten(outer.spec())} cannot have levels inside, expected a network like torus:4x4 or a tree"

@@ -20,21 +20,12 @@ from hopbytes.machines.topology import Level
 
 @frozen(eq=False)
 class NestedMachine(DelegatingMachine):
-    """A machine that describes what is between the nodes, with nodes whose own numbers are known.
+    """A machine that describes what is between the nodes, with nodes whose own numbers are known."""
 
-    Parameters
-    ----------
-    base : Machine
-        The network or the switches with the levels of the nodes inside: its topology is that of the whole.
-    outside : str
-        Spec of `base` without what is inside its nodes.
-    nodes : NodeMachine
-        One node for all, or as many as `base` has, in its order.
-    """
-
+    #: the network or the switches with the levels of the nodes inside: its topology is that of the whole
     base: Machine
-    outside: str
-    nodes: NodeMachine
+    outside: str  # spec of `base` without what is inside its nodes
+    nodes: NodeMachine  # one node for all, or as many as `base` has, in its order
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NestedMachine) and self.base == other.base and self.nodes == other.nodes
@@ -81,29 +72,7 @@ class NestedMachine(DelegatingMachine):
 
 
 def in_order_of(outer: Machine, nodes: NodeMachine, count: int) -> tuple[NodeMachine, Tree]:
-    """Put nodes in the order of the machine around them, and return what is inside them as a tree.
-
-    Parameters
-    ----------
-    outer : Machine
-        What is between the nodes; it may know them by name.
-    nodes : NodeMachine
-        One node, or several with or without names.
-    count : int
-        Nodes of `outer`.
-
-    Returns
-    -------
-    nodes : NodeMachine
-        One, or one per node of `outer`.
-    inside : Tree
-        Levels of one node; those of all below a level ``node`` of the largest distance when they differ.
-
-    Raises
-    ------
-    FormatError
-        Another number of nodes, or hosts of `outer` that are not among `nodes`.
-    """
+    """Put nodes in the order of the machine around them, and return what is inside them as a tree."""
     if nodes.inventory.n_nodes == 1:
         return nodes, nodes.tree
     known = outer.known_hosts.names

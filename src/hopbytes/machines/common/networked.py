@@ -31,19 +31,14 @@ class NetworkMachine(Machine):
     """Nodes on a network of links, a tree inside each node. Node i sits at endpoint i of the network.
 
     Subclasses are frozen dataclasses that have these two fields and say what the network is.
-
-    Parameters
-    ----------
-    per_hop : int or None
-        Distance per hop: cores of nodes that are h hops apart have distance ``h * per_hop``, but no less
-        than cores inside a node. None: ten times what the levels inside have by default.
-    inside : Tree or None
-        Levels inside a node, the same in every node; or a tree that begins with a level ``node`` for
-        nodes that differ. None: one core per node.
     """
 
     __slots__ = ()
+    #: distance per hop: cores of nodes that are h hops apart have distance ``h * per_hop``, but no less than
+    #: cores inside a node. None: ten times what the levels inside have by default.
     per_hop: int | None
+    #: levels inside a node, the same in every node; or a tree that begins with a level ``node`` for nodes
+    #: that differ. None: one core per node.
     inside: Tree | None
 
     @property

@@ -32,37 +32,16 @@ class NodeMachine(ComposedMachine):
     """Nodes, equal or not, with the numbers their operating systems use.
 
     The cores of the machine are the hardware threads (PUs) that may be used.
-
-    Parameters
-    ----------
-    text : str
-        The spec it was made from, without distances.
-    inventory : NodeInventory
-        What is known of every node; the machine adds which kinds of units are the same as its levels.
-    hosts : tuple of str
-        Name of every node in order; empty when unknown.
-    replaced : mapping of str to int
-        Distances of levels that replace the defaults.
-    known_tiers : tuple of Level or None
-        Levels with measured values, from a stored machine.
-    warnings : tuple of str
-        Sentences for the user.
-    job : JobInfo or None
-        The job it belongs to; its hosts are the nodes.
-
-    Raises
-    ------
-    FormatError
-        Distances for levels that are not there, or that shrink outwards.
     """
 
-    text: str
+    text: str  # the spec it was made from, without distances
+    #: what is known of every node; the machine adds which kinds of units are the same as its levels
     inventory: NodeInventory = field()
-    hosts: tuple[str, ...] = ()
-    replaced: Mapping[str, int] = field(default_factory=dict)
-    known_tiers: tuple[Level, ...] | None = None
-    warnings: tuple[str, ...] = ()
-    job: JobInfo | None = None
+    hosts: tuple[str, ...] = ()  # name of every node in order; empty when unknown
+    replaced: Mapping[str, int] = field(default_factory=dict)  # distances of levels that replace the defaults
+    known_tiers: tuple[Level, ...] | None = None  # levels with measured values, from a stored machine
+    warnings: tuple[str, ...] = ()  # sentences for the user
+    job: JobInfo | None = None  # the job it belongs to; its hosts are the nodes
     tree: Tree = field(init=False)
 
     def __post_init__(self) -> None:
@@ -140,8 +119,6 @@ def _resolved(tree: Tree, same_as: Mapping[str, str], distances: Mapping[str, in
 def cut_overrides(text: str) -> tuple[str, dict[str, int]]:
     """Cut the distances off the end of a spec.
 
-    Examples
-    --------
     >>> cut_overrides("a.xml@n[1-2]:l3=3")
     ('a.xml@n[1-2]', {'l3': 3})
     """

@@ -20,30 +20,11 @@ def rails_from_levels(
 ) -> Machine:
     """Return the machine of levels of which that of GPUs has rails.
 
-    Parameters
-    ----------
-    tiers, counts : sequences
-        Levels, outermost first, and their units per unit outside.
-    marked : sequence of bool
-        Which levels have the word ``rails``.
-    given : sequence of bool
-        Which levels have a distance that was written down.
-
-    Raises
-    ------
-    FormatError
-        Levels that a rail-optimised network does not have, lists of counts, or a distance per rail that is
-        no even number.
-
-    Notes
-    -----
     A level above the hosts is a pod, whose hosts share leaf switches; hosts of one named ``domain`` or
     ``nvlink`` share NVLink. The distance of the level of hosts is that of GPUs on one rail of a pod; others
     are twice as far. Bandwidths of the levels of GPUs, hosts and pods are those of NVLink, adapters and links
     to spine switches.
 
-    Examples
-    --------
     >>> from hopbytes.machines.spec import parse_machine
     >>> parse_machine("node:4@20 gpu:2@1:rails").distance().matrix()[0].tolist()
     [0, 1, 20, 40, 20, 40, 20, 40]

@@ -15,20 +15,7 @@ def bad(what: str) -> FormatError:
 
 
 def network_fields(kind: str, text: str, keys: dict[str, str]) -> tuple[str, dict[str, str], int | None]:
-    """Take what follows ``kind:`` apart: what comes first, ``key=value`` fields, the distance per hop.
-
-    Parameters
-    ----------
-    kind, text : str
-        ``"torus"`` and ``"16x12x8@10:nodes=2"``; the distance may stand after any field.
-    keys : dict
-        Known keys and what their values look like, for messages.
-
-    Raises
-    ------
-    FormatError
-        An unknown or repeated key, a bad distance.
-    """
+    """Take what follows ``kind:`` apart: what comes first, ``key=value`` fields, the distance per hop."""
     per_hop: int | None = None
     head, *fields = text.split(":")
     found: dict[str, str] = {}
@@ -77,13 +64,7 @@ def number_of(kind: str, key: str, text: str, least: int = 1, most: int = MAX_DI
 
 
 def bandwidths_of(kind: str, text: str, count: int, expected: str) -> tuple[int, ...]:
-    """Read ``bw=``: one capacity for all of `count` sorts of links, or one for each.
-
-    Raises
-    ------
-    FormatError
-        Another number of capacities, with what was `expected`; no integers.
-    """
+    """Read ``bw=``: one capacity for all of `count` sorts of links, or one for each."""
     words = text.split("x")
     if len(words) not in (1, count):
         raise bad(f"{kind}: bw={shorten(text)}, expected {expected}")

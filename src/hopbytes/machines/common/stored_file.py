@@ -28,15 +28,7 @@ DEVICE = re.compile(r"(?:[0-9]{1,9}(?:\.[0-9]{1,9})?)?", re.ASCII)
 
 
 def machine_record(machine: Machine, source: str) -> dict[str, Any]:
-    """Return what a file of a machine holds.
-
-    Parameters
-    ----------
-    machine : Machine
-        A machine of nodes is stored with its node trees, each distinct one once; others by their spec.
-    source : str
-        Where it came from, for people.
-    """
+    """Return what a file of a machine holds."""
     record: dict[str, Any] = {"kind": KIND, "by": "written by hopbytes", "version": VERSION, "source": source}
     levels = [_level_record(level) for level in machine.levels]
     if not isinstance(machine, NodeMachine):

@@ -217,16 +217,6 @@ def read_table(path: str) -> Int64:
     """Read a square matrix of integers as text: one row a line, blanks or commas between numbers.
 
     Empty lines and lines beginning with ``#`` or ``%`` are skipped.
-
-    Raises
-    ------
-    FormatError
-        With path and line: no such file, not text, not an integer, rows of different length,
-        fewer or more rows than columns, more than 4096 columns.
-
-    Notes
-    -----
-    O(k^2); nothing larger than 2**24 numbers and one line is ever held.
     """
     rows: list[Int64] = []
     width = 0

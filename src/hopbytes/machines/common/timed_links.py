@@ -19,23 +19,10 @@ NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(e[+-]?[0-9]{1,3})?", re.A
 
 @frozen(eq=False)
 class TimedLinks(DelegatingMachine):
-    """A network on which a message takes `latency` seconds per hop; capacities are bytes per second.
+    """A network on which a message takes `latency` seconds per hop; capacities are bytes per second."""
 
-    Parameters
-    ----------
-    base : Machine
-        With a network.
-    latency : float
-        Seconds, >= 0.
-
-    Raises
-    ------
-    FormatError
-        Another latency.
-    """
-
-    base: Machine
-    latency: float
+    base: Machine  # with a network
+    latency: float  # seconds, >= 0
 
     def __post_init__(self) -> None:
         if not 0 <= self.latency < math.inf:
@@ -77,8 +64,6 @@ def with_latency(machine: Machine, latency: float) -> TimedLinks:
 def take_latency(text: str) -> tuple[str, float | None]:
     """Take ``lat=`` out of the spec of a network.
 
-    Examples
-    --------
     >>> take_latency("torus:4x4:lat=1e-7:bw=10@5")
     ('torus:4x4:bw=10@5', 1e-07)
     """

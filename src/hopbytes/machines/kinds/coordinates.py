@@ -46,13 +46,7 @@ def torus_options(spec: FileSpec) -> list[str]:
 
 
 def on_torus(kind: str, spec: FileSpec, found: Coordinates) -> AttachedHosts:
-    """Return the machine of hosts at their places of a torus.
-
-    Raises
-    ------
-    FormatError
-        Sizes too small for a coordinate, or whatever ``torus:`` refuses.
-    """
+    """Return the machine of hosts at their places of a torus."""
     if spec.levels:
         key = next(iter(spec.levels))
         what = f"{kind}: {key[:20]!r}=…, expected dims, wrap, bw or hosts on a torus"

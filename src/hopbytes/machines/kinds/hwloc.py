@@ -30,13 +30,7 @@ class Hwloc(NodeMachine):
 
     @classmethod
     def parse(cls, text: str) -> Hwloc:
-        """Read the files named in what follows ``hwloc:``.
-
-        Raises
-        ------
-        FormatError
-            A file with a fault; hosts missing where there are several files, or named twice.
-        """
+        """Read the files named in what follows ``hwloc:``."""
         body, replaced = cut_overrides(text)
         trees, hosts = [], []
         parts = body.split(",hwloc:")

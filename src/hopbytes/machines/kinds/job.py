@@ -33,15 +33,7 @@ class JobMachine(NodeMachine):
 
     @classmethod
     def parse(cls, text: str) -> JobMachine:
-        """Find the job; `text` may be a host file, and distances.
-
-        Raises
-        ------
-        UnsupportedError
-            Not inside a job; hosts with more CPUs than this one.
-        FormatError
-            A host file or variables with a fault.
-        """
+        """Find the job; `text` may be a host file, and distances."""
         path, replaced = cut_overrides(text if not text or os.path.exists(text) else f":{text}")
         path = path.removeprefix(":")
         job = _of_host_file(path) if path else find_job(os.environ)
@@ -68,28 +60,7 @@ def _of_host_file(path: str) -> JobInfo:
 
 
 def nodes_of(job: JobInfo, here: NodeTree, host: str) -> tuple[list[NodeTree], tuple[str, ...]]:
-    """Guess the nodes of a job from the one this runs on.
-
-    Parameters
-    ----------
-    job : JobInfo
-    here : NodeTree
-        This node, with the CPUs of this process.
-    host : str
-        Its name.
-
-    Returns
-    -------
-    trees : list of NodeTree
-        One per host of the job.
-    warnings : tuple of str
-        What was guessed.
-
-    Raises
-    ------
-    UnsupportedError
-        A host with more CPUs than this one has.
-    """
+    """Guess the nodes of a job from the one this runs on."""
     pus, cores = len(here.os_pus), int(here.cores[-1]) + 1
     trees, guessed, cut = [], [], []
     for node, name in enumerate(job.hosts):

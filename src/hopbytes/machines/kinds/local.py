@@ -36,13 +36,7 @@ class Local(NodeMachine):
 
     @classmethod
     def parse(cls, text: str) -> Local:
-        """Read what the system says about this host; `text` may hold distances.
-
-        Raises
-        ------
-        UnsupportedError
-            Not Linux, or other text.
-        """
+        """Read what the system says about this host; `text` may hold distances."""
         body, replaced = cut_overrides(f":{text}" if text else "")
         if body:
             raise UnsupportedError(f"local:{text[:40]}, expected local, or distances as in local:l3=3")
@@ -50,13 +44,7 @@ class Local(NodeMachine):
 
 
 def this_node() -> NodeTree:
-    """Return the node this process runs on, restricted to the CPUs it may use.
-
-    Raises
-    ------
-    UnsupportedError
-        The operating system is not Linux.
-    """
+    """Return the node this process runs on, restricted to the CPUs it may use."""
     if not hasattr(os, "sched_getaffinity"):
         system = platform.system()
         raise UnsupportedError(f"local on {system}, expected Linux (an hwloc file works: lstopo node.xml)")

@@ -25,15 +25,7 @@ class Stored(NodeMachine):
 
     @classmethod
     def parse(cls, text: str) -> Machine:
-        """Read the file called `text`, which distances may follow.
-
-        Raises
-        ------
-        FormatError
-            Not such a file, or fields that contradict each other.
-        UnsupportedError
-            A newer version of the format.
-        """
+        """Read the file called `text`, which distances may follow."""
         body, replaced = cut_overrides(text)
         path, names = file_and_hosts(body)
         if not path:

@@ -57,13 +57,7 @@ def _on_grid(text: str, spec: FileSpec, grid: GridOfHosts) -> AttachedHosts:
 
 
 def tree_options(kind: str, spec: FileSpec) -> tuple[str, dict[str, int]]:
-    """Return the spec without distances, and the distances of levels in it.
-
-    Raises
-    ------
-    FormatError
-        A distance that is no number.
-    """
+    """Return the spec without distances, and the distances of levels in it."""
     distances: dict[str, int] = {}
     for key, value in spec.levels.items():
         if not (value.isascii() and value.isdigit() and len(value) <= 19):

@@ -66,14 +66,7 @@ class Synthetic(NodeMachine):
 
     @classmethod
     def parse(cls, text: str) -> Synthetic:
-        """Read what follows ``synthetic:``.
-
-        Raises
-        ------
-        FormatError
-            Text that is no such notation, more than 65536 PUs, indexes that do not fit; hosts missing where
-            there are several descriptions, or named twice.
-        """
+        """Read what follows ``synthetic:``."""
         body, replaced = cut_overrides(text)
         trees: list[NodeTree] = []
         hosts: list[str] = []
@@ -101,27 +94,11 @@ class _Tier:
 def read_synthetic(text: str) -> NodeTree:
     """Build the node that a synthetic description means.
 
-    Parameters
-    ----------
-    text : str
-        ``"pack:2 numa:2 core:8 pu:2"``, or bare counts ``"2 3 4"`` whose types are those hwloc chooses.
-
-    Raises
-    ------
-    FormatError
-        Other text, too many PUs.
-    UnsupportedError
-        An unknown type; more than seven bare counts.
-
-    Notes
-    -----
     O(PUs x levels). Types without PUs inside ``pu`` are refused; a description without ``pu`` gets one per
     innermost unit, which hwloc would refuse.
 
     Source: hwloc 2.14 documentation, "Synthetic topologies"; results compared with its ``lstopo``.
 
-    Examples
-    --------
     >>> read_synthetic("core:2 pu:2(indexes=2*2:1*2)").os_pus.tolist()
     [0, 2, 1, 3]
     """

@@ -19,13 +19,9 @@ def hilbert_order(sizes: tuple[int, ...]) -> Int64:
     The curve fills the smallest cube of 2^b cells a side; cells outside the box are skipped, so on boxes
     that are no such cube it jumps now and then.
 
-    Notes
-    -----
     O(cells x dimensions x bits). Source: Skilling, "Programming the Hilbert curve", AIP Conference
     Proceedings 707 (2004).
 
-    Examples
-    --------
     >>> hilbert_order((2, 2)).tolist()
     [0, 1, 3, 2]
     """
@@ -38,24 +34,9 @@ def hilbert_order(sizes: tuple[int, ...]) -> Int64:
 def curve_order(points: Int64, curve: str, side: int | None = None) -> Int64:
     """int64[n]: points in the order in which a curve meets them; of equal points the lower number first.
 
-    Parameters
-    ----------
-    points : int64[dimensions, n]
-        Coordinates >= 0.
-    curve : str
-        ``hilbert``; ``gray``: neighbours on the curve differ in one bit of one coordinate; ``morton``: the
-        bits of the coordinates interleaved (Z order); ``snake``: rows that run to and fro; ``row``:
-        the last coordinate fastest.
-    side : int or None
-        Cells a side of the cube that Hilbert's curve fills; None: the largest coordinate and one more.
-
-    Notes
-    -----
     O(n x dimensions x bits + n log n). Gray order: Faloutsos, "Gray codes for partial match and range
     queries", IEEE TSE 14 (1988).
 
-    Examples
-    --------
     >>> square = np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
     >>> [curve_order(square, name).tolist() for name in ("gray", "morton", "snake")]
     [[0, 1, 3, 2], [0, 1, 2, 3], [0, 1, 3, 2]]

@@ -19,20 +19,6 @@ MAX_TABLE = 2**28
 def fabric_network(fabric: Fabric, hosts: tuple[Host, ...], *, spread: bool = False) -> Network:
     """Return the network whose endpoints are the adapters of hosts, in their order.
 
-    Parameters
-    ----------
-    fabric : Fabric
-    hosts : tuple of Host
-    spread : bool
-        All shortest paths between switches instead of the tables.
-
-    Raises
-    ------
-    UnsupportedError
-        The fabric has no routes, or is too large for all shortest paths.
-
-    Notes
-    -----
     Adapters of no host and the links to them are left out; the other links keep their order.
     O(links + switches x endpoints).
     """

@@ -11,25 +11,16 @@ from hopbytes.machines.network.wiring import Wiring
 
 @frozen
 class FatTreeCables:
-    """The cables of a fat tree, numbered level by level; every cable consists of an up and a down link.
+    """The cables of a fat tree, numbered level by level; every cable consists of an up and a down link."""
 
-    Parameters
-    ----------
-    below, above, cables : tuple of int
-        Parameters of each level, see :class:`hopbytes.machines.kinds.fattree.FatTree`.
-    leaves, width : tuple of int
-        Number of nodes below a switch of each level, and number of switches of
-        each level that have the same nodes below them.
-    first : tuple of int
-        Number of the first cable of each level.
-    """
-
-    below: tuple[int, ...]
+    below: tuple[int, ...]  # parameters of each level, see :class:`hopbytes.machines.kinds.fattree.FatTree`.
     above: tuple[int, ...]
     cables: tuple[int, ...]
+    #: number of nodes below a switch of each level, and number of switches of each level that have the same
+    #: nodes below them
     leaves: tuple[int, ...]
     width: tuple[int, ...]
-    first: tuple[int, ...]
+    first: tuple[int, ...]  # number of the first cable of each level
 
     @classmethod
     def of(cls, below: tuple[int, ...], above: tuple[int, ...], cables: tuple[int, ...]) -> FatTreeCables:

@@ -54,20 +54,11 @@ def link_prices(found: CapacityClasses, n_links: int) -> tuple[Int64 | None, int
 def prices_of(capacities: Sequence[int]) -> tuple[int, ...]:
     """Return integers in the ratio of 1 / capacity, as small as they can be.
 
-    Parameters
-    ----------
-    capacities : sequence of int
-        Distinct, ascending, > 0.
-
-    Notes
-    -----
     The least common multiple over the capacity is exact; it is taken while the slowest link costs no more
     than 2**16. Rates that were rounded to whole bytes per second have multiples of 2**30 and more although
     they are as 6 to 11. So the smallest price of the slowest link is taken with which all ratios are
     right to 2**-24, or else the best one up to 2**16.
 
-    Examples
-    --------
     >>> prices_of([2, 3]), prices_of([6_818_181_818, 12_500_000_000])
     ((3, 2), (11, 6))
     """

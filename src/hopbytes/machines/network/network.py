@@ -27,24 +27,13 @@ AXES = "xyzuvwabcdefghij"
 
 
 class Geometry(NamedTuple):
-    """Coordinates of the endpoints of a network, or of the nodes of a machine.
+    """Coordinates of the endpoints of a network, or of the nodes of a machine."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        Name of each coordinate: ``x``, ``y``, … of grids, ``group`` and ``switch`` of hierarchies.
-    places : int64[coordinates, endpoints]
-        Counted from 0; a switch is counted in its group.
-    sizes : tuple of int
-        Of grids: routers per dimension. Empty for hierarchies.
-    wrapped : tuple of bool
-        Of grids, per dimension: a ring, or a line.
-    """
-
+    #: name of each coordinate: ``x``, ``y``, … of grids, ``group`` and ``switch`` of hierarchies
     names: tuple[str, ...]
-    places: Int64
-    sizes: tuple[int, ...] = ()
-    wrapped: tuple[bool, ...] = ()
+    places: Int64  # int64[coordinates, endpoints]: Counted from 0; a switch is counted in its group
+    sizes: tuple[int, ...] = ()  # of grids: routers per dimension. Empty for hierarchies.
+    wrapped: tuple[bool, ...] = ()  # of grids, per dimension: a ring, or a line
 
 
 @frozen(eq=False, owns=("capacity",))
@@ -52,45 +41,22 @@ class Network:
     """Directed links between endpoints and switches, and the route of every flow.
 
     Routes are never stored pair by pair: `form` computes or looks them up when they are asked for.
-
-    Parameters
-    ----------
-    form : RouteForm
-        The routes as compiled code takes them.
-    n_endpoints, n_switches : int
-        Endpoints are numbered 0, 1, ...; on direct networks (torus) switches are their routers.
-    capacity : int64[n_links]
-        What each directed link carries, in `unit`; 0 marks a number that no link has (the missing
-        border links of a mesh), which no route ever takes.
-    unit : str
-        Unit of capacities, such as ``"Mbit/s"``, or ``"as given"``.
-    name_link : callable
-        From the number of a link to its name.
-    name_endpoint : callable
-        From the number of an endpoint to its name.
-    wiring : callable or None
-        Returns the :class:`Wiring`; None where only routes are known and not which links join.
-    shortest : bool
-        All routes are as long as `hops`. False for detours (Valiant).
-    geometry : callable or None
-        Returns the :class:`Geometry` of the endpoints; None where they have no coordinates.
-
-    Raises
-    ------
-    FormatError
-        No endpoint, a negative capacity, no link with a capacity although there is more than one endpoint
-        on different switches.
     """
 
-    form: RouteForm
+    form: RouteForm  # the routes as compiled code takes them
+    #: endpoints are numbered 0, 1, ...; on direct networks (torus) switches are their routers.
     n_endpoints: int
     n_switches: int
+    #: int64[n_links]: What each directed link carries, in `unit`; 0 marks a number that no link has (the
+    #: missing border links of a mesh), which no route ever takes
     capacity: Int64
-    unit: str
-    name_link: Callable[[int], str]
-    name_endpoint: Callable[[int], str] = str
+    unit: str  # unit of capacities, such as ``"Mbit/s"``, or ``"as given"``
+    name_link: Callable[[int], str]  # from the number of a link to its name
+    name_endpoint: Callable[[int], str] = str  # from the number of an endpoint to its name
+    #: returns the :class:`Wiring`; None where only routes are known and not which links join
     wiring: Callable[[], Wiring] | None = None
-    shortest: bool = True
+    shortest: bool = True  # all routes are as long as `hops`. False for detours (Valiant).
+    #: returns the :class:`Geometry` of the endpoints; None where they have no coordinates
     geometry: Callable[[], Geometry] | None = None
 
     def __post_init__(self) -> None:
@@ -118,19 +84,7 @@ class Network:
         return flat.reshape(a.shape)
 
     def mean_hops(self, sources: Any, targets: Any) -> tuple[Int64, int]:
-        """Return how many links flows cross on average over their paths, exactly.
-
-        Returns
-        -------
-        int64[flows]
-            Links times the denominator; negative without a route.
-        int
-            The denominator, 1 where all paths of a flow are equally long.
-
-        Notes
-        -----
-        O(flows) where routes are shortest ones, else O(links of all paths), `BATCH` flows at a time.
-        """
+        """Return how many links flows cross on average over their paths, exactly."""
         if self.shortest:
             return self.hops(sources, targets), 1
         parts: list[Int64] = []
@@ -170,15 +124,6 @@ class Network:
     def prices(self) -> tuple[Int64 | None, int]:
         """Return what makes loads of links with different capacities comparable in integers, for searches.
 
-        Returns
-        -------
-        prices : int64[n_links] or None
-            Integers in the ratio of 1 / capacity; None when all are equal.
-        unit : int
-            Congestion of a link, volume / capacity, is volume x price / unit.
-
-        Notes
-        -----
         Where the least common multiple of the capacities makes prices above 2**16, they are rounded: to a
         relative error of 2**-24 where such prices exist below that, else to 2**-12 in the worst case, and
         beyond where capacities differ by a factor of more than 2**20. Placements are
@@ -224,13 +169,7 @@ class Network:
         }
 
     def check_routed(self, endpoints: Int32) -> None:
-        """Refuse a set of endpoints of which some pair has no route; O(pairs), at most 2**24 of them.
-
-        Raises
-        ------
-        UnsupportedError
-            Names the first such pair.
-        """
+        """Refuse a set of endpoints of which some pair has no route; O(pairs), at most 2**24 of them."""
         chosen = np.unique(endpoints).astype(np.int32)
         for source in chosen[: max(1, PAIRS_LOOKED_AT // max(1, len(chosen)))]:
             lost = np.flatnonzero(self.hops(source, chosen) < 0)

@@ -30,27 +30,15 @@ class NetworkDistance:
     Places of one node are as far apart as their tree says; others are `per_hop` times their hops apart,
     but no nearer than places inside a node can be (two nodes on one router have 0 hops between them). Where
     the routes there and back differ in length, the longer one counts.
-
-    Parameters
-    ----------
-    network : Network
-    labels : uint64[k]
-        Ascending paths in the tree of all nodes, as in
-        :class:`hopbytes.machines.place_distances.TreeDistance`.
-    inside_costs : int64[65]
-        Distance for every width of the xor of two labels up to `inside_bits`.
-    inside_bits : int
-        Labels that differ in no higher bit lie in one node.
-    endpoint : int32[k]
-        Endpoint of each place.
-    per_hop : int
     """
 
     network: Network
+    #: uint64[k]: Ascending paths in the tree of all nodes, as in
+    #: :class:`hopbytes.machines.place_distances.TreeDistance`.
     labels: UInt64
-    inside_costs: Int64
-    inside_bits: int
-    endpoint: Int32
+    inside_costs: Int64  # int64[65]: Distance for every width of the xor of two labels up to `inside_bits`
+    inside_bits: int  # labels that differ in no higher bit lie in one node
+    endpoint: Int32  # int32[k]: Endpoint of each place
     per_hop: int
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -110,8 +98,6 @@ class NetworkDistance:
         over random triples of nodes in units of the smallest distance, divided by the logarithm to base 2 of
         the number of nodes, with which the distances in networks of exponential growth increase.
 
-        Notes
-        -----
         It is 0.12 on hypercubes of any size, 0.17 on a torus of 8 x 8 x 8 nodes, 0.25 on one of 16 x 16 x 16
         and 0.7 on a mesh of 32 x 32, but at most 0.02 on dragonflies and HyperX and 0 on fat trees.
         """

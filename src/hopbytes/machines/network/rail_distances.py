@@ -17,29 +17,19 @@ ROWS = 256
 
 @frozen(eq=False)
 class RailUnits:
-    """The units of a rail-optimised network that every endpoint (GPU) belongs to.
+    """The units of a rail-optimised network that every endpoint (GPU) belongs to."""
 
-    Parameters
-    ----------
-    domain, leaf, rail : int32[endpoints]
-        NVLink domain, leaf switch and rail of every GPU; equal rails in different pods have different leaf
-        switches.
-    inside, across_leaf, across_spines : int
-        Distance of two GPUs of one NVLink domain, of one leaf switch, and of all others.
-    detour : int or None
-        Distance of GPUs on different rails of one pod if messages change the rail inside the NVLink domain
-        (PXN); None if they go through the spines.
-    pod : int32[endpoints]
-        Group of hosts whose GPUs share leaf switches.
-    """
-
+    #: int32[endpoints]: NVLink domain, leaf switch and rail of every GPU; equal rails in different pods have
+    #: different leaf switches
     domain: Int32
-    leaf: Int32
-    rail: Int32
-    pod: Int32
-    inside: int
+    leaf: Int32  # int32[endpoints]
+    rail: Int32  # int32[endpoints]
+    pod: Int32  # int32[endpoints]: Group of hosts whose GPUs share leaf switches
+    inside: int  # distance of two GPUs of one NVLink domain, of one leaf switch, and of all others
     across_leaf: int
     across_spines: int
+    #: distance of GPUs on different rails of one pod if messages change the rail inside the NVLink domain
+    #: (PXN); None if they go through the spines
     detour: int | None
 
     def apart(self, a: Any, b: Any) -> Int64:

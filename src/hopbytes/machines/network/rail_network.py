@@ -65,17 +65,6 @@ def domain_leaf_rail(sizes: RailSizes) -> tuple[Int32, Int32, Int32]:
 def rail_network(sizes: RailSizes, bandwidth: tuple[int, int, int], rule: str) -> Network:
     """Return the network with its routes.
 
-    Parameters
-    ----------
-    sizes : RailSizes
-    bandwidth : tuple of three int
-        Capacity of the links between a GPU and its NVLink switch, a GPU and its leaf switch, a leaf switch
-        and a spine switch.
-    rule : str
-        ``spines`` or ``pxn``, see :class:`hopbytes.machines.kinds.rails.Rails`.
-
-    Notes
-    -----
     Links are numbered: GPU to NVLink switch, back, GPU to leaf, back, then leaf to spine and back. The
     table has a row per GPU and switch: O(GPUs x (GPUs + switches)).
     """

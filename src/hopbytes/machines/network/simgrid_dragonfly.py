@@ -27,20 +27,6 @@ class DragonflyCluster:
     Three groups, four chassis in each, five blades in each, two hosts at each blade; and how many cables are
     one link between groups, chassis and blades. Blades of a chassis are linked all to all, equal blades of
     the chassis of a group too, and blade j of the first chassis of group i leads to group j.
-
-    Parameters
-    ----------
-    path : str
-        For messages.
-    cluster : Cluster
-    most : int
-        Largest number of hosts.
-
-    Raises
-    ------
-    FormatError
-        Other parameters, another number of hosts, more groups than blades in a chassis (SimGrid has no routes
-        then), more hosts than `most`.
     """
 
     def __init__(self, path: str, cluster: Cluster, most: int) -> None:

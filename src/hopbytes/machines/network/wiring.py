@@ -11,20 +11,13 @@ from hopbytes._arrays import Int64
 
 
 class Wiring(NamedTuple):
-    """Where links begin and end, as a graph of vertices 0..vertices-1.
+    """Where links begin and end, as a graph of vertices 0..vertices-1."""
 
-    Parameters
-    ----------
-    tail, head : int64[n_links]
-        Vertex each link leaves and the one it enters; arbitrary for numbers of no link (capacity 0).
-    at : int64[n_endpoints]
-        Vertex of every endpoint: its own, or the router it is part of.
-    vertices : int
-    """
-
+    #: int64[n_links]: Vertex each link leaves and the one it enters; arbitrary for numbers of no link
+    #: (capacity 0)
     tail: Int64
-    head: Int64
-    at: Int64
+    head: Int64  # int64[n_links]
+    at: Int64  # int64[n_endpoints]: Vertex of every endpoint: its own, or the router it is part of
     vertices: int
 
 
@@ -33,8 +26,6 @@ def from_nodes(nodes: int, each: int) -> tuple[Int64, Int64, Int64]:
 
     Nodes are vertices 0..nodes-1, routers with `each` nodes follow.
 
-    Examples
-    --------
     >>> tail, head, at = from_nodes(2, 1)
     >>> tail.tolist(), head.tolist(), at.tolist()
     ([0, 2, 1, 3], [2, 0, 3, 1], [0, 1])
@@ -47,8 +38,6 @@ def from_nodes(nodes: int, each: int) -> tuple[Int64, Int64, Int64]:
 def name_link_of_node(link: int, each: int, name_router: Callable[[int], str]) -> str:
     """Return the name of a link of a node, numbered as :func:`from_nodes` has them.
 
-    Examples
-    --------
     >>> [name_link_of_node(link, 2, "r{}".format) for link in (4, 5)]
     ['n2 -> r1', 'r1 -> n2']
     """

@@ -49,13 +49,6 @@ def is_amd(lines: Sequence[str]) -> bool:
 def read_amd(path: str, lines: Sequence[str]) -> NodeTree:
     """Read the GPUs of a host.
 
-    Raises
-    ------
-    FormatError
-        With the line if it is known: no table of link types, rows that do not fit, JSON that is not theirs.
-
-    Notes
-    -----
     GPUs have the numbers of the tools, and several with one PCI device (compute partitions) are a unit. These
     tools do not tell the CPUs near to a GPU. Where XGMI does not join two GPUs, two steps mean the same CPU.
 

@@ -47,35 +47,6 @@ def board_tree(
 ) -> NodeTree:
     """Return the node that has these GPUs.
 
-    Parameters
-    ----------
-    where : str
-        The file, for messages.
-    gpus : sequence of BoardGpu
-    joined : mapping of (int, int) to str
-        For two places in `gpus`, the smaller one first, a name of :data:`NEARNESS`.
-    bind : bool
-        False: the CPUs count as unknown, as those of another host of the machine are.
-    numa : int, optional
-        Memory nodes; by default as many as there are different sets of CPUs.
-    notices : tuple of str
-        What the reader had to assume.
-
-    Returns
-    -------
-    NodeTree
-        Units of GPUs that are parts of one device, joined by NVLink, XGMI or a PCI switch, or belong to one
-        memory domain, as far as they are neither single GPUs nor the whole node; in them the GPUs with their
-        shares of the near CPUs. Where the CPUs near some GPU are unknown, are near other GPUs in
-        part, or are fewer than their GPUs, no CPU is known, and a notice says so.
-
-    Raises
-    ------
-    FormatError
-        No GPU, or a GPU twice.
-
-    Notes
-    -----
     GPUs are in one unit of a class if a chain of joints of this class or a nearer one leads from one to the
     other. CPUs that are near to the same GPUs are divided among these evenly, see :func:`_cores` and
     :func:`_portions`.

@@ -17,20 +17,6 @@ def gpus_first(inventory: NodeInventory, where: str) -> NodeInventory:
 def by_gpu(tree: NodeTree, where: str) -> NodeTree:
     """Return a node whose cores are grouped by GPU.
 
-    Parameters
-    ----------
-    tree : NodeTree
-        With GPUs; those near to the same hardware threads share the cores of these evenly.
-    where : str
-        For messages: the spec.
-
-    Raises
-    ------
-    FormatError
-        No GPU is known, or a GPU would get no core.
-
-    Notes
-    -----
     A core is near to a GPU if one of its hardware threads is. A core that is near to GPUs of different sets
     of threads belongs to those with the smaller set. O(PUs x GPUs).
     """

@@ -19,19 +19,7 @@ def read_gpu_topology(path: str) -> NodeTree:
 
 
 def read_gpu_hosts(path: str) -> GpuHosts:
-    """Read the GPUs of a host, or of the hosts that share NVLink.
-
-    Parameters
-    ----------
-    path : str
-        What ``nvidia-smi topo -m``, ``rocm-smi --showtopo`` or ``amd-smi topology`` printed; a file of NCCL
-        or RCCL that ``NCCL_TOPO_FILE`` or ``NCCL_TOPO_DUMP_FILE`` names.
-
-    Raises
-    ------
-    FormatError
-        With the path and the line: none of these, or a structure that is not as expected.
-    """
+    """Read the GPUs of a host, or of the hosts that share NVLink."""
     head = read_bytes(path, MAX_FILE)
     if head.lstrip()[:1] == b"<":
         return read_nccl(path, MAX_FILE)

@@ -49,8 +49,6 @@ def default_distance(names: Iterable[str], inner: int) -> int:
     The largest of the table; a kind found outside one that the table puts further out (a NUMA domain
     that holds packages) adds its own distance to that.
 
-    Examples
-    --------
     >>> default_distance(["l3", "numa"], 1), default_distance(["numa"], 10)
     (5, 15)
     """
@@ -61,8 +59,6 @@ def default_distance(names: Iterable[str], inner: int) -> int:
 def usual_depth(name: str) -> int:
     """How far inside a kind usually lies; 0 for unknown kinds.
 
-    Examples
-    --------
     >>> usual_depth("package") < usual_depth("numa") < usual_depth("l3")
     True
     """
@@ -79,8 +75,6 @@ def worth(name: str) -> tuple[int, str]:
 def numbered(chain: Sequence[str]) -> list[str]:
     """Make the names of a chain, outermost first, distinct: the second ``group`` is ``group-2``.
 
-    Examples
-    --------
     >>> numbered(["numa", "group", "numa"])
     ['numa', 'group', 'numa-2']
     """
@@ -94,25 +88,8 @@ def numbered(chain: Sequence[str]) -> list[str]:
 def aligned(chains: Iterable[Sequence[str]]) -> tuple[list[str], dict[tuple[str, ...], list[str]]]:
     """Find one order of names, outermost first, in which every chain appears, and the chains' names in it.
 
-    Parameters
-    ----------
-    chains : iterable of sequences of str
-        Names of the kinds from the outside to the inside, distinct within a chain.
-
-    Returns
-    -------
-    order : list of str
-    names : dict of chain → list of str
-        Names of the parts of every chain in `order`. Where two chains nest two kinds in opposite order (a
-        memory node around groups here, in a group there), the kind that matters less is called otherwise in
-        one of them: ``group-2`` is a group inside a memory node.
-
-    Notes
-    -----
     A new name goes between its neighbours at the place its kind usually has. O(names²) for each chain.
 
-    Examples
-    --------
     >>> aligned([["package", "l3", "core"], ["package", "die", "core"]])[0]
     ['package', 'die', 'l3', 'core']
     >>> aligned([["numa", "group", "pu"], ["group", "numa", "pu"]])[1][("numa", "group", "pu")]

@@ -43,8 +43,6 @@ def adapters_of(paths: Sequence[Path], adapters: Sequence[Adapter]) -> list[Near
     An adapter is nearer the more of these objects contain it too: the same PCI switch, the same root
     complex, the same package. Of equally near adapters a GPU takes one that the fewest GPUs have so far.
 
-    Examples
-    --------
     >>> two = [Adapter("mlx5_0", (1, 2)), Adapter("mlx5_1", (1, 3))]
     >>> [near.name for near in adapters_of([(1, 3, 4), (1, 2, 5), (1, 6), (1, 7)], two) if near]
     ['mlx5_1', 'mlx5_0', 'mlx5_0', 'mlx5_1']

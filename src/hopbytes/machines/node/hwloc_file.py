@@ -29,25 +29,6 @@ NEWEST = 3
 def read_hwloc(path: str) -> NodeTree:
     """Read the node an hwloc XML file describes.
 
-    Parameters
-    ----------
-    path : str
-        File written by ``lstopo file.xml`` (also compressed).
-
-    Returns
-    -------
-    NodeTree
-        Its hardware threads that exist, are online and may be used (``allowed_cpuset``).
-
-    Raises
-    ------
-    FormatError
-        No XML, no such topology, cpusets that are none, nothing left to use.
-    UnsupportedError
-        A generation newer than 3.
-
-    Notes
-    -----
     The logical number of an object is its rank among those of its type, in document order. hwloc 1.x has
     memory nodes in the main tree; later ones attach them beside the parts they belong to, possibly in a
     memory-side cache, and then they become a unit around those parts. Instruction caches and unknown types

@@ -64,25 +64,7 @@ class GpusOfNode(NamedTuple):
 
 
 def find_gpus(path: str, top: Element, machine: Element, usable: set[int]) -> GpusOfNode:
-    """Return the GPUs of a node.
-
-    Parameters
-    ----------
-    path : str
-        For messages.
-    top, machine : Element
-        The file's outermost element and its Machine object.
-    usable : set of int
-        PUs that may be used.
-
-    Returns
-    -------
-    GpusOfNode
-        In the order of their maker and of its runtime's numbers, else of their bus addresses. A runtime may
-        name several GPUs with one address: partitions of a device. The hardware threads near a GPU are those
-        of the smallest object that contains it; where that is the whole node and the file has bandwidths
-        between GPUs and packages (``distances2hetero``), those of the package it is tied to best.
-    """
+    """Return the GPUs of a node."""
     devices: list[_Device] = []
     packages: dict[str, frozenset[int]] = {}
     stack: list[tuple[Element, frozenset[int], _Device | None, tuple[int, ...]]] = [

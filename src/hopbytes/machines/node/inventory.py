@@ -16,26 +16,16 @@ from hopbytes.machines.node.node_tree import NodeTree
 class NodeInventory:
     """The nodes of a machine one by one, each with the numbers its operating system uses.
 
-    Parameters
-    ----------
-    trees : tuple of NodeTree
-        Distinct nodes.
-    tree_of_node : tuple of int
-        Which of `trees` every node of the machine is.
-    same_as : mapping of str to str
-        Kinds of units that are the same units as a level of the machine, and that level; ``node`` for the
-        whole node. A node with a single package, say, has no level ``package``.
-
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> inventory = hb.machine("synthetic:core:2 pu:2(indexes=0,2,1,3)@n[1-2]").machine.inventory
     >>> inventory.n_nodes, inventory.tree(1).os_pus.tolist(), len(inventory.os_cpus())
     (2, [0, 2, 1, 3], 8)
     """
 
-    trees: tuple[NodeTree, ...]
-    tree_of_node: tuple[int, ...]
+    trees: tuple[NodeTree, ...]  # distinct nodes
+    tree_of_node: tuple[int, ...]  # which of `trees` every node of the machine is
+    #: kinds of units that are the same units as a level of the machine, and that level; ``node`` for the
+    #: whole node. A node with a single package, say, has no level ``package``.
     same_as: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod

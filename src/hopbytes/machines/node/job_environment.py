@@ -16,13 +16,7 @@ from hopbytes.textio.hostlist import expand_hosts
 
 
 def find_job(environment: Environment) -> JobInfo | None:
-    """Return the job that the environment belongs to; None outside any.
-
-    Raises
-    ------
-    FormatError
-        Variables or files of the job that contradict each other or cannot be read.
-    """
+    """Return the job that the environment belongs to; None outside any."""
     for sign, reader in READERS:
         if environment.get(sign):
             return reader(environment)
@@ -139,13 +133,7 @@ def flux_job(environment: Environment) -> JobInfo:
 
 
 def read_flux(text: str, where: str = "resource.R") -> JobInfo:
-    """Read resources as Flux writes them (R, version 1; Flux RFC 20).
-
-    Raises
-    ------
-    FormatError
-        Other text, or ranks without a host.
-    """
+    """Read resources as Flux writes them (R, version 1; Flux RFC 20)."""
     try:
         execution: dict[str, Any] = json.loads(text)["execution"]
         hosts = [host for item in execution["nodelist"] for host in expand_hosts(item, where)]

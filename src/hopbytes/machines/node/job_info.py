@@ -13,32 +13,18 @@ Environment = Mapping[str, str]
 
 @frozen
 class JobInfo:
-    """A job as its resource manager describes it.
+    """A job as its resource manager describes it."""
 
-    Parameters
-    ----------
-    system : str
-        Name for people: ``Slurm``, ``PBS`` …
-    hosts : tuple of str
-        In the order of the system, each once.
-    cpus : tuple of int or None
-        CPUs of the job on every host (hardware threads or cores, as the system counts); None: not said.
-    tasks : tuple of int or None
-        Tasks the job was asked to have on every host; None: not said. In a host file one host may have None,
-        see :meth:`with_cores`.
-    cpus_per_task : int or None
-    notices : tuple of str
-    threads_per_core : int or None
-        Hardware threads of a core that tasks use; None: not said.
-    """
-
-    system: str
-    hosts: tuple[str, ...]
+    system: str  # name for people: ``Slurm``, ``PBS`` …
+    hosts: tuple[str, ...]  # in the order of the system, each once
+    #: CPUs of the job on every host (hardware threads or cores, as the system counts); None: not said
     cpus: tuple[int, ...] | None = None
+    #: tasks the job was asked to have on every host; None: not said. In a host file one host may have None,
+    #: see :meth:`with_cores`.
     tasks: tuple[int | None, ...] | None = None
     cpus_per_task: int | None = None
     notices: tuple[str, ...] = ()
-    threads_per_core: int | None = None
+    threads_per_core: int | None = None  # hardware threads of a core that tasks use; None: not said
 
     def with_cores(self, cores: Sequence[int]) -> JobInfo:
         """Fill in the number of cores for hosts whose slots a host file does not say, as Open MPI does."""

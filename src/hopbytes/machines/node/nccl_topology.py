@@ -22,18 +22,11 @@ BUS = re.compile(
 
 
 class GpuHosts(NamedTuple):
-    """Hosts of one file.
+    """Hosts of one file."""
 
-    Parameters
-    ----------
-    trees : list of NodeTree
-        Several for a file of NCCL from GPUs of several hosts that share NVLink, ordered by the lowest rank.
-    nvlink : bool
-        All GPUs of these hosts are joined by switches of NVLink.
-    """
-
+    #: several for a file of NCCL from GPUs of several hosts that share NVLink, ordered by the lowest rank
     trees: list[NodeTree]
-    nvlink: bool
+    nvlink: bool  # all GPUs of these hosts are joined by switches of NVLink
 
 
 class _Device:
@@ -65,13 +58,6 @@ class _Device:
 def read_nccl(path: str, max_bytes: int) -> GpuHosts:
     """Read the hosts of a topology file.
 
-    Raises
-    ------
-    FormatError
-        With the path and the line: another file, or a structure that is not as expected.
-
-    Notes
-    -----
     Where NVLink spans hosts (NVL72), NCCL joins what its ranks found into one file, in which every CPU has
     the hash of its host. A file for ``NCCL_TOPO_FILE`` may leave the elements of GPUs to NCCL: then functions
     of these PCI classes are the GPUs, in the order of their addresses, as nvidia-smi and rocm-smi count.

@@ -40,29 +40,16 @@ class NearAdapter(NamedTuple):
 
 @frozen
 class Gpu:
-    """A GPU of a node.
+    """A GPU of a node."""
 
-    Parameters
-    ----------
-    index : int
-        Its number in the node: that of its runtime, unless GPUs of several makers are in the node.
-    name : str
-        What the operating system or its driver calls it, such as ``cuda0``; or its PCI address.
-    pus : tuple of int
-        Hardware threads near it (numbers of the operating system), ascending; none when unknown.
-    adapter : NearAdapter or None
-        The network adapter it is nearest to on the PCI bus; None when unknown.
-    maker : str
-        ``nvidia``, ``amd``, ``intel``; empty when unknown.
-    device : str
-        What the variable of its maker, such as CUDA_VISIBLE_DEVICES, takes; empty for its index.
-    """
-
-    index: int
-    name: str
+    index: int  # its number in the node: that of its runtime, unless GPUs of several makers are in the node
+    name: str  # what the operating system or its driver calls it, such as ``cuda0``; or its PCI address
+    #: hardware threads near it (numbers of the operating system), ascending; none when unknown
     pus: tuple[int, ...] = ()
+    #: the network adapter it is nearest to on the PCI bus; None when unknown
     adapter: NearAdapter | None = None
-    maker: str = ""
+    maker: str = ""  # ``nvidia``, ``amd``, ``intel``; empty when unknown
+    #: what the variable of its maker, such as CUDA_VISIBLE_DEVICES, takes; empty for its index
     device: str = ""
 
     @property
@@ -73,49 +60,22 @@ class Gpu:
 
 @frozen(eq=False, owns=("units", "os_pus", "logical_pus", "logical_cores"))
 class NodeTree:
-    """The hardware threads (PUs) of a node that may be used, in logical order, and where each lies.
+    """The hardware threads (PUs) of a node that may be used, in logical order, and where each lies."""
 
-    Parameters
-    ----------
-    kinds : tuple of str
-        Names of the kinds found, outermost first, the last is ``pu``.
-    units : int32[p, len(kinds)]
-        Unit of each kind that every PU lies in, counted over the node; -1 where it lies in none.
-    os_pus : int64[p]
-        Number of every PU that the operating system uses.
-    logical_pus : int64[p]
-        Number of every PU in logical order counted over all PUs, also those that may not be used.
-    logical_cores : int64[p]
-        The same for the core it lies in (the PU itself in nodes without cores).
-    gpus : tuple of Gpu
-        In the order of their index.
-    host : str
-        Host name, when known.
-    numa : int
-        Memory nodes, those without PUs included.
-    numa_barred : int
-        Those among them that may not be used.
-    notices : tuple of str
-        What its reader had to assume, in sentences for the user.
-    pus_known : bool
-        Otherwise nothing is known about PUs, and one stands for each GPU, with the number of the GPU.
-
-    Raises
-    ------
-    FormatError
-        No PU, a PU twice, or units that overlap without one holding the other.
-    """
-
-    kinds: tuple[str, ...]
+    kinds: tuple[str, ...]  # names of the kinds found, outermost first, the last is ``pu``
+    #: int32[p, len(kinds)]: Unit of each kind that every PU lies in, counted over the node; -1 where it lies
+    #: in none
     units: Int32
-    os_pus: Int64
+    os_pus: Int64  # int64[p]: Number of every PU that the operating system uses
+    #: int64[p]: Number of every PU in logical order counted over all PUs, also those that may not be used
     logical_pus: Int64
-    logical_cores: Int64
-    gpus: tuple[Gpu, ...] = ()
-    host: str = ""
-    numa: int = 0
-    numa_barred: int = 0
-    notices: tuple[str, ...] = ()
+    logical_cores: Int64  # int64[p]: The same for the core it lies in (the PU itself in nodes without cores)
+    gpus: tuple[Gpu, ...] = ()  # in the order of their index
+    host: str = ""  # host name, when known
+    numa: int = 0  # memory nodes, those without PUs included
+    numa_barred: int = 0  # those among them that may not be used
+    notices: tuple[str, ...] = ()  # what its reader had to assume, in sentences for the user
+    #: otherwise nothing is known about PUs, and one stands for each GPU, with the number of the GPU
     pus_known: bool = True
     _cache: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
 
@@ -153,13 +113,7 @@ class NodeTree:
         }
 
     def restricted(self, allowed: Collection[int]) -> NodeTree:
-        """Return the node with only those PUs that `allowed` lists (numbers of the operating system).
-
-        Raises
-        ------
-        FormatError
-            None of them is here.
-        """
+        """Return the node with only those PUs that `allowed` lists (numbers of the operating system)."""
         keep = np.isin(self.os_pus, np.fromiter(allowed, np.int64, len(allowed)))
         if keep.all():
             return self
@@ -185,28 +139,6 @@ def node_tree(
 ) -> NodeTree:
     """Build a node from the parts a reader found.
 
-    Parameters
-    ----------
-    root : Part
-        The whole node; its parts in logical order.
-    allowed : collection of int or None
-        PUs that may be used, by the number of the operating system; None: all.
-    gpus, host, numa, numa_barred, notices, pus_known
-        See :class:`NodeTree`.
-    where : str
-        For messages: the file.
-
-    Raises
-    ------
-    FormatError
-        No usable PU, or a PU twice.
-
-    Notes
-    -----
-    O(PUs x depth).
-
-    Examples
-    --------
     >>> cores = tuple(Part("core", i, (Part("pu", i), Part("pu", i + 2))) for i in range(2))
     >>> tree = node_tree(Part("machine", 0, cores), allowed={1, 2, 3})
     >>> tree.kinds, tree.os_pus.tolist(), tree.cores.tolist()
@@ -275,20 +207,6 @@ def _usual_order(kinds: list[str], units: Int32) -> list[int]:
 def parts_from_sets(sets: Mapping[tuple[str, int], frozenset[int]], pus: Collection[int]) -> Part:
     """Build the parts of a node from the PUs of each unit.
 
-    Parameters
-    ----------
-    sets : mapping (kind, number of the operating system) → PUs
-        Units that overlap others without holding them, or being held, are left out.
-    pus : collection of int
-        All PUs.
-
-    Returns
-    -------
-    Part
-        The node. Parts are in the order of their lowest PU.
-
-    Examples
-    --------
     >>> halves = {("package", 0): frozenset({0, 1}), ("package", 1): frozenset({2, 3})}
     >>> [len(part.inside) for part in parts_from_sets(halves, range(4)).inside]
     [2, 2]

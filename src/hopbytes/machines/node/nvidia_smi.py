@@ -34,13 +34,6 @@ class _Head(NamedTuple):
 def read_nvidia_smi(path: str, lines: Sequence[str]) -> NodeTree:
     """Read the table.
 
-    Raises
-    ------
-    FormatError
-        With the line: no such table, rows that end early or are missing, ways and lists nobody knows.
-
-    Notes
-    -----
     The list of CPUs may be missing in a job, in a virtual machine, or where NVIDIA's library does not know
     it: then the word that follows the ways may be a number of a memory node. Tabs separate the columns; in
     text that was copied from a terminal a value stands below its title, unless all of them are there.

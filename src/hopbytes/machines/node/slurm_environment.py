@@ -18,8 +18,6 @@ CPUS_OF_TRES = re.compile(r"(?:^|,)cpu[:=]([0-9]{1,6})(?:,|$)", re.ASCII)
 def slurm_job(environment: Environment) -> JobInfo:
     """Read the variables of Slurm (srun(1), sbatch(1), salloc(1): OUTPUT ENVIRONMENT VARIABLES).
 
-    Notes
-    -----
     The list of hosts is that of the job, counts of tasks are those of the step this runs in, where it is one.
     """
     components = number_of(environment, "SLURM_HET_SIZE") or 1

@@ -68,8 +68,6 @@ def collect(root: str = ROOT) -> dict[str, str]:
 def add_file(files: dict[str, str], path: str, content: str) -> None:
     """Add the content of a file, or some of its lines, to files by their paths.
 
-    Examples
-    --------
     >>> files = {}
     >>> add_file(files, "class/kfd/kfd/topology/nodes/1/properties", "simd_count 304")
     >>> files
@@ -88,33 +86,6 @@ def node_from_files(
     files: Mapping[str, str], allowed: Collection[int] | None, *, host: str = "", where: str = ROOT
 ) -> NodeTree:
     """Build a node from what its kernel says.
-
-    Parameters
-    ----------
-    files : mapping of str to str
-        Path below ``/sys`` → content, see :data:`PATTERNS`.
-    allowed : collection of int or None
-        PUs the job may use; None: all that are online.
-    host : str
-        Host name.
-    where : str
-        For messages.
-
-    Returns
-    -------
-    NodeTree
-        Cores, caches that hold data, dies, packages and memory nodes with PUs, all from lists of the PUs
-        that share them; accelerators on the PCI bus as GPUs, by maker in the order of their addresses; those
-        of AMD in the order of its kernel driver, which shows a divided one as several.
-
-    Raises
-    ------
-    FormatError
-        Lists that are none, no PU that is online and allowed.
-
-    Notes
-    -----
-    O(PUs x caches). What a kernel does not say is left out: without files about packages, there are none.
 
     Source: Linux documentation, admin-guide/cputopology and ABI/stable/sysfs-devices-system-cpu.
     """

@@ -25,34 +25,7 @@ class ChosenHosts(NamedTuple):
 
 
 def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenHosts:
-    """Find the nodes that hosts name.
-
-    Parameters
-    ----------
-    machine : Machine
-    hosts : str, sequence of str or None
-        See :func:`hopbytes.textio.hostlist.read_hosts`. None: all nodes. ``nodes:0-15``, ``first:…``,
-        ``scattered:…``, ``sfc:…``: some of them, see
-        :func:`hopbytes.machines.selection.sampled_allocations.sample_nodes`. A file with a table of places:
-        see :func:`hopbytes.machines.selection.placed_hosts.placed_hosts`.
-
-    Returns
-    -------
-    ChosenHosts
-        Names the machine knows choose among its nodes, by the exact or else the short name. One described
-        node without a name becomes as many as there are hosts. As many hosts as nodes are new names for
-        all of them, in machine order. Fewer, on a generated network, are its own names ``n0``, ``n1``, …, or
-        else new names for its first nodes, with a notice.
-
-    Raises
-    ------
-    FormatError
-        Another number of hosts than nodes, none of which is known by name; or only some of them are.
-
-    Notes
-    -----
-    O(nodes + hosts).
-    """
+    """Find the nodes that hosts name."""
     nodes = int(machine.node_of_core()[-1]) + 1
     hosts_known = machine.known_hosts
     known = hosts_known.names

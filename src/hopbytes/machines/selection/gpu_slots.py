@@ -28,27 +28,6 @@ class GpuSlots(NamedTuple):
 def gpu_slots(machine: Machine, allowed: Int64, size: int) -> GpuSlots:
     """Cut places into one slot for each GPU.
 
-    Parameters
-    ----------
-    machine : Machine
-        With node trees that know their GPUs.
-    allowed : int64[...]
-        Places that may be used, ascending.
-    size : int
-        Cores per slot; 1 means all that are nearest.
-
-    Returns
-    -------
-    GpuSlots
-        In the order of their first places.
-
-    Raises
-    ------
-    InfeasibleError
-        No node has a GPU, or a GPU gets fewer cores than `size`.
-
-    Notes
-    -----
     From the smallest units outwards, the free cores of a unit are divided in machine order among the GPUs
     that are attached to it, so that their numbers of cores differ by at most one. Nothing is divided beyond
     packages: the cores of a package without a GPU stay free. O(places x levels).

@@ -34,37 +34,6 @@ def launcher_placement(
 ) -> Mapping:
     """Return the placement that a launcher makes by default.
 
-    Parameters
-    ----------
-    where : Allocation
-    n : int
-        Number of tasks.
-    order : str
-        ``"fill"``: node by node, each until it is full, core by core, as ``mpirun`` does. ``"block"``: the
-        same with equally many tasks on every node, as ``srun`` does. ``"cyclic"`` (Slurm's word) or
-        ``"bynode"`` (Open MPI's): nodes take turns, one task each. ``"plane=4"``: nodes take turns, four
-        tasks each. ``"socket"``: nodes are filled, and the tasks of a node take turns on the units of its
-        outermost level, as Open MPI 4 does. All may be preceded by ``"default:"``.
-    oversubscribe : bool
-        More tasks than slots are meant; every slot then gets floor(n/k) or ceil(n/k).
-    tasks_per_node, per, pack, spread
-        Which slots are used when there are more than tasks, see
-        :func:`hopbytes.machines.selection.slot_counts.spread`; `spread`
-        asks for equally many tasks on every node.
-
-    Raises
-    ------
-    UnsupportedError
-        Another order.
-    InfeasibleError
-        More tasks than slots without `oversubscribe`; counts that cannot be met.
-
-    Notes
-    -----
-    O(n log n + k).
-
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> launcher_placement(hb.machine("node:2 core:2"), 4, "cyclic").pe.tolist()
     [0, 2, 1, 3]

@@ -27,23 +27,6 @@ class PlacedHosts(NamedTuple):
 def placed_hosts(machine: Machine, hosts: object) -> PlacedHosts | None:
     """Read a table of hosts and their places; None for hosts that are given otherwise.
 
-    Parameters
-    ----------
-    machine : Machine
-        With places that have names: ``group`` and ``switch`` of dragonflies, ``switch`` of fat trees (with
-        three or more levels also ``group``), ``x``, ``y``, … of tori, meshes and HyperX.
-    hosts : object
-        Path of a file whose first line names the columns: ``node`` (or ``host``), then these, in any order.
-        Values are numbers from 0, or names, which are numbered in their natural order.
-
-    Raises
-    ------
-    FormatError
-        With file and line: other columns, places that the machine does not have, more hosts at a switch than
-        it has nodes, a host twice; a machine that knows its hosts itself.
-
-    Notes
-    -----
     Hosts at one switch are its nodes in the order of the file. O(hosts + nodes).
     """
     if not isinstance(hosts, str) or not os.path.isfile(hosts):

@@ -31,28 +31,8 @@ def is_sampled(hosts: object) -> bool:
 def sample_nodes(machine: Machine, text: str) -> Bool:
     """bool[nodes]: which nodes a job gets.
 
-    Parameters
-    ----------
-    machine : Machine
-    text : str
-        ``nodes:0-15,40`` these nodes by number; ``first:nodes=N`` the first N; ``scattered:nodes=N:seed=S``
-        any N; ``sfc:nodes=N:holes=H:seed=S:run=R`` the next N free nodes along a space-filling curve (on
-        tori and meshes; in machine order elsewhere) from a random start, where other jobs hold a share H of
-        the nodes, in runs of R on average.
-
-    Raises
-    ------
-    FormatError
-        Another text, numbers of nodes the machine does not have.
-    InfeasibleError
-        Fewer than N nodes are free.
-
-    Notes
-    -----
     The same seed gives the same nodes. O(nodes log nodes).
 
-    Examples
-    --------
     >>> from hopbytes.machines.spec import parse_machine
     >>> sample_nodes(parse_machine("torus:3x3"), "nodes:0-1,8").astype(int).tolist()
     [1, 1, 0, 0, 0, 0, 0, 0, 1]

@@ -24,41 +24,9 @@ def spread(
 ) -> Int64:
     """Choose the PEs that n tasks use, one task each.
 
-    Parameters
-    ----------
-    where : Allocation
-    n : int
-        Number of tasks, at most the number of slots.
-    tasks_per_node : int, optional
-        Exactly so many on each node, nodes in order; the last one used may get fewer.
-    per : str or mapping, optional
-        ``"l3=2"`` or ``{"l3": 2}``: exactly so many on each unit of a level, likewise.
-    pack : bool
-        The first n PEs.
-    evenly : bool
-        Equally many on every node, also where the job asked for other numbers.
-
-    Returns
-    -------
-    int64[n]
-        PE numbers, ascending. By default nodes get as many as their job asked for, if that is n in all;
-        else equally many (difference at most 1, unless they are too small). The units of every level inside
-        them likewise; where it does not come out even, the first units get one more.
-
-    Raises
-    ------
-    InfeasibleError
-        More tasks than slots, or counts that slots or n contradict; the text names both numbers.
-    FormatError, UnsupportedError
-        Counts below 1, `per` that is not LEVEL=COUNT, a level the machine does not have.
-
-    Notes
-    -----
     O(k log k x levels). The PEs chosen for n are among those chosen for n + 1, and what is chosen by
     default is even over nested levels: at every level units take turns.
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> from hopbytes.machines.selection.slot_counts import spread
     >>> where = hb.machine("node:2 package:2 core:4")
@@ -107,8 +75,6 @@ def _as_the_job_asked(where: Allocation, n: int) -> Int64 | None:
 def even_counts(where: Allocation, n: int) -> Int64:
     """Return int64[k]: tasks per PE, floor(n/k) or ceil(n/k), the larger ones spread evenly.
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> from hopbytes.machines.selection.slot_counts import even_counts
     >>> even_counts(hb.machine("node:2 core:2"), 6).tolist()
@@ -178,20 +144,7 @@ def _units_inside(where: Allocation, pes: Int64, name: str | None = None) -> lis
 
 
 def _turns(units: list[Int64], inside: int = 0) -> Int64:
-    """Order PEs so that at every level units take turns.
-
-    Parameters
-    ----------
-    units : list of int64[k]
-        Unit of each PE, outermost level first.
-    inside : int
-        0 ranks all PEs together, 1 those of each outermost unit by themselves.
-
-    Returns
-    -------
-    int64[k]
-        Rank of each PE.
-    """
+    """Order PEs so that at every level units take turns."""
     k = len(units[0])
     rank = np.zeros(k, np.int64)
     levels = [np.zeros(k, np.int64), *units, np.arange(k, dtype=np.int64)]

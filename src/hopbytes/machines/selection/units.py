@@ -47,27 +47,6 @@ def excluded(
 ) -> Bool:
     """bool[n_cores]: the cores that an exclusion takes away.
 
-    Parameters
-    ----------
-    machine : Machine
-    text : str
-        ``LEVEL=NUMBERS`` or ``OUTER.LEVEL=NUMBERS`` with numbers like ``0-2,5``, counted from 0 inside
-        each unit of OUTER. Without OUTER, levels inside a node are counted in each node, as its
-        operating system would, other levels over the whole machine. Nodes also by name, ``node=n[3-5]``.
-    option : str
-        For messages.
-    hosts : sequence of str
-        Names of all nodes, when they have some.
-
-    Raises
-    ------
-    FormatError
-        Other text, or numbers that no unit has.
-    UnsupportedError
-        A level the machine does not have.
-
-    Examples
-    --------
     >>> from hopbytes.machines.spec import parse_machine
     >>> from hopbytes.machines.selection.units import excluded
     >>> excluded(parse_machine("node:2 l3:2 core:2"), "l3.core=0").astype(int).tolist()
@@ -120,22 +99,6 @@ def _named_nodes(
 def capacities(machine: Machine, texts: Sequence[str], hosts: Sequence[str] = ()) -> Int64 | None:
     """int64[n_cores]: relative capacity of every core, None when all are alike.
 
-    Parameters
-    ----------
-    machine : Machine
-        ``cap=`` of its levels multiplies.
-    texts : sequence of str
-        ``LEVEL=NUMBERS:N`` with units as for :func:`excluded`.
-    hosts : sequence of str
-        Names of all nodes, when they have some.
-
-    Raises
-    ------
-    FormatError
-        Other text, a capacity below 1 or above a million, a list that does not fit the units.
-
-    Examples
-    --------
     >>> from hopbytes.machines.spec import parse_machine
     >>> capacities(parse_machine("node:2:cap=[1,3] core:2"), ["node=0:5"]).tolist()
     [5, 5, 3, 3]

@@ -17,21 +17,11 @@ from hopbytes.mpi.distributed.slab import Rows
 
 @frozen(eq=False)
 class Judged:
-    """What is known of a mapping after verification, the same on all processes.
+    """What is known of a mapping after verification, the same on all processes."""
 
-    Parameters
-    ----------
-    comm_cost : int
-        J.
-    loads : int64[k]
-        Load per PE.
-    tasks : int64[k]
-        Number of tasks per PE.
-    """
-
-    comm_cost: int
-    loads: Int64
-    tasks: Int64
+    comm_cost: int  # J
+    loads: Int64  # int64[k]: Load per PE
+    tasks: Int64  # int64[k]: Number of tasks per PE
 
     @property
     def imbalance(self) -> float:
@@ -60,13 +50,7 @@ def cost_over_ranks(rows: Rows, where: Allocation, pe: Int32) -> int:
 
 
 def judge(rows: Rows, where: Allocation, pe: Int32) -> Judged:
-    """Check that every task has a PE and compute J and loads from scratch; collective.
-
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes: the number of PEs is not that of the tasks, or a PE does not exist.
-    """
+    """Check that every task has a PE and compute J and loads from scratch; collective."""
     fault = ""
     if len(pe) != rows.n:
         fault = f"rank {rows.member.rank}: {len(pe)} tasks have a PE, expected {rows.n}"

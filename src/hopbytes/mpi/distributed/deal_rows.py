@@ -11,28 +11,16 @@ from hopbytes.mpi.distributed.slab import Rows, Slab
 
 @frozen(eq=False)
 class Dealt:
-    """What a process has got of the islands that it works on.
+    """What a process has got of the islands that it works on."""
 
-    Parameters
-    ----------
-    slabs : dict of int to Slab
-        By island, with vertices numbered within the island; islands are in ascending order.
-    rows : Rows
-        The graph from which they come.
-    order : int64[...]
-        The vertices of `slabs`, in the order of islands, as positions in what was received.
-    mine, theirs : int64[size]
-        Number of vertices that were sent to and received from each rank.
-    sent : int64[n]
-        Own vertices in the order in which they were sent.
-    """
-
+    #: by island, with vertices numbered within the island; islands are in ascending order
     slabs: dict[int, Slab]
-    rows: Rows
+    rows: Rows  # the graph from which they come
+    #: int64[...]: The vertices of `slabs`, in the order of islands, as positions in what was received
     order: Int64
-    mine: Int64
-    theirs: Int64
-    sent: Int64
+    mine: Int64  # int64[size]: Number of vertices that were sent to and received from each rank
+    theirs: Int64  # int64[size]
+    sent: Int64  # int64[n]: Own vertices in the order in which they were sent
 
     def back(self, values: Int64) -> Int64:
         """Return int64[n], values of the own vertices of `rows`, given those of all `slabs` in order."""
@@ -49,8 +37,6 @@ def groups_of(sizes: Int64, ranks: int) -> list[list[int]]:
 
     With fewer ranks than islands a rank gets several, the largest first to the rank with least to do.
 
-    Examples
-    --------
     >>> groups_of(np.array([5, 9, 4]), 2), groups_of(np.array([30, 10]), 4)
     ([[1], [0], [1]], [[0, 1, 2], [3]])
     """
@@ -69,19 +55,7 @@ def groups_of(sizes: Int64, ranks: int) -> list[list[int]]:
 
 
 def deal(rows: Rows, island: Int32, groups: list[list[int]]) -> Dealt:
-    """Send the vertices of every island to its ranks, in equal slabs; collective.
-
-    Parameters
-    ----------
-    rows : Rows
-    island : int32[n]
-    groups : list of lists of int
-        The consecutive ranks of every island.
-
-    Notes
-    -----
-    O((n + m) / P log) per rank; every row is sent once. Arcs between islands vanish.
-    """
+    """Send the vertices of every island to its ranks, in equal slabs; collective."""
     member, count = rows.member, len(groups)
     own = np.bincount(island, minlength=count).astype(np.int64)
     total, before = member.summed(own), member.before(own)

@@ -20,13 +20,7 @@ AT_ONCE = 1 << 26
 
 
 class RangeFile:
-    """A file that is read by ranges.
-
-    Raises
-    ------
-    FormatError
-        The file is missing, or compressed, so that its parts cannot be found.
-    """
+    """A file that is read by ranges."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -89,25 +83,6 @@ def write_ranges(
 ) -> None:
     """Write a file of which every process has the part that follows those of lower rank; collective.
 
-    Parameters
-    ----------
-    member : Member
-    path : str
-        It is replaced when all parts are written; otherwise it stays as it is.
-    parts : callable
-        Returns the pieces of this process.
-    head : bytes
-        What rank 0 writes first.
-    force : bool
-        Overwrite a file that hopbytes did not write.
-
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes if one cannot write.
-
-    Notes
-    -----
     All processes have to see the same file system.
     """
     fault: BaseException | None = None

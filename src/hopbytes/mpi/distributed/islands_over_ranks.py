@@ -52,26 +52,14 @@ PTSCOTCH_STARTS = 3
 
 @frozen(eq=False)
 class Task:
-    """PEs to which a distributed graph is mapped, the maximum load of each, and how.
-
-    Parameters
-    ----------
-    where : Allocation
-    caps : int64[k]
-    heaviest : int
-        Largest load of a task.
-    preset : str
-    seed : int
-    cutter : str
-        Which of :data:`CUTTERS` makes the outermost cut.
-    """
+    """PEs to which a distributed graph is mapped, the maximum load of each, and how."""
 
     where: Allocation
-    caps: Int64
-    heaviest: int
+    caps: Int64  # int64[k]
+    heaviest: int  # largest load of a task
     preset: str
     seed: int
-    cutter: str = "own"
+    cutter: str = "own"  # which of :data:`CUTTERS` makes the outermost cut
 
     def part(self, pes: Int64, number: int) -> Task:
         """Return the problem of some of the PEs."""
@@ -140,11 +128,6 @@ def cut_over_ranks(rows: Rows, caps: Int64, seed: int, course: Course, cutter: s
     """Partition a distributed graph into blocks of bounded load with few arcs between them; collective.
 
     PT-Scotch needs a vertex on every process, and our own coarsening takes its place where one has none.
-
-    Returns
-    -------
-    int32[n]
-        The block of every own vertex, 0..len(caps)-1.
     """
     cut = _Cut(rows, caps, seed, course)
     if cutter != "own" and min(rows.member.all(rows.n)) == 0:

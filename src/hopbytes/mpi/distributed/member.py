@@ -18,22 +18,7 @@ Comm: TypeAlias = Any  # mpi4py.MPI.Intracomm; mpi4py has to be optional
 
 
 class Member:
-    """A communicator that counts what this process sends to others, by phase; all methods are collective.
-
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-
-    Attributes
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    rank, size : int
-    sent, seconds : dict of str to int or float
-        Bytes that this process sent to other ones, and wall-clock time, by phase.
-    computing : float
-        Processor seconds of this process since its first member, without those inside collective calls, where
-        MPI polls while it waits.
-    """
+    """A communicator that counts what this process sends to others, by phase; all methods are collective."""
 
     def __init__(self, comm: Comm) -> None:
         self.comm = comm
@@ -105,18 +90,7 @@ class Member:
         return found
 
     def exchange(self, mine: Int64, theirs: Int64, *columns: Int64) -> list[Int64]:
-        """Send the first ``mine[0]`` entries of every column to member 0, the next to member 1, and so on.
-
-        Parameters
-        ----------
-        mine, theirs : int64[size]
-            Number of entries to and from each member; see :meth:`counts`.
-        columns : int64[sum of mine]
-
-        Returns
-        -------
-        list of int64[sum of theirs]
-        """
+        """Send the first ``mine[0]`` entries of every column to member 0, the next to member 1, and so on."""
         received = []
         own = int(mine[self.rank])
         for column in columns:

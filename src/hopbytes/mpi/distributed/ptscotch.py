@@ -42,8 +42,6 @@ class Library:
 def missing_ptscotch() -> str:
     """Return why PT-Scotch cannot be used, or "".
 
-    Examples
-    --------
     >>> isinstance(missing_ptscotch(), str)
     True
     """
@@ -56,13 +54,7 @@ def missing_ptscotch() -> str:
 
 @functools.cache
 def library() -> Library:
-    """Load libptscotch with integers of 64 bits.
-
-    Raises
-    ------
-    UnsupportedError
-        No file was found, or it has other integers, or belongs to another MPI than mpi4py.
-    """
+    """Load libptscotch with integers of 64 bits."""
     named = os.environ.get(VARIABLE)
     paths = [named] if named else [path for pattern in PATTERNS for path in sorted(glob(pattern))]
     faults = []
@@ -98,23 +90,6 @@ def _loaded(path: str) -> Library:
 def cut_by_ptscotch(rows: Rows, caps: Int64, seed: int) -> Int32:
     """Return int32[n], a partition of a distributed graph by PT-Scotch; collective.
 
-    Parameters
-    ----------
-    rows : Rows
-        Every process has at least one vertex.
-    caps : int64[blocks]
-        Shares of the load. They are no bounds here: the caller has to repair what is exceeded.
-    seed : int
-
-    Raises
-    ------
-    UnsupportedError
-        Raised on all processes: one of them lacks the library, or has no vertex.
-    HopbytesError
-        PT-Scotch told an error.
-
-    Notes
-    -----
     The result depends on seed and number of processes, not on times: the graph is bound to a context whose
     options ask for that.
 

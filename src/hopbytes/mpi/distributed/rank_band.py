@@ -27,13 +27,6 @@ def refine_band(
 ) -> tuple[Int32, int] | None:
     """Return the PEs of own vertices after a refinement of the band, and how many moved; collective.
 
-    Returns
-    -------
-    (int32[n], int), or None
-        None on all processes if vertices within LEAST_HOPS of a cut are more than LARGEST.
-
-    Notes
-    -----
     Every process gets the graph of the band, in which one vertex per PE stands for all others, and searches
     with a seed of its own. O(LARGEST) memory and O((n + m) / P) work per hop besides the search.
 

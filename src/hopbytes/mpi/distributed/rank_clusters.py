@@ -20,19 +20,6 @@ def clusters_over_ranks(
 ) -> Int64:
     """Return int64[n], the leader of the cluster of every own vertex; collective.
 
-    Parameters
-    ----------
-    rows : Rows
-    most : int
-        Largest load of a cluster of several vertices.
-    fewest : int
-        About so many clusters of all ranks are enough.
-    seed : int
-    block : int32[n] or None
-        Only vertices of one block are clustered together.
-
-    Notes
-    -----
     Where most arcs stay on their rank, the ranks first cluster their own vertices without neighbours on other
     ranks (``engine.parallel``). Then vertices that are alone join the best rated cluster, also of other
     ranks, in rounds over classes of vertices: a round decides by the state before it, and the rank of the

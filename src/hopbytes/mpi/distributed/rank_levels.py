@@ -52,18 +52,7 @@ class Course:
 
 
 def coarsen(rows: Rows, least: int, per_pe: int, seed: int, block: Int32 | None = None) -> list[Contracted]:
-    """Return contractions down to about `least` vertices, the finest first; collective.
-
-    Parameters
-    ----------
-    rows : Rows
-    least : int
-    per_pe : int
-        Mean load of a PE, which bounds that of clusters.
-    seed : int
-    block : int32[n] or None
-        Only vertices of one block are clustered together.
-    """
+    """Return contractions down to about `least` vertices, the finest first; collective."""
     levels: list[Contracted] = []
     load = rows.member.total(int(rows.loads.sum()))
     limit = max(1, min(3 * load // least, per_pe // CLUSTERS_PER_PE))

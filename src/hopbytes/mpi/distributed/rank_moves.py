@@ -36,17 +36,6 @@ class Target:
 def refine_over_ranks(rows: Rows, pe: Int32, target: Target, turn: int, seed: int) -> tuple[Int32, int]:
     """Return the PEs of own vertices after every rank has searched once, and how many moved; collective.
 
-    Parameters
-    ----------
-    rows : Rows
-    pe : int32[n]
-    target : Target
-    turn : int
-        Even and odd turns let opposite sides of arcs between ranks move.
-    seed : int
-
-    Notes
-    -----
     Of two neighbours on different ranks only the one on the rank with precedence may move, so that the gains
     of all ranks add up exactly: J never rises. The free room of a PE is divided among the ranks that could
     use it, so that bounds hold exactly whatever the others do; what a rank moves away is its own room. One

@@ -75,35 +75,19 @@ def _descends(indptr: Int64) -> bool:
 @frozen(eq=False)
 class Rows:
     """A checked slab in the numbers of its process: own vertices come first, then those of others, *ghosts*.
-
-    Parameters
-    ----------
-    member : Member
-    begins : int64[size+1]
-        First vertex of every rank, and the number of all vertices.
-    indptr : int64[n+1]
-    targets : int32[m]
-        Own vertices are 0..n-1, ghosts n..n+g-1.
-    weights : int64[m] or None
-    loads : int64[n]
-    ghosts : int64[g]
-        The vertices of other ranks that are neighbours, ascending.
-    ghost_counts, told_counts : int64[size]
-        Number of ghosts by owner, and of own vertices that are ghosts of others.
-    told : int32[...]
-        Those vertices, by the rank that knows them.
     """
 
     member: Member
-    begins: Int64
-    indptr: Int64
-    targets: Int32
-    weights: Int64 | None
-    loads: Int64
-    ghosts: Int64
+    begins: Int64  # int64[size+1]: First vertex of every rank, and the number of all vertices
+    indptr: Int64  # int64[n+1]
+    targets: Int32  # int32[m]: Own vertices are 0..n-1, ghosts n..n+g-1.
+    weights: Int64 | None  # int64[m] or None
+    loads: Int64  # int64[n]
+    ghosts: Int64  # int64[g]: The vertices of other ranks that are neighbours, ascending
+    #: int64[size]: Number of ghosts by owner, and of own vertices that are ghosts of others
     ghost_counts: Int64
-    told_counts: Int64
-    told: Int32
+    told_counts: Int64  # int64[size]
+    told: Int32  # int32[...]: Those vertices, by the rank that knows them
 
     @classmethod
     def of(cls, member: Member, slab: Slab) -> Rows:
@@ -183,16 +167,6 @@ class Rows:
 def checked_rows(member: Member, slab: Slab) -> Rows:
     """Check slabs and return the rows of this process; collective.
 
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes: arrays of a slab contradict each other, a vertex is its own neighbour, or the
-        two directions of an edge differ.
-    ScaleError
-        The volumes, or the loads, sum to more than 2^62.
-
-    Notes
-    -----
     O((n + m) / P) per process. Both directions of edges are compared by sums of hashes, which overlook a
     difference with a probability of about 2^-64.
     """
@@ -220,21 +194,6 @@ def checked_rows(member: Member, slab: Slab) -> Rows:
 def first_row(n: int, m: int, arcs_before: Callable[[int], int], part: int, size: int) -> int:
     """Return the first vertex of a rank, so that vertices and arcs are divided evenly.
 
-    Parameters
-    ----------
-    n, m : int
-        Numbers of vertices and arcs of the whole graph.
-    arcs_before : callable
-        Number of arcs of the vertices before a vertex.
-    part, size : int
-        The rank, 0 to `size`, and the number of ranks. The end of the last slab is that of rank `size`.
-
-    Notes
-    -----
-    O(log n) calls of `arcs_before`, each of which reads a number of a file.
-
-    Examples
-    --------
     >>> [first_row(4, 8, lambda vertex: 2 * vertex, part, 2) for part in range(3)]
     [0, 2, 4]
     """

@@ -19,20 +19,6 @@ POINTS_PER_CELL = 3
 def generated_slab(spec: str, rank: int, size: int) -> Slab:
     """Return the rows of one of `size` processes.
 
-    Parameters
-    ----------
-    spec : str
-        ``grid:AxB`` or ``grid:AxBxC``: vertices of a grid with their neighbours along the axes.
-        ``geometric:N``: about N random points in the unit square, neighbours if within a radius; three points
-        lie in each square cell whose side is the radius, so that a vertex has nine neighbours on average.
-
-    Raises
-    ------
-    UnsupportedError
-        Another generator, or numbers out of range.
-
-    Examples
-    --------
     >>> generated_slab("grid:2x2", 0, 2).targets
     array([1, 2, 0, 3])
     """

@@ -25,8 +25,6 @@ NAMES = {
 def is_hdf5(graph: str) -> bool:
     """Tell whether the name of a graph is that of an HDF5 file, with or without a group.
 
-    Examples
-    --------
     >>> is_hdf5("mesh.h5:/dual"), is_hdf5("mesh.graph")
     (True, False)
     """
@@ -36,22 +34,6 @@ def is_hdf5(graph: str) -> bool:
 def hdf5_rows(graph: str, rank: int, size: int) -> Slab:
     """Return the rows of one of `size` processes.
 
-    Parameters
-    ----------
-    graph : str
-        ``FILE.h5`` or ``FILE.h5:GROUP``. The group, by default the root of the file or the only group in it,
-        has datasets of rows in compressed form: `xadj` and `adjncy`, `adjwgt` and `vwgt` where there are
-        weights; or `indptr`, `indices`, `data` as SciPy names them, or other names in :data:`NAMES`.
-
-    Raises
-    ------
-    UnsupportedError
-        h5py is missing.
-    FormatError
-        The file is damaged, lacks datasets, or they contradict each other.
-
-    Notes
-    -----
     Every process opens the file to read it, so that HDF5 with MPI is not needed. Rows are divided so that
     every process has about as many vertices and arcs. O((n + m) / P) memory.
     """

@@ -23,14 +23,6 @@ def map_with_leaders(
     The leaders perform the searches. Call this function on rank 0 while the other ranks are in
     :meth:`Leaders.serve`. Rank 0 alone partitions the tasks among nodes, maps them inside nodes and verifies
     the result.
-
-    Raises
-    ------
-    HopbytesError
-        As for :func:`hopbytes.map_tasks`; also if there are more leaders than nodes. The other leaders then
-        still wait for the next job.
-    StrandedError
-        A search failed on this leader.
     """
     steps = LedGreedy(mapper, leaders), LedRefinement(refiner, leaders)
     mapping = map_tasks(graph, where, mapper=steps[0], refine=steps[1], seed=seed, threads=1)

@@ -49,15 +49,6 @@ class Job:
 class Leaders:
     """One of the processes that map together; methods are collective unless their description differs.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-        Each of its processes leads about the same number of nodes.
-    network : Network
-        The same network on all processes; each process keeps the routes of its own nodes.
-
-    Notes
-    -----
     Rank 0 calls `greedy`, `refine` and finally `close`, while the other ranks are in `serve`.
     """
 
@@ -69,15 +60,7 @@ class Leaders:
         self._known: tuple[bytes, int] | None = None
 
     def greedy(self, problem: Routed, terms: HybridTerms, *, by_share: bool) -> tuple[Int32, int]:
-        """Return int32[G], the place of every group, and all leaders' evaluations. Rank 0 calls it.
-
-        Raises
-        ------
-        InfeasibleError
-            There are more leaders than nodes.
-        StrandedError
-            The search failed.
-        """
+        """Return int32[G], the place of every group, and all leaders' evaluations. Rank 0 calls it."""
         routing = problem.routing
         place, _, evaluations = self._start(
             Job(problem.traffic, routing.endpoints, routing.shift, terms, by_share=by_share)
@@ -87,13 +70,7 @@ class Leaders:
     def refine(
         self, problem: Routed, start: Int32, *, nearest: int, rounds: int, paper_rule: bool, nearby: bool
     ) -> tuple[Int32, int, int]:
-        """Return int32[G], the place of every group; improving rounds; evaluations. Rank 0 calls it.
-
-        Raises
-        ------
-        InfeasibleError, StrandedError
-            As for `greedy`.
-        """
+        """Return int32[G], the place of every group; improving rounds; evaluations. Rank 0 calls it."""
         routing = problem.routing
         return self._start(
             Job(

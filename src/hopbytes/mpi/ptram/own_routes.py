@@ -14,36 +14,15 @@ from hopbytes.machines.network.network import Network
 
 @frozen(eq=False)
 class Flow:
-    """Flows between one place and others.
+    """Flows between one place and others."""
 
-    Parameters
-    ----------
-    others : int64[f]
-        The places at the far ends.
-    volumes : int64[f]
-        Negative if a flow is removed.
-    leaves : bool[f]
-        True if the flow leaves the place, False if it arrives there.
-    """
-
-    others: Int64
-    volumes: Int64
-    leaves: Bool
+    others: Int64  # int64[f]: The places at the far ends
+    volumes: Int64  # int64[f]: Negative if a flow is removed
+    leaves: Bool  # bool[f]: True if the flow leaves the place, False if it arrives there
 
 
 class OwnRoutes:
-    """Routes from and to the places ``first .. last - 1``, 2 P of them for each of these.
-
-    Parameters
-    ----------
-    network : Network
-        Used in the constructor only.
-    endpoints : int32[P]
-        Endpoint of every place.
-    first, last : int
-    shift : int
-        Amounts are in units of 2^-shift.
-    """
+    """Routes from and to the places ``first .. last - 1``, 2 P of them for each of these."""
 
     def __init__(self, network: Network, endpoints: Int32, first: int, last: int, shift: int) -> None:
         self.places = np.arange(first, last)

@@ -14,23 +14,14 @@ from hopbytes.mpi.ptram.wire import Wire
 
 @frozen(eq=False)
 class Part:
-    """The data of one leader.
-
-    Parameters
-    ----------
-    traffic : Groups
-    own : OwnRoutes
-    prices : int64[links] or None
-        None means 1 for each link.
-    wire : Wire
-    firsts : int64[leaders]
-        First place of every leader; a leader has all places up to the first one of the next leader.
-    """
+    """The data of one leader."""
 
     traffic: Groups
     own: OwnRoutes
-    prices: Int64 | None
+    prices: Int64 | None  # int64[links] or None: None means 1 for each link
     wire: Wire
+    #: int64[leaders]: First place of every leader; a leader has all places up to the first one of the next
+    #: leader
     firsts: Int64
 
 

@@ -13,16 +13,7 @@ Comm: TypeAlias = Any  # mpi4py.MPI.Intracomm; mpi4py has to be optional
 
 
 class Wire:
-    """A communicator that counts what this process sends to others.
-
-    Attributes
-    ----------
-    rank, size : int
-    collectives : int
-        Number of collective calls in which this process took part.
-    messages, bytes : int
-        Number and size of the contributions of this process to other ones, counted once per receiver.
-    """
+    """A communicator that counts what this process sends to others."""
 
     def __init__(self, comm: Comm) -> None:
         self._comm = comm

@@ -33,13 +33,7 @@ def matplotlib_figure(what: str) -> Any:
 
 
 def drawn_by_matplotlib(panel: Panel, form: str) -> bytes:
-    """Return a panel as ``"png"`` or ``"pdf"``, the same bytes for the same panel.
-
-    Raises
-    ------
-    MissingPackageError
-        matplotlib is not installed.
-    """
+    """Return a panel as ``"png"`` or ``"pdf"``, the same bytes for the same panel."""
     figure_class = matplotlib_figure(f"pictures as {form.upper()}")
     scale = min(1.0, LARGEST * PER_INCH / max(panel.width, panel.height, 1))
     figure = figure_class(figsize=(panel.width * scale / PER_INCH, panel.height * scale / PER_INCH))

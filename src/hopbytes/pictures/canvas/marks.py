@@ -92,8 +92,6 @@ def moved(mark: Mark, right: float, down: float) -> Mark:
 def beside(panels: Sequence[Panel], gap: float = 24.0) -> Panel:
     """Return panels side by side, aligned at the top.
 
-    Examples
-    --------
     >>> beside([Panel(10, 20, ()), Panel(30, 5, ())], gap=4)
     Panel(width=44.0, height=20, marks=())
     """
@@ -136,8 +134,6 @@ def paragraph(lines: Iterable[str], size: float = 11.0, colour: str = GREY) -> P
 def width_of(text: str, size: float) -> float:
     """Return the width that a text takes at most, about.
 
-    Examples
-    --------
     >>> round(width_of("rank", 10), 1)
     24.4
     """
@@ -147,8 +143,6 @@ def width_of(text: str, size: float) -> float:
 def cut(text: str, width: float, size: float) -> str:
     """Return a text that fits into a width, shortened in the middle where it has to be.
 
-    Examples
-    --------
     >>> cut("compute-node-0017", 60, 10), cut("n1", 60, 10), cut("n1", 3, 10)
     ('comp…0017', 'n1', '')
     """

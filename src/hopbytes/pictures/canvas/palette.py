@@ -25,8 +25,6 @@ IDLE = "#dfe3e8"
 def scale_colours() -> tuple[str, ...]:
     """Return the 256 colours of shades: nothing, then the lightest to the darkest.
 
-    Examples
-    --------
     >>> colours = scale_colours()
     >>> len(colours), colours[0], colours[1], colours[255]
     (256, '#ffffff', '#e3f1c9', '#1d2a62')
@@ -44,8 +42,6 @@ def scaled(part: float) -> str:
 def between(first: str, second: str, part: float) -> str:
     """Return the colour at a part, 0 to 1, of the way between two.
 
-    Examples
-    --------
     >>> between("#000000", "#ffffff", 0.5)
     '#808080'
     """

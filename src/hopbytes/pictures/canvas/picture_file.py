@@ -13,15 +13,6 @@ FORMATS = ("svg", "png", "pdf")
 def picture_format(output: str) -> str:
     """Return the format of a picture by the suffix of its name.
 
-    Raises
-    ------
-    UnsupportedError
-        The suffix is another one.
-    MissingPackageError
-        It needs matplotlib, which is not installed.
-
-    Examples
-    --------
     >>> picture_format("a.SVG")
     'svg'
     """
@@ -36,14 +27,7 @@ def picture_format(output: str) -> str:
 
 
 def check_picture(output: str, *, force: bool = False) -> None:
-    """Refuse a name that cannot be written, before any work is done.
-
-    Raises
-    ------
-    UnsupportedError
-        The suffix is unknown, matplotlib is missing, hopbytes did not write the file that exists, or the
-        folder is missing or not writable.
-    """
+    """Refuse a name that cannot be written, before any work is done."""
     from hopbytes.formats.files import check_writable
 
     picture_format(output)

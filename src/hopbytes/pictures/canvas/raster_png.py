@@ -18,21 +18,8 @@ SIDE = 1024
 def png_of(cells: UInt8, colours: Sequence[str], *, see_through: bool = False) -> bytes:
     """Return an image with a palette.
 
-    Parameters
-    ----------
-    cells : uint8[rows, columns]
-        Numbers of colours.
-    colours : sequence of str
-        At most 256, ``#rrggbb``.
-    see_through : bool
-        Colour 0 is transparent.
-
-    Notes
-    -----
     Cells are enlarged to whole numbers of pixels. Source: PNG specification, third edition, W3C 2025.
 
-    Examples
-    --------
     >>> png_of(np.zeros((2, 2), np.uint8), ["#ffffff"])[:4]
     b'\\x89PNG'
     """

@@ -18,18 +18,8 @@ LARGEST = 4000.0
 def svg(panel: Panel, title: str = "") -> bytes:
     """Return a picture as SVG.
 
-    Parameters
-    ----------
-    panel : Panel
-    title : str
-        What the picture shows, for readers who do not see it.
-
-    Notes
-    -----
     Control characters in texts, which names from files may contain, become question marks.
 
-    Examples
-    --------
     >>> picture = svg(Panel(96, 48, (Words(4, 20, "a < b"),)), "two letters")
     >>> b"a &lt; b" in picture, b"written by hopbytes" in picture
     (True, True)

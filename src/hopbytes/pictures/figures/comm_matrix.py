@@ -22,32 +22,21 @@ SHADES = 255
 
 @frozen(eq=False)
 class CommMatrix:
-    """A communication matrix in machine order.
+    """A communication matrix in machine order."""
 
-    Parameters
-    ----------
-    cells : int64[rows, rows]
-        What the tasks of a row send to the tasks of a column, in bytes (in the units of the source where it
-        has no bytes). Arcs of a task to itself are left out.
-    tasks : int
-        Number of tasks n.
-    tasks_per_cell : int
-        Consecutive tasks (in `order`) whose sums a row holds: 1 up to `TASKS_SHOWN` tasks. The last row may
-        hold fewer.
-    order : int32[n]
-        The task at each position of the matrix: ascending PEs, and ascending tasks on one PE.
-    borders : int64[nodes + 1]
-        Positions (counted in tasks) where the tasks of the next node begin; first 0, last n. Only nodes
-        with tasks occur. ``[0, n]`` where there is no mapping, or one node.
-    nodes : tuple of str
-        Name of the node between two borders: its host name, else ``"node 3"``. Empty without a mapping.
-    """
-
+    #: int64[rows, rows]: What the tasks of a row send to the tasks of a column, in bytes (in the units of the
+    #: source where it has no bytes). Arcs of a task to itself are left out.
     cells: Int64
-    tasks: int
+    tasks: int  # number of tasks n
+    #: consecutive tasks (in `order`) whose sums a row holds: 1 up to `TASKS_SHOWN` tasks. The last row may
+    #: hold fewer.
     tasks_per_cell: int
+    #: int32[n]: The task at each position of the matrix: ascending PEs, and ascending tasks on one PE
     order: Int32
+    #: int64[nodes + 1]: Positions (counted in tasks) where the tasks of the next node begin; first 0, last n.
+    #: Only nodes with tasks occur. ``[0, n]`` where there is no mapping, or one node.
     borders: Int64
+    #: name of the node between two borders: its host name, else ``"node 3"``. Empty without a mapping.
     nodes: tuple[str, ...] = ()
 
     @property
@@ -61,23 +50,7 @@ class CommMatrix:
         return (int(positive.min()), int(positive.max())) if len(positive) else (0, 0)
 
     def shades(self, lowest: int | None = None, highest: int | None = None) -> UInt8:
-        """Return the cells on a logarithmic scale.
-
-        Parameters
-        ----------
-        lowest, highest : int, optional
-            Values of shade 1 and of shade 255; by default the extremes of this matrix. Two matrices are
-            comparable when they have the same, see :func:`common_extremes`.
-
-        Returns
-        -------
-        uint8[rows, rows]
-            0 where nothing is sent, else 1 to 255 in proportion to the logarithm of the cell.
-
-        Notes
-        -----
-        O(rows^2).
-        """
+        """Return the cells on a logarithmic scale."""
         own = self.extremes()
         low = own[0] if lowest is None else lowest
         high = own[1] if highest is None else highest
@@ -102,34 +75,9 @@ def comm_matrix(
 ) -> CommMatrix:
     """Return the communication matrix of a pattern with the tasks in machine order.
 
-    Parameters
-    ----------
-    graph : CommGraph
-    mapping : Mapping, optional
-        Determines the order of the tasks and the borders of nodes; without it, tasks stand in the order of
-        their numbers.
-    weight : {"bytes", "messages"}
-        What cells count.
-    most_rows : int, optional
-        Number of rows above which tasks are summed up. By default matrices of up to 1024 tasks are complete,
-        and larger ones have at most 512 rows.
-
-    Returns
-    -------
-    CommMatrix
-
-    Raises
-    ------
-    FormatError
-        The mapping has another number of tasks than the pattern.
-
-    Notes
-    -----
     Rows hold sums, so that no traffic vanishes. Where all nodes hold equally many tasks, rows end at
     borders of nodes if up to twice as many tasks per row achieve that. O(n log n + m + rows^2).
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> ring = hb.CommGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [5, 6, 7, 8])
     >>> found = comm_matrix(ring, hb.Mapping([0, 2, 1, 3], hb.machine("node:2@10 core:2@1", hosts="a,b")))
@@ -163,8 +111,6 @@ def check_tasks(graph: CommGraph, mapping: Mapping | None) -> None:
 def node_name(where: Allocation, node: int) -> str:
     """Return the name of a node for people: its host name, else its number.
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> node_name(hb.machine("node:2 core:2"), 1), node_name(hb.machine("node:2 core:2", hosts="a,b"), 1)
     ('node 1', 'b')

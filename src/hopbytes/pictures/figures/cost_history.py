@@ -12,36 +12,19 @@ from hopbytes.model.mapping import Mapping
 
 @frozen(eq=False)
 class CostHistory:
-    """The best J as a step function of time.
+    """The best J as a step function of time."""
 
-    Parameters
-    ----------
-    seconds : float64[steps]
-        Wall time since the run began, ascending, at which a mapping was better than all before.
-    arcs : int64[steps]
-        Edges that searches had scanned by then; the same on every computer, see ``work_limit``.
-    costs : int64[steps]
-        J from that time on, descending.
-    end : float
-        Wall time of the whole search; the last J holds until then.
-    """
-
+    #: float64[steps]: Wall time since the run began, ascending, at which a mapping was better than all before
     seconds: Float64
+    #: int64[steps]: Edges that searches had scanned by then; the same on every computer, see ``work_limit``
     arcs: Int64
-    costs: Int64
-    end: float
+    costs: Int64  # int64[steps]: J from that time on, descending
+    end: float  # wall time of the whole search; the last J holds until then
 
 
 def cost_history(mapping: Mapping) -> CostHistory:
     """Return J over time from ``mapping.info["history"]``.
 
-    Raises
-    ------
-    UnsupportedError
-        The mapping does not know how it was found, as one made by hand.
-
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> graph = hb.CommGraph.from_edges([0, 1, 2, 3], [2, 3, 0, 1], [5, 5, 5, 5])
     >>> mapping = hb.map_tasks(graph, hb.machine("node:2@10 core:2@1"))

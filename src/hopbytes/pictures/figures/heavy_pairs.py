@@ -15,31 +15,18 @@ from hopbytes.pictures.figures.comm_matrix import check_tasks, node_name
 
 @frozen
 class HeavyPair:
-    """Two tasks and what they exchange.
+    """Two tasks and what they exchange."""
 
-    Parameters
-    ----------
-    first, second : int
-        Tasks, first < second.
-    there, back : int
-        Volume from the first to the second, and from the second to the first.
-    first_place, second_place : str
-        Where they are: ``"n1 core 4"``; empty without a mapping.
-    level : str
-        Outermost level of the machine at which their PEs differ (``"node"``, ``"core"``); ``"same PE"`` if
-        they share one; empty without a mapping.
-    hops : int or None
-        Links between them; None on machines without links.
-    """
-
-    first: int
+    first: int  # tasks, first < second
     second: int
-    there: int
+    there: int  # volume from the first to the second, and from the second to the first
     back: int
-    first_place: str = ""
+    first_place: str = ""  # where they are: ``"n1 core 4"``; empty without a mapping
     second_place: str = ""
+    #: outermost level of the machine at which their PEs differ (``"node"``, ``"core"``); ``"same PE"`` if
+    #: they share one; empty without a mapping
     level: str = ""
-    hops: int | None = None
+    hops: int | None = None  # links between them; None on machines without links
 
     @property
     def volume(self) -> int:
@@ -52,24 +39,8 @@ def heaviest_pairs(
 ) -> tuple[HeavyPair, ...]:
     """Return the pairs of tasks that exchange most, descending; ties by task numbers.
 
-    Parameters
-    ----------
-    graph : CommGraph
-    mapping : Mapping, optional
-        Says where the tasks are.
-    count : int
-
-    Raises
-    ------
-    FormatError
-        The mapping has another number of tasks than the pattern.
-
-    Notes
-    -----
     Pairs that exchange nothing are left out. O(m log m).
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> graph = hb.CommGraph.from_edges([0, 1, 2], [1, 0, 0], [5, 6, 9], n=4)
     >>> mapping = hb.Mapping([0, 1, 2, 3], hb.machine("node:2 core:2", hosts="a,b"))
@@ -122,8 +93,6 @@ def _level(where: Allocation, first: int, second: int) -> str:
 def pe_name(where: Allocation, pe: int) -> str:
     """Return the name of a PE for people: its node, and the first of its cores, counted on the node.
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> pe_name(hb.machine("node:2 core:4", hosts="a,b"), 6), pe_name(hb.machine("node:2 gpu:4"), 6)
     ('b core 2', 'node 1 GPU 2')

@@ -24,24 +24,15 @@ PLURALS = {
 
 @frozen(eq=False)
 class LevelBytes:
-    """Volume between units of each level, per mapping.
+    """Volume between units of each level, per mapping."""
 
-    Parameters
-    ----------
-    mappings : tuple of str
-        Names of the mappings, as given.
-    levels : tuple of str
-        Names of the levels, outermost first; the last is ``"same PE"``, for tasks that share one.
-    volumes : int64[mappings, levels]
-        Volume of the arcs whose PEs first differ at the level. Arcs of a task to itself are left out.
-    messages : int64[mappings, levels]
-        Messages of the same arcs.
-    """
-
-    mappings: tuple[str, ...]
+    mappings: tuple[str, ...]  # names of the mappings, as given
+    #: names of the levels, outermost first; the last is ``"same PE"``, for tasks that share one
     levels: tuple[str, ...]
+    #: int64[mappings, levels]: Volume of the arcs whose PEs first differ at the level. Arcs of a task to
+    #: itself are left out.
     volumes: Int64
-    messages: Int64
+    messages: Int64  # int64[mappings, levels]: Messages of the same arcs
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -52,38 +43,20 @@ class LevelBytes:
 
 @frozen(eq=False)
 class HopHistogram:
-    """Traffic by the number of hops (links of the shortest route), per mapping.
-
-    Parameters
-    ----------
-    mappings : tuple of str
-    hops : int64[bars]
-        0 for arcs that use no link; then every number of hops that occurs in some mapping, ascending.
-    flows, messages, volumes : int64[mappings, bars]
-        Arcs, their messages and their volume. Arcs of a task to itself are left out.
-    """
+    """Traffic by the number of hops (links of the shortest route), per mapping."""
 
     mappings: tuple[str, ...]
+    #: int64[bars]: 0 for arcs that use no link; then every number of hops that occurs in some mapping,
+    #: ascending
     hops: Int64
+    #: int64[mappings, bars]: Arcs, their messages and their volume. Arcs of a task to itself are left out.
     flows: Int64
-    messages: Int64
-    volumes: Int64
+    messages: Int64  # int64[mappings, bars]
+    volumes: Int64  # int64[mappings, bars]
 
 
 def launcher_mapping(graph: CommGraph, mapping: Mapping, launcher: str = "fill") -> Mapping:
-    """Return the launcher's own mapping, with which :func:`hopbytes.evaluate` compares `mapping`.
-
-    Parameters
-    ----------
-    graph : CommGraph
-    mapping : Mapping
-    launcher : str
-        The launcher's order, as :func:`hopbytes.evaluate` takes it.
-
-    Notes
-    -----
-    O(n log n + k).
-    """
+    """Return the launcher's own mapping, with which :func:`hopbytes.evaluate` compares `mapping`."""
     check_tasks(graph, mapping)
     return Mapping(in_order(graph, mapping, launcher), mapping.where, {"mapper": launcher})
 
@@ -91,29 +64,6 @@ def launcher_mapping(graph: CommGraph, mapping: Mapping, launcher: str = "fill")
 def level_bytes(graph: CommGraph, mappings: Dictionary[str, Mapping]) -> LevelBytes:
     """Return the volume per level of the machine for several mappings of a pattern on one machine.
 
-    Parameters
-    ----------
-    graph : CommGraph
-    mappings : dictionary of str to Mapping
-        At least one; names are kept in order.
-
-    Returns
-    -------
-    LevelBytes
-        Equal to ``evaluate(graph, mapping).levels`` on machines whose distances follow their levels. Machines
-        without levels have one, ``"core"``.
-
-    Raises
-    ------
-    FormatError
-        A mapping has another number of tasks than the pattern.
-
-    Notes
-    -----
-    O(m x levels) per mapping.
-
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> graph = hb.CommGraph.from_edges([0, 1], [1, 2], [5, 7], n=4)
     >>> where = hb.machine("node:2 core:2")
@@ -152,19 +102,6 @@ def _by_level(graph: CommGraph, mapping: Mapping) -> tuple[list[int], list[int]]
 def hop_histogram(graph: CommGraph, mappings: Dictionary[str, Mapping]) -> HopHistogram:
     """Return the traffic by number of hops for several mappings on a machine with links.
 
-    Raises
-    ------
-    UnsupportedError
-        The machine has no links.
-    FormatError
-        A mapping has another number of tasks than the pattern.
-
-    Notes
-    -----
-    O(m) route lengths per mapping.
-
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> graph = hb.CommGraph.from_edges([0, 0], [1, 2], [5, 7], n=4)
     >>> found = hop_histogram(graph, {"mine": hb.Mapping([0, 1, 2, 3], hb.machine("torus:4"))})

@@ -16,28 +16,14 @@ from hopbytes.pictures.figures.comm_matrix import check_tasks
 
 @frozen(eq=False)
 class LinkLoads:
-    """The load of every link that exists, in the order of link numbers.
+    """The load of every link that exists, in the order of link numbers."""
 
-    Parameters
-    ----------
-    links : int64[links]
-        Number of each link in the network.
-    names : tuple of str
-        ``"A -> B"``, as ``hopbytes eval`` names them.
-    capacities : int64[links]
-        In `unit`.
-    unit : str
-        Unit of capacities, such as ``"Mbit/s"``, or ``"as given"``.
-    volumes, messages : float64[links]
-        What crosses the link; integers if every flow takes a single path.
-    """
-
-    links: Int64
-    names: tuple[str, ...]
-    capacities: Int64
-    unit: str
-    volumes: Float64
-    messages: Float64
+    links: Int64  # int64[links]: Number of each link in the network
+    names: tuple[str, ...]  # ``"A -> B"``, as ``hopbytes eval`` names them
+    capacities: Int64  # int64[links]: In `unit`
+    unit: str  # unit of capacities, such as ``"Mbit/s"``, or ``"as given"``
+    volumes: Float64  # float64[links]: What crosses the link; integers if every flow takes a single path
+    messages: Float64  # float64[links]
 
     @property
     def congestion(self) -> Float64:
@@ -56,39 +42,17 @@ class LinkLoads:
 
 @frozen(eq=False)
 class LoadHistogram:
-    """How many links are how congested, per mapping.
+    """How many links are how congested, per mapping."""
 
-    Parameters
-    ----------
-    edges : float64[bins + 1]
-        Borders of the bins, from 0 to the highest congestion of all mappings, equally wide.
-    counts : int64[mappings, bins]
-        Links in each bin; idle links are not counted.
-    idle : int64[mappings]
-        Links without traffic.
-    """
-
+    #: float64[bins + 1]: Borders of the bins, from 0 to the highest congestion of all mappings, equally wide
     edges: Float64
-    counts: Int64
-    idle: Int64
+    counts: Int64  # int64[mappings, bins]: Links in each bin; idle links are not counted
+    idle: Int64  # int64[mappings]: Links without traffic
 
 
 def link_loads(graph: CommGraph, mapping: Mapping) -> LinkLoads:
     """Return the load of every link under a mapping.
 
-    Raises
-    ------
-    UnsupportedError
-        The machine has no links, or there is no route between two communicating tasks.
-    FormatError
-        The mapping has another number of tasks than the pattern.
-
-    Notes
-    -----
-    O(arcs x length of a route + links).
-
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> graph = hb.CommGraph.from_edges([0, 0], [1, 2], [5, 7], n=4)
     >>> loads = link_loads(graph, hb.Mapping([0, 1, 2, 3], hb.machine("mesh:4")))

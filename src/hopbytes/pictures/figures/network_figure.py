@@ -18,68 +18,32 @@ from hopbytes.pictures.figures.shared_parts import without_shared_end, without_s
 
 @frozen(eq=False)
 class NetworkFigure:
-    """The vertices and cables of a network; a cable is all links between two vertices, in both directions.
+    """The vertices and cables of a network; a cable is all links between two vertices, in both directions."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        Of every vertex, without the beginning and the end that all switches share.
-    layers : int64[vertices]
-        Links to the nearest vertex that is a host, or holds one where routers do: 0 for these; -1 without.
-    nodes : tuple of tuple of int
-        For every vertex the nodes of the machine that are there: of adapters of hosts one, of routers of a
-        torus several, of switches none.
-    hosts : tuple of str
-        Name of every node.
-    ends : int64[cables, 2]
-        The two vertices of every cable, the lower first.
-    links : int64[cables]
-        Number of directed links that a cable stands for.
-    congestion : float64[cables] or None
-        The highest congestion (volume / capacity) of its links; None without a mapping.
-    volumes : float64[cables] or None
-        The volume on that link.
-    capacities : int64[cables]
-        The capacity of that link, without a mapping of the first.
-    geometry : Geometry or None
-        Coordinates of the nodes, where the network has them: places of endpoint i of
-        :attr:`vertex_of_endpoint`.
-    vertex_of_endpoint : int64[endpoints]
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of every vertex, without the beginning and the end that all switches share
+    #: int64[vertices]: Links to the nearest vertex that is a host, or holds one where routers do: 0 for
+    #: these; -1 without
     layers: Int64
+    #: for every vertex the nodes of the machine that are there: of adapters of hosts one, of routers of a
+    #: torus several, of switches none
     nodes: tuple[tuple[int, ...], ...]
-    hosts: tuple[str, ...]
-    ends: Int64
-    links: Int64
+    hosts: tuple[str, ...]  # name of every node
+    ends: Int64  # int64[cables, 2]: The two vertices of every cable, the lower first
+    links: Int64  # int64[cables]: Number of directed links that a cable stands for
+    #: float64[cables] or None: The highest congestion (volume / capacity) of its links; None without a
+    #: mapping
     congestion: Float64 | None
-    volumes: Float64 | None
-    capacities: Int64
+    volumes: Float64 | None  # float64[cables] or None: The volume on that link
+    capacities: Int64  # int64[cables]: The capacity of that link, without a mapping of the first
+    #: coordinates of the nodes, where the network has them: places of endpoint i of
+    #: :attr:`vertex_of_endpoint`
     geometry: Geometry | None
-    vertex_of_endpoint: Int64
+    vertex_of_endpoint: Int64  # int64[endpoints]
 
 
 def network_figure(where: Allocation, loads: LinkLoads | None = None) -> NetworkFigure:
     """Return the network of a machine as a graph.
 
-    Parameters
-    ----------
-    where : Allocation
-    loads : LinkLoads, optional
-        Of :func:`hopbytes.pictures.figures.link_loads.link_loads` for a mapping on this machine.
-
-    Raises
-    ------
-    UnsupportedError
-        The machine has no links, or only its routes are known and not which links join.
-
-    Notes
-    -----
-    O((links + vertices) log links).
-
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> figure = network_figure(hb.machine("fattree:2x2", hosts="a,b,c,d"))
     >>> figure.names, figure.layers.tolist()

@@ -15,23 +15,14 @@ from hopbytes.errors import UnsupportedError
 
 @frozen(eq=False)
 class PerformanceProfile:
-    """Step functions over the ratio to the best contender.
+    """Step functions over the ratio to the best contender."""
 
-    Parameters
-    ----------
-    contenders : tuple of str
-        In the order in which they occur first.
-    factors : float64[points]
-        Every ratio that occurs, ascending, beginning with 1.
-    shares : float64[contenders, points]
-        Share of the inputs on which a contender's value is at most `factors` times the least one.
-    inputs : int
-        Number of inputs. A contender without a value for an input is never within any factor on it.
-    """
-
-    contenders: tuple[str, ...]
-    factors: Float64
+    contenders: tuple[str, ...]  # in the order in which they occur first
+    factors: Float64  # float64[points]: Every ratio that occurs, ascending, beginning with 1
+    #: float64[contenders, points]: Share of the inputs on which a contender's value is at most `factors`
+    #: times the least one
     shares: Float64
+    #: number of inputs. A contender without a value for an input is never within any factor on it.
     inputs: int
 
 
@@ -54,22 +45,8 @@ class Standing(Protocol):
 def performance_profile(values: Dictionary[str, Dictionary[str, float | None]]) -> PerformanceProfile:
     """Return the performance profiles of several contenders (Dolan and Moré, 2002).
 
-    Parameters
-    ----------
-    values : dictionary of str to dictionary of str to float
-        For every contender its value for every input; lower is better. None or a missing input is a failure.
-
-    Raises
-    ------
-    UnsupportedError
-        No contender has any value.
-
-    Notes
-    -----
     A value of 0 beside a larger one counts as a ratio of infinity for the larger one. O(values log values).
 
-    Examples
-    --------
     >>> found = performance_profile({"a": {"x": 10, "y": 40}, "b": {"x": 20, "y": 20}})
     >>> found.factors.tolist(), found.shares.tolist()
     ([1.0, 2.0], [[0.5, 1.0], [0.5, 1.0]])
@@ -91,14 +68,7 @@ def performance_profile(values: Dictionary[str, Dictionary[str, float | None]]) 
 
 
 def profile_of_standings(standings: Iterable[Standing], measure: str = "comm_cost") -> PerformanceProfile:
-    """Return the performance profile of a comparison of benchmark runs.
-
-    Parameters
-    ----------
-    standings : iterable
-        ``comparison.instances`` of :func:`hopbytes.report.benchmark_comparison.compare`.
-    measure : {"comm_cost", "wall_seconds", "inner_seconds", "cpu_seconds"}
-    """
+    """Return the performance profile of a comparison of benchmark runs."""
     values: dict[str, dict[str, float | None]] = {}
     for one in standings:
         values.setdefault(one.contender, {})[one.scope] = one.means.get(measure)

@@ -11,8 +11,6 @@ SEPARATORS = " ;:/._-"
 def without_shared_end(names: Sequence[str]) -> list[str]:
     """Return names without the end that all of them share, from a separator on.
 
-    Examples
-    --------
     >>> without_shared_end(["n1.grid.fr", "n2.grid.fr"]), without_shared_end(["a1", "b1"])
     (['n1', 'n2'], ['a1', 'b1'])
     """
@@ -23,8 +21,6 @@ def without_shared_end(names: Sequence[str]) -> list[str]:
 def without_shared_start(names: Sequence[str]) -> list[str]:
     """Return names without the beginning that all of them share, up to a separator.
 
-    Examples
-    --------
     >>> without_shared_start(["switch A L1", "switch A L2"]), without_shared_start(["leaf1", "leaf2"])
     (['L1', 'L2'], ['leaf1', 'leaf2'])
     """

@@ -190,7 +190,8 @@ def test_documents_link_to_files_that_exist():
 
 def test_tests_of_a_file_are_printed(capsys):
     """Test files at the place of a module, those that import it, a test file itself; a page is an error."""
-    assert lists.main([str(ROOT / "src/hopbytes/machines/kinds/torus.py"), str(ROOT / "tests/test_examples.py")]) == 0
+    files = ("src/hopbytes/machines/kinds/torus.py", "tests/test_examples.py")
+    assert lists.main([str(ROOT / file) for file in files]) == 0
     printed = capsys.readouterr().out.split()
     assert {"tests/machines/kinds/test_torus.py", "tests/test_examples.py"} <= set(printed)
     assert all((ROOT / name).is_file() for name in printed)
@@ -211,10 +212,10 @@ def retired_words():
 
 
 def test_retired_words_are_not_used():
-    """Former names of options (`_util/options.py`) and the list itself are the places that may name them."""
+    """Former names of options (`util/options.py`) and the list itself are the places that may name them."""
     texts = {path: path.read_text() for path in SOURCES if path.relative_to(ROOT).parts[0] in ("src", "core")}
     texts |= {name: text for name, text in DOCUMENTS.items() if name not in ("glossary.md", "CHANGELOG.md")}
-    texts.pop(PACKAGE / "_util/options.py")
+    texts.pop(PACKAGE / "util/options.py")
     words = "|".join(map(re.escape, retired_words()))
     pattern = re.compile(rf"(?<![A-Za-z])(?:{words})(?![A-Za-z])", re.IGNORECASE)
     found = {str(place): pattern.findall(text) for place, text in texts.items()}

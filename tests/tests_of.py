@@ -1,6 +1,6 @@
 """Print the test files of source files, so that ``pytest $(python tests/tests_of.py FILE…)`` runs just those.
 
-The tests of ``src/hopbytes/ROOM/NAME.py`` are the files ``tests/ROOM/test_NAME….py`` and all test files that import it.
+The tests of ``src/hopbytes/ROOM/NAME.py`` are the files ``tests/ROOM/test_NAME….py`` and all that import it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def tests_of(path: Path) -> list[Path]:
         raise ValueError(f"{path}: this is no file of src/hopbytes and no test file")
     module = path.relative_to(SOURCES).with_suffix("")
     name = ".".join(("hopbytes", *module.parts)).removesuffix(".__init__")
-    used = re.compile(rf"\b{re.escape(name)}\b|from {re.escape(name.rpartition('.')[0])} import .*\b{module.name}\b")
+    room = name.rpartition(".")[0]
+    used = re.compile(rf"\b{re.escape(name)}\b|from {re.escape(room)} import .*\b{module.name}\b")
     found = set((TESTS / module.parent).glob(f"test_{module.name}*.py"))
     found |= {file for file in TESTS.rglob("test_*.py") if used.search(file.read_text())}
     return sorted(found)

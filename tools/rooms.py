@@ -19,14 +19,14 @@ SOURCE = Path(__file__).parents[1] / "src" / "hopbytes"
 #: What each room is for, in the words that ARCHITECTURE.md uses.
 PURPOSE = {
     "cli": "commands", "mpi": "inside a running MPI program", "record": "what a program sends",
-    "launching": "launch, verify, probe", "report": "tables and verdicts",
+    "launch": "launch, verify, probe", "report": "tables and verdicts",
     "pictures": "figures: data, drawing", "solve": "map_tasks, feasibility",
     "algorithms": "mappers and refiners", "simulation": "predicted time",
-    "discovery": "probe, measure nodes", "cost": "objectives and metrics",
+    "discover": "probe, measure nodes", "cost": "objectives and metrics",
     "formats": "files, read and written", "machines": "levels, networks, nodes, slots",
     "fabrics": "output of network tools", "partitioners": "k-way partitions", "patterns": "generated graphs",
-    "engine": "compiled searches", "model": "graph, allocation, mapping", "textio": "bounded text input",
-    "kernels": "compiled functions", "_util": "registries, options", "reference": "Python twins of kernels",
+    "engine": "compiled searches", "model": "graph, allocation, mapping", "text": "bounded text input",
+    "kernels": "compiled functions", "util": "registries, options", "reference": "Python twins of kernels",
 }  # fmt: skip
 WIDTH, HEIGHT, GAP, ROW = 176, 46, 20, 92
 

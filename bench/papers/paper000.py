@@ -33,7 +33,6 @@ import numpy as np
 
 import hopbytes as hb
 from bench.instances.graphs import delaunay, random_geometric, shared_folder
-from hopbytes._util.options import build
 from hopbytes.algorithms.base import Bounds, Effort, mappers, refiners
 from hopbytes.algorithms.mappers.two_phase import TwoPhase
 from hopbytes.algorithms.shared.quotient_graph import quotient_graph
@@ -41,6 +40,7 @@ from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.solve.feasibility import enforce_bounds
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.problem import Request
+from hopbytes.util.options import build
 
 GRAPHS = (
     "brack2", "copter2", "crankshaft_n", "pump_n", "wing", "t60k", "delaunay_n16", "rgg_n_2_15_s0",

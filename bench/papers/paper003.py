@@ -23,7 +23,6 @@ import numpy as np
 import hopbytes as hb
 from bench.papers import paper003_table
 from bench.rivals import scotch_gmap
-from hopbytes._util.options import build
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.hybrid import four_terms
@@ -31,6 +30,7 @@ from hopbytes.cost.objectives.link_sums import traffic
 from hopbytes.solve.feasibility import enforce_bounds
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.problem import Request
+from hopbytes.util.options import build
 
 SIZES = (17, 8, 24)
 NODES_PER_ROUTER, SLOTS = 2, 16

@@ -32,9 +32,9 @@ from bench.instances import graphs
 from bench.instances.suites import engine_suite
 from bench.rivals.tools import code_digest
 from bench.run import SEEDS, read_rows
-from hopbytes._util.options import describe
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.solve.presets import Chain, presets
+from hopbytes.util.options import describe
 
 #: What turns an option off. An option of this name in any step is a stage, unless it already is off.
 OFF: dict[str, int] = {

@@ -11,7 +11,7 @@ import hopbytes as hb
 from helpers.errors import assert_refused
 from helpers.paths import EXAMPLES
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.textio.replace_file import WRITTEN
+from hopbytes.text.replace_file import WRITTEN
 
 EXAMPLE = EXAMPLES / "lammps_lj_64.csv"
 ON = ("--on", "node:8 core:8")

@@ -12,7 +12,7 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import LONGEST_MESSAGE, FormatError, HopbytesError
-from hopbytes.textio import open_input
+from hopbytes.text import open_input
 
 DIGITS = "9" * 5000
 

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes._util.options import build
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.engine import WorkMeter, metered_by
 from hopbytes.patterns.base import pattern
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.problem import Request
+from hopbytes.util.options import build
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("large graph")]
 

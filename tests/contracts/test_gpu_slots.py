@@ -11,8 +11,8 @@ import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import formats
-from hopbytes.launching.observed_placement import placement_by_node, placement_seen
-from hopbytes.launching.placement_probe import Seen
+from hopbytes.launch.observed_placement import placement_by_node, placement_seen
+from hopbytes.launch.placement_probe import Seen
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.topology import Level
 from hopbytes.model.mapping import Mapping

@@ -11,13 +11,13 @@ import pytest
 import hopbytes as hb
 from helpers.strategies import random_graph, random_machine
 from helpers.thorough import most
-from hopbytes._util.options import build, describe
 from hopbytes.algorithms.base import mappers
 from hopbytes.errors import HopbytesError
 from hopbytes.machines.common.table import Table
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.topology import Level
 from hopbytes.solve.map_tasks import map_tasks
+from hopbytes.util.options import build, describe
 
 #: Those that need routes have a contract of their own, test_routed.py.
 MAPPERS = [name for name, kind in mappers.items() if not (kind.needs_routes or kind.needs_coordinates)]

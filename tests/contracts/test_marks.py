@@ -9,7 +9,7 @@ import hopbytes as hb
 from helpers.placements import place
 from hopbytes.errors import HopbytesError
 from hopbytes.formats.base import MARK, formats
-from hopbytes.textio.replace_file import WRITTEN, says_written
+from hopbytes.text.replace_file import WRITTEN, says_written
 
 #: Where it is said that readers skip comments, or who reads the file.
 SKIP_COMMENTS = {

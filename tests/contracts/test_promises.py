@@ -12,7 +12,6 @@ import pytest
 import hopbytes as hb
 from helpers.strategies import random_graph, random_machine
 from helpers.thorough import most
-from hopbytes._util.options import build
 from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
@@ -22,6 +21,7 @@ from hopbytes.solve.formulate import formulate
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.presets import QUICK, presets
 from hopbytes.solve.problem import Request
+from hopbytes.util.options import build
 
 
 @dataclass(frozen=True)

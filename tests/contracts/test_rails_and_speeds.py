@@ -10,11 +10,11 @@ import pytest
 import hopbytes as hb
 from helpers.fabric_text import FabricText, two_level_fabric
 from helpers.strategies import random_graph
-from hopbytes._util.options import build
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.problem import Request
+from hopbytes.util.options import build
 
 #: Work enough to see something, little enough for a test.
 OPTIONS = {"congestion": "congestion:group_work=60,task_work=10", "routed": "routed:effort=1"}

@@ -5,7 +5,6 @@ import pytest
 
 import hopbytes as hb
 from helpers.strategies import random_graph, random_machine
-from hopbytes._util.options import build, describe
 from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.model.exact_sums import group_sums
@@ -13,6 +12,7 @@ from hopbytes.solve.feasibility import enforce_bounds
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.problem import Request
+from hopbytes.util.options import build, describe
 
 #: Those that need routes have a contract of their own, test_routed.py.
 REFINERS = [name for name, kind in refiners.items() if not kind.needs_routes]

@@ -34,7 +34,7 @@ def test_a_name_loads_its_file_only(tmp_path, monkeypatch):
     package.joinpath("one.py").write_text("from hopbytes_things import things\nthings.register('one')(1)\n")
     package.joinpath("two.py").write_text("raise AssertionError('two was loaded')\n")
     tmp_path.joinpath("hopbytes_things.py").write_text(
-        "from hopbytes._util.registry import Registry\nthings = Registry('thing', 'things')\n"
+        "from hopbytes.util.registry import Registry\nthings = Registry('thing', 'things')\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     things = importlib.import_module("hopbytes_things").things

@@ -9,7 +9,6 @@ import hopbytes as hb
 from helpers.errors import mentions
 from helpers.strategies import random_graph
 from helpers.thorough import most
-from hopbytes._util.options import build, describe
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
@@ -19,6 +18,7 @@ from hopbytes.solve.formulate import formulate
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.presets import presets
 from hopbytes.solve.problem import Request
+from hopbytes.util.options import build, describe
 
 MACHINES = [
     "torus:3x4@5:nodes=2 / package:2@2 core:2@1", "mesh:5x2@3 / core:3@1",

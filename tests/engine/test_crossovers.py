@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.engine import crossovers
+from hopbytes.util.random_numbers import RandomNumbers
 
 
 def permutations(seed, n, count):

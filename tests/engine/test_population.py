@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.engine.population import Population
+from hopbytes.util.random_numbers import RandomNumbers
 
 
 def empty(n, alike):

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.engine import RunControl
 from hopbytes.engine.assignment import EvolutionSettings, evolve
 from hopbytes.engine.tabu_search import DenseProblem, TabuSettings, tabu_many
+from hopbytes.util.random_numbers import RandomNumbers
 
 
 def matrices(seed, n, largest, *, symmetric):

@@ -9,7 +9,7 @@ from helpers.machine_files import put
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.hosts import group_hosts, read_node_name_map
 from hopbytes.fabrics.survey import Device
-from hopbytes.textio.hostlist import match_hosts
+from hopbytes.text.hostlist import match_hosts
 
 
 def ports(*names):

@@ -9,9 +9,9 @@ import pytest
 
 import hopbytes as hb
 from helpers.paths import EXAMPLES, PROGRAM, ROOT
-from hopbytes._util.quantities import duration
 from hopbytes.html_report.page_content import page_of
 from hopbytes.html_report.report_origin import Origin, as_map, names_of
+from hopbytes.util.quantities import duration
 
 MOST_BYTES = {4096: 400_000, 16384: 1_000_000}
 

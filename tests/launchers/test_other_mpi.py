@@ -7,9 +7,9 @@ import sys
 import pytest
 
 import hopbytes as hb
-from hopbytes.discovery.measure import measure
+from hopbytes.discover.measure import measure
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.launching.replay import replay
+from hopbytes.launch.replay import replay
 
 pytestmark = pytest.mark.launcher
 

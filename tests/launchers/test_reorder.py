@@ -16,7 +16,7 @@ import hopbytes as hb
 from helpers.errors import mentions
 from helpers.paths import ROOT
 from hopbytes.errors import HopbytesError
-from hopbytes.launching.replay import message_sizes, replay
+from hopbytes.launch.replay import message_sizes, replay
 from hopbytes.mpi.communicators import grid_neighbours, new_ranks
 from hopbytes.mpi.process_places import Spot, machine_of, this_spot
 

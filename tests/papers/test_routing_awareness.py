@@ -3,9 +3,9 @@
 import numpy as np
 
 import hopbytes as hb
-from hopbytes._util.options import build
 from hopbytes.algorithms.base import Bounds, Effort, refiners
 from hopbytes.cost.objectives.base import objectives
+from hopbytes.util.options import build
 
 #: Four leaf switches of two nodes with two uplinks each; the uplink is the target's number modulo 2.
 WHERE = "fattree:2x4:up=1x2"

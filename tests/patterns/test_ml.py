@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes._util.options import build
 from hopbytes.errors import UnsupportedError
 from hopbytes.patterns.base import patterns
+from hopbytes.util.options import build
 
 
 def per_task(spec):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hopbytes.launching.command import LaunchCommand
+from hopbytes.launch.command import LaunchCommand
 from hopbytes.record.belonging import explain_two_libraries
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from helpers.graphs import arcs_of
 from helpers.real_mpi import FAMILIES, mpi
-from hopbytes.launching.command import LaunchCommand
+from hopbytes.launch.command import LaunchCommand
 from hopbytes.record.application import application_of
 from hopbytes.record.build import interposer_for
 from hopbytes.record.counts import read_counts

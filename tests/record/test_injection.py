@@ -10,7 +10,7 @@ import pytest
 
 from helpers.real_mpi import mpi
 from hopbytes.errors import UnsupportedError
-from hopbytes.launching.command import LaunchCommand
+from hopbytes.launch.command import LaunchCommand
 from hopbytes.record.injection import keeps_monitoring_out
 from hopbytes.record.session import record
 

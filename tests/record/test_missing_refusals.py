@@ -4,8 +4,8 @@ import shlex
 
 import pytest
 
-from hopbytes.launching.command import LaunchCommand
-from hopbytes.launching.launchers import silent_end
+from hopbytes.launch.command import LaunchCommand
+from hopbytes.launch.launchers import silent_end
 from hopbytes.record.application import Application
 from hopbytes.record.counts import Counts
 from hopbytes.record.facts import counted

@@ -10,8 +10,8 @@ from helpers.errors import mentions
 from helpers.graphs import arcs_of
 from helpers.real_mpi import FAMILIES, RING, RING_OF_FOUR, compiled, mpi, script
 from hopbytes.errors import UnsupportedError
-from hopbytes.launching.command import LaunchCommand
-from hopbytes.launching.launchers import KINDS, recognise
+from hopbytes.launch.command import LaunchCommand
+from hopbytes.launch.launchers import KINDS, recognise
 from hopbytes.record.next_step import next_step
 from hopbytes.record.session import record
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes._util.registry import Registry
 from hopbytes.algorithms.effort import LEAST_STEP, MILLION, Effort, Progress
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.exact_sums import group_sums
+from hopbytes.util.registry import Registry
 
 __all__ = [
     "LEAST_STEP", "MILLION", "Bounds", "Effort", "Mapper", "Progress", "Refiner", "mappers", "refiners",

@@ -215,7 +215,7 @@ class WritingOptions:
 
     def constraints(self, options: dict[str, Any], launched: str | None = None) -> dict[str, bool]:
         """Return keywords of :func:`hopbytes.map_tasks` that keep to what the launcher can express."""
-        from hopbytes.launching.usual import slots_for, slots_unspecified
+        from hopbytes.launch.usual import slots_for, slots_unspecified
 
         return slots_for(self.format, launched) if slots_unspecified(options) else {}
 

@@ -73,7 +73,7 @@ class BlockOptions:
         if self.for_format is None and self.block is None:
             mapping = hb.map_tasks(graph, where, **options)
         else:
-            from hopbytes.launching.consecutive_ranks import map_for
+            from hopbytes.launch.consecutive_ranks import map_for
 
             mapping = map_for(graph, where, self.for_format or "plain", block=self.block, **options)
         return mapping

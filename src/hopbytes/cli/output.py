@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hopbytes.cli.common_options import WritingOptions
     from hopbytes.cost.metrics.evaluation import Evaluation
     from hopbytes.formats.exchange import Receipt
-    from hopbytes.launching.present import Advice
+    from hopbytes.launch.present import Advice
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.model.mapping import Mapping as TaskMapping
     from hopbytes.report.summary import Judged
@@ -137,7 +137,7 @@ def judged_for(
     chance: bool = False,
 ) -> Judged:
     """Return the verdict on a mapping beside `order`, by default that of the launcher of a format."""
-    from hopbytes.launching.usual import usual_order
+    from hopbytes.launch.usual import usual_order
     from hopbytes.report.summary import judged
 
     return judged(graph, mapping, launcher=order or usual_order(form, mapping.where), chance=chance)
@@ -161,7 +161,7 @@ def advice_for(
     """Return the commands that use the written launch files, if any; add them to a `record` for JSON."""
     if receipt is None or not receipt.launch:
         return None
-    from hopbytes.launching.present import advice
+    from hopbytes.launch.present import advice
 
     found = advice(receipt, form or "", os.environ)
     if record is not None:

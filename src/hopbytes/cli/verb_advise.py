@@ -38,7 +38,7 @@ def advise(
     advice may be to keep what you have.
     """
     from hopbytes.cli.output import print_json, print_text, tell
-    from hopbytes.launching.usual import usual_order
+    from hopbytes.launch.usual import usual_order
     from hopbytes.report.advice import advise as advised
     from hopbytes.report.advice_text import advice_record, advice_text, table_head
 

@@ -51,7 +51,7 @@ def bench_pattern(
     compiler builds; without a compiler, mpi4py and hopbytes have to be installed on the compute nodes.
     """
     from hopbytes.cli.output import print_json, print_text
-    from hopbytes.launching.replay import BothReplayed, Replayed, replay, replay_both
+    from hopbytes.launch.replay import BothReplayed, Replayed, replay, replay_both
 
     words = command_words(command)
     graph = reading.read(pattern)

@@ -61,7 +61,7 @@ def eval(
     """Evaluate a mapping of PATTERN beside the launcher's own order: a verdict and a table."""
     import hopbytes as hb
     from hopbytes.cli.output import check_drawing, draw_evaluation, print_evaluation, tell
-    from hopbytes.launching.usual import usual_order
+    from hopbytes.launch.usual import usual_order
     from hopbytes.machines.selection.launcher_order import launcher_placement
     from hopbytes.report.summary import RANDOM_SEEDS
 

@@ -19,9 +19,9 @@ def locate(
     A small probe starts in place of the program.
     """
     from hopbytes.cli.output import tell
-    from hopbytes.launching.command import LaunchCommand
-    from hopbytes.launching.start import machine_of_command
-    from hopbytes.launching.verify import placement_launched
+    from hopbytes.launch.command import LaunchCommand
+    from hopbytes.launch.start import machine_of_command
+    from hopbytes.launch.verify import placement_launched
 
     writing.check(output)
     words = command_words(command)

@@ -22,7 +22,7 @@ def probe(
 ) -> None:
     """Ask each node of a job for its cores, allowed CPUs and GPUs, and store them in one file for --on."""
     from hopbytes.cli.output import tell
-    from hopbytes.discovery.probe import probe_to_file
+    from hopbytes.discover.probe import probe_to_file
 
     summary = probe_to_file(command, output, force=force)
     if not quiet:

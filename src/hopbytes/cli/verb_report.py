@@ -55,7 +55,7 @@ def report(
     from hopbytes.cli.watching import watched
     from hopbytes.html_report.report_origin import made_here, origin_of_files
     from hopbytes.html_report.write_report import check_report_target, write_report
-    from hopbytes.launching.usual import usual_order
+    from hopbytes.launch.usual import usual_order
 
     check_report_target(output, force=force)
     typed = sys.argv[1:]

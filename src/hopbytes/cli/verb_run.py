@@ -62,8 +62,8 @@ def run(
     unless -o names them.
     """
     from hopbytes.cli.output import judged_for, tell, tell_mapping
-    from hopbytes.launching.launch import launch
-    from hopbytes.launching.start import checked_command, machine_of_command, parsed, with_programs_of
+    from hopbytes.launch.launch import launch
+    from hopbytes.launch.start import checked_command, machine_of_command, parsed, with_programs_of
 
     words = command_words(command)
     typed = checked_command(words, None, replace=replace, several=True)

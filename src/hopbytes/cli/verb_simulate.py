@@ -43,7 +43,7 @@ def simulate(
     All messages of a round start at once, and rounds follow one another; computation is not part of it.
     """
     from hopbytes.cli.output import print_json, print_text, tell
-    from hopbytes.launching.usual import usual_order
+    from hopbytes.launch.usual import usual_order
     from hopbytes.report.predicted_time import predict, predicted_text, predictions_record
 
     if not mappings and machine.unsaid:

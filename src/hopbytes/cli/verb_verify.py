@@ -39,8 +39,8 @@ def verify(
     is 0 if every rank is where it belongs, 1 if not, else that of the launcher.
     """
     from hopbytes.cli.output import print_json, print_text, tell
-    from hopbytes.launching.verify import verify_launch
-    from hopbytes.textio.hostlist import read_hosts
+    from hopbytes.launch.verify import verify_launch
+    from hopbytes.text.hostlist import read_hosts
 
     where = machine.allocation() if machine.given else None
     form = mapping_format or writing.format or ("json" if where is None else None)

@@ -27,7 +27,7 @@ def write(
 ) -> None:
     """Write launch files from a stored mapping: map once, launch often."""
     from hopbytes.cli.output import advice_for, launch_lines, tell
-    from hopbytes.textio.hostlist import read_hosts
+    from hopbytes.text.hostlist import read_hosts
 
     writing.check(output)
     where = machine.allocation() if machine.given else None

@@ -9,12 +9,12 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl
 from hopbytes.engine.crossovers import block, differences, uniform
 from hopbytes.engine.population import Population
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.engine.tabu_search import DenseProblem, TabuSettings, tabu_many
+from hopbytes.util.random_numbers import RandomNumbers
 
 #: Searches per generation, and descents, which are short. Constants, so that the result does not depend on
 #: the number of threads.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
-from hopbytes._util.random_numbers import RandomNumbers
+from hopbytes.util.random_numbers import RandomNumbers
 
 
 def uniform(rng: RandomNumbers, one: Int32, other: Int32) -> Int32:

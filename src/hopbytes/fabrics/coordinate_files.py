@@ -6,8 +6,8 @@ import re
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
-from hopbytes.textio.hostlist import HOST_NAME
-from hopbytes.textio.lines import natural_key, read_lines
+from hopbytes.text.hostlist import HOST_NAME
+from hopbytes.text.lines import natural_key, read_lines
 
 MAX_NODES = 2**22
 FIELD = re.compile(r"([A-Za-z_]{1,40})=('[^']*'|[^,]*)", re.ASCII)

@@ -11,7 +11,7 @@ from hopbytes.fabrics import ibnetdiscover, ibports, ibtables
 from hopbytes.fabrics.fabric import Fabric, build_fabric
 from hopbytes.fabrics.ibtables import SwitchTable
 from hopbytes.fabrics.survey import Survey
-from hopbytes.textio.open_input import check_reference
+from hopbytes.text.open_input import check_reference
 
 #: Most files that are read; a folder with more is not a folder of one fabric.
 MAX_FILES = 8192
@@ -108,7 +108,7 @@ def _fits(name: str, folder: str, pattern: str) -> bool:
 
 def _head(path: str) -> str:
     """Return the beginning of a file as text; "" when it cannot be read as one."""
-    from hopbytes.textio.open_input import open_stream
+    from hopbytes.text.open_input import open_stream
 
     with open_stream(path) as source:
         return source.stream.read(HEAD_BYTES).decode("utf-8", "replace")

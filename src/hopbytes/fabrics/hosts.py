@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.survey import Device
-from hopbytes.textio.hostlist import HOST_NAME, expand_hosts
-from hopbytes.textio.lines import natural_key, read_lines
+from hopbytes.text.hostlist import HOST_NAME, expand_hosts
+from hopbytes.text.lines import natural_key, read_lines
 
 #: Descriptions that drivers give until the host has set its own name: they name no host.
 NAMELESS = re.compile(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from hopbytes.fabrics.rates import rate_of
 from hopbytes.fabrics.survey import Device, End, Survey
-from hopbytes.textio.lines import read_lines
+from hopbytes.text.lines import read_lines
 
 HEADER = re.compile(
     r'(?P<type>Switch|Ca|Hca|Rt)\s+[0-9]{1,4}\s+"(?P<key>[^"]{1,200})"\s*'

@@ -7,7 +7,7 @@ import re
 from hopbytes.fabrics.ibnetdiscover import AGGREGATION
 from hopbytes.fabrics.rates import bytes_per_second
 from hopbytes.fabrics.survey import Device, End, Survey
-from hopbytes.textio.lines import read_lines
+from hopbytes.text.lines import read_lines
 
 KIND = (
     r"(?P<{0}kind>CA|SW|RT)\s+(?P<{0}lid>[0-9]{{1,5}})\s+(?P<{0}port>[0-9]{{1,3}})\s+"

@@ -9,7 +9,7 @@ import numpy as np
 from hopbytes._arrays import Bool, Int64, UInt8
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
-from hopbytes.textio.lines import read_bytes
+from hopbytes.text.lines import read_bytes
 
 HEADER = re.compile(
     rb"^(?P<cast>Uni|Multi)cast m?lids \[0x[0-9a-fA-F]{1,16}-0x[0-9a-fA-F]{1,16}\] of switch (?P<switch>.*)$",

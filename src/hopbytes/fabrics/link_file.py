@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from hopbytes.errors import FormatError
-from hopbytes.textio.hostlist import expand_hosts
-from hopbytes.textio.lines import read_lines
+from hopbytes.text.hostlist import expand_hosts
+from hopbytes.text.lines import read_lines
 
 MAX_CAPACITY = 2**62
 MAX_CABLES = 4096

@@ -13,7 +13,7 @@ from hopbytes.fabrics.fabric import Fabric, link_rates
 from hopbytes.fabrics.ibnetdiscover import AGGREGATION
 from hopbytes.fabrics.rates import bytes_per_second
 from hopbytes.fabrics.survey import Device
-from hopbytes.textio.lines import read_lines
+from hopbytes.text.lines import read_lines
 
 MAX_BYTES = 2**31
 LONGEST_LINE = 2**22

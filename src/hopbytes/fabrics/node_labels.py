@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.switch_tree import Switch, SwitchTree
-from hopbytes.textio.lines import natural_key, read_bytes
+from hopbytes.text.lines import natural_key, read_bytes
 
 MAX_FILE = 2**30
 AWS, COREWEAVE, GKE = "topology.k8s.aws", "coreweave.cloud", "cloud.google.com/gce-topology"

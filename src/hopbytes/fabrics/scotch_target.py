@@ -10,7 +10,7 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.textio.lines import read_lines
+from hopbytes.text.lines import read_lines
 
 MAX_BYTES = 2**28
 LONGEST_LINE = 2**26

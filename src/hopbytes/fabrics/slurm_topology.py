@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.switch_tree import Switch, SwitchTree
-from hopbytes.textio.hostlist import expand_hosts
-from hopbytes.textio.lines import read_lines
+from hopbytes.text.hostlist import expand_hosts
+from hopbytes.text.lines import read_lines
 
 MAX_BYTES = 2**28
 LONGEST_LINE = 2**20

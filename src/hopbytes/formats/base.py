@@ -11,11 +11,11 @@ from io import BufferedReader
 from typing import Any, ClassVar, TypeAlias
 
 from hopbytes._frozen import frozen
-from hopbytes._util.registry import Registry
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.textio.open_input import MAX_BYTES
+from hopbytes.text.open_input import MAX_BYTES
+from hopbytes.util.registry import Registry
 
 #: Names that users type for a format, taken from its file or its launcher.
 ALIASES = {
@@ -202,7 +202,7 @@ class Format(ABC):
     binary: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities()
     #: Written files contain :data:`MARK`, since their readers skip comments; those of other formats are known
-    #: as ours by an attribute of the file (textio/replace_file.py).
+    #: as ours by an attribute of the file (text/replace_file.py).
     marked: ClassVar[bool] = True
     #: Characters that begin a comment line; :func:`hopbytes.write` writes the mark after them.
     comment: ClassVar[str] = ""

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from hopbytes._frozen import frozen
-from hopbytes._util.checks import check_truths
 from hopbytes.errors import UnsupportedError, WrongTypeError
 from hopbytes.formats.base import MARK, WRITE_OPTIONS, Content, Format, LaunchLine, Written, formats
 from hopbytes.formats.files import atomic_write, check_writable, may_write
@@ -19,7 +18,8 @@ from hopbytes.machines.common.level_names import one_host
 from hopbytes.machines.common.tree import Tree
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.textio.open_input import MAX_BYTES, path_text
+from hopbytes.text.open_input import MAX_BYTES, path_text
+from hopbytes.util.checks import check_truths
 
 
 @frozen

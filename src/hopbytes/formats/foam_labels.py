@@ -7,9 +7,9 @@ import re
 import numpy as np
 
 from hopbytes._arrays import Int64
-from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError
 from hopbytes.formats.parsing import whole_numbers
+from hopbytes.util.integers import MAX_TASKS
 
 COMMENT = re.compile(rb"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
 HEADER = re.compile(rb"\s*FoamFile\s*\{([^{}]*)\}")

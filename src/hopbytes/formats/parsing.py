@@ -10,10 +10,10 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Array, Int64, UInt8
-from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.formats.base import Source
 from hopbytes.reference.text_reference import Slot, Status
+from hopbytes.util.integers import MAX_TASKS
 
 PIECE_BYTES = 1 << 20
 

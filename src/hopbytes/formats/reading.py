@@ -7,8 +7,6 @@ from collections.abc import Mapping as Dictionary
 from typing import Any, Literal, overload
 
 from hopbytes._arrays import Int32
-from hopbytes._util.checks import check_texts
-from hopbytes._util.cpus import thread_count
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError, damaged, unknown_name
 from hopbytes.formats.base import READ_OPTIONS
 from hopbytes.formats.files import open_source
@@ -17,7 +15,9 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.base import is_pattern_spec, pattern
-from hopbytes.textio.open_input import MAX_BYTES, path_text
+from hopbytes.text.open_input import MAX_BYTES, path_text
+from hopbytes.util.checks import check_texts
+from hopbytes.util.cpus import thread_count
 
 
 @overload

@@ -9,7 +9,7 @@ from hopbytes.errors import FormatError, UnsupportedError, unknown_name
 from hopbytes.formats.base import Format, Source, formats
 from hopbytes.formats.files import plain_name
 from hopbytes.patterns.base import patterns
-from hopbytes.textio.open_input import path_text
+from hopbytes.text.open_input import path_text
 
 #: Beginnings of files that hold a pattern in a format without a reader, and the program that converts them.
 INSTEAD = {

@@ -9,8 +9,8 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError
-from hopbytes.textio.lines import bounded_lines
-from hopbytes.textio.open_input import open_stream
+from hopbytes.text.lines import bounded_lines
+from hopbytes.text.open_input import open_stream
 
 RANGE = re.compile(rb"([0-9]{1,10})(?:-([0-9]{1,10}))?")
 COMMENTS = (b"#", b"%")

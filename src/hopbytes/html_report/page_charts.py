@@ -6,7 +6,6 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
-from hopbytes._util.quantities import amount
 from hopbytes.cost.metrics.evaluation import Evaluation
 from hopbytes.html_report.page_tables import (
     NAMED,
@@ -30,6 +29,7 @@ from hopbytes.pictures.figures.level_bytes import hop_histogram, level_bytes
 from hopbytes.pictures.figures.link_loads import LinkLoads, link_loads, load_histogram
 from hopbytes.pictures.history_picture import history_panel
 from hopbytes.pictures.matrix_picture import cell_words, matrix_panel, scale_panel
+from hopbytes.util.quantities import amount
 
 #: Mappings whose matrix is drawn beside that of the launcher's own order.
 MATRICES = 3

@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 from hopbytes._frozen import frozen
-from hopbytes._util.quantities import amount, duration, number, short_amount
 from hopbytes._version import __version__
 from hopbytes.cost.metrics.evaluation import Evaluation, evaluate
 from hopbytes.html_report.launch_advice import Launch, launches
@@ -26,6 +25,7 @@ from hopbytes.report.predicted_time import GRADES, LIMITS
 from hopbytes.report.ranks_text import ranks_per_node
 from hopbytes.report.summary import verdict_of
 from hopbytes.report.verdict import ORDERS, Verdict, slots_sentence, volume_unit
+from hopbytes.util.quantities import amount, duration, number, short_amount
 
 #: Name of the launcher's own order in charts and tables.
 IN_ORDER = "in order"

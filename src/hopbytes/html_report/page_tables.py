@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from hopbytes._frozen import frozen
-from hopbytes._util.quantities import amount, duration, short_amount
 from hopbytes.cost.metrics.evaluation import Evaluation
 from hopbytes.cost.metrics.link_metrics import HotLink
 from hopbytes.model.comm_graph import CommGraph
@@ -16,6 +15,7 @@ from hopbytes.pictures.figures.heavy_pairs import HeavyPair, heaviest_pairs
 from hopbytes.pictures.figures.level_bytes import HopHistogram, LevelBytes
 from hopbytes.pictures.figures.link_loads import LinkLoads, LoadHistogram
 from hopbytes.report.tables import chosen_rows
+from hopbytes.util.quantities import amount, duration, short_amount
 
 #: Pairs and links that are named.
 NAMED = 10

@@ -16,7 +16,7 @@ from hopbytes.html_report.report_origin import Origin
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.textio.open_input import path_text
+from hopbytes.text.open_input import path_text
 
 if TYPE_CHECKING:
     import scipy.sparse

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from hopbytes._arrays import Bool, Int32
 from hopbytes._frozen import frozen
-from hopbytes._util.registry import Registry
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.network.network import Network
 from hopbytes.machines.shown_by_spec import ShownBySpec
 from hopbytes.machines.topology import Topology
+from hopbytes.util.registry import Registry
 
 if TYPE_CHECKING:
     from hopbytes.machines.node.inventory import NodeInventory

@@ -6,7 +6,7 @@ import os
 import re
 
 from hopbytes.errors import FormatError
-from hopbytes.textio.open_input import open_stream
+from hopbytes.text.open_input import open_stream
 
 HEAD = 4096
 #: How the files that a kind reads begin, after comments and empty lines. No pattern and no placement does.

@@ -12,10 +12,10 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64, own
 from hopbytes._frozen import frozen
-from hopbytes._util.integers import MAX_TASKS, bad_graph, check_total
 from hopbytes.kernels.records import Csr
 from hopbytes.model import graph_sources
 from hopbytes.model.graph_makers import GraphMakers
+from hopbytes.util.integers import MAX_TASKS, bad_graph, check_total
 
 if TYPE_CHECKING:
     import networkx

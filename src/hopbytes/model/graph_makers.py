@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64, own
-from hopbytes._util.integers import MAX_TASKS, bad_graph, check_total, task_numbers, to_integers
 from hopbytes.errors import WrongTypeError
 from hopbytes.model import given_as_text, graph_sources
+from hopbytes.util.integers import MAX_TASKS, bad_graph, check_total, task_numbers, to_integers
 
 if TYPE_CHECKING:
     import scipy.sparse

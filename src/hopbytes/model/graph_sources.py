@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from hopbytes import kernels
 from hopbytes._arrays import Array, Int32, Int64
-from hopbytes._util.integers import bad_graph, task_numbers
 from hopbytes.errors import package
 from hopbytes.kernels.records import Csr
+from hopbytes.util.integers import bad_graph, task_numbers
 
 
 class NetworkxGraph(Protocol):

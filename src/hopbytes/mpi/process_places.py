@@ -11,8 +11,8 @@ from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, InfeasibleError
 from hopbytes.formats.mappings.numbering import parse_cpus
-from hopbytes.launching.observed_placement import placement_seen
-from hopbytes.launching.placement_probe import Seen
+from hopbytes.launch.observed_placement import placement_seen
+from hopbytes.launch.placement_probe import Seen
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
 from hopbytes.machines.topology import Level

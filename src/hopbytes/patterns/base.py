@@ -12,10 +12,10 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
-from hopbytes._util.options import build, describe
-from hopbytes._util.registry import Registry
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
+from hopbytes.util.options import build, describe
+from hopbytes.util.registry import Registry
 
 #: Limits of tasks and arcs, above which a spec is taken for a typing error.
 MAX_TASKS = 2**26

@@ -10,7 +10,6 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
-from hopbytes._util.options import build
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.base import (
     MAX_TASKS,
@@ -30,6 +29,7 @@ from hopbytes.patterns.collectives import (
     shared,
 )
 from hopbytes.patterns.gradients import GradientPlan
+from hopbytes.util.options import build
 
 KINDS = ("tp", "cp", "ep", "dp", "pp")
 #: How context parallel tasks exchange data.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.textio.hostlist import HOST_NAME
+from hopbytes.text.hostlist import HOST_NAME
 
 
 def recorded_hosts(graph: CommGraph) -> list[str] | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from hopbytes._util.quantities import amount, number
 from hopbytes.pictures.canvas.marks import GREY, INK, PALE, Line, Mark, Panel, Rectangle, Words, width_of
 from hopbytes.pictures.canvas.palette import SERIES
 from hopbytes.pictures.figures.level_bytes import HopHistogram, LevelBytes
 from hopbytes.pictures.figures.link_loads import LoadHistogram
+from hopbytes.util.quantities import amount, number
 
 THICK, GAP = 15.0, 12.0
 

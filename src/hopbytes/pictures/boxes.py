@@ -14,7 +14,7 @@ from hopbytes.machines.node.hardware_kinds import worth
 from hopbytes.machines.node.node_tree import Gpu, NodeTree
 from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.allocation import Allocation
-from hopbytes.textio.cpu_lists import format_list
+from hopbytes.text.cpu_lists import format_list
 
 MAX_BOXED = 2**16
 #: Places of a machine that are drawn one by one; above it, alike units are folded.

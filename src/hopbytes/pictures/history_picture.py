@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping as Dictionary
 
-from hopbytes._util.quantities import duration, short_amount
 from hopbytes.pictures.bar_picture import legend
 from hopbytes.pictures.canvas.marks import GREY, PALE, Line, Mark, Panel, Rectangle, Words
 from hopbytes.pictures.figures.cost_history import CostHistory
+from hopbytes.util.quantities import duration, short_amount
 
 LEFT, RIGHT, TOP, HEIGHT, FOOT = 70.0, 20.0, 26.0, 180.0, 34.0
 #: Side of the square that marks an improvement and has the numbers as tool tip.

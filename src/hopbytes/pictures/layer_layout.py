@@ -9,7 +9,7 @@ import numpy as np
 
 from hopbytes.pictures.canvas.marks import GREY, Line, Mark, Panel, Rectangle, Words, cut, width_of
 from hopbytes.pictures.network_look import Look
-from hopbytes.textio.cpu_lists import format_list
+from hopbytes.text.cpu_lists import format_list
 
 #: Up to this many leaf switches hosts have names; more are small squares.
 NAMED_LEAVES = 24

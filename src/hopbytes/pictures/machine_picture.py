@@ -28,7 +28,7 @@ from hopbytes.pictures.canvas.marks import (
     paragraph,
 )
 from hopbytes.pictures.canvas.palette import RAINBOW, TINTS, between
-from hopbytes.textio.cpu_lists import format_list
+from hopbytes.text.cpu_lists import format_list
 
 #: Kinds of nodes that are drawn, and places of a mapping that are drawn one by one.
 MAX_NODES_DRAWN, MOST_RANKS = 4, 4096

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import UInt8
-from hopbytes._util.quantities import amount
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.pictures.canvas.marks import GREY, PALE, Line, Mark, Panel, Raster, Rectangle, Words, cut
 from hopbytes.pictures.canvas.palette import scale_colours
 from hopbytes.pictures.figures.comm_matrix import CommMatrix
 from hopbytes.pictures.figures.shared_parts import without_shared_end
+from hopbytes.util.quantities import amount
 
 #: Side of a matrix, about; space left of it and below it for names.
 SIDE, NAMES, FOOT = 400, 74.0, 30.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hopbytes._frozen import frozen
-from hopbytes._util.quantities import amount
 from hopbytes.pictures.canvas.marks import Line
 from hopbytes.pictures.canvas.palette import IDLE, scaled
 from hopbytes.pictures.figures.network_figure import NetworkFigure
-from hopbytes.textio.cpu_lists import format_list
+from hopbytes.text.cpu_lists import format_list
+from hopbytes.util.quantities import amount
 
 #: Cables without a mapping, nodes without ranks, and nodes of a machine without a mapping.
 UNLOADED, FREE, NODE = "#8c959f", "#ffffff", "#c2cfe0"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Int64
-from hopbytes._util.quantities import amount, number
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.allocation import Allocation
@@ -19,6 +18,7 @@ from hopbytes.pictures.grid_layout import slices
 from hopbytes.pictures.layer_layout import layers
 from hopbytes.pictures.machine_picture import home_nodes, tint
 from hopbytes.pictures.network_look import Look
+from hopbytes.util.quantities import amount, number
 
 #: Vertices of the largest network that is drawn.
 MOST_VERTICES = 2**14

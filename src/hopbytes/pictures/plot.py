@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hopbytes._util.quantities import amount
 from hopbytes.errors import UnsupportedError, package
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -26,6 +25,7 @@ from hopbytes.pictures.figures.cost_history import cost_history
 from hopbytes.pictures.figures.level_bytes import hop_histogram, level_bytes
 from hopbytes.pictures.figures.link_loads import link_loads, load_histogram
 from hopbytes.pictures.figures.performance_profile import PerformanceProfile, performance_profile
+from hopbytes.util.quantities import amount
 
 Axes = Any
 #: Several mappings by name, or one; a text is a file that holds one.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from hopbytes._util.quantities import amount
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
@@ -13,6 +12,7 @@ from hopbytes.pictures.figures.comm_matrix import comm_matrix
 from hopbytes.pictures.machine_picture import boxes_panel, ranks_panel
 from hopbytes.pictures.matrix_picture import MOST_ROWS, cell_words, matrix_panel, scale_panel, volume_unit
 from hopbytes.pictures.network_picture import inside_words, network_panel
+from hopbytes.util.quantities import amount
 
 #: Letters of a name in a title, and options of patterns that say nothing.
 LONGEST_NAME, UNUSED = 56, re.compile(r",\w+=(none|0)(?=,|$)")

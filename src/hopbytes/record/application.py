@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
-from hopbytes.launching.command import LaunchCommand
+from hopbytes.launch.command import LaunchCommand
 
 #: Names of MPI libraries and their families; version 12 is the common ABI of MPICH, Intel MPI and MVAPICH.
 _LIBRARIES = (

@@ -8,8 +8,8 @@ import re
 import shutil
 
 from hopbytes.errors import UnsupportedError
-from hopbytes.launching.command import LaunchCommand
-from hopbytes.launching.launchers import Launcher, recognise
+from hopbytes.launch.command import LaunchCommand
+from hopbytes.launch.launchers import Launcher, recognise
 from hopbytes.record.application import FAMILIES, Application, family_of, loaded_by, mpi_library
 
 #: Strings in libraries with the ABI of MPICH, and the MPI they identify. The order matters: libraries of the

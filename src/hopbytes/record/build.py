@@ -9,14 +9,14 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from hopbytes._util.leftovers import name_of_process, remove_left
 from hopbytes.errors import UnsupportedError
-from hopbytes.launching.command import LaunchCommand
-from hopbytes.launching.compilers import compilers_of
-from hopbytes.launching.launchers import Launcher
+from hopbytes.launch.command import LaunchCommand
+from hopbytes.launch.compilers import compilers_of
+from hopbytes.launch.launchers import Launcher
 from hopbytes.record.application import Application, family_of, loaded_by, mpi_library
 from hopbytes.record.belonging import family_started, is_own, maker_of, own_maker
 from hopbytes.record.private import check_private, is_private_file
+from hopbytes.util.leftovers import name_of_process, remove_left
 
 SOURCES = (
     "interposer.c", "interposer.h", "interposer_calls.h", "interposer_components.h", "interposer_cut.h",

@@ -14,7 +14,7 @@ from hopbytes.formats.parsing import shown
 from hopbytes.formats.patterns.recorded import Collectives, Traffic, files_of_set, number, rank
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import KINDS
-from hopbytes.textio.lines import bounded_lines
+from hopbytes.text.lines import bounded_lines
 
 PARTS = re.compile(r"(?P<before>rank\.)(?P<rank>\d{1,9})(?P<after>\.txt)")
 HEADING = b"hopbytes recording 1\n"

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 from hopbytes.errors import UnsupportedError
-from hopbytes.launching.command import LaunchCommand, Option
+from hopbytes.launch.command import LaunchCommand, Option
 
 COMPONENT = "monitoring"
 #: Frameworks of Open MPI with a monitoring component. Ranks crash if coll excludes it while pml includes it.

@@ -6,9 +6,9 @@ import os
 import re
 
 from hopbytes.errors import HopbytesError
-from hopbytes.launching.command import LaunchCommand
-from hopbytes.launching.launchers import silent_end
-from hopbytes.launching.verify import seen_launch
+from hopbytes.launch.command import LaunchCommand
+from hopbytes.launch.launchers import silent_end
+from hopbytes.launch.verify import seen_launch
 from hopbytes.record.application import Application
 from hopbytes.record.belonging import own_maker
 

@@ -13,7 +13,7 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.files import atomic_write
 from hopbytes.formats.parsing import shown
 from hopbytes.patterns.collective_messages import KINDS, expand
-from hopbytes.textio.lines import bounded_lines
+from hopbytes.text.lines import bounded_lines
 
 #: Kinds of collectives by their numbers in the interposer.
 KIND_NUMBERS = (

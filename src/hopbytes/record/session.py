@@ -13,9 +13,9 @@ import numpy as np
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.reading import read
-from hopbytes.launching.command import LaunchCommand
-from hopbytes.launching.passing import run_through
-from hopbytes.launching.start import shared_folder
+from hopbytes.launch.command import LaunchCommand
+from hopbytes.launch.passing import run_through
+from hopbytes.launch.start import shared_folder
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import check_model
 from hopbytes.record.application import Application, application_of

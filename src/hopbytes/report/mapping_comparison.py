@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from hopbytes._frozen import frozen
-from hopbytes._util.quantities import amount, number
 from hopbytes.cost.metrics.evaluation import evaluate
 from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.sides import PatternLike, pattern_side
+from hopbytes.util.quantities import amount, number
 
 #: Longest name of a mapping in the heading of a column.
 LONGEST_NAME = 20

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from hopbytes._frozen import field_names, frozen
-from hopbytes._util.quantities import amount
 from hopbytes.machines.common.gpu_domains import gpu_domains
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.ml import training_of
+from hopbytes.util.quantities import amount
 
 #: Domains with their articles.
 ARTICLES = {"NVLink domain": "an NVLink domain", "node": "a node"}

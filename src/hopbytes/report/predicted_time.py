@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
-from hopbytes._util.quantities import duration, short_amount
 from hopbytes.errors import InfeasibleError
 from hopbytes.machines.selection.launcher_order import launcher_placement
 from hopbytes.model.allocation import Allocation
@@ -13,6 +12,7 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.simulation.prediction import Prediction
 from hopbytes.simulation.simulate import simulate
+from hopbytes.util.quantities import duration, short_amount
 
 #: What each part of a prediction says in a sentence.
 LIMITS = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hopbytes.errors import FormatError
-from hopbytes.textio.open_input import open_stream
+from hopbytes.text.open_input import open_stream
 
 Row = Mapping[str, Any]
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping as Dictionary
 from functools import partial
 from typing import Any
 
-from hopbytes._util.quantities import short_amount
 from hopbytes.cost.metrics.evaluation import Evaluation
 from hopbytes.cost.metrics.plain_text import HEADINGS, Row, notes, rows
 from hopbytes.errors import printable
 from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.mapping import Mapping
 from hopbytes.report.layout import table_lines
+from hopbytes.util.quantities import short_amount
 
 #: Rows of the short table; ``--all`` adds all others.
 FIRST = (

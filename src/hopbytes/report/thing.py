@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes._util.quantities import amount
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
@@ -17,6 +16,7 @@ from hopbytes.report.catalogue import KINDS, catalogue, describe
 from hopbytes.report.network_text import route_facts, route_text
 from hopbytes.report.ranks_text import ranks_per_node
 from hopbytes.report.show import machine_facts, machine_text
+from hopbytes.util.quantities import amount
 
 Facts = dict[str, Any]
 

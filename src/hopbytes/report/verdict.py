@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from hopbytes._frozen import frozen
-from hopbytes._util.quantities import amount, duration, number, percent
 from hopbytes.cost.metrics.baselines import in_order, is_partition
 from hopbytes.cost.metrics.evaluation import Evaluation
 from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
@@ -17,6 +16,7 @@ from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.ml import is_training
 from hopbytes.simulation.prediction import Prediction
 from hopbytes.simulation.simulate import simulate
+from hopbytes.util.quantities import amount, duration, number, percent
 
 CHANGE, KEEP, OPEN = "change", "keep", "not decided"
 #: Share of the predicted time below which a gain is not worth a change, and which is printed as none.

@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import Any
 
 from hopbytes._frozen import field_names, frozen
-from hopbytes._util.quantities import duration, short_amount
+from hopbytes.util.quantities import duration, short_amount
 
 #: Fields that JSON has in another form, or within others.
 LISTED = ("links", "notices", "assumed")

@@ -11,8 +11,8 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
 
-from hopbytes._util.leftovers import name_of_process, remove_left
 from hopbytes.errors import HopbytesError, MissingPackageError, UnsupportedError, printable
+from hopbytes.util.leftovers import name_of_process, remove_left
 
 PROGRAM = "smpirun"
 #: A message takes latency + bytes / bandwidth, and flows share links fairly: no corrections for TCP.

@@ -12,8 +12,6 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes._util.checks import check_truths, whole
-from hopbytes._util.clock import Clock
 from hopbytes._version import __version__
 from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.algorithms.streaming.passes import (
@@ -38,7 +36,9 @@ from hopbytes.model.mapping import Mapping
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.run_report import warn_of
 from hopbytes.solve.sides import PlaceLike, place_side
-from hopbytes.textio.open_input import MAX_BYTES
+from hopbytes.text.open_input import MAX_BYTES
+from hopbytes.util.checks import check_truths, whole
+from hopbytes.util.clock import Clock
 
 #: Pairs of clusters in the buffer unless the caller says otherwise.
 BUFFER = 1 << 22

@@ -11,9 +11,6 @@ from typing import Any
 import numpy as np
 
 from hopbytes._arrays import Int32
-from hopbytes._util.checks import check_truths, name_of, whole
-from hopbytes._util.clock import Clock
-from hopbytes._util.cpus import thread_count
 from hopbytes.algorithms.base import Mapper, Progress, Refiner
 from hopbytes.cost.message_time.form import SearchForm
 from hopbytes.cost.objectives.base import objectives
@@ -40,6 +37,9 @@ from hopbytes.solve.run_report import run_report, warn_of
 from hopbytes.solve.sides import PatternLike, PlaceLike, pattern_side, place_side
 from hopbytes.solve.slot_choice import place
 from hopbytes.solve.slot_policies import Task
+from hopbytes.util.checks import check_truths, name_of, whole
+from hopbytes.util.clock import Clock
+from hopbytes.util.cpus import thread_count
 
 WEIGHTS = ("bytes", "messages", "unit", "time")
 

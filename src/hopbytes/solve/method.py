@@ -6,9 +6,6 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 
 from hopbytes._frozen import frozen
-from hopbytes._util.checks import check_functions, name_of, whole
-from hopbytes._util.clock import Clock
-from hopbytes._util.cpus import thread_count
 from hopbytes.algorithms.base import Effort, Mapper, Progress, Refiner
 from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.cost.objectives.base import objectives
@@ -18,6 +15,9 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.auto_objective import AUTO
 from hopbytes.solve.presets import DEFAULT, QUICKEST, Chain, chain, for_objective, presets
+from hopbytes.util.checks import check_functions, name_of, whole
+from hopbytes.util.clock import Clock
+from hopbytes.util.cpus import thread_count
 
 #: Value of ``info["preset"]`` for a chain that is not a preset.
 CUSTOM = "custom"

@@ -11,9 +11,6 @@ import types
 from collections.abc import Callable, Iterator
 
 from hopbytes._frozen import frozen
-from hopbytes._util.options import build
-from hopbytes._util.options import describe as _described
-from hopbytes._util.registry import Registry
 from hopbytes.algorithms.base import Mapper, Refiner, mappers, refiners
 from hopbytes.algorithms.mappers.multisection import FAST, Multisection
 from hopbytes.algorithms.refiners.place_blocks import PlaceBlocks
@@ -21,6 +18,9 @@ from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.algorithms.refiners.vcycle import PLACED_UP_TO, VCycle
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.engine.settings import FEW_TASKS
+from hopbytes.util.options import build
+from hopbytes.util.options import describe as _described
+from hopbytes.util.registry import Registry
 
 __all__ = ["Chain", "best", "chain", "eco", "fast", "presets", "routed", "strong", "turbo"]
 

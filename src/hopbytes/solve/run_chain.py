@@ -9,8 +9,6 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes._util.derived_seeds import derived_seeds
-from hopbytes._util.options import describe
 from hopbytes.algorithms.base import Effort, Refiner, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import HopbytesError, UnsupportedError
@@ -19,6 +17,8 @@ from hopbytes.solve.presets import Chain
 from hopbytes.solve.problem import Problem
 from hopbytes.solve.relabel import relabel_units
 from hopbytes.solve.zero_load import place_zero_load, refine_in_turns, zero_load_excess
+from hopbytes.util.derived_seeds import derived_seeds
+from hopbytes.util.options import describe
 
 #: Runs of a fast chain with other seeds end when they have taken this fraction (1 / 8) of the work before,
 DRAWS_SHARE = 8

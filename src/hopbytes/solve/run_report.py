@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from hopbytes._arrays import Int32
-from hopbytes._util.options import describe
 from hopbytes._version import __version__
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.message_time.form import SearchForm
@@ -20,6 +19,7 @@ from hopbytes.solve.feasibility import balance_report, migration_report
 from hopbytes.solve.method import Method
 from hopbytes.solve.slot_choice import Placed
 from hopbytes.solve.slot_policies import Task
+from hopbytes.util.options import describe
 
 
 def run_report(

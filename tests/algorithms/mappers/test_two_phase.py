@@ -5,11 +5,11 @@ import pytest
 
 import hopbytes as hb
 from helpers.machines import nodes
-from hopbytes._util.options import build
 from hopbytes.algorithms.base import Bounds, Effort, refiners
 from hopbytes.algorithms.mappers.two_phase import TwoPhase
 from hopbytes.errors import UnsupportedError
 from hopbytes.solve.map_tasks import map_tasks
+from hopbytes.util.options import build
 
 
 def cube(side):

@@ -5,11 +5,11 @@ import pytest
 
 import hopbytes as hb
 from helpers.machines import nodes
-from hopbytes._util.options import build
 from hopbytes.algorithms.base import Bounds, Effort, mappers
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.topology import Level
 from hopbytes.solve.map_tasks import map_tasks
+from hopbytes.util.options import build
 
 
 def cliques(count, size, rng):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes._util.options import build
 from hopbytes.algorithms.base import Bounds, Effort, refiners
 from hopbytes.algorithms.shared.quotient_graph import quotient_graph
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.kernels.linear_cost import from_entries
+from hopbytes.util.options import build
 
 
 def ring_of_groups(groups, size):

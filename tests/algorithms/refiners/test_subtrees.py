@@ -7,11 +7,11 @@ import pytest
 
 import hopbytes as hb
 from helpers.strategies import random_graph
-from hopbytes._util.options import build
 from hopbytes.algorithms.base import Bounds, Effort, refiners
 from hopbytes.algorithms.shared.unit_distances import units_of
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries
+from hopbytes.util.options import build
 
 
 def bounds_of(where, linear_cost=None):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes._util.options import build
 from hopbytes.algorithms.base import Bounds, Effort, refiners
 from hopbytes.algorithms.shared.search_distances import search_problem
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine import RefinementSettings, RunControl, even_placement, refine_placement
+from hopbytes.util.options import build
 
 SPEC = "torus:4x4"
 

@@ -5,8 +5,8 @@ import numpy as np
 import hopbytes as hb
 from bench.papers import paper000, swaps
 from bench.studies import slot_moves
-from hopbytes._util.options import build
 from hopbytes.algorithms.base import mappers, refiners
+from hopbytes.util.options import build
 
 
 def test_dense_distances_are_the_machines():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes._util.integers import MAX_SUM
 from hopbytes.cost.objectives.base import objectives
+from hopbytes.util.integers import MAX_SUM
 
 MACHINES = [
     "torus:3x3@11 / package:5@10 core:1@1", "dragonfly:3x3x2@1048577 / core:2@1048576",

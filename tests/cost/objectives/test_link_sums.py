@@ -9,7 +9,6 @@ import pytest
 
 import hopbytes as hb
 from helpers.strategies import random_graph
-from hopbytes._util.options import build
 from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.metrics.link_metrics import measure_links
 from hopbytes.cost.objectives.base import objectives
@@ -17,6 +16,7 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.report.network_text import route_facts, route_text
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.problem import Request
+from hopbytes.util.options import build
 
 VALIANT = [
     "dragonfly:5x3x2:route=valiant / core:2", "dragonfly:4x2x1:route=valiant",

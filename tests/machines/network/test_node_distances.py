@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.algorithms.shared.search_distances import unlike_a_tree
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.util.random_numbers import RandomNumbers
 
 
 @pytest.mark.parametrize(

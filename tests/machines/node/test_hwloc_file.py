@@ -10,7 +10,7 @@ from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.machines.node.hwloc_file import read_hwloc
 from hopbytes.machines.spec import parse_machine
 from hopbytes.report.show import machine_facts, machine_text
-from hopbytes.textio.cpu_lists import parse_cpuset
+from hopbytes.text.cpu_lists import parse_cpuset
 
 
 def levels(spec: str) -> str:

@@ -9,7 +9,7 @@ import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.errors import FormatError
 from hopbytes.machines.selection.allocate import machine
-from hopbytes.textio.hostlist import read_hosts
+from hopbytes.text.hostlist import read_hosts
 
 
 def used(where):

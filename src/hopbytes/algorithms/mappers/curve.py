@@ -8,7 +8,6 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.positions import place_geometry, task_coordinates
 from hopbytes.algorithms.shared.sequential_assignment import fill_along
@@ -17,6 +16,7 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.machines.network.curves import CURVES, curve_order
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.options import check_types
 
 
 @mappers.register("curve")

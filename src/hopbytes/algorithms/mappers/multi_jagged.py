@@ -9,7 +9,6 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.positions import place_geometry, task_coordinates
 from hopbytes.algorithms.shared.sequential_assignment import room_for
@@ -21,6 +20,7 @@ from hopbytes.machines.common.geometry import occupied
 from hopbytes.machines.network.network import Geometry
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.options import check_types
 
 CUTS = ("multi", "two")
 

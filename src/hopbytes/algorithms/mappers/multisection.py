@@ -10,7 +10,6 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.descent import descend, taken
@@ -24,6 +23,7 @@ from hopbytes.engine.settings import SEARCH_OPTIONS
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.options import check_types
 
 if TYPE_CHECKING:
     from hopbytes.algorithms.multisection.external_partitions import ExternalPartitions

@@ -10,7 +10,6 @@ import numpy as np
 
 from hopbytes._arrays import Int32, own
 from hopbytes._frozen import frozen
-from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.multisection import FAST, Multisection
 from hopbytes.algorithms.shared.search_distances import search_problem
@@ -26,6 +25,7 @@ from hopbytes.engine.settings import SEARCH_OPTIONS
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.derived_seeds import derived_seeds
 
 #: Smaller graphs are mapped by multisection.
 LEAST_TASKS = 100_000

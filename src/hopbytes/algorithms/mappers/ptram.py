@@ -10,7 +10,6 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.two_level import (
     Grouped,
@@ -27,6 +26,7 @@ from hopbytes.engine.routed_search import HybridTerms, hybrid_greedy, route_clas
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.options import check_types
 
 Place = Callable[[Grouped, Routed, HybridTerms, Effort], Int32]
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
 from hopbytes.cost.objectives.base import objectives
@@ -14,6 +13,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.ml import training_of
 from hopbytes.patterns.rank_orders import rank_orders
+from hopbytes.util.options import check_types
 
 
 @mappers.register("training_order")

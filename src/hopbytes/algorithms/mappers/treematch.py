@@ -11,7 +11,6 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.top_down import TopDown
 from hopbytes.algorithms.multisection.subtree_sizes import in_whole_tree, shapes
@@ -26,6 +25,7 @@ from hopbytes.kernels.records import Csr
 from hopbytes.machines.selection.slot_counts import spread
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.options import check_types
 
 #: The largest permitted value of `list_up_to`, which limits the memory for the list.
 MOST_LISTED = 1_000_000

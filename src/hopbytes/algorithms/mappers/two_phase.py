@@ -6,7 +6,6 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes._util.options import build, check_types
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers, refiners
 from hopbytes.algorithms.mappers.dual_recursive_bipartitioning import bisected
 from hopbytes.algorithms.mappers.multisection import Multisection
@@ -15,6 +14,7 @@ from hopbytes.algorithms.shared.quotient_graph import quotient_graph
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.options import build, check_types
 
 MODELS = ("rb", "rms")
 NO_REFINER = "none"

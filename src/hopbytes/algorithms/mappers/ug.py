@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.two_level import Grouped, neighbourhood_of, place_distances
 from hopbytes.algorithms.two_level.node_level import cut, finish, settings_of
@@ -12,6 +11,7 @@ from hopbytes.engine.places import Groups, hop_greedy
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.options import check_types
 
 WEIGHTS = ("volume", "messages")
 

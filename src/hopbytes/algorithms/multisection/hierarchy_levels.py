@@ -10,7 +10,6 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes._frozen import frozen
-from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.effort_per_level import shares_of_cost
@@ -21,6 +20,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.exact_sums import group_sums
 from hopbytes.model.split_bounds import sure_loads
+from hopbytes.util.derived_seeds import derived_seeds
 
 
 def levels_of(

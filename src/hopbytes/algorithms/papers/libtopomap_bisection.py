@@ -6,13 +6,13 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.base import Effort, mappers
 from hopbytes.algorithms.papers.libtopomap import TopologyMapper, in_step
 from hopbytes.algorithms.two_level import Grouped, HostGraph
 from hopbytes.algorithms.two_level.node_level import settings_of
 from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
 from hopbytes.kernels.records import Csr
+from hopbytes.util.derived_seeds import derived_seeds
 
 
 @mappers.register("libtopomap_bisection")

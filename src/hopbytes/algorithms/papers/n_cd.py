@@ -6,7 +6,6 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.papers.pairs import search_pairs
 from hopbytes.algorithms.shared.sequential_assignment import random_order
@@ -14,6 +13,7 @@ from hopbytes.engine.slots import NEAR_PAIRS
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.options import check_types
 
 
 @refiners.register("n_cd")

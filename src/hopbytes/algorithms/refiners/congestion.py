@@ -9,8 +9,6 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes._util.derived_seeds import derived_seeds
-from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.umpa import no_worse, relocated
 from hopbytes.algorithms.two_level import (
@@ -29,6 +27,8 @@ from hopbytes.engine.routed_search import CongestionSettings, HybridTerms, conge
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.derived_seeds import derived_seeds
+from hopbytes.util.options import check_types
 
 GOALS = ("max_congestion", "max_messages", "hybrid")
 

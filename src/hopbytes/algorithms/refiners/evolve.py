@@ -10,8 +10,6 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes._util.derived_seeds import derived_seeds
-from hopbytes._util.options import build
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Progress, Refiner, refiners
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.algorithms.shared.search_distances import is_dense, search_problem
@@ -19,6 +17,8 @@ from hopbytes.engine import RefinementSettings, SearchSettings, refine_placement
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.derived_seeds import derived_seeds
+from hopbytes.util.options import build
 
 
 @refiners.register("evolve")

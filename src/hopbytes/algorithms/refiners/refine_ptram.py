@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes._util.options import check_types
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.umpa import no_worse, relocated
 from hopbytes.algorithms.two_level import (
@@ -22,6 +21,7 @@ from hopbytes.engine.routed_search import hottest_link_refine
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.options import check_types
 
 RULES = ("paper", "count")
 TIES = ("number", "nearby")

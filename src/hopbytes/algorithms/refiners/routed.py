@@ -9,8 +9,6 @@ from typing import ClassVar
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes._util.derived_seeds import derived_seeds
-from hopbytes._util.options import check_types
 from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.mappers.ug import HopGreedy
@@ -22,6 +20,8 @@ from hopbytes.cost.objectives.base import Objective, objectives
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.derived_seeds import derived_seeds
+from hopbytes.util.options import check_types
 
 #: Thresholds of ``congestion`` that rounds of annealing use in turn.
 THRESHOLDS = (10_000, 30_000, 3_000)

@@ -10,7 +10,6 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes._util.options import build
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, mappers, refiners
 from hopbytes.algorithms.shared.search_distances import (
     both_ways_differ,
@@ -26,6 +25,7 @@ from hopbytes.engine.swap_search import MANY_PER_PE, WORK_OF_MANY
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.options import build
 
 #: Mappers whose results compete as starts, in this order; if more starts are requested, they are repeated
 #: with other seeds.

@@ -14,7 +14,7 @@ from hopbytes.machines.common.geometry import geometry_of
 from hopbytes.machines.network.network import Geometry
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.textio.open_input import open_stream
+from hopbytes.text.open_input import open_stream
 
 GRID = re.compile(r"[0-9]{1,9}(x[0-9]{1,9})*", re.ASCII)
 #: Coordinates from a file are rounded to so many steps along the longest side.

@@ -9,7 +9,6 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64, UInt64
-from hopbytes._util.integers import MAX_SUM
 from hopbytes.algorithms.streaming.pe_tree import node_sums, penalties
 from hopbytes.algorithms.streaming.sketch import Sketch
 from hopbytes.errors import FormatError, ScaleError, damaged
@@ -28,6 +27,7 @@ from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.exact_sums import group_sums, sum_of
 from hopbytes.reference.stream_reference import Counter
+from hopbytes.util.integers import MAX_SUM
 
 
 @dataclass

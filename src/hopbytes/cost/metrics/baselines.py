@@ -7,7 +7,6 @@ from itertools import accumulate
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
-from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.machines.selection.launcher_order import launcher_placement
 from hopbytes.machines.selection.slot_counts import even_counts
 from hopbytes.model.allocation import Allocation
@@ -15,6 +14,7 @@ from hopbytes.model.capacities import common_divisor
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.origin import recorded_hosts
+from hopbytes.util.random_numbers import RandomNumbers
 
 #: Values of ``info["slots"]`` if the user or the job prescribed the numbers of tasks per node.
 COUNTS_ASKED = ("asked", "job")

@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hopbytes._frozen import frozen
-from hopbytes._util.checks import check_truths, name_of, whole
-from hopbytes._util.cpus import thread_count
 from hopbytes.cost.metrics.baselines import as_recorded, at_random, in_order
 from hopbytes.cost.metrics.evaluation_views import EvaluationViews
 from hopbytes.cost.metrics.link_metrics import dilation_of, hottest_links, relative_to
@@ -22,6 +20,8 @@ from hopbytes.errors import FormatError
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
 from hopbytes.model.mapping import Mapping
+from hopbytes.util.checks import check_truths, name_of, whole
+from hopbytes.util.cpus import thread_count
 
 if TYPE_CHECKING:
     import scipy.sparse

@@ -8,9 +8,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from hopbytes._arrays import Int32
-from hopbytes._util.registry import Registry
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.registry import Registry
 
 objectives: Registry[type[Objective]] = Registry("objective", "hopbytes.cost.objectives")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hopbytes._util.integers import MAX_SUM
 from hopbytes.errors import ScaleError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.integers import MAX_SUM
 
 
 def in_scale(graph: CommGraph, where: Allocation) -> bool:

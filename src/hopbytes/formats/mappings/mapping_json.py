@@ -18,7 +18,7 @@ from hopbytes.machines.base import Machine
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
-from hopbytes.textio.open_input import named_in
+from hopbytes.text.open_input import named_in
 
 KIND = "hopbytes mapping"
 VERSION = 1

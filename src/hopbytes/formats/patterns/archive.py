@@ -14,7 +14,7 @@ from numpy.lib import format as npy
 from hopbytes._arrays import Array
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Source
-from hopbytes.textio.open_input import check_expansion
+from hopbytes.text.open_input import check_expansion
 
 #: Exceptions that zipfile and NumPy raise on damaged or malicious content.
 FAULTS = (

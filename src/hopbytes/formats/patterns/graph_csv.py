@@ -15,7 +15,7 @@ from hopbytes.formats.base import Format, Source, Written, formats
 from hopbytes.formats.files import open_source, plain_name
 from hopbytes.formats.patterns.matrix import looks_like_matrix, maybe_edges, read_matrix, write_matrix
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
-from hopbytes.textio.replace_file import says_written
+from hopbytes.text.replace_file import says_written
 
 #: Endings of the file names of a matrix of bytes and of its matrix of message counts.
 PAIRS = (("_size.csv", "_count.csv"), (".size.csv", ".count.csv"), (".csv", ".count.csv"))

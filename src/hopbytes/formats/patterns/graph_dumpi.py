@@ -17,7 +17,7 @@ from hopbytes.formats.patterns.recorded import (
     number,
 )
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.textio.lines import bounded_lines
+from hopbytes.text.lines import bounded_lines
 
 PARTS = re.compile(r"(?P<before>.*-)(?P<rank>\d{4,9})(?P<after>\.txt)")
 CALL = re.compile(rb"(MPIX?_\w{1,80}) (entering|returning) at walltime ")

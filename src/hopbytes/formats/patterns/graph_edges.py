@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from hopbytes._arrays import Array
-from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, formats
 from hopbytes.formats.parsing import check_tasks, first_line, read_table, shown
 from hopbytes.formats.patterns.symmetrize import symmetrized
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.integers import MAX_TASKS
 
 ARCS_PER_PIECE = 1 << 16
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Bool, Int32, Int64, UInt8
-from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, formats
 from hopbytes.formats.parsing import INITIAL_CAPACITY, first_line, raise_fault, run_parser, shown
@@ -23,7 +22,8 @@ from hopbytes.formats.patterns.symmetrize import symmetrized
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.reference.text_reference import Slot, Status
-from hopbytes.textio.open_input import NEVER_REFUSED
+from hopbytes.text.open_input import NEVER_REFUSED
+from hopbytes.util.integers import MAX_TASKS
 
 ROWS_PER_PIECE = 1 << 14
 

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hopbytes._arrays import Array, Int32
-from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import MARK, Format, Source, Written, formats
 from hopbytes.formats.parsing import check_tasks, first_line, read_table, shown
 from hopbytes.formats.patterns.symmetrize import symmetrized
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.integers import MAX_TASKS
 
 
 class Banner(NamedTuple):

@@ -10,7 +10,7 @@ from hopbytes.formats.base import Format, Source, formats
 from hopbytes.formats.parsing import shown
 from hopbytes.formats.patterns.recorded import Traffic, check_complete, files_of_set, number, rank
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.textio.lines import bounded_lines
+from hopbytes.text.lines import bounded_lines
 
 #: E: point-to-point messages of the program. I: messages that implement collectives. S and R: one-sided puts
 #: and gets. C holds the collectives of I again, as calls, and is ignored so that they do not count twice.

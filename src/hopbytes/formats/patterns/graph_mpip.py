@@ -8,7 +8,7 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Format, Source, formats
 from hopbytes.formats.patterns.recorded import Traffic, check_complete, number, rank
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.textio.lines import bounded_lines
+from hopbytes.text.lines import bounded_lines
 
 START = re.compile(rb"-+ Start Communication Matrix -+")
 END = re.compile(rb"-+ End Communication Matrix -+")

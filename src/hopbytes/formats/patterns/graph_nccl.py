@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from hopbytes._util.integers import MAX_SUM
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.base import Format, Source, formats
 from hopbytes.formats.patterns.nccl_channels import Call, Channels
@@ -13,6 +12,7 @@ from hopbytes.formats.patterns.nccl_lines import Said, Thread, said, said_in_fil
 from hopbytes.formats.patterns.recorded import Traffic, check_complete
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import check_model
+from hopbytes.util.integers import MAX_SUM
 
 MEMBER = re.compile(rb"comm (0x[0-9a-f]{1,16}) rank ([0-9]{1,9}) n[rR]anks ([0-9]{1,9})(.*)")
 BUS = re.compile(rb" busId ([0-9a-f]{1,16})")

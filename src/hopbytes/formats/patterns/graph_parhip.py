@@ -15,11 +15,11 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Array, Int32, Int64
-from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Format, Source, Written, formats
 from hopbytes.formats.patterns.symmetrize import symmetrized
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.integers import MAX_TASKS
 
 #: Flags of the first word; a set bit means absent, or of 32 instead of 64 bits.
 NO_ARC_WEIGHTS, NO_LOADS, NARROW_OFFSETS, NARROW_TARGETS, NARROW_LOADS, NARROW_WEIGHTS = (

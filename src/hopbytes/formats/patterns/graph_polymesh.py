@@ -6,12 +6,12 @@ import os
 
 import numpy as np
 
-from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Format, Source, formats
 from hopbytes.formats.files import open_source, plain_name
 from hopbytes.formats.foam_labels import is_label_list, read_labels
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.integers import MAX_TASKS
 
 OTHER = {"owner": "neighbour", "neighbour": "owner"}
 

@@ -17,7 +17,7 @@ from hopbytes.formats.mappings.several_programs import startable
 from hopbytes.formats.reading import read
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
 from hopbytes.patterns.base import is_pattern_spec
-from hopbytes.textio.open_input import named_in
+from hopbytes.text.open_input import named_in
 
 MOST_PROGRAMS = 1000
 #: No machine runs more ranks of one command; a digit too much would be generated for seconds.

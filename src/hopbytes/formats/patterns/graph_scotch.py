@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from hopbytes._arrays import Int64
-from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Format, Source, formats
 from hopbytes.formats.parsing import first_line, shown, whole_numbers
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.integers import MAX_TASKS
 
 #: The first three lines of a file, in any layout of blanks.
 BEGINNING = re.compile(rb"\s*0\s+[0-9]+\s+[0-9]+\s+[01]\s+[01]{1,3}\s")

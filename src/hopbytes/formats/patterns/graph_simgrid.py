@@ -23,8 +23,8 @@ from hopbytes.formats.patterns.recorded import (
     rank,
 )
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.textio.lines import bounded_lines
-from hopbytes.textio.open_input import open_stream
+from hopbytes.text.lines import bounded_lines
+from hopbytes.text.open_input import open_stream
 
 #: ``ti_trace0.txt`` and ``actions0.txt`` count from 0, ``…_rank-1.txt`` of ``smpirun`` from 1.
 FROM_ZERO = re.compile(r"(?P<before>.*?(?:trace|actions))(?P<rank>\d{1,9})(?P<after>\.txt|)")

@@ -10,7 +10,7 @@ from hopbytes.formats.base import Format, Source, formats
 from hopbytes.formats.parsing import shown
 from hopbytes.formats.patterns.recorded import Traffic, files_of_set, rank
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.textio.lines import bounded_lines
+from hopbytes.text.lines import bounded_lines
 
 PARTS = re.compile(r"(?P<before>profile\.)(?P<rank>\d{1,9})(?P<after>\.0\.0)")
 #: Events with a path after the node ("through …", "=> …") repeat the plain events and are not counted.

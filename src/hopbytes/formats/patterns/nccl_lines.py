@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 from hopbytes.formats.base import Source
-from hopbytes.textio.lines import bounded_lines
-from hopbytes.textio.open_input import open_stream
+from hopbytes.text.lines import bounded_lines
+from hopbytes.text.open_input import open_stream
 
 #: What follows ``host:process:thread [device]`` in every line; RCCL and newer releases put a time before it.
 MARK = b" NCCL INFO "

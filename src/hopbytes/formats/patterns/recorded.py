@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes._util.integers import MAX_SUM
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.formats.base import Source
 from hopbytes.formats.parsing import check_tasks, shown
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
 from hopbytes.patterns.collective_messages import check_model, expand, expand_between
-from hopbytes.textio.open_input import check_reference, named_in, open_stream
+from hopbytes.text.open_input import check_reference, named_in, open_stream
+from hopbytes.util.integers import MAX_SUM
 
 #: If fewer than this share of the ranks send anything, a notice calls the pattern nearly empty.
 SENDING_SHARE = 0.5

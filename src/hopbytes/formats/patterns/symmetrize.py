@@ -6,9 +6,9 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
-from hopbytes._util.integers import MAX_SUM
 from hopbytes.errors import ScaleError
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.integers import MAX_SUM
 
 
 def symmetrized(graph: CommGraph) -> tuple[CommGraph, list[str]]:

@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from hopbytes._util.integers import MAX_SUM
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.base import Source
 from hopbytes.formats.patterns.recorded import Collectives, Traffic
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import ROOTED, check_model
+from hopbytes.util.integers import MAX_SUM
 
 #: Calls by their names without underscores and endings, and the collectives that they are.
 KINDS = {

@@ -7,7 +7,6 @@ import os
 import tempfile
 from collections.abc import Iterator
 
-from hopbytes._util.leftovers import name_of_process, remove_left
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Format, formats
 from hopbytes.formats.files import open_source
@@ -16,7 +15,8 @@ from hopbytes.formats.streams.csr_stream import open_parhip
 from hopbytes.formats.streams.graph_stream import GraphStream
 from hopbytes.formats.streams.metis_stream import MetisStream
 from hopbytes.formats.streams.sorted_edges import sort_edges
-from hopbytes.textio.open_input import MAX_BYTES, path_text
+from hopbytes.text.open_input import MAX_BYTES, path_text
+from hopbytes.util.leftovers import name_of_process, remove_left
 
 STREAMED = ("metis", "parhip", "edges")
 

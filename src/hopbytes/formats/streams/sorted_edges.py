@@ -9,7 +9,6 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int64, UInt8
-from hopbytes._util.integers import MAX_SUM, MAX_TASKS
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.formats.base import Source
 from hopbytes.formats.files import open_source
@@ -19,6 +18,7 @@ from hopbytes.formats.streams.csr_stream import CsrStream
 from hopbytes.formats.streams.graph_stream import parsed
 from hopbytes.formats.streams.number_section import NumberSection
 from hopbytes.reference.text_reference import Slot, Status
+from hopbytes.util.integers import MAX_SUM, MAX_TASKS
 
 #: Arcs that are sorted in memory at once, 24 bytes each and as much for sorting.
 RUN_ARCS = 1 << 21

@@ -13,7 +13,7 @@ from hopbytes.machines.base import KnownHosts, NetworkUse
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.network.network import Network
-from hopbytes.textio.hostlist import expand_hosts
+from hopbytes.text.hostlist import expand_hosts
 
 
 @frozen(eq=False)

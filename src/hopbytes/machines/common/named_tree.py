@@ -16,7 +16,7 @@ from hopbytes.machines.common.spec_fields import bad
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, SWITCH_STEP
 from hopbytes.machines.topology import Level
-from hopbytes.textio.hostlist import expand_hosts
+from hopbytes.text.hostlist import expand_hosts
 
 
 @frozen(eq=False)

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
-from hopbytes._util.computed_once import computed_once
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.machines.base import Machine
 from hopbytes.machines.common.spec_fields import bad
@@ -19,6 +18,7 @@ from hopbytes.machines.network.network import Network
 from hopbytes.machines.network.node_distances import NetworkDistance
 from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.machines.topology import NODE_NAMES, Level
+from hopbytes.util.computed_once import computed_once
 
 Kind = TypeVar("Kind", bound="NetworkMachine")
 Count = int | tuple[int, ...]

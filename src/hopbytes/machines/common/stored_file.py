@@ -16,9 +16,9 @@ from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, base_kind
 from hopbytes.machines.node.job_info import JobInfo
 from hopbytes.machines.node.node_tree import MAKERS, Gpu, NearAdapter, NodeTree
 from hopbytes.machines.topology import Level
-from hopbytes.textio.cpu_lists import MAX_PUS, format_list, parse_list
-from hopbytes.textio.hostlist import HOST_NAME
-from hopbytes.textio.open_input import open_stream
+from hopbytes.text.cpu_lists import MAX_PUS, format_list, parse_list
+from hopbytes.text.hostlist import HOST_NAME
+from hopbytes.text.open_input import open_stream
 
 KIND = "hopbytes machine"
 VERSION = 1

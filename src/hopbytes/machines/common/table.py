@@ -14,7 +14,7 @@ from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.tree import MAX_DISTANCE, shorten
 from hopbytes.machines.place_distances import TableDistance
 from hopbytes.machines.topology import Level
-from hopbytes.textio.open_input import check_reference
+from hopbytes.text.open_input import check_reference
 
 MAX_PLACES = 2**12  # 2**24 distances, 128 MiB
 MAX_TREE_LEVELS = 64

@@ -11,12 +11,12 @@ import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64, own
 from hopbytes._frozen import frozen
-from hopbytes._util.computed_once import computed_once
 from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.level_names import nodes_missing
 from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.machines.topology import MAX_CAPACITY, Level
+from hopbytes.util.computed_once import computed_once
 
 MAX_CORES = 2**24
 MAX_LEVELS = 64

@@ -10,7 +10,7 @@ from hopbytes.machines.base import machines
 from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides
 from hopbytes.machines.node.hwloc_file import read_hwloc
 from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.textio.hostlist import expand_hosts
+from hopbytes.text.hostlist import expand_hosts
 
 
 @machines.register("hwloc")

@@ -10,7 +10,7 @@ from hopbytes.machines.base import machines
 from hopbytes.machines.common.fabric_machine import FabricMachine, names_hint
 from hopbytes.machines.common.file_spec import file_spec
 from hopbytes.machines.common.spec_fields import number_of
-from hopbytes.textio.hostlist import expand_hosts, match_hosts
+from hopbytes.text.hostlist import expand_hosts, match_hosts
 
 KEYS = {
     "tables": "dump_fts.txt",

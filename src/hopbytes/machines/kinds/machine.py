@@ -15,7 +15,7 @@ from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.kinds.hwloc import file_and_hosts
 from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.topology import Level
-from hopbytes.textio.open_input import named_in
+from hopbytes.text.open_input import named_in
 
 
 @machines.register("machine")

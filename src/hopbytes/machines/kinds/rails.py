@@ -6,7 +6,6 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes._util.computed_once import computed_once
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import NO_ROUTE
 from hopbytes.machines.base import NetworkUse, machines
@@ -25,6 +24,7 @@ from hopbytes.machines.network.network import Network
 from hopbytes.machines.network.rail_distances import RailDistance, RailUnits
 from hopbytes.machines.network.rail_network import RailSizes, domain_leaf_rail, pods_of, rail_network
 from hopbytes.machines.topology import GPU_NAMES, Level
+from hopbytes.util.computed_once import computed_once
 
 RULES = ("spines", "pxn")
 KEYS = {"domain": "18", "pod": "32", "spines": "16", "route": "spines or pxn", "bw": "450x50x50"}

@@ -10,7 +10,7 @@ from hopbytes.machines.common.attached_hosts import AttachedHosts
 from hopbytes.machines.common.file_spec import FileSpec, file_spec
 from hopbytes.machines.common.named_tree import NamedTree, keep
 from hopbytes.machines.kinds.torus import Torus
-from hopbytes.textio.open_input import plain_name
+from hopbytes.text.open_input import plain_name
 
 KEYS = {"topology": "NAME", "hosts": "n[1-8]", "LEVEL": "60"}
 

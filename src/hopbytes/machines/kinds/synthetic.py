@@ -17,8 +17,8 @@ from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_
 from hopbytes.machines.common.tree import shorten
 from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.node_tree import NodeTree, Part, node_tree
-from hopbytes.textio.cpu_lists import MAX_PUS
-from hopbytes.textio.hostlist import expand_hosts
+from hopbytes.text.cpu_lists import MAX_PUS
+from hopbytes.text.hostlist import expand_hosts
 
 #: Names of types as hwloc spells them; a beginning that fits only one kind is enough.
 TYPES = {

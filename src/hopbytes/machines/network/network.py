@@ -10,12 +10,12 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes._util.computed_once import computed_once
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.kernels import routes as kernels
 from hopbytes.kernels.routes import RouteForm, Routes
 from hopbytes.machines.network.link_prices import CapacityClasses, capacity_classes, link_prices
 from hopbytes.machines.network.wiring import Wiring
+from hopbytes.util.computed_once import computed_once
 
 #: Flows whose routes are held at the same time; the lists of links are built batch by batch.
 BATCH = 2**16

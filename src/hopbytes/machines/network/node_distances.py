@@ -10,10 +10,10 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt16, UInt64
 from hopbytes._frozen import frozen
-from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import NO_ROUTE, hop_table
 from hopbytes.machines.network.network import Network
+from hopbytes.util.random_numbers import RandomNumbers
 
 #: Nodes whose hops are held as a table (uint16: 128 MiB); grids need none.
 MAX_NODES_IN_TABLE = 2**13

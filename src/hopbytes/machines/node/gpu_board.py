@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeAlias
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.node.node_tree import Gpu, NearAdapter, NodeTree, Part, node_tree
-from hopbytes.textio.cpu_lists import format_list
-from hopbytes.textio.lines import natural_key
+from hopbytes.text.cpu_lists import format_list
+from hopbytes.text.lines import natural_key
 
 #: How two devices are joined, nearest first, and what a unit of GPUs that are joined so is called.
 #: CARD: parts of one device that the driver shows as several GPUs.

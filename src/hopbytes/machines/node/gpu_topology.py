@@ -6,7 +6,7 @@ from hopbytes.machines.node.amd_smi import is_amd, read_amd, read_amd_json
 from hopbytes.machines.node.nccl_topology import GpuHosts, read_nccl
 from hopbytes.machines.node.node_tree import NodeTree
 from hopbytes.machines.node.nvidia_smi import read_nvidia_smi
-from hopbytes.textio.lines import read_bytes, text_lines
+from hopbytes.text.lines import read_bytes, text_lines
 
 MAX_FILE = 2**24
 #: Longest row of a table: 1024 GPUs and adapters.

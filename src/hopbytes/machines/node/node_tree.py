@@ -12,7 +12,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.node.hardware_kinds import aligned, numbered, usual_depth
-from hopbytes.textio.cpu_lists import MAX_PUS
+from hopbytes.text.cpu_lists import MAX_PUS
 
 #: Makers of GPUs, each with a runtime that counts its own GPUs.
 MAKERS = ("nvidia", "amd", "intel")

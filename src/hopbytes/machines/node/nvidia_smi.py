@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hopbytes.errors import FormatError
 from hopbytes.machines.node.gpu_board import BoardGpu, board_tree
 from hopbytes.machines.node.node_tree import NodeTree
-from hopbytes.textio.cpu_lists import parse_list
+from hopbytes.text.cpu_lists import parse_list
 
 #: Colours and underlines of a terminal.
 ESCAPE = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from hopbytes.errors import FormatError
 from hopbytes.machines.node.job_info import Environment, JobInfo, distinct_hosts, number_of
-from hopbytes.textio.hostlist import MAX_HOSTS, expand_hosts
+from hopbytes.text.hostlist import MAX_HOSTS, expand_hosts
 
 COUNT = re.compile(r"([0-9]{1,9})(?:\(x([0-9]{1,9})\))?", re.ASCII)
 #: Hints of Slurm by which tasks use one hardware thread of a core.

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from hopbytes.errors import FormatError
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
 from hopbytes.machines.node.node_tree import MAKERS, Gpu, NodeTree, node_tree, parts_from_sets
-from hopbytes.textio.cpu_lists import parse_list
+from hopbytes.text.cpu_lists import parse_list
 
 #: Files that say what a node is, below :data:`ROOT`. The probe (``probe.sh``) reads the same ones.
 PATTERNS = (

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from hopbytes._arrays import Bool, Int64
-from hopbytes._util.checks import check_texts, texts_of
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.common.file_spec import with_options
@@ -25,6 +24,7 @@ from hopbytes.machines.selection.units import (
 )
 from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
 from hopbytes.model.allocation import Allocation
+from hopbytes.util.checks import check_texts, texts_of
 
 
 def machine(

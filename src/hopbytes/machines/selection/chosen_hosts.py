@@ -12,7 +12,7 @@ from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.common.geometry import coordinates_of
 from hopbytes.machines.common.node_machine import NodeMachine
-from hopbytes.textio.hostlist import match_hosts, read_hosts
+from hopbytes.text.hostlist import match_hosts, read_hosts
 
 
 class ChosenHosts(NamedTuple):

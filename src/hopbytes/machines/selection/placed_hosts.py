@@ -13,8 +13,8 @@ from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.common.geometry import coordinates_of
-from hopbytes.textio.hostlist import HOST_NAME, MAX_HOSTS, is_table
-from hopbytes.textio.open_input import check_reference
+from hopbytes.text.hostlist import HOST_NAME, MAX_HOSTS, is_table
+from hopbytes.text.open_input import check_reference
 
 
 class PlacedHosts(NamedTuple):

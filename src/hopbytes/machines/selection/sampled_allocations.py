@@ -7,11 +7,11 @@ import re
 import numpy as np
 
 from hopbytes._arrays import Bool, Int64
-from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.common.geometry import nodes_along_curve
 from hopbytes.machines.common.tree import shorten
+from hopbytes.util.random_numbers import RandomNumbers
 
 #: Methods of sampling, with their keys and defaults; ``nodes`` has none.
 METHODS: dict[str, dict[str, str]] = {

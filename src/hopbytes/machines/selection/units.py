@@ -13,7 +13,7 @@ from hopbytes.machines.base import Machine
 from hopbytes.machines.common.level_names import level_name
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
 from hopbytes.machines.topology import MAX_CAPACITY, NODE_NAMES
-from hopbytes.textio.hostlist import expand_hosts, match_hosts
+from hopbytes.text.hostlist import expand_hosts, match_hosts
 
 NUMBERS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
 SHARE = re.compile(r"([1-9][0-9]{0,8})/([^/]+)", re.ASCII)

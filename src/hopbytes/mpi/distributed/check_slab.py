@@ -6,13 +6,13 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes._util.integers import MAX_SUM
 from hopbytes.cost.objectives.comm_cost import arcs_distance_sum
 from hopbytes.errors import ScaleError
 from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.exact_sums import group_sums
 from hopbytes.mpi.distributed.slab import Rows
+from hopbytes.util.integers import MAX_SUM
 
 
 @frozen(eq=False)

@@ -9,11 +9,11 @@ from types import TracebackType
 import numpy as np
 
 from hopbytes._arrays import Array
-from hopbytes._util.leftovers import name_of_process, remove_left
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.formats.files import check_writable
 from hopbytes.mpi.distributed.member import Member
-from hopbytes.textio.open_input import COMPRESSIONS
+from hopbytes.text.open_input import COMPRESSIONS
+from hopbytes.util.leftovers import name_of_process, remove_left
 
 #: Bytes that one call of the operating system reads or writes.
 AT_ONCE = 1 << 26

@@ -10,7 +10,6 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.multisection.hierarchy_levels import levels_of
 from hopbytes.engine import PartitionSettings, SearchProblem, SearchSettings, VertexGroups, partition_many
@@ -37,6 +36,7 @@ from hopbytes.mpi.distributed.rank_levels import (
 from hopbytes.mpi.distributed.rank_moves import Target
 from hopbytes.mpi.distributed.slab import Rows
 from hopbytes.solve.map_tasks import map_tasks
+from hopbytes.util.derived_seeds import derived_seeds
 
 #: Vertices of the graph on which the outermost cut is found first, in total and per island.
 FEWEST, PER_ISLAND = 10_000, 500

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
-from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.cost.objectives.comm_cost import arcs_distance_sum
 from hopbytes.engine import RefinementSettings, SearchProblem, SearchSettings, refine_placement
 from hopbytes.engine.control import RunControl
@@ -16,6 +15,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.exact_sums import group_sums
 from hopbytes.mpi.distributed.rank_moves import Target
 from hopbytes.mpi.distributed.slab import Rows
+from hopbytes.util.derived_seeds import derived_seeds
 
 #: Vertices of a band at most, and hops from the cuts within which they lie, at least and at most.
 LARGEST, LEAST_HOPS, MOST_HOPS = 40_000, 2, 40

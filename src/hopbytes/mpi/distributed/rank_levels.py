@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
-from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -25,6 +24,7 @@ from hopbytes.mpi.distributed.rank_contraction import (
 )
 from hopbytes.mpi.distributed.rank_moves import Target, refine_over_ranks, shares
 from hopbytes.mpi.distributed.slab import Rows
+from hopbytes.util.derived_seeds import derived_seeds
 
 #: Largest factor between two levels, the share of vertices at which coarsening ends, and the most levels.
 SHRINK, SLOWEST, MOST_LEVELS = 3, 0.95, 60

@@ -10,7 +10,6 @@ import sys
 import time
 from typing import Any
 
-from hopbytes._util.options import build
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
@@ -25,6 +24,7 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.ptram.distributed_mapping import map_with_leaders
 from hopbytes.mpi.ptram.node_leaders import Leaders, StrandedError
 from hopbytes.report.summary import map_record
+from hopbytes.util.options import build
 
 EXPECTED = (HopbytesError, OSError, MemoryError)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hopbytes._util.options import describe
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
@@ -12,6 +11,7 @@ from hopbytes.model.mapping import Mapping
 from hopbytes.mpi.ptram.node_leaders import Leaders
 from hopbytes.mpi.ptram.steps import LedGreedy, LedRefinement
 from hopbytes.solve.map_tasks import map_tasks
+from hopbytes.util.options import describe
 
 
 def map_with_leaders(

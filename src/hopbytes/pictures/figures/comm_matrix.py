@@ -8,11 +8,11 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt8
 from hopbytes._frozen import frozen
-from hopbytes._util.checks import whole
 from hopbytes.errors import FormatError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
+from hopbytes.util.checks import whole
 
 #: Up to this many tasks every task has a row of its own; above it, rows hold sums, at most `MOST_CELLS` rows.
 TASKS_SHOWN, MOST_CELLS = 1024, 512

@@ -1,0 +1,141 @@
+"""Ask the nodes of a job what they are: one small shell program on each of them, one machine out of all."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+
+from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
+from hopbytes.machines.common.node_machine import NodeMachine
+from hopbytes.machines.kinds.machine import Stored
+from hopbytes.machines.node.inventory import NodeInventory
+from hopbytes.machines.node.job_environment import find_job, same_host
+from hopbytes.machines.node.job_info import JobInfo
+from hopbytes.machines.node.node_tree import NodeTree
+from hopbytes.machines.node.sysfs import PATTERNS, add_file, node_from_files
+from hopbytes.text.cpu_lists import parse_list
+from hopbytes.text.host_file import read_slots
+from hopbytes.text.hostlist import HOST_NAME
+from hopbytes.util.programs import run_program
+
+#: Where messages say the fault is.
+WHERE = "probe"
+#: Options of launchers that name a file of hosts.
+HOST_FILES = ("hostfile", "machinefile", "default-hostfile", "f")
+LINE = re.compile(r"#hopbytes (\S{1,255}) (allowed|file|end) ?(.*)", re.ASCII)
+
+
+def probe(command: Sequence[str]) -> NodeMachine:
+    """Start the probe on every node and return the machine they make.
+
+    Nodes need a POSIX shell and ``/sys``; ``taskset`` when the launcher binds. Several processes on one
+    node do no harm.
+    """
+    job = _host_file_of(command) or find_job(os.environ)
+    return read_probe(_output([*command, "sh", "-c", script()]), job)
+
+
+def _host_file_of(command: Sequence[str]) -> JobInfo | None:
+    """Return the hosts of the command's own file of hosts with the slots it gives each; None without one."""
+    for word, following in zip(command, [*command[1:], ""], strict=True):
+        name, equals, value = word.lstrip("-").partition("=")
+        path = value if equals else following
+        if word.startswith("-") and name in HOST_FILES and os.path.isfile(path):
+            hosts, slots = read_slots(path)
+            names = tuple(platform.node() if host == "localhost" else host for host in hosts)
+            return JobInfo("host file", names, None, slots)
+    return None
+
+
+def script() -> str:
+    """Return the probe program, one line of POSIX sh."""
+    text = files("hopbytes").joinpath("machines/node/probe.sh").read_text()
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return "; ".join(lines).replace("@PATTERNS@", " ".join(PATTERNS))
+
+
+def _output(command: Sequence[str]) -> list[str]:
+    printed, code = run_program(command, expected="a command that starts programs")
+    if code:
+        raise UnsupportedError(f"{' '.join(command[:-3])[:80]}: failed with exit code {code}")
+    return printed.splitlines()
+
+
+@dataclass
+class _Host:
+    """What one host said."""
+
+    allowed: set[int] = field(default_factory=set)
+    files: dict[str, str] = field(default_factory=dict)
+    lines: int = 0
+    promised: int = 0
+
+
+def read_probe(lines: Iterable[str], job: JobInfo | None = None) -> NodeMachine:
+    """Build the machine from what probes printed; other lines are ignored."""
+    hosts: dict[str, _Host] = {}
+    for line in lines:
+        found = LINE.search(line.rstrip("\n"))
+        if found is None or not HOST_NAME.fullmatch(found[1]):
+            continue
+        host = hosts.setdefault(found[1], _Host())
+        host.lines += 1
+        if found[2] == "allowed":
+            host.allowed |= parse_list(found[3], f"{WHERE} of {found[1]}")
+        elif found[2] == "file":
+            path, _, content = found[3].rpartition(":")  # PCI addresses have colons too
+            add_file(host.files, path, content)
+        elif found[2] == "end" and found[3].isdecimal():
+            host.promised += int(found[3][:9])
+    if not hosts:
+        raise FormatError(WHERE, None, "no node answered, expected one process on every node of the job")
+    for name, host in hosts.items():
+        if not host.promised or host.lines != host.promised:
+            what = f"{host.lines} of {host.promised or 'unknown many'} lines arrived from {name}"
+            raise FormatError(WHERE, None, f"{what}, expected all: run it again")
+    names, job = _in_order(list(hosts), job)
+    trees = [_node(name, hosts[real]) for name, real in names]
+    job = None if job is None else job.with_cores([int(tree.cores[-1]) + 1 for tree in trees])
+    return Stored("machine:", NodeInventory.of(trees), tuple(name for name, _ in names), job=job)
+
+
+def _node(name: str, host: _Host) -> NodeTree:
+    try:
+        return node_from_files(host.files, host.allowed or None, where=f"{WHERE} of {name}")
+    except HopbytesError as error:
+        what = error.what if isinstance(error, FormatError) else str(error)
+        raise FormatError(f"{WHERE} of {name}", None, what) from None
+
+
+def _in_order(hosts: list[str], job: JobInfo | None) -> tuple[list[tuple[str, str]], JobInfo | None]:
+    """Pairs of the name the job uses and the name the host uses for itself, and the job if it fits."""
+    if job is not None:
+        pairs = [(name, next((host for host in hosts if same_host(name, host)), None)) for name in job.hosts]
+        matched = [(name, host) for name, host in pairs if host is not None]
+        if len(matched) == len(hosts) == len(job.hosts):
+            return matched, job
+    return [(host, host) for host in sorted(hosts, key=_with_numbers)], None
+
+
+def _with_numbers(name: str) -> list[tuple[int, str]]:
+    """Sort key that puts n9 before n10."""
+    return [(int(word), "") if word.isdecimal() else (-1, word) for word in re.split(r"([0-9]+)", name)]
+
+
+def probe_to_file(command: Sequence[str], output: str, *, force: bool = False) -> str:
+    """Store the machine that :func:`probe` finds, complete or not at all, and say in a sentence what it is.
+    """
+    from hopbytes.formats.files import atomic_write, may_write
+    from hopbytes.machines.common.stored_file import machine_text
+
+    if output != "-":
+        may_write(output, force)
+    machine = probe(command)
+    atomic_write({output: machine_text(machine, f"probe: {' '.join(command)}"[:500])})
+    nodes, kinds = machine.inventory.n_nodes, len(machine.inventory.trees)
+    alike = "one kind" if kinds == 1 else f"{kinds} kinds"
+    return f"{nodes} node{'s' * (nodes > 1)} of {alike}, {machine.n_cores} hardware threads"

@@ -1,0 +1,160 @@
+"""Mapping for launchers that place consecutive ranks on a node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hopbytes._arrays import Int64
+from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
+from hopbytes.formats.base import formats
+from hopbytes.launch.free_order import free_order
+from hopbytes.launch.rank_blocks import placed_blocks
+from hopbytes.machines.selection.slot_counts import spread as chosen_slots
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
+from hopbytes.solve.auto_objective import objective_of
+from hopbytes.solve.congestion_on_rails import LINKS, Given, weighs_links, worth_it
+from hopbytes.solve.formulate import too_few_slots
+from hopbytes.solve.map_tasks import map_tasks
+from hopbytes.solve.slot_policies import slot_choices
+
+
+def map_for(
+    graph: CommGraph,
+    where: Allocation,
+    form: str,
+    *,
+    block: int | None = None,
+    tasks_per_node: int | None = None,
+    per: Any = None,
+    pack: bool = False,
+    spread: bool = False,
+    **options: Any,
+) -> Mapping:
+    """Map so that a launch format can express the result.
+
+    >>> import hopbytes as hb
+    >>> far = hb.CommGraph.from_edges([0, 1, 2, 3], [2, 3, 0, 1], [9, 9, 9, 9])
+    >>> map_for(far, hb.machine("node:2@10 core:2@1"), "hosts").pe.tolist()
+    [0, 1, 2, 3]
+    """
+    can = formats[form].capabilities
+    if formats[form].holds != "mapping":
+        raise UnsupportedError(f"format {form!r} holds a pattern, expected one for a placement")
+    slot_options = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack, "spread": spread}
+    equal_nodes = options.pop("equal_nodes", False) or not can.unequal_nodes
+    if can.launcher and options.get("partition") is None:  # launchers start processes
+        options["partition"] = False
+    if can.scattered_ranks and block is None:
+        return map_tasks(graph, where, equal_nodes=equal_nodes, **slot_options, **options)
+    mapping = _on_the_cheaper_slots(
+        graph, where, block, slot_options, inside=can.per_rank_cores, equal_nodes=equal_nodes, **options
+    )
+    if can.scattered_ranks:
+        return mapping
+    node = where.node_of_pe[mapping.pe]
+    runs = 1 + int(np.count_nonzero(np.diff(node)))
+    if graph.n and runs > len(np.unique(node)):
+        raise InfeasibleError(
+            f"blocks of {block} ranks scatter the ranks of a host, expected blocks of all its ranks for "
+            f"{form} (omit `block`)"
+        )
+    limit = (
+        f"{form} gives only consecutive ranks to a host; newrank and hopbytes.mpi.reorder allow any mapping"
+    )
+    notices = [*mapping.info["notices"], limit, *free_order(graph, mapping, form, **options)]
+    return Mapping(mapping.pe, where, {**mapping.info, "said_by": form, "notices": notices})
+
+
+def _on_the_cheaper_slots(
+    graph: CommGraph, where: Allocation, block: int | None, slot_options: dict[str, Any], *,
+    equal_nodes: bool, **options: Any,
+) -> Mapping:
+    """Map in blocks with filled nodes and with evenly used nodes, and return the cheaper mapping."""
+    choices = slot_choices(where, graph.n, equal_nodes=equal_nodes) if not any(slot_options.values()) else {}
+    if not choices:
+        return map_in_blocks(graph, where, block, **slot_options, **options)
+    found: dict[str, Mapping] = {}
+    refused: list[HopbytesError] = []
+    for name, choice in choices.items():
+        try:
+            found[name] = map_in_blocks(graph, where, block, **choice, **options)
+        except InfeasibleError as error:
+            refused.append(error)
+    if not found:
+        raise refused[0]
+    values = {name: mapping.info["objective_value"] for name, mapping in found.items()}
+    best = min(found, key=lambda name: values[name])
+    mapping = found[best]
+    return Mapping(mapping.pe, where, {**mapping.info, "slots": best, "alternatives": values})
+
+
+def map_in_blocks(
+    graph: CommGraph,
+    where: Allocation,
+    block: int | None = None,
+    *,
+    inside: bool = True,
+    tasks_per_node: int | None = None,
+    per: Any = None,
+    pack: bool = False,
+    spread: bool = False,
+    **options: Any,
+) -> Mapping:
+    """Map blocks of consecutive tasks to groups of neighbouring PEs.
+
+    Task r belongs to block r // block. The quotient graph of the blocks is mapped to the groups, then the
+    tasks of every block are mapped to the PEs of its group, which is kept only if it reduces the total cost.
+    """
+    if any(options.get(name) is not None for name in ("fixed", "forbidden", "initial")):
+        raise UnsupportedError(
+            "fixed and forbidden places and an initial mapping refer to single tasks, expected none of them "
+            "for blocks of tasks"
+        )
+    if options.pop("oversubscribe", False) or options.pop("partition", None):
+        raise UnsupportedError("blocks of ranks are for processes with a slot of their own")
+    if graph.n > where.k:
+        raise too_few_slots(graph.n, where, "blocks of ranks need a slot for each")
+    spreading = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack}
+    pes = chosen_slots(where, graph.n, evenly=spread, **spreading).astype(np.int64)
+    counts = _tasks_of_nodes(where, pes)
+    if options.get("weight") == "time":
+        raise UnsupportedError("weight time refers to single messages, expected bytes for blocks of ranks")
+    seen = graph.with_weights(
+        options.get("weight", "bytes")
+    )  # the sums over the arcs between blocks keep this weight only
+    weighed = weighs_links(graph, where, **options)
+    named = "comm_cost" if weighed else objective_of(options.get("objective"), where, "bytes")[0]
+    options["objective"] = named
+    inner = {**options, "weight": "bytes", "partition": False}
+    if inner.get("time_limit") is not None:
+        inner["time_limit"] /= 2 * (1 + len(counts) * inside) * (1 + weighed)
+    notices: list[str] = []
+    pe = placed_blocks(seen, where, pes, counts, block, inside=inside, options=inner)
+    if weighed:
+        inner["objective"] = LINKS
+        less = placed_blocks(seen, where, pes, counts, block, inside=inside, options=inner)
+        others = [less, pes.astype(np.int32)]
+        number, notices = worth_it(seen, where, pe, others)
+        if number is not None:
+            pe, options["objective"] = others[number], LINKS
+    given = Given(np.searchsorted(pes, pe).astype(np.int32))
+    mapping = map_tasks(graph, where, mapper=given, spread=spread, **_recorded(options), **spreading)
+    method: dict[str, Any] = {}
+    method["mapper"] = f"blocks of {block or 'a node'}, {'any' if inside else 'in'} order inside"
+    method["preset"] = options.get("preset")
+    method["notices"] = [*notices, *mapping.info["notices"]]
+    return Mapping(mapping.pe, where, {**mapping.info, **method})
+
+
+def _recorded(options: dict[str, Any]) -> dict[str, Any]:
+    kept = ("objective", "weight", "seed", "threads")
+    return {"partition": False, **{key: options[key] for key in kept if key in options}}
+
+
+def _tasks_of_nodes(where: Allocation, pes: Int64) -> list[int]:
+    counts = np.bincount(where.node_of_pe[pes])
+    return [int(count) for count in counts if count]

@@ -1,0 +1,169 @@
+"""Names of hosts: lists with brackets as resource managers write them, and host files."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+from hopbytes.errors import FormatError
+from hopbytes.text.open_input import check_reference
+
+MAX_HOSTS = 2**20
+MAX_LINE = 2**16
+HOST_NAME = re.compile(r"[A-Za-z0-9._-]{1,255}", re.ASCII)
+RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", re.ASCII)
+#: A host in a file: a user before it, and behind it the processes (Hydra) and the adapter (MVAPICH).
+HOST_OF_FILE = re.compile(r"(?:[^\s@:]+@)?([^:@]+)(?::([0-9]{1,9})(?::[^\s:]+)?)?", re.ASCII)
+
+
+def expand_hosts(text: str, where: str = "`hosts`", line: int | None = None) -> list[str]:
+    """Expand a host list: names separated by commas, blanks or line ends, numbers in brackets.
+
+    >>> from hopbytes.text.hostlist import expand_hosts
+    >>> expand_hosts("n[08-10],login")
+    ['n08', 'n09', 'n10', 'login']
+    """
+    hosts: list[str] = []
+    for word in _split_outside_brackets(text, where, line):
+        pieces = re.split(r"\[([^\[\]]*)\]", word)  # names at even places, brackets at odd ones
+        choices = [
+            _numbers(piece, where, line) if place % 2 else [piece] for place, piece in enumerate(pieces)
+        ]
+        count = 1
+        for choice in choices:
+            count *= len(choice)
+        if len(hosts) + count > MAX_HOSTS:
+            raise FormatError(where, line, f"more than {MAX_HOSTS} hosts in {word[:40]!r}")
+        hosts += ["".join(parts) for parts in itertools.product(*choices)]
+    if not hosts:
+        raise FormatError(where, line, "no host name, expected names like n[1-4]")
+    for host in hosts:
+        if not HOST_NAME.fullmatch(host):
+            raise FormatError(
+                where, line, f"host name {host[:40]!r}, expected letters, digits, '.', '_' and '-' only"
+            )
+    return hosts
+
+
+def _split_outside_brackets(text: str, where: str, line: int | None) -> Iterator[str]:
+    depth = start = 0
+    for place, letter in enumerate(text + ","):
+        if (letter == "," or letter.isspace()) and (depth == 0 or place == len(text)):
+            if start < place:  # `scontrol show hostnames` prints lines, and commas at the end do no harm
+                yield text[start:place]
+            start = place + 1
+        depth += (letter == "[") - (letter == "]")
+        if depth not in (0, 1):
+            raise FormatError(where, line, f"brackets in {text[:40]!r} do not match, expected n[1-4,7]")
+    if depth:
+        raise FormatError(where, line, f"an open bracket in {text[:40]!r}, expected n[1-4,7]")
+
+
+def _numbers(text: str, where: str, line: int | None) -> list[str]:
+    numbers: list[str] = []
+    for word in text.split(","):
+        found = RANGE.fullmatch(word.strip())
+        first = int(found[1]) if found else 0
+        last = int(found[2] or found[1]) if found else -1
+        if found is None or last < first:
+            raise FormatError(where, line, f"{word[:40]!r} in brackets, expected N or N-M with N <= M")
+        if len(numbers) + last - first >= MAX_HOSTS:
+            raise FormatError(where, line, f"more than {MAX_HOSTS} hosts in [{text[:40]}]")
+        numbers += [str(number).zfill(len(found[1])) for number in range(first, last + 1)]
+    return numbers
+
+
+def read_hosts(hosts: str | Sequence[str]) -> tuple[str, ...]:
+    """Return distinct host names from a list, a file or standard input."""
+    if not isinstance(hosts, str):
+        return _distinct([host for name in hosts for host in expand_hosts(name)])
+    if hosts == "-":
+        return _from_lines("<stdin>", sys.stdin)
+    if os.path.isfile(hosts):
+        check_reference(hosts)
+        try:
+            with open(hosts, encoding="utf-8-sig", errors="replace") as stream:
+                return _from_lines(hosts, stream)
+        except OSError as error:
+            raise FormatError(hosts, None, f"{error.strerror}, expected a file of host names") from None
+    if "/" in hosts:
+        raise FormatError(hosts, None, "no such file, expected a file of host names")
+    return _distinct(expand_hosts(hosts))
+
+
+def is_table(line: str) -> bool:
+    """Tell whether a line is the head of a table of hosts: ``node,group,switch``.
+
+    >>> is_table("node,group,switch"), is_table("node1,node2")
+    (True, False)
+    """
+    words = [word.strip().lower() for word in line.split(",")]
+    return len(words) > 1 and words[0] in ("node", "host", "name", "hostname")
+
+
+def _from_lines(where: str, stream: TextIO) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    table = False  # node,group,switch: the first column has the names
+    for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE), ""), start=1):
+        if len(line) >= MAX_LINE:
+            raise FormatError(where, number, f"a line of {MAX_LINE} characters or more, expected a host name")
+        words = line.partition("#")[0].split()
+        if words and not found and not table and is_table(line):
+            table = True
+        elif words and table:
+            found[line.partition(",")[0].strip()] = None
+        elif words:
+            host = HOST_OF_FILE.fullmatch(words[0])
+            found.update(dict.fromkeys(expand_hosts(host[1] if host else words[0], where, number)))
+        if len(found) > MAX_HOSTS:
+            raise FormatError(where, number, f"more than {MAX_HOSTS} hosts")
+    if not found:
+        raise FormatError(where, None, "no host name, expected one per line")
+    return tuple(found)
+
+
+def _distinct(hosts: list[str]) -> tuple[str, ...]:
+    seen: set[str] = set()
+    for host in hosts:
+        if host in seen:
+            raise FormatError("`hosts`", None, f"host {host!r} twice, expected distinct names")
+        seen.add(host)
+    if not hosts:
+        raise FormatError("`hosts`", None, "no host name, expected names like n[1-4] or a file")
+    return tuple(hosts)
+
+
+def match_hosts(
+    wanted: Sequence[str], known: Sequence[str], hint: str = "", where: str = "`hosts`"
+) -> list[int]:
+    """Find hosts among known ones: by the exact name, else by the short one (up to the first dot).
+
+    >>> match_hosts(["n2.site.org", "n1"], ["n1", "n2"])
+    [1, 0]
+    """
+    exact = {name: place for place, name in enumerate(known)}
+    short: dict[str, list[int]] = {}
+    for place, name in enumerate(known):
+        short.setdefault(name.partition(".")[0], []).append(place)
+    found: dict[int, str] = {}
+    missing = []
+    for name in wanted:
+        places = [exact[name]] if name in exact else short.get(name.partition(".")[0], [])
+        if len(places) != 1:
+            missing.append(name)
+        elif places[0] in found:
+            what = f"host {name!r} is {found[places[0]]!r} again, expected distinct hosts"
+            raise FormatError(where, None, what)
+        else:
+            found[places[0]] = name
+    if missing:
+        raise FormatError(
+            where, None,
+            f"{len(missing)} of {len(wanted)} hosts are none of the machine's {len(known)} "
+            f"({', '.join(missing[:3])}), expected names like {known[0]}{hint}",
+        )
+    return list(found)

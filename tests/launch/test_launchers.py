@@ -1,0 +1,112 @@
+"""Launchers that no package brings: words taken apart, and a stand-in that does what a guide says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+
+import pytest
+
+import hopbytes as hb
+from helpers.errors import mentions
+from helpers.placements import place
+from hopbytes.errors import UnsupportedError
+from hopbytes.launch.command import LaunchCommand
+from hopbytes.launch.start import checked_command, prepare_start
+from hopbytes.record.injection import handed_on
+
+#: mpirun_rsh as section 5.2.1 of the user guide has it: options, NAME=VALUE, the program; hosts by line.
+STAND_IN = """#!/bin/sh
+while :; do case $1 in
+  -np) count=$2; shift 2;;
+  -hostfile) hosts=$2; shift 2;;
+  -*) shift;;
+  *) break;;
+esac; done
+rank=0
+grep -v '^#' "$hosts" | head -n "$count" | while read -r host; do
+  MV2_COMM_WORLD_RANK=$rank HOST_OF_RANK=$host env "$@"
+  rank=$((rank + 1))
+done
+"""
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    for name in ("mpirun_rsh", "srun"):
+        program = tmp_path / name
+        program.write_text(STAND_IN)
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_variables_of_mpirun_rsh_stand_behind_its_options(path):
+    words = ["mpirun_rsh", "-np", "4", "LEVEL=3", "MV2_CPU_MAPPING=3:2", "./app", "-np", "7", "X=1"]
+    command = LaunchCommand.parse(words)
+    assert command.program == ("./app", "-np", "7", "X=1")
+    assert [option.name for option in command.placing()] == ["MV2_CPU_MAPPING"]
+    with pytest.raises(UnsupportedError, match=mentions("MV2_CPU_MAPPING=3:2")):
+        checked_command(words, 4)
+    mapping = place("node:2@10 core:2@1", [3, 2, 0, 1], hosts=("n1", "n2"))
+    start = prepare_start(mapping, checked_command(words, 4, replace=True), "x").start
+    # One list serves both hosts, after the slots of one changed numbers.
+    assert start.text() == "mpirun_rsh -hostfile x -np 4 MV2_CPU_MAPPING=0:1 LEVEL=3 ./app -np 7 X=1"
+
+
+def test_ranks_get_the_host_and_the_cores_of_their_slots(path):
+    mapping = place("node:2@10 core:2@1", [3, 0, 2], hosts=("n1", "n2"))
+    (path / "app").write_text('#!/bin/sh\necho $MV2_COMM_WORLD_RANK $HOST_OF_RANK $MV2_CPU_MAPPING $LEVEL\n')
+    (path / "app").chmod(0o755)
+    start = prepare_start(mapping, checked_command(["mpirun_rsh", "LEVEL=3", "./app"], 3), "x").start
+    done = subprocess.run(start.words, capture_output=True, text=True, check=True)
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert [line[:2] for line in lines] == [["0", "n2"], ["1", "n1"], ["2", "n2"]]
+    mapped = [line[2].split(":") for line in lines]
+    seen = {"n1": 0, "n2": 0}
+    cores = []
+    for (_, host, *_), listed in zip(lines, mapped, strict=True):
+        cores.append(int(listed[seen[host]]))
+        seen[host] += 1
+    assert cores in ([1, 0, 0], [0, 0, 1])  # slots of a node may be renumbered, which costs nothing
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["srun", "--export=NONE", "./app"], "--export=NONE: the ranks do not get the variables"),
+        (["srun", "--export", "A,B", "./app"], "--export A,B: the ranks do not get the variables"),
+        (["mpirun_rsh", "-np", "2", "./app"], "exports no variables, expected the option -export-all"),
+    ],
+)
+def test_words_that_keep_variables_from_ranks_are_refused(path, words, said):
+    command = LaunchCommand.parse(words)
+    assert handed_on(command, {}) == {}
+    with pytest.raises(UnsupportedError, match=re.escape(said)):
+        handed_on(command, {"LD_PRELOAD": "x.so"})
+
+
+@pytest.mark.parametrize("words", [["srun", "--export=ALL,A=1"], ["srun"], ["mpirun_rsh", "-export-all"]])
+def test_words_that_hand_everything_on_are_not(path, words):
+    assert handed_on(LaunchCommand.parse([*words, "./app"]), {"A": "1"}) == {"A": "1"}
+
+
+@pytest.mark.parametrize(("before", "after"), [("NONE", "A,B"), ("HOME,X", "HOME,X,A,B"), ("ALL", None)])
+def test_what_a_job_exports_is_added_to(path, monkeypatch, before, after):
+    monkeypatch.setenv("SLURM_EXPORT_ENV", before)
+    found = handed_on(LaunchCommand.parse(["srun", "./app"]), {"A": "1", "B": "2"})
+    assert found.get("SLURM_EXPORT_ENV") == after
+
+
+def test_traces_called_txt_are_no_placements(tmp_path):
+    dumpi = tmp_path / "trace-0000.txt"
+    dumpi.write_text("MPI_Init entering at walltime 1.0, cputime 0.1 seconds in thread 0.\n")
+    simgrid = tmp_path / "trace.txt"
+    simgrid.write_text("0 init\n0 send 1 0 10\n1 init\n1 recv 0 0 10\n")
+    assert hb.read(str(simgrid)).n == 2
+    with pytest.raises(hb.errors.HopbytesError, match="MPI_"):
+        hb.read(str(dumpi), holds="mapping")
+    (tmp_path / "pe.txt").write_text("0\n1\n")
+    assert hb.read(str(tmp_path / "pe.txt")).tolist() == [0, 1]

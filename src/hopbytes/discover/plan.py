@@ -8,7 +8,7 @@ import numpy as np
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError
-from hopbytes.machines.node.job_environment import same_host
+from hopbytes.machines.node.job import same_host
 from hopbytes.model.allocation import Allocation
 
 #: Message sizes in bytes; small messages determine the latency, large ones the bandwidth.

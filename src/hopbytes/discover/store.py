@@ -15,7 +15,7 @@ def measure_to_file(
     """Write the machine of :func:`hopbytes.discover.measure.measure` to a file and return a table as text.
     """
     from hopbytes.formats.files import atomic_write, may_write
-    from hopbytes.machines.common.stored_file import machine_text
+    from hopbytes.machines.kinds.machine import machine_text
 
     if output != "-":
         may_write(output, force)

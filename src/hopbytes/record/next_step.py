@@ -10,7 +10,7 @@ import shlex
 from hopbytes.errors import HopbytesError
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.start import machine_of_command
-from hopbytes.machines.node.job_environment import READERS, same_host
+from hopbytes.machines.node.job import READERS, same_host
 from hopbytes.machines.selection.allocate import machine as parsed_machine
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.origin import recorded_hosts

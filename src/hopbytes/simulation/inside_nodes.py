@@ -6,7 +6,7 @@ import numpy as np
 
 from hopbytes._arrays import Array, Float64, Int32
 from hopbytes._frozen import frozen
-from hopbytes.machines.topology import NODE_NAMES, Level
+from hopbytes.machines.base import NODE_NAMES, Level
 from hopbytes.model.mapping import Mapping
 from hopbytes.simulation.assumed_speeds import Speeds, missing
 from hopbytes.simulation.phase import Phase

@@ -10,10 +10,9 @@ from hopbytes._arrays import Float64, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import Routes
-from hopbytes.machines.network.network import Network
-from hopbytes.machines.network.rail_distances import RailDistance
-from hopbytes.machines.network.wiring import Wiring
-from hopbytes.machines.topology import NODE_NAMES
+from hopbytes.machines.base import NODE_NAMES
+from hopbytes.machines.distances import RailDistance
+from hopbytes.machines.network.network import Network, Wiring
 from hopbytes.model.allocation import Allocation
 from hopbytes.simulation.assumed_speeds import Speeds, missing
 from hopbytes.simulation.tree_links import tree_links

@@ -7,7 +7,7 @@ import numpy as np
 from hopbytes._arrays import Float64, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import Routes
-from hopbytes.machines.topology import Level
+from hopbytes.machines.base import Level
 from hopbytes.model.allocation import Allocation
 from hopbytes.simulation.assumed_speeds import Speeds, missing
 

@@ -6,7 +6,7 @@ import pytest
 import hopbytes as hb
 from helpers.slabs import part_of
 from helpers.together import together
-from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.distances import kernel_distances
 from hopbytes.mpi.distributed.check_slab import cost_over_ranks
 from hopbytes.mpi.distributed.member import Member
 from hopbytes.mpi.distributed.rank_band import refine_band

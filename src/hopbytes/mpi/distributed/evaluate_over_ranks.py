@@ -10,7 +10,7 @@ from hopbytes import kernels
 from hopbytes._arrays import Int32
 from hopbytes.errors import HopbytesError
 from hopbytes.kernels.records import Csr
-from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.distances import TreeDistance
 from hopbytes.mpi.distributed.check_slab import judge
 from hopbytes.mpi.distributed.member import Comm, Member
 from hopbytes.mpi.distributed.slab import Rows, Slab, checked_rows

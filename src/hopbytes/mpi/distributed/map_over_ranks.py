@@ -15,7 +15,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes._version import __version__
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError, unknown_name
-from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.distances import kernel_distances
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import LoadBound, common_divisor, exact_imbalance, load_bound
 from hopbytes.model.exact_sums import sum_of

@@ -17,10 +17,10 @@ from hopbytes.discover.fit import Fit, fit
 from hopbytes.discover.plan import SIZES, RankPlace, pairs_of_levels, pes_of_ranks, rounds_of
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.machines.base import Level, Machine
-from hopbytes.machines.composed import MeasuredMachine
+from hopbytes.machines.delegating import MeasuredMachine
 from hopbytes.machines.distances import TreeDistance
-from hopbytes.machines.kinds.tree import Tree
-from hopbytes.machines.node.node_machine import NodeMachine
+from hopbytes.machines.node_machine import NodeMachine
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.text.cpu_lists import parse_list
 from hopbytes.util.leftovers import name_of_process, remove_left

@@ -14,8 +14,8 @@ from hopbytes.formats.mappings.numbering import parse_cpus
 from hopbytes.launch.observed_placement import placement_seen
 from hopbytes.launch.placement_probe import Seen
 from hopbytes.machines.base import Level
-from hopbytes.machines.kinds.tree import Tree
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 
 #: Levels inside a node, outermost first, and the file in the folder of a CPU that lists the CPUs of its unit.

@@ -12,7 +12,7 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import Routes
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.distances import RailDistance
-from hopbytes.machines.network.network import Network, Wiring
+from hopbytes.machines.network import Network, Wiring
 from hopbytes.model.allocation import Allocation
 from hopbytes.simulation.assumed_speeds import Speeds, missing
 from hopbytes.simulation.tree_links import tree_links

@@ -6,7 +6,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.machines.base import Level
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 
 

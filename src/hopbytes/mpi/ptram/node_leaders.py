@@ -12,7 +12,7 @@ from hopbytes.algorithms.two_level import Routed
 from hopbytes.engine.places import Groups
 from hopbytes.engine.routed_search import HybridTerms
 from hopbytes.errors import InfeasibleError
-from hopbytes.machines.network.network import Network
+from hopbytes.machines.network import Network
 from hopbytes.mpi.ptram.distributed_refinement import led_refine
 from hopbytes.mpi.ptram.greedy import led_greedy
 from hopbytes.mpi.ptram.own_routes import OwnRoutes

@@ -9,7 +9,7 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.two_level.neighbourhood import MOST_SITES, WINDOW
 from hopbytes.kernels.leaders import LinkChanges, sum_over_routes
 from hopbytes.kernels.routes import Routes
-from hopbytes.machines.network.network import Network
+from hopbytes.machines.network import Network
 
 
 @frozen(eq=False)

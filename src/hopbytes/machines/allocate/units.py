@@ -41,9 +41,7 @@ def units_of(machine: Machine, name: str) -> Int64:
     raise unknown_name("level", name, {*known, *(kind for kind in DEFAULT_DISTANCE if kind in same_as)})
 
 
-def excluded(
-    machine: Machine, text: str, option: str = "`exclude`", hosts: Sequence[str] = ()
-) -> Bool:
+def excluded(machine: Machine, text: str, option: str = "`exclude`", hosts: Sequence[str] = ()) -> Bool:
     """bool[n_cores]: the cores that an exclusion takes away.
 
     >>> from hopbytes.machines.spec import parse_machine
@@ -79,9 +77,7 @@ def excluded(
     return wanted
 
 
-def _named_nodes(
-    machine: Machine, text: str, names: str, option: str, hosts: Sequence[str]
-) -> Bool:
+def _named_nodes(machine: Machine, text: str, names: str, option: str, hosts: Sequence[str]) -> Bool:
     """bool[n_cores]: the cores of nodes given by name."""
     nodes = int(machine.node_of_core()[-1]) + 1
     if not hosts and machine.network() is not None:

@@ -11,14 +11,7 @@ from typing import NamedTuple
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import machines
-from hopbytes.machines.node.node_tree import (
-    MAKERS,
-    Gpu,
-    NearAdapter,
-    NodeTree,
-    Part,
-    node_tree,
-)
+from hopbytes.machines.node.node_tree import MAKERS, Gpu, NearAdapter, NodeTree, Part, node_tree
 from hopbytes.machines.node_machine import NodeMachine, file_and_hosts, unlike_nodes
 from hopbytes.text.cpu_lists import MAX_PUS, parse_cpuset
 from hopbytes.text.lines import natural_key

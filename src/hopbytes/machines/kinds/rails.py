@@ -191,9 +191,7 @@ def _distance(machine: Rails) -> RailDistance:
     detour = 2 * hop + near if machine.rule == "pxn" else None
     units = RailUnits(domain, leaf, rail, pod, near, 2 * hop, 4 * hop, detour)
     endpoints = machine.network_use.endpoint_of_core()
-    return RailDistance(
-        machine.network(), lowered.labels, lowered.bit_costs, bits, endpoints, 1, units=units
-    )
+    return RailDistance(machine.network(), lowered.labels, lowered.bit_costs, bits, endpoints, 1, units=units)
 
 
 def _counts(sizes: Sizes) -> tuple[int, int, int, int]:

@@ -219,9 +219,7 @@ class DragonflyCluster:
         first = self._link(there, cables)
         return first, first if self.cluster.shared else self._link(back, cables)
 
-    def _all_to_all(
-        self, outside: tuple[int, ...], count: int, what: str, where: str, cables: int
-    ) -> Int64:
+    def _all_to_all(self, outside: tuple[int, ...], count: int, what: str, where: str, cables: int) -> Int64:
         """int64[*outside, count, count]: link from one unit to another of each outer unit, -1 to itself."""
         links = np.full((*outside, count, count), -1, np.int64)
         for unit in np.ndindex(*outside):

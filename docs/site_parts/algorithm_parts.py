@@ -96,7 +96,7 @@ def text(sort: str, name: str, key: str, kind: Any, case: Case, shown: list[str]
     """Return the page part: picture, what it shows, twin, options and notes from the docstring."""
     defined = "It has no reference twin; its result is checked by computing J again."
     if key in TWINS:
-        function = ".".join(("hopbytes.reference", *TWINS[key]))
+        function = ".".join(("tests.reference", *TWINS[key]))
         defined = f"`{function}` defines in plain Python what its compiled part returns; tests compare them."
     return f"""\
 ![{name}: the nodes of a grid of tasks before and after](../_made/pictures/{sort}_{name}.svg)

@@ -11,8 +11,8 @@ from helpers.graphs import TREEMATCH_FIGURE_1
 from hopbytes import kernels
 from hopbytes.kernels.best_swap import best_swap
 from hopbytes.kernels.grouping import HEURISTICS, group_objects
-from hopbytes.reference import best_swap_reference as swap_twin
-from hopbytes.reference import grouping_reference as twin
+from reference import best_swap_reference as swap_twin
+from reference import grouping_reference as twin
 
 MATRIX = np.array(TREEMATCH_FIGURE_1)
 

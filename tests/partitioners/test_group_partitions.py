@@ -24,7 +24,7 @@ from hopbytes.partitioners import group_partitions
 from hopbytes.partitioners.dispatch import kaminpar_available
 from hopbytes.partitioners.group_partitions import PartitionerSettings
 from hopbytes.partitioners.pool import Job, WorkerPool
-from hopbytes.reference import graph_reference as reference_graph
+from reference import graph_reference as reference_graph
 
 needs_kaminpar = pytest.mark.skipif(not kaminpar_available(), reason="kaminpar is not installed or hidden")
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt8, UInt16
-from hopbytes.reference.route_forms import ROUTERS, Path, Router, dragonfly
+from reference.route_forms import ROUTERS, Path, Router, dragonfly
 
 
 def _router(form: int, numbers: Int64, table: Int32, first: Int32, head: Int32) -> Router:

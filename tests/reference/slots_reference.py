@@ -7,11 +7,8 @@ import heapq
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt64
-from hopbytes.reference.cost_reference import network_distance
-
-Int64 = Int64
-Int32 = Int32
-UInt64 = UInt64
+from hopbytes.kernels.records import ALL_PAIRS, BLOCKS
+from reference.cost_reference import network_distance
 
 #: Arguments in the form of compiled searches, see :class:`hopbytes.engine.call.Call`.
 Graph = tuple[Int64, Int32, Int64, Int64]
@@ -21,10 +18,6 @@ ControlArrays = tuple[Int32, Int64]
 
 #: A linear assignment cost of this value or more means a forbidden PE (``core/graph/linear_cost.hpp``).
 FORBIDDEN = 2**60
-
-#: Kinds of :func:`pair_search`.
-ALL_PAIRS, BLOCKS, NEAR_PAIRS = 0, 1, 2
-
 
 class _Places:
     """Distances and neighbours as plain Python."""

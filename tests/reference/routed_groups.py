@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from hopbytes.reference.groups import Distances, Fit, exchanged, levels_around, may_exchange, near_places
+from reference.groups import Distances, Fit, exchanged, levels_around, may_exchange, near_places
 
 Arcs = list[tuple[int, int, int]]
 Routes = Callable[[int, int], Sequence[int]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hopbytes.reference.groups import Fit
+from reference.groups import Fit
 
 
 def ptram_order(indptr: Any, targets: Any, volumes: Any, sizes: Any, capacities: Any, order: Any) -> None:

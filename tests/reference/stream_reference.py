@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from enum import IntEnum
 
 from hopbytes._arrays import Float64, Int32, Int64, UInt64
+from hopbytes.kernels.records import Counter
 
 _WORD = 2**64 - 1
 _GAMMA = 0x9E3779B97F4A7C15
@@ -15,16 +15,6 @@ _BlockArrays = tuple[int, Int64, Int32, Int64, Int64]
 _TreeArrays = tuple[Int32, Int32, Int32, Int64, Int64]
 _StateArrays = tuple[Int32, Int64, Int64, Int64, Int64]
 _SketchArrays = tuple[Int32, Int64, UInt64, Int64, Int64]
-
-
-class Counter(IntEnum):
-    """Entries of the counters of a mapping by blocks (core/streaming/stream_tree.hpp)."""
-
-    REMAINING = 0
-    FILL_ALL = 1
-    FORCED = 2
-    OVERFULL = 3
-    MOVES = 4
 
 
 def _vertices(block: _BlockArrays, begin: int = 0) -> Iterator[tuple[int, list[tuple[int, int]], int | None]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt8, UInt64
-from hopbytes.reference.graph_reference import _arcs
+from reference.graph_reference import _arcs
 
 
 def volume_by_level(

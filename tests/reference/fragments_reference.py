@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from hopbytes._arrays import Int32, Int64
-from hopbytes.reference.parallel_reference import PlainRandom, plain_rows
+from reference.parallel_reference import PlainRandom, plain_rows
 
 _Graph = tuple[Int64, Int32, Int64 | None]
 

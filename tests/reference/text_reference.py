@@ -1,4 +1,4 @@
-"""Reference implementations of the text parsers, and the state numbers that both implementations use.
+"""Reference implementations of the text parsers.
 
 The compiled parsers accept text that is cut anywhere. The reference implementations process only whole lines
 and leave an unfinished line for the next call, so the buffer of the caller must grow to the longest line.
@@ -9,60 +9,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes._arrays import Float64, Int32, Int64, UInt8
+from hopbytes.kernels.records import Slot, Status
 
 MAX_INT64 = 2**63 - 1
-
-
-class Status(IntEnum):
-    """The reason why a parser stopped (core/io/tokens.hpp)."""
-
-    DONE = 0
-    ROOM = 1
-    DECIMAL = 2
-    NOT_A_NUMBER = 3
-    NEGATIVE = 4
-    TOO_LARGE = 5
-    OUT_OF_RANGE = 6
-    NOT_WHOLE = 7
-    LOOP = 8
-    DUPLICATE = 9
-    MISSING_WEIGHT = 10
-    MISSING_LOAD = 11
-    TOO_MANY_LINES = 12
-    WRONG_COUNT = 13
-    EMPTY_FIELD = 14
-
-
-class Slot(IntEnum):
-    """Entries of a parser's state array (core/io/tokens.hpp)."""
-
-    STATUS = 0
-    LINE = 1
-    FIELD = 2
-    COMMENT = 3
-    BEGIN = 4
-    END = 5
-    ROW = 6
-    ARCS = 7
-    ROW_BEGIN = 8
-    PENDING = 9
-    UNSORTED = 10
-    COMMA = 11
-    VERTICES = 12
-    SIZES = 13
-    LOADS = 14
-    EDGE_WEIGHTS = 15
-    COLUMNS = 16
-    TASK_COLUMNS = 17
-    TASK_LIMIT = 18
-    WHOLE_COLUMNS = 19
-    COMMENTS = 20
 
 
 class _FaultError(Exception):

@@ -17,9 +17,9 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Csr
-from hopbytes.partitioners import parhip
-from hopbytes.partitioners.backends import BACKENDS, available, check_backend
-from hopbytes.partitioners.pool import Job, WorkerPool
+from hopbytes_laboratory.partitioners import parhip
+from hopbytes_laboratory.partitioners.backends import BACKENDS, available, check_backend
+from hopbytes_laboratory.partitioners.pool import Job, WorkerPool
 
 # Vertex weights and maximum block weights are 32-bit integers; the sum of the latter must fit as well, which
 # is larger than the sum of the vertex weights.
@@ -37,7 +37,7 @@ def unsupported_reason(
     """Return why a partitioner does not support this problem, or None if it does. O(n + blocks).
 
     The graph must have a vertex, and all vertices must fit into the blocks. The entry of the partitioner in
-    :data:`hopbytes.partitioners.backends.BACKENDS` has its further restrictions.
+    :data:`hopbytes_laboratory.partitioners.backends.BACKENDS` has its further restrictions.
     """
     n, needs = len(csr.indptr) - 1, BACKENDS[backend]
     if not available(backend):
@@ -143,8 +143,8 @@ def partition_with_backend(
 
     >>> import numpy as np
     >>> from hopbytes.model.comm_graph import CommGraph
-    >>> from hopbytes.partitioners.dispatch import partition_with_backend
-    >>> from hopbytes.partitioners.pool import WorkerPool
+    >>> from hopbytes_laboratory.partitioners.dispatch import partition_with_backend
+    >>> from hopbytes_laboratory.partitioners.pool import WorkerPool
     >>> path = CommGraph.from_edges(range(99), range(1, 100)).symmetric()
     >>> with WorkerPool(1) as pool:
     ...     blocks = partition_with_backend(path, None, np.array([51, 51]), [(1, "eco")], pool)[0]

@@ -2,11 +2,17 @@
 
 from itertools import combinations
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import hopbytes as hb
 from helpers.errors import mentions
+from hopbytes import kernels
 from hopbytes.errors import UnsupportedError
+from hopbytes_laboratory.mpipp import best_swap
+from reference import best_swap_reference
 
 
 def test_mpipp_ends_where_no_exchange_helps():
@@ -46,3 +52,23 @@ def test_mpipp_refuses_tables_beyond_memory():
     where = hb.machine("node:1000@10 core:20@1")
     with pytest.raises(UnsupportedError, match=mentions("134217728")):
         hb.map_tasks(hb.read("alltoall:20000:groups=10000"), where, mapper="mpipp")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.integers(1, 6), st.integers(0, 4))
+def test_exchanges_agree_with_the_definition(seed, n, k, most):
+    rng = np.random.default_rng(seed)
+    largest = rng.choice([1, 3, 10**6, 2**40])
+    half = np.triu(rng.integers(1, largest + 1, (n, n)) * (rng.random((n, n)) < rng.random()), 1)
+    rows, columns = np.nonzero(half + half.T)
+    csr = kernels.csr_from_arcs(
+        n, rows.astype(np.int32), columns.astype(np.int32), (half + half.T)[rows, columns], None
+    )[:3]
+    table = rng.integers(0, 20, (k, k))
+    table = np.triu(table, 1) + np.triu(table, 1).T
+    pe = rng.integers(0, k, n).astype(np.int32)
+    found, made = best_swap(csr, table, pe, most)
+    expected = pe.copy()
+    flag = np.zeros(1, np.int32)
+    assert made == best_swap_reference.best_swap(*csr, table.ravel(), k, expected, most, flag)
+    assert found.tolist() == expected.tolist()

@@ -1,7 +1,7 @@
 """The worker process: partitions graphs with libraries that hold the interpreter lock during a call.
 
-:mod:`hopbytes.partitioners.pool` starts it as ``python -m hopbytes.partitioners._worker CHANNEL PARENT``,
-with the descriptor of a socket and a process id. It may be killed at any time, because it owns only memory.
+:mod:`hopbytes_laboratory.partitioners.pool` starts it with the descriptor of a socket and its own process id.
+It may be killed at any time, because it owns only memory.
 
 A request is one line of JSON to which the descriptor of an open graph file is attached. The reply is one
 line of JSON, ``{"bytes": N}`` or ``{"error": TEXT}``, followed by N raw bytes (the block of every vertex as
@@ -19,7 +19,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from hopbytes.partitioners._solvers import SOLVERS
+from hopbytes_laboratory.partitioners._solvers import SOLVERS
 
 _LINUX_SET_DEATH_SIGNAL = 1
 _READ_SIZE = 1 << 16

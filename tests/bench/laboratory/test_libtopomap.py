@@ -6,11 +6,11 @@ import pytest
 import hopbytes as hb
 from helpers.strategies import random_graph
 from hopbytes.algorithms.base import Effort
-from hopbytes.algorithms.papers.libtopomap_bisection import halves
-from hopbytes.algorithms.two_level import host_graph, nodes_of
+from hopbytes.algorithms.two_level import nodes_of
 from hopbytes.engine import PartitionSettings
 from hopbytes.errors import UnsupportedError
 from hopbytes.solve.map_tasks import map_tasks
+from hopbytes_laboratory.libtopomap import halves, host_graph
 
 NAMES = ("libtopomap_greedy", "libtopomap_bisection", "libtopomap_rcm")
 

@@ -12,10 +12,10 @@ from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.engine import SearchProblem, VertexGroups
 from hopbytes.kernels.records import Csr
-from hopbytes.partitioners.backends import available, check_backend
-from hopbytes.partitioners.dispatch import Submission, gather, submit, unsupported_reason
-from hopbytes.partitioners.pool import WorkerPool
 from hopbytes.util.derived_seeds import derived_words
+from hopbytes_laboratory.partitioners.backends import available, check_backend
+from hopbytes_laboratory.partitioners.dispatch import Submission, gather, submit, unsupported_reason
+from hopbytes_laboratory.partitioners.pool import WorkerPool
 
 
 @frozen
@@ -24,7 +24,7 @@ class PartitionerSettings:
 
     #: number of repetitions: partitions of each large group, with different seeds; 0 for none
     repetitions: int
-    preset: str  # setting of the partitioner, see :data:`hopbytes.partitioners.backends.BACKENDS`.
+    preset: str  # setting of the partitioner, see :data:`hopbytes_laboratory.partitioners.backends.BACKENDS`.
     #: smallest number of vertices of a group for which the partitioner is called, because every call takes
     #: some milliseconds
     smallest: int
@@ -61,7 +61,7 @@ def partition_groups(
     """Partition every large group of vertices, with all repetitions in parallel.
 
     Groups smaller than `settings.smallest`, groups with fewer than two blocks and groups that the partitioner
-    does not support (:func:`hopbytes.partitioners.dispatch.unsupported_reason`) are left out; failed
+    does not support (`unsupported_reason`) are left out; failed
     repetitions are ignored. If the package is not installed, the result is empty.
 
     Seeds derive from the seed of the group and the number of the repetition, not from scheduling. The workers

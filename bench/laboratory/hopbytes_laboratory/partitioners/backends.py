@@ -1,8 +1,8 @@
 """External partitioners: their names, their settings and the restrictions on their inputs.
 
 Each partitioner is an optional package. It runs in worker processes that can be killed
-(:mod:`hopbytes.partitioners.pool`), gets integer weights and maximum block weights, and its partitions are
-checked (:mod:`hopbytes.partitioners.dispatch`).
+(``pool.py``), gets integer weights and maximum block weights, and its partitions are
+checked (``dispatch.py``).
 """
 
 from __future__ import annotations

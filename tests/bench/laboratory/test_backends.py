@@ -9,11 +9,11 @@ from helpers.graphs import grid
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Csr
-from hopbytes.partitioners._solvers import read_parhip, write_metis
-from hopbytes.partitioners.backends import BACKENDS, available, repeats_itself
-from hopbytes.partitioners.dispatch import partition_with_backend, unsupported_reason
-from hopbytes.partitioners.parhip import memory_file, write_parhip
-from hopbytes.partitioners.pool import WorkerPool
+from hopbytes_laboratory.partitioners._solvers import read_parhip, write_metis
+from hopbytes_laboratory.partitioners.backends import BACKENDS, available, repeats_itself
+from hopbytes_laboratory.partitioners.dispatch import partition_with_backend, unsupported_reason
+from hopbytes_laboratory.partitioners.parhip import memory_file, write_parhip
+from hopbytes_laboratory.partitioners.pool import WorkerPool
 
 WHERE = hb.machine("node:2@10 core:4@1")
 
@@ -62,7 +62,7 @@ def test_it_competes_with_the_built_in_partitioner():
 
 
 def test_settings_that_do_not_repeat_themselves_say_so(monkeypatch):
-    monkeypatch.setattr("hopbytes.partitioners.backends.importlib.util.find_spec", lambda name: object())
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     assert not Multisection(partitioner="mtkahypar:quality").deterministic
     assert Multisection(partitioner="mtkahypar:deterministic_quality").deterministic
     assert Multisection(partitioner="kahip:strong").deterministic

@@ -8,9 +8,9 @@ import time
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Effort
 from hopbytes.engine import SearchProblem, VertexGroups, stop_asked
-from hopbytes.partitioners.backends import BACKENDS
-from hopbytes.partitioners.group_partitions import PartitionerSettings, partition_groups
-from hopbytes.partitioners.pool import START_WORK, WorkerPool
+from hopbytes_laboratory.partitioners.backends import BACKENDS
+from hopbytes_laboratory.partitioners.group_partitions import PartitionerSettings, partition_groups
+from hopbytes_laboratory.partitioners.pool import START_WORK, WorkerPool
 
 
 class ExternalPartitions:

@@ -16,9 +16,9 @@ import pytest
 from helpers.graphs import grid_csr
 from helpers.paths import TESTS
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.partitioners import parhip
-from hopbytes.partitioners import pool as workers
-from hopbytes.partitioners.pool import Job, WorkerPool
+from hopbytes_laboratory.partitioners import parhip
+from hopbytes_laboratory.partitioners import pool as workers
+from hopbytes_laboratory.partitioners.pool import Job, WorkerPool
 
 pytest.importorskip("kaminpar")
 
@@ -193,8 +193,8 @@ def test_waiting_for_a_foreign_job_is_refused(make_job):
 
 PARENT = """
 import sys, time
-from hopbytes.partitioners import parhip
-from hopbytes.partitioners.pool import Job, WorkerPool
+from hopbytes_laboratory.partitioners import parhip
+from hopbytes_laboratory.partitioners.pool import Job, WorkerPool
 from helpers.graphs import grid_csr
 file = parhip.memory_file()
 parhip.write_parhip(file, grid_csr(700, weighted=False), None)
@@ -210,7 +210,7 @@ def test_workers_die_with_their_parent():
     with subprocess.Popen(
         [sys.executable, "-c", PARENT],
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *filter(None, sys.path)])},
         text=True,
     ) as parent:
         assert parent.stdout is not None
@@ -223,11 +223,12 @@ def test_workers_die_with_their_parent():
 
 def test_worker_imports_little():
     code = (
-        "import sys; from hopbytes.partitioners import _worker; import kaminpar;"
+        "import sys; from hopbytes_laboratory.partitioners import _worker; import kaminpar;"
         "heavy = {'numpy', 'scipy', 'click', 'hopbytes.model.comm_graph', 'hopbytes._core'};"
         "print(*sorted(heavy & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    path = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=path)
     assert done.stdout.strip() == ""
 
 

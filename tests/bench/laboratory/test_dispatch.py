@@ -14,8 +14,8 @@ from helpers.errors import mentions
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.partitioners import dispatch as partition
-from hopbytes.partitioners.dispatch import (
+from hopbytes_laboratory.partitioners import dispatch as partition
+from hopbytes_laboratory.partitioners.dispatch import (
     gather,
     kaminpar_available,
     partition_with_backend,
@@ -23,7 +23,7 @@ from hopbytes.partitioners.dispatch import (
     submit,
     unsupported_reason,
 )
-from hopbytes.partitioners.pool import WorkerPool
+from hopbytes_laboratory.partitioners.pool import WorkerPool
 
 needs_kaminpar = pytest.mark.skipif(not kaminpar_available(), reason="kaminpar is not installed or hidden")
 

@@ -20,23 +20,20 @@ from hopbytes.kernels.records import Csr
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.topology import Level
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.partitioners import group_partitions
-from hopbytes.partitioners.dispatch import kaminpar_available
-from hopbytes.partitioners.group_partitions import PartitionerSettings
-from hopbytes.partitioners.pool import Job, WorkerPool
+from hopbytes_laboratory.partitioners import group_partitions
+from hopbytes_laboratory.partitioners.dispatch import kaminpar_available
+from hopbytes_laboratory.partitioners.group_partitions import PartitionerSettings
+from hopbytes_laboratory.partitioners.pool import Job, WorkerPool
 from reference import graph_reference as reference_graph
 
 needs_kaminpar = pytest.mark.skipif(not kaminpar_available(), reason="kaminpar is not installed or hidden")
 
 WHERE = hb.Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (3, 4)))
 # Root (2500 vertices) and the three groups below it (about 830 each) are large enough.
-BOTH = Multisection(
-    kaminpar_partitions=2, kaminpar_inner_partitions=1, kaminpar_preset="eco", kaminpar_from=500
+BOTH = (
+    "multisection:kaminpar_partitions=2,kaminpar_inner_partitions=1,kaminpar_preset=eco,kaminpar_from=500"
 )
-ALONE = Multisection(
-    repetitions=0, kaminpar_partitions=2, kaminpar_inner_partitions=1, kaminpar_preset="eco",
-    kaminpar_from=500
-)
+ALONE = f"{BOTH},repetitions=0"
 
 
 def two_grids(side: int) -> tuple[Csr, np.ndarray]:
@@ -74,7 +71,9 @@ def test_the_mapping_does_not_depend_on_threads_or_workers(mapper, monkeypatch):
     assert expected.info["work"]["kaminpar_used"] >= 3
     monkeypatch.delenv("HOPBYTES_WORKERS")
     pool = WorkerPool
-    monkeypatch.setattr("hopbytes.partitioners.pool.WorkerPool", lambda threads: pool(threads, start_work=0))
+    monkeypatch.setattr(
+        "hopbytes_laboratory.partitioners.pool.WorkerPool", lambda threads: pool(threads, start_work=0)
+    )
     for threads in (1, 2, 3):
         again = run(threads)
         assert again.pe.tobytes() == expected.pe.tobytes()
@@ -114,7 +113,7 @@ def test_exact_counts_are_never_asked_for(monkeypatch):
 @pytest.mark.parametrize("mapper", [BOTH, ALONE], ids=["both", "alone"])
 def test_failed_tries_are_counted_and_ignored(mapper, monkeypatch):
     monkeypatch.setattr(group_partitions, "available", lambda name: True)
-    monkeypatch.setattr("hopbytes.partitioners.dispatch.available", lambda name: True)
+    monkeypatch.setattr("hopbytes_laboratory.partitioners.dispatch.available", lambda name: True)
     monkeypatch.setattr(Job, "run_here", lambda job: job.fail("out of luck"))
     monkeypatch.setenv("HOPBYTES_WORKERS", "0")
     mapping = hb.map_tasks(grid(50), WHERE, mapper=mapper, seed=5, threads=1, partition=True)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from hopbytes.engine import stop_asked
-from hopbytes.partitioners import _worker
+from hopbytes_laboratory.partitioners import _worker
 
 START_WORK = 1 << 18
 """Work (see `Job.work`) below which calls run in this process, because starting a worker takes as long."""
@@ -35,7 +35,7 @@ class Job:
     """One call of a partitioner."""
 
     file: IO[bytes]  # the graph in ParHIP layout; several jobs may share it, and its creator closes it
-    max_weights: list[int]  # as for :func:`hopbytes.partitioners._worker.solve`.
+    max_weights: list[int]  # as for :func:`hopbytes_laboratory.partitioners._worker.solve`.
     seed: int
     preset: str
     work: int  # approximate cost: vertices + arcs, times the cost of the preset. It is not a time.
@@ -132,7 +132,7 @@ class WorkerPool:
     because each call has its own seed. Small amounts of work start no worker. If a worker dies, its job
     fails and the worker is replaced. A pool must be used by one thread at a time.
 
-    >>> from hopbytes.partitioners.pool import WorkerPool
+    >>> from hopbytes_laboratory.partitioners.pool import WorkerPool
     >>> with WorkerPool(2) as pool:
     ...     pool.wait([])
     """

@@ -8,8 +8,8 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.cost.metrics.mapping_metrics import measure, measure_all
-from hopbytes.cost.metrics.regression import SYMBOLS, explain_times, metric_columns
 from hopbytes.errors import FormatError
+from hopbytes_laboratory.regression import SYMBOLS, explain_times, metric_columns
 
 
 def standardised(values):

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.algorithms.papers.locked_passes import LockedPasses
 from hopbytes.algorithms.shared.quotient_graph import with_isolated
 from hopbytes.errors import ScaleError
-from hopbytes.kernels.best_swap import best_swap
+from hopbytes_laboratory.mpipp import LockedPasses, best_swap
 
 
 @pytest.mark.parametrize("seed", range(3))

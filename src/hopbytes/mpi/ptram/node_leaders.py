@@ -8,7 +8,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes.algorithms.two_level import Routed
+from hopbytes.algorithms.two_level.routing import Routed
 from hopbytes.engine.places import Groups
 from hopbytes.engine.routed_search import HybridTerms
 from hopbytes.errors import InfeasibleError

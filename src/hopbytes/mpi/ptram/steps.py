@@ -8,7 +8,8 @@ from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, Refiner
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
-from hopbytes.algorithms.two_level import Grouped, Routed
+from hopbytes.algorithms.two_level.groups import Grouped
+from hopbytes.algorithms.two_level.routing import Routed
 from hopbytes.engine.routed_search import HybridTerms
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph

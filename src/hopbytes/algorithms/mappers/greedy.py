@@ -33,3 +33,26 @@ class MuellerMerbach(Mapper):
         problem = SearchProblem(graph.symmetric_positive(), distances=kernel_distances(where))
         control = replace(effort.run_control(), spend=None)
         return place_greedily(problem, room_for(graph, bounds), linked=False, control=control)
+
+
+@mappers.register("greedy_all_c")
+@frozen
+class GreedyAllC(Mapper):
+    """Assign the task that communicates most with assigned tasks to the free PE where it costs least.
+
+    Notes
+    -----
+    The algorithm is that of Glantz, Meyerhenke and Noe (2015). It equals ``mueller_merbach`` except that the
+    chosen PE minimizes the sum of volume times distance over assigned partners. In case of ties the PE with
+    the smaller distance to all used PEs is taken, then the smaller number (the paper does not specify this).
+    On trees whose units of a level are alike both mappers return the same mapping: the free PE nearest to the
+    used ones is also the cheapest there.
+    On a tree only subtrees that hold a partner are searched, which takes O(degree x levels) per task; on a
+    table it is O(k x degree).
+    """
+
+    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return int32[n], the PE of every task."""
+        problem = SearchProblem(graph.symmetric_positive(), distances=kernel_distances(where))
+        control = replace(effort.run_control(), spend=None)
+        return place_greedily(problem, room_for(graph, bounds), linked=True, control=control)

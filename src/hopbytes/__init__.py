@@ -117,9 +117,9 @@ def __getattr__(name: str) -> _typing.Any:
     if name not in _MODULE_OF:
         near = _MEANT.get(name)
         if near is None and name[:1] != "_":
-            import difflib
+            from hopbytes.errors import nearest
 
-            near = next(iter(difflib.get_close_matches(name, __all__, n=1, cutoff=0.7)), None)
+            near = next(iter(nearest(name, __all__, 0.7)), None)
         hint = f"; did you mean {near}?" if near else ""
         raise AttributeError(f"module 'hopbytes' has no attribute {name!r}{hint}")
     import importlib

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.switch_tree import Switch, SwitchTree
+from hopbytes.text.hostlist import NODE_NAME
 from hopbytes.text.lines import natural_key, read_bytes
 
 MAX_FILE = 2**30
@@ -64,7 +65,6 @@ TELLING = re.compile(r"topolog|block|rack|leaf|fabric|island|spine|switch", re.I
 HOST_NAME_LABEL = "kubernetes.io/hostname"
 #: SLURM_TOPOLOGY_ADDR_PATTERN: kinds of the units of an address.
 PATTERN = re.compile(r"(?:(?:switch|block|leaf|spine|ring|torus3d)\.)*node")
-NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 HOW = "kubectl get nodes -o json"
 AS_LISTS = 'JSON like {"NODE": ["OUTER UNIT", "INNER UNIT"]} says places by any of them'
 #: YAML, and tables and descriptions of kubectl.
@@ -227,7 +227,7 @@ def _check(path: str, places: list[Place]) -> None:
     seen: set[str] = set()
     depth = len(places[0].units)
     for node, units, line in places:
-        if not NODE.fullmatch(node):
+        if not NODE_NAME.fullmatch(node):
             raise FormatError(path, line, f"node {node[:40]!r}, expected letters, digits and . _ -")
         if node in seen:
             raise FormatError(path, line, f"node {node[:60]!r} a second time")

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import re
 
-from hopbytes.errors import FormatError, damaged
+from hopbytes.errors import FormatError, damaged, nearest
 from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.level_names import WORDS, check_order, level_among, level_name, without_commas
 from hopbytes.machines.common.tree import MAX_LEVELS, Tree, shorten
@@ -171,9 +171,7 @@ def _with_kinds(token: str, error: FormatError) -> FormatError:
     """Add the known kinds to the error about a first word that may have been meant as one."""
     word, _, rest = token.partition(":")
     known = list(machines)
-    import difflib
-
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    near = nearest(word, known)
     if "/" in word or re.search(r"\.[a-z]{2,5}$", word):  # the name of a file: kinds have no dots
         there = "a folder" if os.path.isdir(token) else "a file that holds no machine"
         found = there if os.path.exists(token) else "no such file"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hopbytes.errors import FormatError
+from hopbytes.errors import FormatError, nearest
 from hopbytes.machines.topology import NODE_NAMES, Level
 
 #: Levels outside nodes: a tree that has one of them but no node was meant to have nodes.
@@ -103,9 +103,7 @@ def nodes_missing(levels: Sequence[Level], cores: int) -> tuple[str, ...]:
 
 def _near(name: str) -> list[str]:
     """Return the name of nodes that is spelled most like `name`, if one is near."""
-    import difflib
-
-    return difflib.get_close_matches(name.lower(), (*NODE_NAMES, "nodes", "hosts", "servers"), 1, 0.75)
+    return nearest(name.lower(), (*NODE_NAMES, "nodes", "hosts", "servers"), 0.75)
 
 
 def assumed(hierarchy: str | None, distance: str | None, levels: Sequence[Level]) -> tuple[str, ...]:

@@ -11,8 +11,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, ScaleError
 from hopbytes.model.exact_sums import sum_of
 from hopbytes.mpi.distributed.member import Member
-
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+from hopbytes.util.random_numbers import GAMMA, mixed_words
 
 
 @frozen(eq=False)
@@ -210,8 +209,4 @@ def first_row(n: int, m: int, arcs_before: Callable[[int], int], part: int, size
 
 def mixed(numbers: UInt64) -> UInt64:
     """Return hashes of 64-bit words: the step of the generator SplitMix64."""
-    x = numbers + _ODD
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    found: UInt64 = x ^ (x >> np.uint64(31))
-    return found
+    return mixed_words(numbers + np.uint64(GAMMA))

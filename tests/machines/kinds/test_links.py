@@ -15,7 +15,7 @@ from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.fabrics.link_file import read_link_file
 from hopbytes.machines.kinds.links import Links
 from hopbytes.machines.spec import parse_machine
-from hopbytes.reference import routes_reference as twin
+from reference import routes_reference as twin
 
 TWO_SPINES = """
 # two leaves, two spines

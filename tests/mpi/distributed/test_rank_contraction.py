@@ -10,7 +10,7 @@ from hopbytes.mpi.distributed.member import Member
 from hopbytes.mpi.distributed.rank_clusters import clusters_over_ranks, summed_pairs
 from hopbytes.mpi.distributed.rank_contraction import contract_over_ranks, gathered, of_coarse
 from hopbytes.mpi.distributed.slab import Slab, checked_rows
-from hopbytes.reference.parallel_reference import contract
+from reference.parallel_reference import contract
 
 
 def shuffled(n, seed, loads=None):

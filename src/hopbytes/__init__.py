@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from hopbytes.pictures import plot as plot
     from hopbytes.report.mapping_comparison import MappingComparison as MappingComparison
     from hopbytes.report.mapping_comparison import compare as compare
-    from hopbytes.simulation.prediction import Prediction as Prediction
+    from hopbytes.simulation.simulate import Prediction as Prediction
     from hopbytes.simulation.simulate import simulate as simulate
     from hopbytes.solve import presets as presets
     from hopbytes.solve.batch import BatchReport as BatchReport
@@ -71,7 +71,7 @@ _MODULE_OF = {
     "MappingComparison": "hopbytes.report.mapping_comparison",
     "MappingInfo": "hopbytes.model.mapping_info",
     "MissingPackageError": "hopbytes.errors",
-    "Prediction": "hopbytes.simulation.prediction",
+    "Prediction": "hopbytes.simulation.simulate",
     "Receipt": "hopbytes.formats.exchange",
     "Refiner": "hopbytes.algorithms.base",
     "Remapper": "hopbytes.solve.remapper",

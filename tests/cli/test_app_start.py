@@ -100,7 +100,7 @@ def test_the_verdict_of_map_loads_nothing_for_simgrid(tmp_path):
     words = (str(EXAMPLES / "halo_96.pattern"), "--on", "node:8@10 core:12@1", "--preset", "fast")
     modules = modules_after("map", *words, "-o", str(tmp_path / "placed.json"))
     assert "hopbytes.simulation.simulate" in modules
-    unused = {"scipy", "hopbytes.simulation.simgrid_replay", "hopbytes.simulation.simgrid_run"}
+    unused = {"scipy", "hopbytes.simulation.simgrid"}
     assert not modules & unused
 
 

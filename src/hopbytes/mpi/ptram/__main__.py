@@ -21,8 +21,7 @@ from hopbytes.formats.reading import read
 from hopbytes.machines.selection.allocate import machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.mpi.ptram.distributed_mapping import map_with_leaders
-from hopbytes.mpi.ptram.node_leaders import Leaders, StrandedError
+from hopbytes.mpi.ptram.leaders import Leaders, StrandedError, map_with_leaders
 from hopbytes.report.summary import map_record
 from hopbytes.text.json_text import plain_value
 from hopbytes.util.options import build

@@ -1,4 +1,4 @@
-"""map_distributed(): a mapping of a graph of which no process ever holds more than its part."""
+"""Verification of a mapping whose tasks lie on several processes: J, loads and PEs from scratch."""
 
 from __future__ import annotations
 
@@ -11,23 +11,75 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes._version import __version__
-from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError, unknown_name
+from hopbytes.cost.objectives.comm_cost import arcs_distance_sum
+from hopbytes.errors import HopbytesError, InfeasibleError, ScaleError, UnsupportedError, unknown_name
+from hopbytes.kernels.records import Csr
 from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import LoadBound, common_divisor, exact_imbalance, load_bound
-from hopbytes.model.exact_sums import sum_of
-from hopbytes.mpi.distributed.check_slab import Judged, check_sums_over_ranks, judge
-from hopbytes.mpi.distributed.islands_over_ranks import CUTTERS, Task, has_islands, map_by_islands
-from hopbytes.mpi.distributed.member import Comm, Member
+from hopbytes.model.exact_sums import group_sums, sum_of
+from hopbytes.mpi.distributed.files import read_distributed, read_slab, write_distributed
+from hopbytes.mpi.distributed.islands import CUTTERS, Task, has_islands, map_by_islands
 from hopbytes.mpi.distributed.ptscotch import missing_ptscotch
-from hopbytes.mpi.distributed.rank_levels import Course, best_of_ranks, coarsen, refined, uncoarsen
-from hopbytes.mpi.distributed.rank_moves import Target
-from hopbytes.mpi.distributed.slab import Rows, Slab, checked_rows
+from hopbytes.mpi.distributed.refinement import Course, Target, best_of_ranks, coarsen, refined, uncoarsen
+from hopbytes.mpi.distributed.rows import Comm, Member, Rows, Slab, checked_rows
 from hopbytes.solve.presets import presets
 from hopbytes.solve.sides import PlaceLike, place_side
+from hopbytes.util.integers import MAX_SUM
+
+
+@frozen(eq=False)
+class Judged:
+    """What is known of a mapping after verification, the same on all processes."""
+
+    comm_cost: int  # J
+    loads: Int64  # int64[k]: Load per PE
+    tasks: Int64  # int64[k]: Number of tasks per PE
+
+    @property
+    def imbalance(self) -> float:
+        """Largest load of a PE beyond the mean load, as a share of it."""
+        total = int(self.loads.sum())
+        return int(self.loads.max()) * len(self.loads) / total - 1 if total else 0.0
+
+
+def check_sums_over_ranks(rows: Rows, where: Allocation) -> None:
+    """Raise ScaleError on all processes if volume x distance could exceed 63 bits; collective."""
+    total, widest = rows.member.total(int(rows.arc_weights().sum())), int(where.distance.largest)
+    if max(total, 1) * widest > MAX_SUM:
+        factor = -(-total * widest // MAX_SUM)
+        what = f"total volume {total} x largest distance {widest} is more than 2^63 - 1"
+        raise ScaleError(f"{what}: divide the volumes or distances by {factor} or more")
+
+
+def cost_over_ranks(rows: Rows, where: Allocation, pe: Int32) -> int:
+    """Return J of a mapping, int32[n] per process; collective, O(m / P).
+
+    The sum fits into 63 bits where :func:`check_sums_over_ranks` found no fault.
+    """
+    around = rows.with_ghosts(pe.astype(np.int64)).astype(np.int32)
+    arcs = Csr(rows.indptr, rows.targets, rows.weights)
+    return rows.member.total(arcs_distance_sum(arcs, where, around))
+
+
+def judge(rows: Rows, where: Allocation, pe: Int32) -> Judged:
+    """Check that every task has a PE and compute J and loads from scratch; collective."""
+    fault = ""
+    if len(pe) != rows.n:
+        fault = f"rank {rows.member.rank}: {len(pe)} tasks have a PE, expected {rows.n}"
+    elif len(pe) and not 0 <= int(pe.min()) <= int(pe.max()) < where.k:
+        fault = f"rank {rows.member.rank}: a PE outside 0..{where.k - 1}"
+    rows.member.agree(fault)
+    check_sums_over_ranks(rows, where)
+    loads = rows.member.summed(group_sums(pe, rows.loads, where.k))
+    tasks = rows.member.summed(np.bincount(pe, minlength=where.k).astype(np.int64))
+    return Judged(cost_over_ranks(rows, where, pe), loads, tasks)
+
 
 #: Ways to map; "auto" is islands where the machine has equally distant outermost units, levels elsewhere.
 ROADS = ("auto", "islands", "levels", "both")
@@ -268,3 +320,126 @@ def _by_rank(member: Member, rows: Rows) -> dict[str, list[Any]]:
     told = member.all((member.sent, member.seconds, member.computing, peak, held))
     names = ("sent", "seconds", "computing", "peak_bytes", "held")
     return dict(zip(names, map(list, zip(*told, strict=True)), strict=True))
+
+
+def evaluate_distributed(comm: Comm, slab: Slab, pe: Int32, where: PlaceLike) -> dict[str, Any]:
+    """Return metrics of a mapping, the same on all processes; collective.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+    slab : Slab
+        The rows of this process.
+    pe : int32[n]
+        The PEs of their tasks.
+    where : Allocation, or an object that can be converted to one
+
+    Returns
+    -------
+    dict
+        "comm_cost" (J), "volume" and "cut" (of all arcs, and of those between PEs), "tasks", "imbalance",
+        "largest_load", "empty" (PEs without a task), and on trees "volume_by_distance" (by the
+        distance of the two PEs).
+
+    Raises
+    ------
+    HopbytesError
+        Raised on all processes: a slab is malformed, or a task has no PE of the machine.
+    ScaleError
+        If volumes or distances are too large for 64-bit sums.
+
+    Notes
+    -----
+    O(m / P) per process, and one exchange of the PEs of ghosts.
+    """
+    member = Member(comm)
+    place, fault = None, None
+    try:
+        place = place_side(where)
+    except (HopbytesError, OSError) as error:
+        fault = error
+    member.agree(fault)
+    assert place is not None
+    member.same("machine", (place.machine.spec(), place.k))
+    rows = checked_rows(member, slab)
+    judged = judge(rows, place, pe)
+    around = rows.with_ghosts(pe.astype(np.int64)).astype(np.int32)
+    weights = rows.arc_weights()
+    apart = around[rows.sources()] != around[rows.targets]
+    found: dict[str, Any] = {
+        "comm_cost": judged.comm_cost, "volume": member.total(int(weights.sum())),
+        "cut": member.total(int(weights[apart].sum())), "tasks": rows.total, "imbalance": judged.imbalance,
+        "largest_load": int(judged.loads.max()), "empty": int(np.sum(judged.tasks == 0)),
+        "ranks": member.size,
+    }
+    if isinstance(place.distance, TreeDistance):
+        found["volume_by_distance"] = _by_distance(rows, place.distance, around)
+    return found
+
+
+def _by_distance(rows: Rows, distance: TreeDistance, around: Int32) -> dict[str, int]:
+    """Return the volume by the distance at which the PEs of an arc differ."""
+    levels = len(distance.costs) - 1
+    own = kernels.comm_cost_by_level(
+        Csr(rows.indptr, rows.targets, rows.weights), around, distance.labels, distance.level_of_bit, levels
+    )
+    sums = rows.member.summed(own).tolist()
+    found: dict[str, int] = {}
+    for volume, cost in zip(sums, distance.costs.tolist(), strict=True):
+        found[str(cost)] = found.get(str(cost), 0) + volume
+    return found
+
+
+def agreed_machine(comm: Comm, machine: Callable[[], Allocation]) -> Allocation:
+    """Return the machine of this process; an error on one process is raised on all."""
+    where, fault = None, None
+    try:
+        where = machine()
+    except (HopbytesError, OSError) as error:
+        fault = error
+    Member(comm).agree(fault)
+    assert where is not None
+    return where
+
+
+def map_file(
+    comm: Comm, machine: Callable[[], Allocation], graph: str, output: str | None, *, force: bool,
+    **options: Any,
+) -> dict[str, Any]:
+    """Read, map and write on all processes; return the record of the run."""
+    where = agreed_machine(comm, machine)
+    Member(comm).same("graph and output", (graph, output))
+    mapping = map_distributed(comm, lambda: read_slab(comm, graph), where, **options)
+    if output is not None:
+        write_distributed(comm, mapping, output, force=force)
+    return {"tasks": mapping.total, "pes": where.k, **mapping.info}
+
+
+def evaluate_file(comm: Comm, machine: Callable[[], Allocation], graph: str, mapping: str) -> dict[str, Any]:
+    """Read a graph and a mapping and evaluate it on all processes."""
+    where = agreed_machine(comm, machine)
+    Member(comm).same("graph and mapping", (graph, mapping))
+    slab = read_slab(comm, graph)
+    return evaluate_distributed(comm, slab, read_distributed(comm, mapping, slab.n), where)
+
+
+def mapped_sentence(record: dict[str, Any]) -> str:
+    """Return the lines about a distributed mapping."""
+    sent = sum(sum(each.values()) for each in record["sent"])
+    peak = max(record["peak_bytes"]) / 2**20
+    whole = ("read", "verify", *record["roads"])
+    seconds = sum(value for name, value in record["seconds"][0].items() if name in whole)
+    return (
+        f"partition: J {record['comm_cost']:,}; {record['tasks']:,} tasks on {record['pes']:,} PEs, at most "
+        f"{record['bound_kept']:,} of {record['bound_asked']:,} each; {record['ranks']} ranks, "
+        f"{seconds:.1f} s, {sent:,} bytes sent, at most {peak:.0f} MiB per rank"
+    )
+
+
+def evaluated_sentence(record: dict[str, Any]) -> str:
+    """Return the line about an evaluation."""
+    share = 100 * record["cut"] / max(record["volume"], 1)
+    return (
+        f"J {record['comm_cost']:,}; {share:.1f} % of the volume between PEs; imbalance "
+        f"{100 * record['imbalance']:.2f} %; {record['empty']} empty PEs; {record['tasks']:,} tasks"
+    )

@@ -90,7 +90,7 @@ def test_a_partition_of_a_plain_tree_loads_nothing_for_networks_or_reports(tmp_p
         "hopbytes.cost.metrics.evaluation", "hopbytes.solve.rail_rule", "hopbytes.solve.replica_grid",
         "hopbytes.patterns.ml", "hopbytes.algorithms.multisection.scheduling", "subprocess",
         "hopbytes.formats.patterns.graph_csv", "hopbytes.formats.mappings.several_programs",
-        "hopbytes.machines.node.job_environment",
+        "hopbytes.machines.node.job",
     }  # fmt: skip
     assert not modules & unused
     assert "hopbytes.algorithms.mappers.multisection" in modules

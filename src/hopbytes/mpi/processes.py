@@ -16,9 +16,9 @@ from hopbytes.errors import HopbytesError, InfeasibleError
 from hopbytes.formats.mappings.numbering import parse_cpus
 from hopbytes.launch.observed_placement import placement_seen
 from hopbytes.launch.placement_probe import Seen
-from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.base import Level
+from hopbytes.machines.kinds.tree import Tree
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
-from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation
 
 #: Levels inside a node, outermost first, and the file in the folder of a CPU that lists the CPUs of its unit.

@@ -61,7 +61,7 @@ def explain(
 def is_machine(thing: str) -> bool:
     """Return whether a text that is no spec names a machine: ``local``, or a file that contains one."""
     from hopbytes.machines.base import machines
-    from hopbytes.machines.recognise import kind_of_file
+    from hopbytes.machines.spec import kind_of_file
 
     return (thing in machines and machines[thing].stands_alone) or kind_of_file(thing) is not None
 

@@ -22,8 +22,7 @@ from hopbytes.kernels.streaming import (
     check_block,
     refine_block,
 )
-from hopbytes.machines.network.node_distances import NetworkDistance
-from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.exact_sums import group_sums, sum_of
 from hopbytes.util.integers import MAX_SUM

@@ -15,9 +15,9 @@ from hopbytes.algorithms.multisection.hierarchy_levels import levels_of
 from hopbytes.engine import PartitionSettings, SearchProblem, SearchSettings, VertexGroups, partition_many
 from hopbytes.errors import HopbytesWarning
 from hopbytes.kernels.records import Distances
-from hopbytes.machines.common.tree import Tree
-from hopbytes.machines.place_distances import TreeDistance
-from hopbytes.machines.topology import Level
+from hopbytes.machines.base import Level
+from hopbytes.machines.distances import TreeDistance
+from hopbytes.machines.kinds.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.exact_sums import group_sums

@@ -22,6 +22,7 @@ from hopbytes.machines.base import Level, Machine
 from hopbytes.machines.composed import MeasuredMachine
 from hopbytes.machines.distances import TreeDistance
 from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.node.job import same_host
 from hopbytes.machines.node.node_machine import NodeMachine
 from hopbytes.model.allocation import Allocation
 from hopbytes.text.cpu_lists import parse_list

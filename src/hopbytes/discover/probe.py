@@ -132,24 +132,4 @@ def _in_order(hosts: list[str], job: JobInfo | None) -> tuple[list[tuple[str, st
         matched = [(name, host) for name, host in pairs if host is not None]
         if len(matched) == len(hosts) == len(job.hosts):
             return matched, job
-    return [(host, host) for host in sorted(hosts, key=_with_numbers)], None
-
-
-def _with_numbers(name: str) -> list[tuple[int, str]]:
-    """Sort key that puts n9 before n10."""
-    return [(int(word), "") if word.isdecimal() else (-1, word) for word in re.split(r"([0-9]+)", name)]
-
-
-def probe_to_file(command: Sequence[str], output: str, *, force: bool = False) -> str:
-    """Store the machine that :func:`probe` finds, complete or not at all, and say in a sentence what it is.
-    """
-    from hopbytes.formats.files import atomic_write, may_write
-    from hopbytes.machines.kinds.machine import machine_text
-
-    if output != "-":
-        may_write(output, force)
-    machine = probe(command)
-    atomic_write({output: machine_text(machine, f"probe: {' '.join(command)}"[:500])})
-    nodes, kinds = machine.inventory.n_nodes, len(machine.inventory.trees)
-    alike = "one kind" if kinds == 1 else f"{kinds} kinds"
-    return f"{nodes} node{'s' * (nodes > 1)} of {alike}, {machine.n_cores} hardware threads"
+    return [(host, host) for host in sorted(hosts, key=natural_key)], None

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import re
 
-from hopbytes.errors import FormatError, damaged
+from hopbytes.errors import FormatError, damaged, nearest
 from hopbytes.machines.base import Level, Machine, machines
 from hopbytes.machines.kinds.tree import (
     MAX_LEVELS,

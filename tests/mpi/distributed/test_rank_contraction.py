@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from hopbytes.reference.parallel_reference import contract
 
 import hopbytes as hb
 from helpers.slabs import part_of, whole
@@ -14,7 +15,6 @@ from hopbytes.mpi.distributed.coarsening import (
     summed_pairs,
 )
 from hopbytes.mpi.distributed.rows import Member, Slab, checked_rows
-from hopbytes.reference.parallel_reference import contract
 
 
 def shuffled(n, seed, loads=None):

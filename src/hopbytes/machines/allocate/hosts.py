@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from hopbytes.machines.base import Machine
 from hopbytes.machines.network.geometry import coordinates_of
 from hopbytes.machines.node.node_machine import NodeMachine
 from hopbytes.text.hostlist import HOST_NAME, MAX_HOSTS, is_table, match_hosts, read_hosts
+from hopbytes.text.lines import natural_key
 from hopbytes.text.open_input import check_reference
 
 

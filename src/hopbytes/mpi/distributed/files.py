@@ -267,7 +267,7 @@ def _hdf5_group(path: str, file: Any, name: str | None) -> Any:
     """Return the group with the graph."""
     if name:
         if name not in file or not hasattr(file[name], "keys"):
-            raise FormatError(path, None, f"no group {name!r}, expected one of {_some(file)}")
+            raise FormatError(path, None, f"no group {name!r}, expected one of {_some_names(file)}")
         return file[name]
     inner = [each for each in file.values() if hasattr(each, "keys")]
     if _dataset(file, "rows") is None and len(inner) == 1:
@@ -292,7 +292,7 @@ def _hdf5_read(path: str, group: Any, rank: int, size: int) -> Slab:
     for what, data in (("rows", rows), ("neighbours", neighbours)):
         if data is None:
             expected = f"a dataset with one of the names {', '.join(NAMES[what])}"
-            raise FormatError(path, None, f"{group.name} has {_some(group)}, expected {expected}")
+            raise FormatError(path, None, f"{group.name} has {_some_names(group)}, expected {expected}")
     weights, loads = _dataset(group, "weights"), _dataset(group, "loads")
     n, m = _dataset_length(path, rows) - 1, _dataset_length(path, neighbours)
     for data, count in ((weights, m), (loads, n)):

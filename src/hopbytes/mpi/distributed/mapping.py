@@ -15,8 +15,10 @@ from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes._version import __version__
-from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError, unknown_name
-from hopbytes.machines.distances import kernel_distances
+from hopbytes.cost.objectives.comm_cost import arcs_distance_sum
+from hopbytes.errors import HopbytesError, InfeasibleError, ScaleError, UnsupportedError, unknown_name
+from hopbytes.kernels.records import Csr
+from hopbytes.machines.distances import TreeDistance, kernel_distances
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import LoadBound, common_divisor, exact_imbalance, load_bound
 from hopbytes.model.exact_sums import group_sums, sum_of

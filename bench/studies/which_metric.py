@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hopbytes.cost.metrics.regression import SYMBOLS, explain_times, metric_columns
+from hopbytes_laboratory.regression import SYMBOLS, explain_times, metric_columns
 
 import hopbytes as hb
 from bench.instances.graphs import shared_folder

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hopbytes.reference.parallel_reference import contract
+from reference.parallel_reference import contract
 
 import hopbytes as hb
 from helpers.slabs import part_of, whole

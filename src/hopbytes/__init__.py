@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from hopbytes.pictures import plot as plot
     from hopbytes.report.mapping_comparison import MappingComparison as MappingComparison
     from hopbytes.report.mapping_comparison import compare as compare
-    from hopbytes.simulation.prediction import Prediction as Prediction
+    from hopbytes.simulation.simulate import Prediction as Prediction
     from hopbytes.simulation.simulate import simulate as simulate
     from hopbytes.solve import presets as presets
     from hopbytes.solve.batch import BatchReport as BatchReport
@@ -71,7 +71,7 @@ _MODULE_OF = {
     "MappingComparison": "hopbytes.report.mapping_comparison",
     "MappingInfo": "hopbytes.model.mapping_info",
     "MissingPackageError": "hopbytes.errors",
-    "Prediction": "hopbytes.simulation.prediction",
+    "Prediction": "hopbytes.simulation.simulate",
     "Receipt": "hopbytes.formats.exchange",
     "Refiner": "hopbytes.algorithms.base",
     "Remapper": "hopbytes.solve.remapper",
@@ -113,9 +113,9 @@ def __getattr__(name: str) -> _typing.Any:
     if name not in _MODULE_OF:
         near = _MEANT.get(name)
         if near is None and name[:1] != "_":
-            import difflib
+            from hopbytes.errors import nearest
 
-            near = next(iter(difflib.get_close_matches(name, __all__, n=1, cutoff=0.7)), None)
+            near = next(iter(nearest(name, __all__, 0.7)), None)
         hint = f"; did you mean {near}?" if near else ""
         raise AttributeError(f"module 'hopbytes' has no attribute {name!r}{hint}")
     import importlib

@@ -20,7 +20,7 @@ from hopbytes.engine import (
 from hopbytes.engine.distances import LARGEST, prepare
 from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search, place_greedily
 from hopbytes.kernels.records import Distances
-from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.distances import kernel_distances
 from hopbytes.machines.selection.allocate import machine
 from reference import cost_reference as twin
 

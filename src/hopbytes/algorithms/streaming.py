@@ -24,8 +24,7 @@ from hopbytes.kernels.streaming import (
     cluster_block,
     refine_block,
 )
-from hopbytes.machines.network.node_distances import NetworkDistance
-from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.exact_sums import group_sums, sum_of

@@ -20,7 +20,7 @@ from hopbytes.cli.colour import painted
 from hopbytes.cli.commands import command_of
 from hopbytes.cli.ending import Ended, behind, clean_end, handled
 from hopbytes.cli.help_text import overview
-from hopbytes.errors import HopbytesError, printable
+from hopbytes.errors import HopbytesError, nearest, printable
 
 #: Exit codes.
 FAILED, WRONG_USE, PIPE_CLOSED = 1, 2, 141
@@ -70,9 +70,7 @@ class Program(click.Group):
 
 def _unknown_verb(word: str) -> str:
     """Return the message about a word that is no verb."""
-    import difflib
-
-    near = difflib.get_close_matches(word, VERBS, n=1, cutoff=0.5)
+    near = nearest(word, VERBS, 0.5)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return f"{word!r} is no verb{hint} (verbs: {', '.join(VERBS)})"
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from click import NoSuchOption, UsageError
 
+from hopbytes.errors import nearest
+
 #: Options by the names that they have in other programs.
 MEANT = {
     "--machine": "--on", "--topology": "--on", "--target": "--on", "--hardware": "--on",
@@ -79,10 +81,8 @@ def explain(error: Any, args: list[str], options: set[str]) -> None:
     unknown = error.option_name if isinstance(error, NoSuchOption) else None
     if unknown is not None:
         error.message = f"no such option: {unknown}"
-        import difflib
-
         names = {option.strip("-"): option for option in sorted(options)}
-        near = difflib.get_close_matches(unknown.strip("-"), names, n=2, cutoff=0.75)
+        near = nearest(unknown.strip("-"), names, 0.75, most=2)
         error.possibilities = [names[name] for name in near]
     verb = error.ctx.info_name if error.ctx is not None else ""
     instead = INSTEAD.get((verb or "", unknown or ""), INSTEAD.get(("", unknown or "")))

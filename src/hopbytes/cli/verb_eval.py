@@ -62,7 +62,7 @@ def eval(
     import hopbytes as hb
     from hopbytes.cli.output import check_drawing, draw_evaluation, print_evaluation, tell
     from hopbytes.launch.usual import usual_order
-    from hopbytes.machines.selection.launcher_order import launcher_placement
+    from hopbytes.machines.allocate.launcher_order import launcher_placement
     from hopbytes.report.summary import RANDOM_SEEDS
 
     if mapping is None and placement is None:

@@ -28,7 +28,7 @@ def eval_distributed(
     """Evaluate a mapping on the processes of an MPI job: mpirun -n P hopbytes eval-distributed …"""
     from hopbytes.cli.output import print_json, print_text
     from hopbytes.cli.over_ranks import run_on_all
-    from hopbytes.mpi.distributed.distributed_program import evaluate_file, evaluated_sentence
+    from hopbytes.mpi.distributed.mapping import evaluate_file, evaluated_sentence
 
     record = run_on_all(partial(evaluate_file, graph=graph, mapping=mapping), machine.allocation)
     if record is not None and json:

@@ -70,7 +70,7 @@ def map_distributed(
     """Map a graph as a partition on the processes of an MPI job: mpirun -n P hopbytes map-distributed …"""
     from hopbytes.cli.output import print_json, tell
     from hopbytes.cli.over_ranks import run_on_all
-    from hopbytes.mpi.distributed.distributed_program import map_file, mapped_sentence
+    from hopbytes.mpi.distributed.mapping import map_file, mapped_sentence
 
     work = partial(
         map_file, graph=graph, output=output, force=force, road=road, cutter=cutter, preset=preset,

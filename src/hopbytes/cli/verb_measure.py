@@ -49,8 +49,7 @@ def measure(
 ) -> None:
     """Measure latency and bandwidth of every level of a machine by ping-pong, and store them for --on."""
     from hopbytes.cli.output import tell
-    from hopbytes.discover.measure import TIME_LIMIT
-    from hopbytes.discover.store import measure_to_file
+    from hopbytes.discover.measure import TIME_LIMIT, measure_to_file
 
     summary = measure_to_file(
         command, machine.allocation(), output, force=force, compiler=cc, batches=batches,

@@ -79,7 +79,7 @@ def record(
     from hopbytes.cli.option_names import for_terminal
     from hopbytes.cli.output import tell
     from hopbytes.formats.exchange import check_target
-    from hopbytes.record.next_step import next_step, target_of
+    from hopbytes.record.session import next_step, target_of
     from hopbytes.record.session import record as recorded
 
     words = command_words(command)

@@ -27,11 +27,11 @@ class Distances(NamedTuple):
     """Distances between k PEs, given by a tree, a dense table or a network; all None if they are not used."""
 
     #: uint64[k]: Label of every PE and cost of every bit of a tree, see
-    #: :class:`hopbytes.machines.place_distances.TreeDistance`.
+    #: :class:`hopbytes.machines.distances.TreeDistance`.
     labels: UInt64 | None = None
     bit_costs: Int64 | None = None  # int64[65]
     #: int64[k*k]: Symmetric distances row by row. Together with `labels` it is the packed array of a network,
-    #: see :class:`hopbytes.machines.network.node_distances.LoweredNetwork`.
+    #: see :class:`hopbytes.machines.distances.LoweredNetwork`.
     table: Int64 | None = None
 
 

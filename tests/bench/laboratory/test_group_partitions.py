@@ -17,8 +17,8 @@ from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Csr
-from hopbytes.machines.common.tree import Tree
-from hopbytes.machines.topology import Level
+from hopbytes.machines.base import Level
+from hopbytes.machines.kinds.tree import Tree
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes_laboratory.partitioners import group_partitions
 from hopbytes_laboratory.partitioners.dispatch import kaminpar_available

@@ -16,9 +16,7 @@ from hopbytes.engine import SearchProblem, SwapSettings, swap_refine
 from hopbytes.engine.slot_groups import RepartitionSettings, repartition_pairs
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 from hopbytes.kernels.records import Csr, Distances
-from hopbytes.machines.common.lowering import kernel_distances
-from hopbytes.machines.network.node_distances import NetworkDistance
-from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.distances import NetworkDistance, TreeDistance, kernel_distances
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

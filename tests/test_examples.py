@@ -46,12 +46,6 @@ def test_readme(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "rankfile").exists()
 
 
-def test_metrics_that_explain_times(capsys):
-    (code,) = python_blocks("docs/which-mapper.md")
-    exec(code, {})
-    assert capsys.readouterr().out.startswith("{'MC': 0.")
-
-
 def test_commands_of_the_first_hour_that_need_no_launcher(tmp_path):
     """launchers/test_documents.py runs the others; the machine takes the place of a probed one."""
     page = (ROOT / "docs/first-hour.md").read_text()

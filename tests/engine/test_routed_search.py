@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.algorithms.two_level import neighbourhood_of, nodes_of, place_distances, routed
-from hopbytes.algorithms.two_level.neighbourhood import levels_between
+from hopbytes.algorithms.two_level.groups import nodes_of
+from hopbytes.algorithms.two_level.neighbourhood import levels_between, neighbourhood_of, place_distances
+from hopbytes.algorithms.two_level.routing import routed
 from hopbytes.engine import RunControl
 from hopbytes.engine.places import Groups, hop_greedy, hop_swap
 from hopbytes.engine.routed_search import (

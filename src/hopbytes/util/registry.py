@@ -1,4 +1,4 @@
-"""Registries of named objects; the object `name` is defined in the file ``name.py`` of a known package.
+"""Registries of named objects; `name` is defined in ``name.py`` of a known package, or where `files` says.
 
 An algorithm, a topology or a format is therefore added by adding one file. Looking up a name imports only its
 own file, so that commands start quickly; listing a registry imports all files.
@@ -30,11 +30,13 @@ class Registry(Generic[T]):
     def __init__(
         self, kind: str, packages: str | tuple[str, ...], prefixes: tuple[str, ...] = ("",),
         aliases: Mapping[str, str] | None = None, entry_points: str = "",
+        files: Mapping[str, str] | None = None,
     ) -> None:
         self.kind = kind
         self._packages = (packages,) if isinstance(packages, str) else packages
         self._prefixes = prefixes
         self._aliases = dict(aliases or {})
+        self._files = files or {}  # the file of each object that is not in one of its name
         self._things: dict[str, T] = {}
         self._discovered = False
         self._group = entry_points
@@ -126,7 +128,7 @@ class Registry(Generic[T]):
             if not hasattr(importlib.import_module(package), "__path__"):
                 continue
             for prefix in self._prefixes:
-                module = f"{package}.{prefix}{name}"
+                module = f"{package}.{prefix}{self._files.get(name, name)}"
                 if importlib.util.find_spec(module) is not None:
                     importlib.import_module(module)
 

@@ -6,7 +6,7 @@ import pytest
 import hopbytes as hb
 from helpers.strategies import random_graph
 from hopbytes.algorithms.base import Effort
-from hopbytes.algorithms.two_level import nodes_of
+from hopbytes.algorithms.two_level.groups import nodes_of
 from hopbytes.engine import PartitionSettings
 from hopbytes.errors import UnsupportedError
 from hopbytes.solve.map_tasks import map_tasks

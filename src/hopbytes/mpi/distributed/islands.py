@@ -11,7 +11,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
-from hopbytes.algorithms.multisection.hierarchy_levels import levels_of
+from hopbytes.algorithms.multisection.hierarchy import levels_of
 from hopbytes.engine import PartitionSettings, SearchProblem, SearchSettings, VertexGroups, partition_many
 from hopbytes.errors import HopbytesWarning
 from hopbytes.kernels.records import Distances

@@ -13,7 +13,7 @@ from typing import Any
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
-from hopbytes.algorithms.two_level import nodes_of
+from hopbytes.algorithms.two_level.groups import nodes_of
 from hopbytes.cost.objectives.link_sums import network_of
 from hopbytes.errors import HopbytesError, UnsupportedError, printable
 from hopbytes.formats.exchange import write

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from hopbytes.model.allocation import Allocation as Allocation
     from hopbytes.model.comm_graph import CommGraph as CommGraph
     from hopbytes.model.mapping import Mapping as Mapping
-    from hopbytes.model.mapping_info import MappingInfo as MappingInfo
+    from hopbytes.model.mapping import MappingInfo as MappingInfo
     from hopbytes.pictures import plot as plot
     from hopbytes.report.mapping_comparison import MappingComparison as MappingComparison
     from hopbytes.report.mapping_comparison import compare as compare
@@ -71,7 +71,7 @@ _MODULE_OF = {
     "Mapper": "hopbytes.algorithms.base",
     "Mapping": "hopbytes.model.mapping",
     "MappingComparison": "hopbytes.report.mapping_comparison",
-    "MappingInfo": "hopbytes.model.mapping_info",
+    "MappingInfo": "hopbytes.model.mapping",
     "MissingPackageError": "hopbytes.errors",
     "Prediction": "hopbytes.simulation.prediction",
     "Receipt": "hopbytes.formats.exchange",
@@ -127,7 +127,24 @@ def __getattr__(name: str) -> _typing.Any:
     module = importlib.import_module(_MODULE_OF[name])
     value: _typing.Any = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
+    _connect()
     return value
+
+
+def _connect() -> None:
+    """Tell the model what reads files, and specs of patterns and machines: higher packages."""
+    from hopbytes.model.given_as_text import readers
+
+    def place_side(where: _typing.Any) -> Allocation:
+        from hopbytes.solve.sides import place_side
+
+        return place_side(where)
+
+    readers.update(
+        pattern=lambda text: __getattr__("read_pattern")(text),
+        mapping=lambda text: __getattr__("read_mapping")(text),
+        machine=place_side,
+    )
 
 
 def __dir__() -> list[str]:

@@ -15,7 +15,7 @@ from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.place_distances import TableDistance, TreeDistance
 from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.exact_sums import group_sums
+from hopbytes.model.capacities import group_sums
 from hopbytes.solve.constraints import collect_constraints
 
 

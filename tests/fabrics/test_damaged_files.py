@@ -20,7 +20,7 @@ from hopbytes.fabrics.simgrid_file import read_simgrid
 from hopbytes.fabrics.slurm_topology import read_slurm_topology
 from hopbytes.fabrics.slurm_yaml import read_slurm_yaml
 from hopbytes.fabrics.topograph_file import read_topograph
-from hopbytes.text.xml_tree import parse_xml
+from hopbytes.text.documents import parse_xml
 
 READERS = [
     (read_slurm_topology, SLURM),

@@ -9,8 +9,7 @@ import hopbytes as hb
 from hopbytes.algorithms.streaming import sketch
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.streams import csr_stream, metis_stream
-from hopbytes.model.capacities import exact_imbalance, load_bound
-from hopbytes.model.exact_sums import group_sums
+from hopbytes.model.capacities import exact_imbalance, group_sums, load_bound
 
 MACHINE = "island:2@100 node:4@10 core:3@1"
 

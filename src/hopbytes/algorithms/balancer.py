@@ -17,8 +17,8 @@ from hopbytes.kernels.records import Csr, Distances
 from hopbytes.machines.network.node_distances import NetworkDistance
 from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
 
 
 @frozen(eq=False)

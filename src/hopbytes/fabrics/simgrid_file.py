@@ -8,8 +8,8 @@ from fractions import Fraction
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.simgrid_platform import Cluster, Hop, Platform, Zone
 from hopbytes.text.cpu_lists import number_range
+from hopbytes.text.documents import Element, read_xml
 from hopbytes.text.hostlist import HOST_NAME
-from hopbytes.text.xml_tree import Element, read_xml
 
 MAX_HOSTS = 2**20
 QUANTITY = re.compile(r"((?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z]*)", re.ASCII)

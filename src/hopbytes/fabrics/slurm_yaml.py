@@ -6,8 +6,8 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.slurm_topology import LARGEST_RING, check_block_sizes, group_blocks
 from hopbytes.fabrics.switch_tree import Switch, SwitchTree
+from hopbytes.text.documents import Yaml, read_yaml
 from hopbytes.text.hostlist import expand_hosts
-from hopbytes.text.yaml_nodes import Yaml, read_yaml
 
 KINDS = ("tree", "block", "flat", "ring", "torus3d")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from hopbytes.fabrics.switch_tree import Switch, SwitchTree
+from hopbytes.text.documents import Yaml, read_yaml
 from hopbytes.text.hostlist import expand_hosts
-from hopbytes.text.yaml_nodes import Yaml, read_yaml
 
 #: Ends of annotations and labels that name the NVLink domain of a block, and its part of the domain.
 DOMAIN = ("/domain", "/accelerator")

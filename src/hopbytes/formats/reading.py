@@ -16,8 +16,7 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.base import is_pattern_spec, pattern
 from hopbytes.text.open_input import MAX_BYTES, path_text
-from hopbytes.util.checks import check_texts
-from hopbytes.util.cpus import thread_count
+from hopbytes.util.checks import check_texts, thread_count
 
 
 @overload

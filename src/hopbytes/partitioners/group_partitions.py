@@ -15,7 +15,7 @@ from hopbytes.kernels.records import Csr
 from hopbytes.partitioners.backends import available, check_backend
 from hopbytes.partitioners.dispatch import Submission, gather, submit, unsupported_reason
 from hopbytes.partitioners.pool import WorkerPool
-from hopbytes.util.derived_seeds import derived_words
+from hopbytes.util.random_numbers import derived_words
 
 
 @frozen

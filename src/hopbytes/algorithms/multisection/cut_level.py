@@ -7,7 +7,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.kernels.linear_cost import LinearCost
-from hopbytes.model.split_bounds import child_bounds
+from hopbytes.model.capacities import child_bounds
 
 
 @frozen(eq=False)

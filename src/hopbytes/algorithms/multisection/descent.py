@@ -13,7 +13,7 @@ from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, group_seeds
 from hopbytes.algorithms.multisection.warm_start import WarmStart
 from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
-from hopbytes.model.exact_sums import group_sums
+from hopbytes.model.capacities import group_sums
 
 if TYPE_CHECKING:
     from hopbytes.algorithms.multisection.external_partitions import ExternalPartitions

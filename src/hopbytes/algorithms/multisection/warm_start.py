@@ -10,7 +10,7 @@ from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.engine import SearchProblem, VertexGroups
-from hopbytes.model.exact_sums import group_sums
+from hopbytes.model.capacities import group_sums
 
 
 class WarmStart:

@@ -14,8 +14,8 @@ from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, room
 from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
 from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
 
 
 @mappers.register("bottom_up")

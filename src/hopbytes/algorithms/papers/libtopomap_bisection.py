@@ -12,7 +12,7 @@ from hopbytes.algorithms.two_level import Grouped, HostGraph
 from hopbytes.algorithms.two_level.node_level import settings_of
 from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
 from hopbytes.kernels.records import Csr
-from hopbytes.util.derived_seeds import derived_seeds
+from hopbytes.util.random_numbers import derived_seeds
 
 
 @mappers.register("libtopomap_bisection")

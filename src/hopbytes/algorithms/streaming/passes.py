@@ -25,7 +25,7 @@ from hopbytes.kernels.streaming import (
 from hopbytes.machines.network.node_distances import NetworkDistance
 from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.exact_sums import group_sums, sum_of
+from hopbytes.model.capacities import group_sums, sum_of
 from hopbytes.reference.stream_reference import Counter
 from hopbytes.util.integers import MAX_SUM
 

@@ -10,8 +10,8 @@ from hopbytes.algorithms.two_level.level import Nodes, nodes_of, partition_to_no
 from hopbytes.algorithms.two_level.within_node import place_inside
 from hopbytes.engine import PartitionSettings, RunControl
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
 
 
 @frozen(eq=False)

@@ -7,9 +7,9 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.two_level.level import Nodes
 from hopbytes.engine import PartitionSettings, RunControl, SearchProblem, VertexGroups, partition_many
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
-from hopbytes.util.derived_seeds import derived_seeds
+from hopbytes.util.random_numbers import derived_seeds
 
 
 def place_inside(

@@ -17,7 +17,7 @@ from hopbytes.formats.patterns.torch_calls import (
     whole,
 )
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.text.json_text import parse_object
+from hopbytes.text.documents import parse_object
 
 #: The rank is the last number in the name of a file.
 NAMES = re.compile(

@@ -8,7 +8,7 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Format, Source, formats
 from hopbytes.formats.patterns.recorded import Traffic, check_complete, number
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.text.xml_tree import Element, parse_xml
+from hopbytes.text.documents import Element, parse_xml
 
 #: Calls that send; calls that receive are ignored, because they repeat the same messages.
 SENDING = re.compile(r"MPI_(I?[SRB]?[Ss]end|Sendrecv(_replace)?|I[srb]?send)(_c)?", re.ASCII)

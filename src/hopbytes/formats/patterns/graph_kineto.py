@@ -22,7 +22,7 @@ from hopbytes.formats.patterns.torch_calls import (
 )
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import ROOTED
-from hopbytes.text.json_text import parse_object
+from hopbytes.text.documents import parse_object
 from hopbytes.text.open_input import check_reference, named_in, open_stream
 
 

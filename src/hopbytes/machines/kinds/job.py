@@ -14,7 +14,7 @@ from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.job_environment import find_job, missing_list, same_host
 from hopbytes.machines.node.job_info import JobInfo
 from hopbytes.machines.node.node_tree import NodeTree
-from hopbytes.text.host_file import read_slots
+from hopbytes.text.hostlist import read_slots
 from hopbytes.text.open_input import check_file
 
 PROBE = "'hopbytes probe -o job.machine.json -- srun …' asks each node"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hopbytes.machines.node.node_tree import NearAdapter
+from hopbytes.text.documents import Element
 from hopbytes.text.lines import natural_key
-from hopbytes.text.xml_tree import Element
 
 #: ``osdev_type`` of OpenFabrics devices: a number up to hwloc 2, since hwloc 3 a set of bits, perhaps with
 #: that of network devices.

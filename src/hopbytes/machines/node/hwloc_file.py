@@ -9,7 +9,7 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.node.hwloc_gpus import find_gpus
 from hopbytes.machines.node.node_tree import NodeTree, Part, node_tree
 from hopbytes.text.cpu_lists import MAX_PUS, parse_cpuset
-from hopbytes.text.xml_tree import Element, read_xml
+from hopbytes.text.documents import Element, read_xml
 
 #: Objects with hardware threads inside, and the kinds they are. Caches of hwloc 1.x tell their level apart.
 KINDS = {

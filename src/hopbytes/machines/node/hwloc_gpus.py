@@ -10,7 +10,7 @@ from typing import NamedTuple
 from hopbytes.machines.node.hwloc_adapters import adapters_of, find_adapters
 from hopbytes.machines.node.node_tree import MAKERS, Gpu
 from hopbytes.text.cpu_lists import parse_cpuset
-from hopbytes.text.xml_tree import Element
+from hopbytes.text.documents import Element
 
 #: Runtimes whose names hwloc gives to GPUs, and whose GPUs they are. The first that names all GPUs of its
 #: maker counts; opencl, whose numbers no variable takes, only where no other names any.

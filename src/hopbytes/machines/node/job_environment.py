@@ -11,8 +11,7 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.node.job_info import Environment, JobInfo, distinct_hosts, number_of
 from hopbytes.machines.node.slurm_environment import slurm_job
 from hopbytes.text.cpu_lists import parse_list
-from hopbytes.text.host_file import read_slots
-from hopbytes.text.hostlist import expand_hosts
+from hopbytes.text.hostlist import expand_hosts, read_slots
 
 
 def find_job(environment: Environment) -> JobInfo | None:

@@ -10,7 +10,7 @@ from hopbytes.cost.objectives.comm_cost import arcs_distance_sum
 from hopbytes.errors import ScaleError
 from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.exact_sums import group_sums
+from hopbytes.model.capacities import group_sums
 from hopbytes.mpi.distributed.slab import Rows
 from hopbytes.util.integers import MAX_SUM
 

@@ -19,8 +19,8 @@ from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
 from hopbytes.mpi.distributed.check_slab import cost_over_ranks
 from hopbytes.mpi.distributed.deal_rows import deal, groups_of
 from hopbytes.mpi.distributed.ptscotch import cut_by_ptscotch
@@ -36,7 +36,7 @@ from hopbytes.mpi.distributed.rank_levels import (
 from hopbytes.mpi.distributed.rank_moves import Target
 from hopbytes.mpi.distributed.slab import Rows
 from hopbytes.solve.map_tasks import map_tasks
-from hopbytes.util.derived_seeds import derived_seeds
+from hopbytes.util.random_numbers import derived_seeds
 
 #: Vertices of the graph on which the outermost cut is found first, in total and per island.
 FEWEST, PER_ISLAND = 10_000, 500

@@ -17,8 +17,7 @@ from hopbytes._version import __version__
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError, unknown_name
 from hopbytes.machines.common.lowering import kernel_distances
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import LoadBound, common_divisor, exact_imbalance, load_bound
-from hopbytes.model.exact_sums import sum_of
+from hopbytes.model.capacities import LoadBound, common_divisor, exact_imbalance, load_bound, sum_of
 from hopbytes.mpi.distributed.check_slab import Judged, check_sums_over_ranks, judge
 from hopbytes.mpi.distributed.islands_over_ranks import CUTTERS, Task, has_islands, map_by_islands
 from hopbytes.mpi.distributed.member import Comm, Member

@@ -12,10 +12,10 @@ from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.linear_cost import held
 from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.exact_sums import group_sums
+from hopbytes.model.capacities import group_sums
 from hopbytes.mpi.distributed.rank_moves import Target
 from hopbytes.mpi.distributed.slab import Rows
-from hopbytes.util.derived_seeds import derived_seeds
+from hopbytes.util.random_numbers import derived_seeds
 
 #: Vertices of a band at most, and hops from the cuts within which they lie, at least and at most.
 LARGEST, LEAST_HOPS, MOST_HOPS = 40_000, 2, 40

@@ -11,8 +11,8 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
 from hopbytes.mpi.distributed.check_slab import cost_over_ranks
 from hopbytes.mpi.distributed.rank_band import refine_band
 from hopbytes.mpi.distributed.rank_clusters import clusters_over_ranks
@@ -24,7 +24,7 @@ from hopbytes.mpi.distributed.rank_contraction import (
 )
 from hopbytes.mpi.distributed.rank_moves import Target, refine_over_ranks, shares
 from hopbytes.mpi.distributed.slab import Rows
-from hopbytes.util.derived_seeds import derived_seeds
+from hopbytes.util.random_numbers import derived_seeds
 
 #: Largest factor between two levels, the share of vertices at which coarsening ends, and the most levels.
 SHRINK, SLOWEST, MOST_LEVELS = 3, 0.95, 60

@@ -11,7 +11,7 @@ from hopbytes.engine.control import RunControl
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.linear_cost import held
 from hopbytes.kernels.records import Csr, Distances
-from hopbytes.model.exact_sums import group_sums
+from hopbytes.model.capacities import group_sums
 from hopbytes.mpi.distributed.slab import Rows
 
 #: Local search on a rank: flows between pairs of blocks as well.

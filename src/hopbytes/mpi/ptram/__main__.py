@@ -24,8 +24,8 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.ptram.distributed_mapping import map_with_leaders
 from hopbytes.mpi.ptram.node_leaders import Leaders, StrandedError
 from hopbytes.report.summary import map_record
-from hopbytes.text.json_text import plain_value
 from hopbytes.util.options import build
+from hopbytes.util.quantities import plain_value
 
 EXPECTED = (HopbytesError, OSError, MemoryError)
 

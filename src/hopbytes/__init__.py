@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from hopbytes.errors import WrongTypeError as WrongTypeError
     from hopbytes.formats.exchange import Receipt as Receipt
     from hopbytes.formats.exchange import convert as convert
+    from hopbytes.formats.exchange import read as read
+    from hopbytes.formats.exchange import read_mapping as read_mapping
+    from hopbytes.formats.exchange import read_pattern as read_pattern
     from hopbytes.formats.exchange import write as write
-    from hopbytes.formats.reading import read as read
-    from hopbytes.formats.reading import read_mapping as read_mapping
-    from hopbytes.formats.reading import read_pattern as read_pattern
     from hopbytes.html_report.write_report import write_report as write_report
     from hopbytes.machines.base import Machine as Machine
     from hopbytes.machines.selection.allocate import machine as machine
@@ -91,9 +91,9 @@ _MODULE_OF = {
     "metric_columns": "hopbytes.cost.metrics.regression",
     "plot": "hopbytes.pictures.plot",
     "presets": "hopbytes.solve.presets",
-    "read": "hopbytes.formats.reading",
-    "read_mapping": "hopbytes.formats.reading",
-    "read_pattern": "hopbytes.formats.reading",
+    "read": "hopbytes.formats.exchange",
+    "read_mapping": "hopbytes.formats.exchange",
+    "read_pattern": "hopbytes.formats.exchange",
     "refiners": "hopbytes.algorithms.refiners",
     "simulate": "hopbytes.simulation.simulate",
     "write": "hopbytes.formats.exchange",

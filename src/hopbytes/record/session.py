@@ -12,7 +12,7 @@ import numpy as np
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.reading import read
+from hopbytes.formats.exchange import read
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.passing import run_through
 from hopbytes.launch.start import shared_folder

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.formats.base import TRACE
 from hopbytes.formats.parsing import shown
-from hopbytes.formats.patterns.graph_simgrid import trace_actions
+from hopbytes.formats.patterns.traces import trace_actions
 from hopbytes.model.comm_graph import CommGraph
 
 #: Actions that are passed on, and the positions of amounts of computation among their values.

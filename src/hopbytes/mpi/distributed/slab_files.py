@@ -10,8 +10,8 @@ import numpy as np
 from hopbytes._arrays import Array, Int64
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.base import HEAD_BYTES, Source, formats
-from hopbytes.formats.patterns.graph_metis import Header, read_header
-from hopbytes.formats.patterns.graph_parhip import HEADER_BYTES, Layout, read_layout
+from hopbytes.formats.patterns.metis import Header, read_header
+from hopbytes.formats.patterns.parhip import HEADER_BYTES, Layout, read_layout
 from hopbytes.formats.recognition import fits
 from hopbytes.mpi.distributed.file_ranges import RangeFile
 from hopbytes.mpi.distributed.member import Comm, Member

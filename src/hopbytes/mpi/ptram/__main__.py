@@ -16,8 +16,7 @@ from hopbytes.algorithms.refiners.refine_ptram import HottestLink
 from hopbytes.algorithms.two_level import nodes_of
 from hopbytes.cost.objectives.link_sums import network_of
 from hopbytes.errors import HopbytesError, UnsupportedError, printable
-from hopbytes.formats.exchange import write
-from hopbytes.formats.reading import read
+from hopbytes.formats.exchange import read, write
 from hopbytes.machines.selection.allocate import machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph

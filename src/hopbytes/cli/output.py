@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hopbytes.cli.colour import painted_lines
 from hopbytes.errors import printable
-from hopbytes.text.json_text import plain_value
+from hopbytes.util.quantities import plain_value
 
 if TYPE_CHECKING:
     from hopbytes.cli.common_options import WritingOptions

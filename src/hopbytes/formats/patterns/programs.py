@@ -12,9 +12,9 @@ import numpy as np
 
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Format, Source, formats
+from hopbytes.formats.exchange import read_pattern
 from hopbytes.formats.files import open_source
 from hopbytes.formats.mappings.several_programs import startable
-from hopbytes.formats.reading import read
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
 from hopbytes.patterns.base import is_pattern_spec
 from hopbytes.text.open_input import named_in
@@ -126,7 +126,7 @@ def _pattern_called(source: Source, number: int, name: str) -> CommGraph:
                 raise FormatError(source.name, number, what)
     else:
         _check_size(source, number, name)
-    return read(path, holds="pattern", max_bytes=source.max_bytes)
+    return read_pattern(path, max_bytes=source.max_bytes)
 
 
 def _together(source: Source, programs: list[_Program], between: list[CommGraph], n: int) -> CommGraph:

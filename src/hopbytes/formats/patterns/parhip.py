@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from collections.abc import Mapping as Dictionary
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Array, Int32, Int64
-from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import Format, Source, Written, formats
-from hopbytes.formats.patterns.symmetrize import symmetrized
+from hopbytes.errors import FormatError
+from hopbytes.formats.base import Format, Source, Written, check_symmetric, formats, losses
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.integers import MAX_TASKS
 
@@ -83,20 +81,13 @@ class Parhip(Format):
             raise FormatError(source.name, None, what)
         return _graph(source, indptr, targets, weights.get("edge weights"), weights.get("vertex weights"))
 
-    def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> Written:
-        """Return the file of a symmetric pattern, or with ``symmetrize`` of any pattern."""
-        notices: list[str] = []
-        if options.get("symmetrize"):
-            graph, notices = symmetrized(graph)
-        elif not graph.undirected and kernels.find_asymmetry(graph.arcs(graph.volumes)) >= 0:
-            raise UnsupportedError("the pattern is not symmetric, expected one that is: `symmetrize=True`")
-        if graph.messages is not None:
-            notices.append("message counts are lost: the ParHIP layout holds one weight per edge")
+    def write_pattern(self, graph: CommGraph) -> Written:
+        """Return the file of a symmetric pattern."""
+        check_symmetric(graph)
+        notices = losses(graph, messages="the ParHIP layout holds one weight per edge")
         loops = int(np.count_nonzero(graph.targets == graph.sources()))
         if loops:
             notices.append(f"{loops} arcs of tasks to themselves are left out: ParHIP files have no loops")
-        if graph.scale != 1:
-            notices.append(f"volumes are the numbers of the source times {graph.scale}")
         return Written({"": _pieces(graph)}, notices=tuple(notices))
 
 

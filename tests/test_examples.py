@@ -14,7 +14,7 @@ import pytest
 import hopbytes as hb
 from helpers.paths import PROGRAM, ROOT
 
-NOT_IMPORTABLE = {"hopbytes.__main__", "hopbytes._core", "hopbytes.partitioners._worker"}
+NOT_IMPORTABLE = {"hopbytes.__main__", "hopbytes._core"}
 MODULES = sorted(
     {module.name for module in pkgutil.walk_packages(hb.__path__, "hopbytes.")} - NOT_IMPORTABLE
 )

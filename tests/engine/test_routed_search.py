@@ -23,8 +23,8 @@ from hopbytes.kernels.records import Distances
 from hopbytes.kernels.routes import link_amounts
 from hopbytes.machines.selection.allocate import machine
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.reference import groups as twin
-from hopbytes.reference import routed_groups as routed_twin
+from reference import groups as twin
+from reference import routed_groups as routed_twin
 
 SPECS = ["torus:3x4@5:nodes=2", "mesh:4x3", "torus:2x3x2:bw=3x2x6", "fattree:3x3:up=1x2", "dragonfly:3x2x2"]
 

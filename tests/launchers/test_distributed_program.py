@@ -96,7 +96,7 @@ def test_ranks_with_different_arguments(tmp_path, first, other, said):
 def test_a_rank_that_dies_ends_all(tmp_path):
     (tmp_path / "dying.py").write_text(
         "import os, signal, sys\n"
-        "from hopbytes.mpi.distributed import islands_over_ranks as islands\n"
+        "from hopbytes.mpi.distributed import islands\n"
         "from hopbytes.cli import main\n"
         "before = islands.deal\n"
         "def deal(rows, island, groups):\n"
@@ -121,7 +121,7 @@ def test_a_rank_that_dies_ends_all(tmp_path):
 def test_an_error_of_one_rank_ends_all(tmp_path, error, said):
     (tmp_path / "dying.py").write_text(
         "from hopbytes.errors import HopbytesError\n"
-        "from hopbytes.mpi.distributed import map_over_ranks as program\n"
+        "from hopbytes.mpi.distributed import mapping as program\n"
         "from hopbytes.cli import main, over_ranks\n"
         "def failing(rows, where, pe, before=program.judge):\n"
         "    if rows.member.rank == 1:\n"

@@ -122,7 +122,7 @@ class LargeGraphOptions:
         """Map a graph on all processes of the job; one of them prints the answer."""
         from hopbytes.cli.output import print_json, tell
         from hopbytes.cli.over_ranks import run_on_all
-        from hopbytes.mpi.distributed.distributed_program import map_file, mapped_sentence
+        from hopbytes.mpi.distributed.mapping import map_file, mapped_sentence
 
         work = partial(
             map_file, graph=path, output=output, force=force, road=self.strategy or "auto",

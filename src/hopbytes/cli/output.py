@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopbytes.cli.colour import painted_lines
 from hopbytes.errors import printable
+from hopbytes.text.json_text import plain_value
 
 if TYPE_CHECKING:
     from hopbytes.cli.options import WritingOptions
@@ -26,7 +27,7 @@ def print_json(value: Any) -> None:
     """Print a value as one line of JSON; NumPy numbers become plain ones."""
     if isinstance(value, dict) and isinstance(value.get("notices"), list):
         value = {**value, "notices": [_for_terminal(notice) for notice in value["notices"]]}
-    print(json.dumps(value, default=_plain))
+    print(json.dumps(value, default=plain_value))
 
 
 def _for_terminal(sentence: str, slot: str = "slot") -> str:
@@ -34,12 +35,6 @@ def _for_terminal(sentence: str, slot: str = "slot") -> str:
     from hopbytes.cli.option_names import for_terminal
 
     return for_terminal(sentence, slot)
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return str(value)
 
 
 def print_evaluation(

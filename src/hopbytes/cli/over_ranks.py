@@ -55,7 +55,7 @@ def run_on_all(work: Work, machine: Callable[[], Allocation]) -> Any:
 def eval_distributed(graph: str, mapping: str, machine: MachineOptions, *, json: bool) -> None:
     """Evaluate a mapping on all processes; one of them prints the answer."""
     from hopbytes.cli.output import print_json, print_text
-    from hopbytes.mpi.distributed.distributed_program import evaluate_file, evaluated_sentence
+    from hopbytes.mpi.distributed.mapping import evaluate_file, evaluated_sentence
 
     record = run_on_all(partial(evaluate_file, graph=graph, mapping=mapping), machine.allocation)
     if record is not None and json:

@@ -9,6 +9,8 @@ from typing import Any
 
 from click import NoSuchOption, UsageError
 
+from hopbytes.errors import nearest
+
 #: Options by the names that they have in other programs.
 MEANT = {
     "--machine": "--on", "--topology": "--on", "--target": "--on", "--hardware": "--on",

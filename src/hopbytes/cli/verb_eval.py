@@ -77,7 +77,7 @@ def eval(
         return _side_by_side(reading.read(pattern), mappings, mapping_format, where, json=json)
     import hopbytes as hb
     from hopbytes.launch.usual import usual_order
-    from hopbytes.machines.selection.launcher_order import launcher_placement
+    from hopbytes.machines.allocate.launcher_order import launcher_placement
     from hopbytes.report.summary import RANDOM_SEEDS
 
     tell(*(where.notices if where is not None else ()))

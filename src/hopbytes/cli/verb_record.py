@@ -59,7 +59,7 @@ def record(
     from hopbytes.cli.option_names import for_terminal
     from hopbytes.cli.output import tell
     from hopbytes.formats.exchange import check_target
-    from hopbytes.record.next_step import next_step, target_of
+    from hopbytes.record.session import next_step, target_of
     from hopbytes.record.session import record as recorded
 
     words = command_words(command)
@@ -121,8 +121,7 @@ def probe(
 
     words = command_words(command)
     if measure:
-        from hopbytes.discover.measure import TIME_LIMIT
-        from hopbytes.discover.store import measure_to_file
+        from hopbytes.discover.measure import TIME_LIMIT, measure_to_file
 
         summary = measure_to_file(
             words, machine.allocation(), output, force=force, compiler=compiler, batches=batches or 5,

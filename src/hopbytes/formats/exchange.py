@@ -14,8 +14,7 @@ from hopbytes.formats.base import MARK, WRITE_OPTIONS, Content, Format, LaunchLi
 from hopbytes.formats.files import atomic_write, check_writable, may_write
 from hopbytes.formats.reading import check_options, read
 from hopbytes.formats.recognition import format_to_write
-from hopbytes.machines.common.level_names import one_host
-from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.kinds.tree import Tree, one_host
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.text.open_input import MAX_BYTES, path_text

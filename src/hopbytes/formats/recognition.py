@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from hopbytes.errors import FormatError, UnsupportedError, unknown_name
+from hopbytes.errors import FormatError, UnsupportedError, nearest, unknown_name
 from hopbytes.formats.base import Format, Source, formats
 from hopbytes.formats.files import plain_name
 from hopbytes.patterns.base import patterns
@@ -125,9 +125,7 @@ def check_generator(path: str | os.PathLike[str]) -> None:
     name, colon, _ = path_text(path).partition(":")
     if not colon or not re.fullmatch("[A-Za-z_]{2,30}", name) or os.path.exists(path):
         return
-    import difflib
-
-    near = difflib.get_close_matches(name.lower(), patterns, n=1, cutoff=0.6)
+    near = nearest(name.lower(), patterns)
     hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(patterns)}"
     raise FormatError(path_text(path), None, f"no such file, and no pattern generator {name!r} ({hint})")
 

@@ -10,12 +10,14 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from hopbytes.errors import FormatError
+from hopbytes.text.cpu_lists import number_range
 from hopbytes.text.open_input import check_reference
 
 MAX_HOSTS = 2**20
 MAX_LINE = 2**16
 HOST_NAME = re.compile(r"[A-Za-z0-9._-]{1,255}", re.ASCII)
-RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", re.ASCII)
+#: A name that can stand in a command or begin a line: no dash or dot is first.
+NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 #: A host in a file: a user before it, and behind it the processes (Hydra) and the adapter (MVAPICH).
 HOST_OF_FILE = re.compile(r"(?:[^\s@:]+@)?([^:@]+)(?::([0-9]{1,9})(?::[^\s:]+)?)?", re.ASCII)
 
@@ -66,14 +68,13 @@ def _split_outside_brackets(text: str, where: str, line: int | None) -> Iterator
 def _numbers(text: str, where: str, line: int | None) -> list[str]:
     numbers: list[str] = []
     for word in text.split(","):
-        found = RANGE.fullmatch(word.strip())
-        first = int(found[1]) if found else 0
-        last = int(found[2] or found[1]) if found else -1
-        if found is None or last < first:
+        run = number_range(word, 18)
+        if run is None:
             raise FormatError(where, line, f"{word[:40]!r} in brackets, expected N or N-M with N <= M")
-        if len(numbers) + last - first >= MAX_HOSTS:
+        if len(numbers) + len(run) > MAX_HOSTS:
             raise FormatError(where, line, f"more than {MAX_HOSTS} hosts in [{text[:40]}]")
-        numbers += [str(number).zfill(len(found[1])) for number in range(first, last + 1)]
+        width = len(word.strip().partition("-")[0])
+        numbers += [str(number).zfill(width) for number in run]
     return numbers
 
 

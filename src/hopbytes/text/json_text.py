@@ -1,4 +1,4 @@
-"""JSON from files that others wrote: faults become errors with path and line."""
+"""JSON: texts that others wrote, whose faults become errors with path and line, and our own values."""
 
 from __future__ import annotations
 
@@ -23,3 +23,8 @@ def parse_object(data: bytes, name: str, what: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise FormatError(name, None, f"a JSON {type(found).__name__}, expected {what}")
     return found
+
+
+def plain_value(value: Any) -> Any:
+    """Return arrays and numbers of NumPy as plain ones, anything else as text: ``json.dumps(default=)``."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hopbytes.errors import UnsupportedError, WrongTypeError
+from hopbytes.errors import UnsupportedError, WrongTypeError, nearest
 from hopbytes.util.registry import Registry
 
 T = TypeVar("T")
@@ -135,9 +135,7 @@ def _imported(what: str, module: str, name: str) -> Any:
 
 
 def _suggestion(key: str, value: str, known: list[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(key.lower(), known, n=1, cutoff=0.6)
+    near = nearest(key.lower(), known)
     return f" (did you mean {near[0]}={value.strip()}?)" if near else ""
 
 

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from hopbytes._arrays import Bool, Int64
 
-_GAMMA = 0x9E3779B97F4A7C15
+#: What the counter of SplitMix64 advances by.
+GAMMA = 0x9E3779B97F4A7C15
 _MASK = 2**64 - 1
 T = TypeVar("T", bound=np.generic)
 
@@ -28,14 +29,14 @@ class RandomNumbers:
     """
 
     def __init__(self, seed: int) -> None:
-        self._state = int(_mixed(np.array([seed & _MASK], np.uint64) + np.uint64(_GAMMA))[0])
+        self._state = int(mixed_words(np.array([seed & _MASK], np.uint64) + np.uint64(GAMMA))[0])
 
     def words(self, count: int) -> npt.NDArray[np.uint64]:
         """Return uint64[count], uniformly distributed; O(count)."""
-        steps = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(_GAMMA)
+        steps = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(GAMMA)
         states = steps + np.uint64(self._state)
-        self._state = (self._state + count * _GAMMA) & _MASK
-        return _mixed(states)
+        self._state = (self._state + count * GAMMA) & _MASK
+        return mixed_words(states)
 
     def below(self, bound: int) -> int:
         """Return an integer from 0 to `bound` - 1; the bias is below `bound` / 2^64."""
@@ -63,7 +64,7 @@ class RandomNumbers:
         return float(self.words(1)[0] >> np.uint64(11)) < probability * 2.0**53
 
 
-def _mixed(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def mixed_words(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Return the mixing function of SplitMix64 of each word; products wrap around, as they should."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

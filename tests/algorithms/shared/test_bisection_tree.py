@@ -5,8 +5,8 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.algorithms.shared.bisection_tree import halved
-from hopbytes.machines.common.tree import Tree
-from hopbytes.machines.topology import Level
+from hopbytes.machines.base import Level
+from hopbytes.machines.kinds.tree import Tree
 
 
 def test_halves_follow_the_machine_before_they_follow_numbers():

@@ -31,7 +31,7 @@ from hopbytes.engine.routed_search import (
 from hopbytes.kernels.routes import link_amounts
 from hopbytes.machines.selection.allocate import machine
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.reference import routed_groups as routed_twin
+from reference import routed_groups as routed_twin
 
 
 def loads(graph, where, pe):

@@ -21,7 +21,7 @@ from hopbytes.algorithms.two_level import (
 )
 from hopbytes.errors import InfeasibleError
 from hopbytes.mpi.ptram import Leaders, StrandedError, map_with_leaders
-from hopbytes.mpi.ptram.own_routes import OwnRoutes
+from hopbytes.mpi.ptram.search import OwnRoutes
 
 MACHINES = [
     "fattree:3x2x2:up=1x2x1 / core:2@1", "torus:3x4@5:nodes=2 / core:2@1", "torus:2x3x2:bw=3x2x6 / core:2@1",

@@ -13,7 +13,7 @@ from hopbytes.algorithms.shared.positions import place_geometry, task_coordinate
 from hopbytes.algorithms.shared.sequential_assignment import fill_along
 from hopbytes.algorithms.two_level import nodes_of
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.network.curves import CURVES, curve_order
+from hopbytes.machines.network.geometry import CURVES, curve_order
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.options import check_types
@@ -28,7 +28,7 @@ class Curve(Mapper):
     ----------
     order : str
         The curve: ``hilbert``, ``gray``, ``morton``, ``snake`` or ``row``, see
-        :func:`hopbytes.machines.network.curves.curve_order`.
+        :func:`hopbytes.machines.network.geometry.curve_order`.
     tasks : str
         Coordinates of the tasks: a grid such as ``16x16x4``, or a file with the coordinates of one task per
         line. By default they are taken from the pattern (``stencil:``); if it has none, tasks keep their own

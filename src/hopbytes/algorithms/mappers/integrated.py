@@ -19,7 +19,7 @@ from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.engine import RefinementSettings, SearchProblem, SearchSettings, refine_placement
 from hopbytes.engine.coarse import coarsen_once
 from hopbytes.engine.settings import SEARCH_OPTIONS
-from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.distances import kernel_distances
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.exact_sums import group_sums

@@ -16,7 +16,7 @@ from hopbytes.algorithms.two_level import nodes_of, place_inside
 from hopbytes.algorithms.two_level.node_level import capacity_of, settings_of
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.common.geometry import occupied
+from hopbytes.machines.network.geometry import occupied
 from hopbytes.machines.network.network import Geometry
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph

@@ -22,7 +22,7 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.kernels import checked_sum
 from hopbytes.kernels.grouping import group_objects
 from hopbytes.kernels.records import Csr
-from hopbytes.machines.selection.slot_counts import spread
+from hopbytes.machines.allocate.slot_counts import spread
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.options import check_types

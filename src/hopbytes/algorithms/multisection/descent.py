@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -15,16 +15,25 @@ from hopbytes.algorithms.multisection.warm_start import WarmStart
 from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
 from hopbytes.model.exact_sums import group_sums
 
-if TYPE_CHECKING:
-    from hopbytes.algorithms.multisection.external_partitions import ExternalPartitions
-
 #: The effort for cuts of a level, by the share of the cost that it determines and by what was spent.
 Settings = Callable[[float, Effort], PartitionSettings]
 
 
+class Candidates(Protocol):
+    """What offers cuts that compete with those of the engine: earlier mappings or external partitioners."""
+
+    def candidates(
+        self, problem: SearchProblem, groups: VertexGroups, depth: int, effort: Effort
+    ) -> Int32 | None:
+        """Return int32[c, n], the child of each task in its group, negative if there is no such cut."""
+
+    def stop(self) -> None:
+        """Let all threads that wait for candidates continue without them."""
+
+
 def descend(
     subproblem: Subproblem, levels: list[Level], each: int, exact: bool, effort: Effort,
-    settings: Settings, outside: ExternalPartitions | WarmStart | None = None, group: Int32 | None = None,
+    settings: Settings, outside: Candidates | None = None, group: Int32 | None = None,
 ) -> Int32:
     """Return the group of the last of `levels` that holds each task of a subproblem.
 

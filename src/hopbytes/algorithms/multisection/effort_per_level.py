@@ -75,7 +75,7 @@ def _volume_by_level(
 
     The arcs of the graph count as they are: their sum fits into 64 bits, while that of the symmetric graph,
     which is up to twice as large, may not. The label of a PE is its path from the root with one bit field per
-    level, as in :class:`hopbytes.machines.place_distances.TreeDistance`. O(n + m + k levels).
+    level, as in :class:`hopbytes.machines.distances.TreeDistance`. O(n + m + k levels).
     """
     labels, level_of_bit, bits = np.zeros(len(levels[0].child_of_pe), np.uint64), np.zeros(65, np.uint8), 0
     for number, level in enumerate(reversed(levels), start=1):

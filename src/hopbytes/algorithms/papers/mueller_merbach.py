@@ -10,7 +10,7 @@ from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import room_for
 from hopbytes.engine import SearchProblem
 from hopbytes.engine.slots import place_greedily
-from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.distances import kernel_distances
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
-from hopbytes.machines.common.tree import Tree
-from hopbytes.machines.topology import Level
+from hopbytes.machines.base import Level
+from hopbytes.machines.kinds.tree import Tree
 from hopbytes.model.allocation import Allocation
 
 

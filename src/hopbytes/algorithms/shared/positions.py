@@ -10,7 +10,7 @@ import numpy as np
 from hopbytes._arrays import Float64, Int64
 from hopbytes.algorithms.two_level import nodes_of
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.machines.common.geometry import geometry_of
+from hopbytes.machines.network.geometry import geometry_of
 from hopbytes.machines.network.network import Geometry
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph

@@ -11,9 +11,7 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 from hopbytes.kernels.records import Distances
-from hopbytes.machines.common.lowering import kernel_distances
-from hopbytes.machines.network.node_distances import NetworkDistance
-from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.distances import NetworkDistance, TreeDistance, kernel_distances
 from hopbytes.model.allocation import Allocation
 
 

@@ -13,7 +13,7 @@ from hopbytes.algorithms.streaming.pe_tree import node_sums, penalties
 from hopbytes.algorithms.streaming.sketch import Sketch
 from hopbytes.errors import FormatError, ScaleError, damaged
 from hopbytes.formats.streams.graph_stream import GraphStream
-from hopbytes.kernels.records import Csr
+from hopbytes.kernels.records import Counter, Csr
 from hopbytes.kernels.streaming import (
     Block,
     MappingState,
@@ -22,11 +22,9 @@ from hopbytes.kernels.streaming import (
     check_block,
     refine_block,
 )
-from hopbytes.machines.network.node_distances import NetworkDistance
-from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.exact_sums import group_sums, sum_of
-from hopbytes.reference.stream_reference import Counter
 from hopbytes.util.integers import MAX_SUM
 
 

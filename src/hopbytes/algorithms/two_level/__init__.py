@@ -1,6 +1,5 @@
 """Two-level mapping: groups of tasks are mapped to nodes, then the tasks of a group inside its node."""
 
-from hopbytes.algorithms.two_level.host_graph import HostGraph, host_graph
 from hopbytes.algorithms.two_level.level import Nodes, nodes_of, partition_to_nodes, quotient
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of, place_distances
 from hopbytes.algorithms.two_level.node_problem import (
@@ -17,12 +16,10 @@ from hopbytes.algorithms.two_level.within_node import place_inside
 __all__ = [
     "Capacity",
     "Grouped",
-    "HostGraph",
     "Nodes",
     "Routed",
     "cut_into_groups",
     "groups_of_placement",
-    "host_graph",
     "move_groups",
     "neighbourhood_of",
     "nodes_of",

@@ -15,8 +15,7 @@ from hopbytes.engine.places import Neighbourhood
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Distances
 from hopbytes.kernels.routes import NO_ROUTE, hop_table
-from hopbytes.machines.common.lowering import kernel_distances
-from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.distances import TreeDistance, kernel_distances
 
 #: With more sites (nodes) than this, only sites near in machine order belong to a neighbourhood.
 MOST_SITES = 4096

@@ -10,8 +10,8 @@ from hopbytes._frozen import frozen
 from hopbytes.cost.message_time.form import SearchForm, exponent_for, nearest_product
 from hopbytes.cost.objectives.comm_cost import weight_by_level
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.place_distances import TreeDistance
-from hopbytes.machines.topology import Level
+from hopbytes.machines.base import Level
+from hopbytes.machines.distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

@@ -19,9 +19,8 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, formats
 from hopbytes.formats.parsing import INITIAL_CAPACITY, first_line, raise_fault, run_parser, shown
 from hopbytes.formats.patterns.symmetrize import symmetrized
-from hopbytes.kernels.records import Csr
+from hopbytes.kernels.records import Csr, Slot, Status
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.reference.text_reference import Slot, Status
 from hopbytes.text.open_input import NEVER_REFUSED
 from hopbytes.util.integers import MAX_TASKS
 

@@ -12,8 +12,8 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Source
 from hopbytes.formats.parsing import PIECE_BYTES
+from hopbytes.kernels.records import Slot, Status
 from hopbytes.kernels.streaming import Block
-from hopbytes.reference.text_reference import Slot, Status
 
 #: Arcs of a block, unless a single vertex has more.
 BLOCK_ARCS = 1 << 19

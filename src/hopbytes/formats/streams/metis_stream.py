@@ -15,8 +15,8 @@ from hopbytes.formats.files import open_source
 from hopbytes.formats.parsing import raise_fault
 from hopbytes.formats.patterns.graph_metis import Header, read_header
 from hopbytes.formats.streams.graph_stream import BLOCK_ARCS, BLOCK_ROWS, GraphStream, parsed
+from hopbytes.kernels.records import Slot, Status
 from hopbytes.kernels.streaming import Block
-from hopbytes.reference.text_reference import Slot, Status
 
 NO_HEADER = Header(0, 0, 0, False, 0, False)
 

@@ -17,7 +17,7 @@ from hopbytes.formats.patterns.graph_edges import fields_of
 from hopbytes.formats.streams.csr_stream import CsrStream
 from hopbytes.formats.streams.graph_stream import parsed
 from hopbytes.formats.streams.number_section import NumberSection
-from hopbytes.reference.text_reference import Slot, Status
+from hopbytes.kernels.records import Slot, Status
 from hopbytes.util.integers import MAX_SUM, MAX_TASKS
 
 #: Arcs that are sorted in memory at once, 24 bytes each and as much for sorting.

@@ -12,15 +12,17 @@ import shlex
 
 #: Arguments that messages name and that are options of the same name, with dashes.
 SAME = (
-    "allowed as_typed assume batches block bytes_scale capacity collectives cores_per_task cutter distance "
-    "exclude force grade hierarchy hosts iterations launched launcher max_bytes oversubscribe oversubscription pack "
-    "partition per platform programs replace reserve spread strategy symmetrize tasks_per_node time_limit work_limit"
-).split()
+    "allowed", "as_typed", "assume", "batches", "block", "bytes_scale", "capacity", "collectives",
+    "cores_per_task", "cutter", "distance", "exclude", "force", "grade", "hierarchy", "hosts", "iterations",
+    "launched", "launcher", "max_bytes", "oversubscribe", "oversubscription", "pack", "partition", "per",
+    "platform", "programs", "replace", "reserve", "spread", "strategy", "symmetrize", "tasks_per_node",
+    "time_limit", "work_limit",
+)
 #: What stands for other arguments; with a function or a value where that makes a difference.
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in SAME} | {
     "compiler": "--cc", "form": "--for", "machine.distance": "--distance", "partition=False": "--processes",
-    "read.format": "--input-format", "read_mapping.format": "--mapping-format", "spec": "--on", "where": "--on",
-    "write.format": "--format",
+    "read.format": "--input-format", "read_mapping.format": "--mapping-format", "write.format": "--format",
+    "spec": "--on", "where": "--on",
     # Options of a spec: ib:FOLDER:rails=spread.
     "adapters": "adapters=", "node_name_map": "names=FILE", "rails": "rails=",
 }  # fmt: skip

@@ -45,17 +45,10 @@ LAUNCHERS = re.compile(
 LEVEL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*:(\[[0-9,]+\]|[0-9]+)(@[0-9]+)?(:[a-z]+=[^ ]*)*")
 
 
-def nearest(word: str, names: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
-    """Return the names that are most like a word."""
-    import difflib
-
-    return difflib.get_close_matches(word, list(names), n=most, cutoff=cutoff)
-
-
 def unknown_verb(word: str, verbs: Iterable[str]) -> str:
     """Return the message about a word that is not a verb."""
     instead = FORMER.get(word)
-    near = nearest(word, verbs, cutoff=0.5)
+    near = nearest(word, verbs, 0.5)
     hint = f"; {instead}" if instead else f"; did you mean {near[0]!r}?" if near else ""
     return f"{word!r} is not a verb{hint} (verbs: {', '.join(verbs)})"
 
@@ -105,7 +98,7 @@ def explain(error: Any, args: list[str], options: set[str]) -> None:
     if unknown is not None:
         error.message = f"no such option: {unknown}"
         names = {option.strip("-"): option for option in sorted(options)}
-        error.possibilities = [names[name] for name in nearest(unknown.strip("-"), names, 2, 0.75)]
+        error.possibilities = [names[name] for name in nearest(unknown.strip("-"), names, 0.75, most=2)]
     verb = error.ctx.info_name if error.ctx is not None else ""
     instead = INSTEAD.get((verb or "", unknown or ""), INSTEAD.get(("", unknown or "")))
     if instead is not None:

@@ -269,8 +269,8 @@ def advise(
     where = machine.allocation()
     graph = reading.read(pattern)
     usual = compare_with or usual_order(None, where)
-    options: Any = {"presets": tuple(presets) if presets else None, "seeds": seeds, "spread": spread.keywords()}
-    advice = advised(graph, where, usual=usual, **options, tell=tell, **simulation.keywords())
+    options: Any = {"seeds": seeds, "spread": spread.keywords(), "tell": tell, **simulation.keywords()}
+    advice = advised(graph, where, usual=usual, presets=tuple(presets) if presets else None, **options)
     spec = machine.on or where.machine.spec()
     if json:
         print_json(advice_record(advice, pattern, spec))

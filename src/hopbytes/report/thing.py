@@ -52,7 +52,7 @@ def explain(
     if ":" not in thing:
         near = nearest(thing, (row["name"] for _, row in kinds))
         raise UnsupportedError(
-            f"{thing!r} is no registered name ('hopbytes list KIND'), no file and no machine like "
+            f"{thing!r} is no registered name ('hopbytes show KIND'), no file and no machine like "
             "'node:2 core:4'" + (f"; did you mean {near[0]!r}?" if near else "")
         )
     return _explain_machine(thing, {})

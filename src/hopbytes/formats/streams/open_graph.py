@@ -105,7 +105,7 @@ def open_graph(
     kind = next((key for key in STREAMED if formats[key] is found), None)
     if kind is None:
         what = f"{name}: {_name_of(found)} files cannot be read in blocks, expected a METIS or ParHIP graph"
-        raise UnsupportedError(f"{what} or an edge list; `hopbytes convert` with `symmetrize` makes one")
+        raise UnsupportedError(f"{what} or an edge list; `hopbytes write` with `symmetrize` makes one")
     before = _stamp(name)
     if kind == "metis":
         yield MetisStream.open(name, max_bytes)

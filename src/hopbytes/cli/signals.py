@@ -1,19 +1,29 @@
-"""Signals end the program with an exception, so that unfinished files are removed; none gets lost."""
+"""Signals: each ends the program with an exception that cannot get lost, or ends a search early.
+
+Unfinished files are removed. Ctrl-C during a search is answered at once, also while compiled code runs.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from hopbytes.cli.beginning import end_at_once
+from hopbytes.cli import INTERRUPTED, end_at_once
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+#: Signals that request the best result so far.
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+
+#: Seconds that the program has to end by itself after Ctrl-C, where nothing is half-written.
+GRACE = 0.4
 
 #: Seconds until an exception that got lost is raised again.
 AGAIN = 0.01
@@ -74,7 +84,7 @@ class _Signals:
         self._over = True
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
-        with contextlib.suppress(ValueError):  # Python lets only the main thread set handlers
+        with suppress(ValueError):  # Python lets only the main thread set handlers
             for number in ENDING:
                 if signal.getsignal(number) == self.end:
                     signal.signal(number, signal.SIG_DFL)
@@ -86,7 +96,7 @@ class _Signals:
 
         if not self._over and hasattr(signal, "setitimer"):
             # Python lets only the main thread set handlers.
-            with contextlib.suppress(ValueError):
+            with suppress(ValueError):
                 signal.signal(signal.SIGALRM, again)
                 signal.setitimer(signal.ITIMER_REAL, AGAIN)
 
@@ -102,7 +112,7 @@ def handled() -> None:
     """
     for signals in _watching:
         signals.stop()
-        with contextlib.suppress(ValueError):  # not in the main thread
+        with suppress(ValueError):  # not in the main thread
             if signal.getsignal(signal.SIGINT) == signals.interrupt:  # another Ctrl-C says nothing more
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -129,7 +139,7 @@ def _quietly(lost: Any) -> None:
         sys.__unraisablehook__(lost)
 
 
-@contextlib.contextmanager
+@contextmanager
 def clean_end() -> Iterator[None]:
     """Raise an exception at a signal that ends the program, then end by that signal, as its sender expects.
 
@@ -160,3 +170,94 @@ def clean_end() -> Iterator[None]:
         _watching.remove(signals)
         if before is signal.default_int_handler:  # a process that goes on hears Ctrl-C again
             signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def early_stop(wanted: bool) -> Iterator[Callable[[], bool] | None]:
+    """Yield a function that tells whether Ctrl-C or SIGTERM has requested the best result so far.
+
+    >>> with early_stop(True) as stop:
+    ...     signal.raise_signal(signal.SIGINT)
+    ...     stop()
+    True
+    """
+    # Python lets only the main thread set handlers.
+    if not wanted or threading.current_thread() is not threading.main_thread():
+        yield None
+        return
+    came = threading.Event()
+
+    def note(number: int, frame: object) -> None:
+        if came.is_set():
+            raise KeyboardInterrupt
+        came.set()
+
+    before = {number: signal.signal(number, note) for number in STOPPING}
+    try:
+        yield came.is_set
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def prompt_end(
+    on_interrupt: Callable[[], None], patient: Callable[[], bool] = lambda: False
+) -> Iterator[None]:
+    """Answer Ctrl-C at once, also while compiled code keeps the main thread busy, and end soon after.
+
+    Python runs handlers of signals in the main thread, between two steps of Python: in the middle of a
+    coarsening of millions of vertices that takes seconds. A thread that waits on the wake-up pipe
+    receives the signal at once, and ends the process if it has not ended after :data:`GRACE`. The block must
+    not write files. If no thread can be started, signals keep their meaning.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    over = threading.Event()
+
+    def listen() -> None:
+        first = True
+        while not over.is_set():
+            numbers = os.read(read_end, 64)
+            if not numbers or over.is_set():
+                return
+            if signal.SIGINT in numbers:
+                with suppress(Exception):  # an error here must not prevent the end
+                    on_interrupt()
+                if not (first and patient()):
+                    if not over.wait(GRACE):
+                        _end_now()
+                    return
+                first = False
+
+    listener = threading.Thread(target=listen, name="hopbytes-signals", daemon=True)
+    before = signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+    try:
+        listener.start()
+        started = True
+    except RuntimeError:  # too many processes: the search reports that if it needs threads
+        signal.set_wakeup_fd(before)
+        started = False
+    try:
+        yield
+    finally:
+        if started:
+            signal.set_wakeup_fd(before)
+        over.set()
+        os.close(write_end)
+        if started:
+            # Ctrl-C inside an import may leave Python's lock of imports taken, for which the thread waits.
+            listener.join(GRACE)
+        if not listener.is_alive():
+            os.close(read_end)
+
+
+def _end_now() -> None:
+    """End the process as Ctrl-C does; workers of partitioners end with it."""
+    with suppress(OSError, ValueError):
+        clear = "\r\x1b[K" if sys.stderr.isatty() else ""
+        os.write(2, f"{clear}hopbytes: interrupted\n".encode())
+    os._exit(INTERRUPTED)

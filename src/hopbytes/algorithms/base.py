@@ -24,7 +24,7 @@ __all__ = [
 
 mappers: Registry[type[Mapper]] = Registry(
     "mapper", "hopbytes.algorithms.mappers", entry_points="hopbytes.mappers",
-    files={
+    modules={
         "identity": "orders", "random": "orders", "rcm": "orders", "round_robin": "orders",
         "curve": "geometric", "multi_jagged": "geometric",
         "mueller_merbach": "greedy", "greedy_all_c": "greedy",
@@ -34,7 +34,7 @@ mappers: Registry[type[Mapper]] = Registry(
 )  # fmt: skip
 refiners: Registry[type[Refiner]] = Registry(
     "refiner", "hopbytes.algorithms.refiners", ("", "refine_"), entry_points="hopbytes.refiners",
-    files={
+    modules={
         "n_square": "pairs", "n_p": "pairs", "n_cd": "pairs",
         "uwh": "umpa", "uth": "umpa", "umc": "umpa", "ummc": "umpa",
         "subtrees": "units", "pairwise_repartitioning": "units",

@@ -9,7 +9,7 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.machines.node.job import READERS
-from hopbytes.record.next_step import next_step
+from hopbytes.record.session import next_step
 
 HERE = os.uname().nodename
 

@@ -36,7 +36,7 @@ class NetworkDistance:
 
     network: Network
     #: uint64[k]: Ascending paths in the tree of all nodes, as in
-    #: :class:`hopbytes.machines.place_distances.TreeDistance`.
+    #: :class:`hopbytes.machines.distances.TreeDistance`.
     labels: UInt64
     inside_costs: Int64  # int64[65]: Distance for every width of the xor of two labels up to `inside_bits`
     inside_bits: int  # labels that differ in no higher bit lie in one node

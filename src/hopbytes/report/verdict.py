@@ -14,8 +14,7 @@ from hopbytes.errors import HopbytesError
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.ml import is_training
-from hopbytes.simulation.prediction import Prediction
-from hopbytes.simulation.simulate import simulate
+from hopbytes.simulation.simulate import Prediction, simulate
 from hopbytes.util.quantities import amount, duration, number, percent
 
 CHANGE, KEEP, OPEN = "change", "keep", "not decided"

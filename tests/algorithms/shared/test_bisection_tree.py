@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.algorithms.shared.bisection_tree import halved
+from hopbytes.algorithms.mappers.level_by_level import halved
 from hopbytes.machines.base import Level
 from hopbytes.machines.tree import Tree
 

@@ -14,7 +14,7 @@ from hopbytes.cost.metrics.link_metrics import measure_links
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.kinds.links import Links, read_link_file
 from hopbytes.machines.spec import parse_machine
-from hopbytes.reference import routes_reference as twin
+from reference import routes_reference as twin
 
 TWO_SPINES = """
 # two leaves, two spines

@@ -157,12 +157,12 @@ class Swap(Refiner):
             return self._exchange(graph, where, pe, bounds, effort, chains, self.perturbations)
         best = self._best_start(graph, where, pe, bounds, effort)
         if self.subtrees and not effort.used_up:
-            from hopbytes.algorithms.refiners.subtrees import Subtrees
+            from hopbytes.algorithms.refiners.units import Subtrees
 
             steps = Subtrees(self.subtrees, self.all_pairs_up_to, singles=False)
             best = steps.refine(graph, where, best, bounds, effort)
         if self.repartitionings and not effort.used_up:
-            from hopbytes.algorithms.refiners.pairwise_repartitioning import PairwiseRepartitioning
+            from hopbytes.algorithms.refiners.units import PairwiseRepartitioning
 
             best = PairwiseRepartitioning(partners=self.repartitionings).refine(
                 graph, where, best, bounds, effort

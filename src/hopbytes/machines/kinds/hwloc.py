@@ -15,7 +15,6 @@ from hopbytes.machines.node.node_tree import MAKERS, Gpu, NearAdapter, NodeTree,
 from hopbytes.machines.node_machine import NodeMachine, file_and_hosts, unlike_nodes
 from hopbytes.text.cpu_lists import MAX_PUS, parse_cpuset
 from hopbytes.text.lines import natural_key
-from hopbytes.text.xml_tree import Element, read_xml
 
 #: ``osdev_type`` of OpenFabrics devices: a number up to hwloc 2, since hwloc 3 a set of bits, perhaps with
 #: that of network devices.

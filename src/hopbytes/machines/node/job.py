@@ -12,8 +12,7 @@ from typing import Any
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.text.cpu_lists import parse_list
-from hopbytes.text.host_file import read_slots
-from hopbytes.text.hostlist import MAX_HOSTS, expand_hosts
+from hopbytes.text.hostlist import MAX_HOSTS, expand_hosts, read_slots
 
 Environment = Mapping[str, str]
 

@@ -21,6 +21,7 @@ from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.machines.base import Level, Machine
 from hopbytes.machines.delegating import MeasuredMachine
 from hopbytes.machines.distances import TreeDistance
+from hopbytes.machines.node.job import same_host
 from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation

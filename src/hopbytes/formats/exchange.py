@@ -15,12 +15,19 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import UnsupportedError, WrongTypeError
-from hopbytes.formats.base import MARK, WRITE_OPTIONS, Content, Format, LaunchLine, Written, formats
-from hopbytes.formats.exchange import check_options, read
-from hopbytes.formats.files import atomic_write, check_writable, may_write
-from hopbytes.formats.recognition import format_to_write
+from hopbytes.errors import (
+    FormatError,
+    ScaleError,
+    UnsupportedError,
+    WrongTypeError,
+    damaged,
+    unknown_name,
+)
+from hopbytes.formats.base import MARK, Content, Format, LaunchLine, Written, formats
+from hopbytes.formats.files import atomic_write, check_writable, may_write, open_source
+from hopbytes.formats.recognition import check_generator, format_named, format_to_write, recognise
 from hopbytes.machines.tree import Tree, one_host
+from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.base import is_pattern_spec, pattern

@@ -15,8 +15,8 @@ from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import fill_along, room_for
 from hopbytes.algorithms.two_level.groups import capacity_of, nodes_of, place_inside, settings_of
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.errors import UnsupportedError
-from hopbytes.machines.geometry import occupied
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.machines.geometry import CURVES, curve_order, geometry_of, occupied
 from hopbytes.machines.network import Geometry
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph

@@ -14,6 +14,7 @@ from hopbytes.machines.base import machines
 from hopbytes.machines.node.node_tree import MAKERS, Gpu, NearAdapter, NodeTree, Part, node_tree
 from hopbytes.machines.node_machine import NodeMachine, file_and_hosts, unlike_nodes
 from hopbytes.text.cpu_lists import MAX_PUS, parse_cpuset
+from hopbytes.text.documents import Element, read_xml
 from hopbytes.text.lines import natural_key
 
 #: ``osdev_type`` of OpenFabrics devices: a number up to hwloc 2, since hwloc 3 a set of bits, perhaps with

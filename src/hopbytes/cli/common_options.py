@@ -17,6 +17,7 @@ from hopbytes.cli.declare import Declared, UsageError, argument, option
 
 if TYPE_CHECKING:
     from hopbytes.formats.exchange import Receipt
+    from hopbytes.model.allocation import Allocation
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.model.mapping import Mapping
 
@@ -136,7 +137,7 @@ class SpreadOptions:
     ] = False
 
     def keywords(self) -> dict[str, Any]:
-        """Return keywords of :func:`hopbytes.map_tasks` and of launchers' mappings."""
+        """Return keywords of :func:`hopbytes.allocate`."""
         if self.pack and self.spread:
             raise UsageError("--pack and --spread exclude each other")
         return dataclasses.asdict(self)
@@ -174,7 +175,6 @@ class ProblemOptions:
         return {
             "partition": False if self.partition is None and launches else self.partition,
             "imbalance": self.imbalance,
-            "strict_balance": self.strict_balance,
         }
 
 
@@ -213,11 +213,11 @@ class WritingOptions:
             return False
         return bool(format_to_write(output or "-", self.format, "mapping").capabilities.launcher)
 
-    def constraints(self, options: dict[str, Any], launched: str | None = None) -> dict[str, bool]:
-        """Return keywords of :func:`hopbytes.map_tasks` that keep to what the launcher can express."""
+    def restricted(self, where: Allocation, launched: str | None = None) -> Allocation:
+        """Return the allocation with a use of slots that the launcher can express, if the caller left it."""
         from hopbytes.launch.usual import slots_for, slots_unspecified
 
-        return slots_for(self.format, launched) if slots_unspecified(options) else {}
+        return where.using(**slots_for(self.format, launched)) if slots_unspecified(where.use) else where
 
     def check(self, output: str | None) -> None:
         """Raise an error before any work if a mapping cannot be written to `output`."""

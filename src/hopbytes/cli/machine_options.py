@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from hopbytes._frozen import field_names, frozen
-from hopbytes.cli.common_options import Maker
+from hopbytes.cli.common_options import Maker, SpreadOptions
 from hopbytes.cli.declare import UsageError, option
 
 if TYPE_CHECKING:
@@ -138,8 +138,8 @@ class MachineOptions:
         """Return these options with another machine if none was given."""
         return self if self.given else dataclasses.replace(self, on=spec)
 
-    def allocation(self) -> Allocation:
-        """Return the allocation these options describe."""
+    def allocation(self, spread: SpreadOptions | None = None) -> Allocation:
+        """Return the allocation that these options describe, with how `spread` says to use its slots."""
         import hopbytes as hb
 
         units = [item for item in self.per or () if "=" not in item]
@@ -149,7 +149,7 @@ class MachineOptions:
             raise UsageError("the machine is missing: give --on SPEC, or --hierarchy A:B:… --distance D:E:…")
         if self.distance is not None and self.level_distance is not None:
             raise UsageError("--distance and --level-distance exclude each other")
-        where: Allocation = hb.machine(
+        where: Allocation = hb.allocate(
             self.on,
             hierarchy=self.hierarchy,
             distance=self.distance or self.level_distance,
@@ -162,11 +162,13 @@ class MachineOptions:
             rails=self.rails,
             adapters=self.adapters,
             node_name_map=self.node_name_map,
+            tasks_per=self._tasks_per_unit(),
+            **({} if spread is None else spread.keywords()),
         )
         return where
 
-    def tasks_per_unit(self) -> dict[str, int] | None:
-        """Return the counts of ``--tasks-per LEVEL=N``, a keyword of :func:`hopbytes.map_tasks`."""
+    def _tasks_per_unit(self) -> dict[str, int] | None:
+        """Return the counts of ``--tasks-per LEVEL=N``."""
         # Before 0.1.0 --per also took counts.
         counts = [*(self.tasks_per or ()), *(item for item in self.per or () if "=" in item)]
         return dict(map(_level_count, counts)) or None

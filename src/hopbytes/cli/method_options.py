@@ -96,16 +96,20 @@ class MethodOptions:
 
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.map_tasks`."""
+        from hopbytes.algorithms.base import mappers
+        from hopbytes.util.limits import Limits
+        from hopbytes.util.options import build
+
         if self.unit_messages and self.weight != "bytes":
             raise UsageError(f"--unit-messages and --weight {self.weight} exclude each other")
+        if self.mapper is not None and self.preset is not None:
+            raise UsageError(f"--preset {self.preset} and --mapper {self.mapper} exclude each other, give one")
+        first = self.preset or "eco" if self.mapper is None else build(mappers, self.mapper)
         return {
-            "preset": self.preset,
-            "mapper": self.mapper,
-            "refine": self.refine or (),
+            "method": [first, *self.refine] if self.refine else first,
             "objective": self.objective,
             "weight": "unit" if self.unit_messages else self.weight,
             "seed": self.seed,
             "threads": self.threads,
-            "time_limit": self.time_limit,
-            "work_limit": self.work_limit,
+            "limits": Limits(self.time_limit, self.work_limit),
         }

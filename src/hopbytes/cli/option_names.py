@@ -25,11 +25,12 @@ OPTIONS = {
     "partition=False": "--processes", "per": "--per", "programs": "--programs",
     "rails": "--rails", "read.format": "--input-format",
     "read_mapping.format": "--mapping-format", "replace": "--replace", "reserve": "--reserve",
-    "spec": "--on", "spread": "--spread", "symmetrize": "--symmetrize", "tasks_per_node": "--tasks-per-node",
-    "time_limit": "--time-limit", "where": "--on", "work_limit": "--work-limit", "write.format": "--format",
+    "machine": "--on", "Limits.time": "--time-limit", "Limits.work": "--work-limit",
+    "tasks_per": "--tasks-per", "spread": "--spread", "symmetrize": "--symmetrize", "tasks_per_node": "--tasks-per-node",
+    "where": "--on", "write.format": "--format",
 }  # fmt: skip
 ARGUMENT = re.compile(
-    r"`(?:(?P<function>[a-z_]+)\()?(?P<name>[a-z_]+)(?:=(?P<value>[^`]+?))?(?(function)\))`"
+    r"`(?:(?P<function>[A-Za-z_]+)\()?(?P<name>[a-z_]+)(?:=(?P<value>[^`]+?))?(?(function)\))`"
 )
 #: Lines with a command to copy, which is shown as it is.
 COMMAND = re.compile(r"launch(?:, [^:]+)?: ")
@@ -50,7 +51,7 @@ def for_terminal(text: str, slot: str = "slot") -> str:
     machine (:attr:`hopbytes.Allocation.slot_word`). Arcs are pairs of tasks. Errors about a line of a file
     keep the words of files.
 
-    >>> for_terminal("60959284 scanned edges; `work_limit=60959284` repeats this run")
+    >>> for_terminal("60959284 scanned edges; `Limits(work=60959284)` repeats this run")
     '60,959,284 scanned edges; --work-limit 60959284 repeats this run'
     >>> for_terminal("3 tasks on PE 2 of 4 slots, an arc: mpirun --map-by slot", "core")
     '3 tasks on core 2 of 4 cores, a pair: mpirun --map-by slot'

@@ -10,6 +10,7 @@ from hopbytes.cli.common_options import problem
 if TYPE_CHECKING:
     from hopbytes.model.allocation import Allocation
     from hopbytes.model.comm_graph import CommGraph
+    from hopbytes.solve.constraints import Constraints
 
 
 @frozen
@@ -45,8 +46,8 @@ class PlaceOptions:
         ),
     ] = 0
 
-    def keywords(self, graph: CommGraph, where: Allocation) -> dict[str, Any]:
-        """Read the files and return keywords of :func:`hopbytes.map_tasks`."""
+    def constraints(self, graph: CommGraph, where: Allocation, *, strict: bool) -> Constraints:
+        """Read the files and return the constraints."""
         import hopbytes as hb
 
         found: dict[str, Any] = {"migration_price": self.migration_price}
@@ -60,4 +61,4 @@ class PlaceOptions:
             found["forbidden"] = read_forbidden(self.forbidden, graph.n, where.k)
         if self.initial is not None:
             found["initial"] = hb.read(self.initial, holds="mapping", where=where, n=graph.n, graph=graph)
-        return found
+        return hb.Constraints(**found, strict=strict)

@@ -42,12 +42,11 @@ def advise(
     from hopbytes.report.advice import advise as advised
     from hopbytes.report.advice_text import advice_record, advice_text, table_head
 
-    where = machine.allocation()
+    where = machine.allocation(spread)
     graph = reading.read(pattern)
-    slots = {"per": machine.tasks_per_unit(), **spread.keywords()}
     usual = compare_with or usual_order(None, where)
     chosen = tuple(presets) if presets else None
-    options = {"presets": chosen, "seeds": seeds, "spread": slots, "tell": tell, **simulation.keywords()}
+    options = {"presets": chosen, "seeds": seeds, "tell": tell, **simulation.keywords()}
     found = advised(graph, where, usual=usual, **options)
     spec = machine.on or where.machine.spec()
     if json:

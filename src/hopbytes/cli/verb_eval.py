@@ -69,13 +69,12 @@ def eval(
         raise UsageError("the mapping is missing: give either MAPPING or --placement ORDER")
     check_drawing(output, force=force)
     # A stored mapping contains its machine.
-    where = None if mapping is not None and machine.unsaid else machine.allocation()
+    where = None if mapping is not None and machine.unsaid else machine.allocation(spread)
     tell(*(where.notices if where is not None else ()))
     graph = reading.read(pattern)
     if mapping is None:
         assert where is not None
-        options = {"per": machine.tasks_per_unit(), **spread.keywords()}
-        placed = launcher_placement(where, graph.n, str(placement), **options)
+        placed = launcher_placement(where, graph.n, str(placement), where.use)
         placement = None
     else:
         placed = given_mapping(mapping, mapping_format, where, graph.n, graph)

@@ -50,12 +50,12 @@ def map(
 
     if stream.given(problem, spread, places, method, blocks, launching, all=all, compare_with=compare_with):
         return stream.run(pattern, machine, problem, method, reading, writing, output, json=json, quiet=quiet)
-    where, writing = machine.allocation(), writing.checked(blocks.for_format, output)
+    where, writing = machine.allocation(spread), writing.checked(blocks.for_format, output)
+    where = writing.restricted(where, launching.launched)
     with watched(pattern, reading, method, quiet=quiet) as watch:
         graph = watch.graph
-        options = problem.keywords(launches=writing.launches(output)) | method.keywords() | spread.keywords()
-        options |= places.keywords(graph, where) | {"per": machine.tasks_per_unit()}
-        options |= writing.constraints(options, launching.launched)
+        options = problem.keywords(launches=writing.launches(output)) | method.keywords()
+        options["constraints"] = places.constraints(graph, where, strict=problem.strict_balance)
         mapping = watch.map(blocks, where, options)
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
     receipt = written(writing, mapping, output, extra, json=json)

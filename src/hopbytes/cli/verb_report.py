@@ -59,15 +59,14 @@ def report(
 
     check_report_target(output, force=force)
     typed = sys.argv[1:]
-    where = None if mappings and machine.unsaid else machine.allocation()
+    where = None if mappings and machine.unsaid else machine.allocation(spread)
     with watched(pattern, reading, method, quiet=quiet) as watch:
         if mappings:
             found = given_mappings(mappings, mapping_format, where, watch.graph)
             origin = origin_of_files(pattern, mappings, typed)
         else:
             assert where is not None
-            options = method.keywords() | spread.keywords() | {"per": machine.tasks_per_unit()}
-            placed = watch.map(blocks, where, options)
+            placed = watch.map(blocks, where, method.keywords())
             found, origin = made_here(pattern, placed, typed)
     first = next(iter(found.values()))
     launcher = compare_with or usual_order(mapping_format or blocks.for_format, first.where)

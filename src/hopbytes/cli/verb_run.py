@@ -71,10 +71,10 @@ def run(
     typed = with_programs_of(typed, graph, programs=programs)
     if not typed.program:
         raise UsageError("the program to launch is missing, for instance: -- mpirun -n 64 ./app")
-    where = machine.or_on(machine_of_command(parsed(words))).allocation()
+    where = machine.or_on(machine_of_command(parsed(words))).allocation(spread)
     typed.check_count(graph.n)
-    options = spread.keywords() | method.keywords() | {"per": machine.tasks_per_unit(), "partition": False}
-    mapping = blocks.made_for(typed.launcher.form).map(graph, where, **options)
+    blocks = blocks.made_for(typed.launcher.form)
+    mapping = blocks.map(graph, where, partition=False, **method.keywords())
     if not quiet:
         found = judged_for(graph, mapping, typed.launcher.form)
         tell_mapping(graph, mapping, found, [*where.notices, *mapping.info["notices"]])

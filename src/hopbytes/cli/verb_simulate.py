@@ -48,16 +48,15 @@ def simulate(
 
     if not mappings and machine.unsaid:
         raise UsageError("the machine is missing: give --on SPEC, or a stored MAPPING")
-    where = None if machine.unsaid else machine.allocation()
+    where = None if machine.unsaid else machine.allocation(spread)
     graph = reading.read(pattern)
     found = {path: given_mapping(path, mapping_format, where, graph.n, graph) for path in mappings or ()}
     where = next((each.where for each in found.values()), where) if where is None else where
     assert where is not None
     order = compare_with or usual_order(mapping_format, where)
-    options = {"per": machine.tasks_per_unit(), **spread.keywords()}
     written = {"platform": platform, "force": force}
     settings = {**simulation.keywords(), "tell": tell}
-    predictions = predict(graph, where, found, order, options, settings, written)
+    predictions = predict(graph, where, found, order, where.use, settings, written)
     record = predictions_record(predictions, found, where)
     tell(*record["notices"])
     if json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,7 +42,8 @@ class Watch:
             graph.n + graph.m, edges, time_limit=method.time_limit, work_limit=method.work_limit
         )
         with early_stop(anytime) as stop:
-            return blocks.map(graph, where, progress=self.progress.report, stop=stop, **options)
+            options["limits"] = dataclasses.replace(options["limits"], stop=stop)
+            return blocks.map(graph, where, progress=self.progress.report, **options)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping as Dictionary
 from dataclasses import field, replace
 from typing import Any
 
@@ -21,6 +22,28 @@ def _bad(what: str) -> FormatError:
 
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
+
+
+@frozen
+class SlotUse:
+    """Which slots tasks use, and how many tasks a slot or another unit gets; see :func:`hopbytes.allocate`."""
+
+    tasks_per_node: int | None = None
+    tasks_per: str | Dictionary[str, int] | None = None
+    pack: bool = False
+    spread: bool = False
+    equal_nodes: bool = False
+    oversubscribe: bool = False
+
+    @property
+    def counted(self) -> bool:
+        """Whether the number of tasks per unit of a level is prescribed."""
+        return self.tasks_per_node is not None or self.tasks_per is not None
+
+    @property
+    def chosen(self) -> bool:
+        """Whether fewer tasks than slots have a prescribed choice of slots."""
+        return self.pack or self.spread or self.counted
 
 
 #: The arrays of an allocation.
@@ -50,6 +73,8 @@ class Allocation:
         Sentences for the user about the division into slots (unused cores, slots across several units).
     tasks_of_nodes : int64[nodes] or None
         Tasks that the job requested on each node; used if the pattern has exactly that many tasks.
+    use : SlotUse
+        Which of the PEs tasks use.
 
     Raises
     ------
@@ -68,6 +93,7 @@ class Allocation:
     gpus: Int32 | None = None
     notices: tuple[str, ...] = ()
     tasks_of_nodes: Int64 | None = None
+    use: SlotUse = SlotUse()
     _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -136,6 +162,10 @@ class Allocation:
         """Return the allocation on a machine of only the nodes in use, if that differs; O(k)."""
         machine = self.machine.for_nodes(self.node_of_pe)
         return self if machine is self.machine else replace(self, machine=machine)
+
+    def using(self, **use: Any) -> Allocation:
+        """Return the allocation with other values of :attr:`use`."""
+        return replace(self, use=replace(self.use, **use)) if use else self
 
     def cores_of(self, pe: int) -> Int64:
         """Return the logical cores of one PE."""
@@ -277,7 +307,7 @@ class Allocation:
         return list(self._cache["groups"])
 
     def select(self, pes: Int64) -> Allocation:
-        """Return the allocation of some of its PEs (ascending)."""
+        """Return the allocation of some of its PEs (ascending), all of which may be used."""
         lengths = np.diff(self.core_start)[pes]
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         # Entry e of the new rows is entry e - starts[row] + core_start[pes[row]] of the old ones.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hopbytes.errors import HopbytesError
-from hopbytes.machines.selection.allocate import machine as machine_from
+from hopbytes.machines.selection.allocate import allocate
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.process_places import machine_of, processes_on, this_spot
@@ -93,7 +93,7 @@ class ChangingRanks:
         if any(fault for *_, fault in gathered):
             raise HopbytesError(next(fault for *_, fault in gathered if fault))
         if isinstance(machine, str):
-            machine = machine_from(machine)
+            machine = allocate(machine)
         spots = [spot for spot, *_ in gathered]
         where, process = machine_of(spots) if machine is None else processes_on(machine, spots)
         self._process_of_pe = process.tolist()

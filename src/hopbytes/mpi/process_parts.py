@@ -10,7 +10,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import HopbytesError, UnsupportedError
-from hopbytes.machines.selection.allocate import machine as machine_from
+from hopbytes.machines.selection.allocate import allocate
 from hopbytes.model.allocation import Allocation
 from hopbytes.mpi.distributed.map_over_ranks import map_distributed
 from hopbytes.mpi.distributed.member import Comm, Member
@@ -91,7 +91,7 @@ def _places(member: Member, parts: int, machine: Allocation | str | None) -> tup
     # All processes take part in this exchange before anything can fail on one of them.
     spots = member.all(_own_spot())
     if isinstance(machine, str):
-        machine = machine_from(machine)
+        machine = allocate(machine)
     if machine is None:
         if parts != member.size:
             what = f"{parts} parts for {member.size} processes"

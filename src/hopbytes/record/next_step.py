@@ -11,7 +11,7 @@ from hopbytes.errors import HopbytesError
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.start import machine_of_command
 from hopbytes.machines.node.job_environment import READERS, same_host
-from hopbytes.machines.selection.allocate import machine as parsed_machine
+from hopbytes.machines.selection.allocate import allocate
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.origin import recorded_hosts
 
@@ -58,7 +58,7 @@ def next_step(output: str, words: list[str], graph: CommGraph, launcher: str | N
 def _obstacle(machine: str, n: int) -> str | None:
     """Say why n tasks cannot be mapped to a machine; None if they can, or if only a job will tell."""
     try:
-        where = parsed_machine(machine)
+        where = allocate(machine)
     except HopbytesError as error:
         return str(error)
     if n <= where.k:

@@ -18,8 +18,9 @@ from hopbytes.machines.common.gpu_domains import has_rails
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.auto_objective import AUTO
-from hopbytes.solve.method import Method
-from hopbytes.solve.presets import LINK_ROOM, QUICK, Chain, chain
+from hopbytes.solve.constraints import Constraints
+from hopbytes.solve.method import Method, MethodLike, is_preset
+from hopbytes.solve.presets import DEFAULT, LINK_ROOM, QUICK, Chain, chain
 from hopbytes.solve.run_chain import solve
 from hopbytes.solve.slot_choice import Placed
 from hopbytes.solve.slot_policies import Task
@@ -46,8 +47,9 @@ class Given(Mapper):
 
 
 def weighs_links(
-    graph: CommGraph, where: Allocation, *, objective: Any = None, weight: str = "bytes", mapper: Any = None,
-    refine: Any = (), initial: Any = None, partition: bool | None = None, **_others: Any,
+    graph: CommGraph, where: Allocation, *, objective: Any = None, weight: str = "bytes",
+    method: MethodLike = DEFAULT, constraints: Constraints | None = None, partition: bool | None = None,
+    **_others: Any,
 ) -> bool:
     """Return whether the load of links is weighed beside J: on GPUs with rails, a task for each at most.
 
@@ -56,9 +58,9 @@ def weighs_links(
     >>> weighs_links(pattern, hb.machine("rails:4x2")), weighs_links(pattern, hb.machine("node:4 gpu:2"))
     (True, False)
     """
-    usual = objective in (None, AUTO) and weight == "bytes" and mapper is None
-    usual = usual and isinstance(refine, (list, tuple)) and not refine
-    return usual and initial is None and not partition and 0 < graph.n <= where.k and has_rails(where)
+    usual = objective in (None, AUTO) and weight == "bytes" and is_preset(method)
+    usual = usual and (constraints is None or constraints.initial is None)
+    return usual and not partition and 0 < graph.n <= where.k and has_rails(where)
 
 
 def busiest_link(graph: CommGraph, where: Allocation, pe: Int32) -> float:
@@ -237,6 +239,6 @@ def _filled(task: Task, found: Placed) -> list[Placed]:
     """Return ranks in order on the first slots, if the search chose others by itself."""
     if found.slots not in ("free", "spread") or task.request.chooses_slots or task.constraints:
         return []
-    problem = task.formulated(dataclasses.replace(task.request, pack=True))
+    problem = task.formulated(task.request.using(pack=True))
     pe = np.arange(task.graph.n, dtype=np.int32)
     return [dataclasses.replace(found, problem=problem, pe=pe, notices=[], slots="filled")]

@@ -90,7 +90,7 @@ class Cray(Format):
         comment = PER_NODE.match(source.head())
         order = _ranks(source)
         check_count(source, len(order))
-        slots = spread(where, len(order), tasks_per_node=int(comment[1]) if comment and len(order) else None)
+        slots = spread(where, len(order), SlotUse(int(comment[1]) if comment and len(order) else None))
         pe = np.empty(len(order), np.int32)
         pe[order] = slots
         return Mapping(pe, where, {"problem": "processes", "mapper": source.title})

@@ -80,7 +80,7 @@ class NewRank(Format):
         launched = source.options.get("launched") or _launched_in_comment(source, data)
         info = {"problem": "processes", "mapper": source.title}
         # mpirun --map-by core fills nodes, mpirun --map-by node distributes ranks over all nodes.
-        slots = spread(where, len(new), pack=launched == "block", evenly=launched == "cyclic")
+        slots = spread(where, len(new), SlotUse(pack=launched == "block", spread=launched == "cyclic"))
         in_order = Mapping(slots.astype(np.int32), where, info)
         pe = np.empty(len(new), np.int32)
         pe[new] = _launched_pe(prepare(in_order, {}), launched)

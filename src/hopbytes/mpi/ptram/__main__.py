@@ -18,7 +18,7 @@ from hopbytes.cost.objectives.link_sums import network_of
 from hopbytes.errors import HopbytesError, UnsupportedError, printable
 from hopbytes.formats.exchange import write
 from hopbytes.formats.reading import read
-from hopbytes.machines.selection.allocate import machine
+from hopbytes.machines.selection.allocate import allocate
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.ptram.distributed_mapping import map_with_leaders
@@ -70,7 +70,7 @@ def _lead(comm: Any, arguments: argparse.Namespace) -> int:
     fault, leaders, pattern = "", None, None
     try:
         steps = _steps(arguments)
-        where = machine(arguments.on, hosts=arguments.hosts)
+        where = allocate(arguments.on, hosts=arguments.hosts)
         leaders = Leaders(comm, network_of(where, "hopbytes.mpi.ptram"))
         leaders.check(nodes_of(where).count)
         if rank == 0:

@@ -18,13 +18,13 @@ def map_with_leaders(
     leaders: Leaders, graph: CommGraph, where: Allocation, mapper: HybridGreedy, refiner: HottestLink,
     seed: int = 0,
 ) -> Mapping:
-    """Return the mapping of ``map_tasks(graph, where, mapper=mapper, refine=refiner, seed=seed)``.
+    """Return the mapping of ``map_tasks(graph, where, [mapper, refiner], seed=seed)``.
 
     The leaders perform the searches. Call this function on rank 0 while the other ranks are in
     :meth:`Leaders.serve`. Rank 0 alone partitions the tasks among nodes, maps them inside nodes and verifies
     the result.
     """
     steps = LedGreedy(mapper, leaders), LedRefinement(refiner, leaders)
-    mapping = map_tasks(graph, where, mapper=steps[0], refine=steps[1], seed=seed, threads=1)
+    mapping = map_tasks(graph, where, list(steps), seed=seed, threads=1)
     names = {"mapper": describe(mappers, mapper), "refine": [describe(refiners, refiner)]}
     return Mapping(mapping.pe, mapping.where, {**mapping.info, **names})

@@ -108,7 +108,7 @@ def _placed(pe: np.ndarray, where: hb.Allocation) -> hb.Mapping:
 
 
 def _within(graph: hb.CommGraph, where: hb.Allocation, slots: np.ndarray) -> hb.Mapping:
-    inner = hb.map_tasks(graph, where.select(slots), threads=1, preset="strong")
+    inner = hb.map_tasks(graph, where.select(slots), "strong", threads=1)
     return hb.Mapping(slots[inner.pe].astype(np.int32), where, inner.info)
 
 

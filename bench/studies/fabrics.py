@@ -108,7 +108,7 @@ def instances(folder: Path, draws: int, wanted_fabric: str, wanted_pattern: str)
                 if draw >= 0:
                     hosts = np.random.default_rng(draw).choice(named, nodes, replace=False).tolist()
                 label = "first" if draw < 0 else f"draw{draw}"
-                yield Instance(fabric, name, label, hb.machine(machine, hosts=hosts), graph)
+                yield Instance(fabric, name, label, hb.allocate(machine, hosts=hosts), graph)
 
 
 def compute_hosts(machine: Any) -> list[str]:

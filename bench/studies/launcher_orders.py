@@ -113,7 +113,7 @@ def main() -> None:
     graph = hb.read(options.pattern)
     names = [f"n{number}" for number in range(1, options.nodes + 1)]
     per_package = options.cores // options.packages
-    where = hb.machine(f"node:{options.nodes}@10 package:{options.packages}@3 core:{per_package}@1")
+    where = hb.allocate(f"node:{options.nodes}@10 package:{options.packages}@3 core:{per_package}@1")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)

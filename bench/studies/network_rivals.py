@@ -87,7 +87,7 @@ def run(instance: Instance, name: str, where: hb.Allocation, graph: hb.CommGraph
     began = time.process_time()
     try:
         if name == SCOTCH:
-            mapping, outside = scotch_gmap.on_nodes(graph, where, hb.machine(f"{instance.network}@10"))
+            mapping, outside = scotch_gmap.on_nodes(graph, where, hb.allocate(f"{instance.network}@10"))
         else:
             mapping = hb.map_tasks(graph, where, partition=False, threads=1, **CONTENDERS[name])
             outside = 0.0
@@ -182,7 +182,7 @@ def main() -> None:
             missing = [name for name in (*CONTENDERS, SCOTCH) if (*instance.key, name) not in done]
             if not missing:
                 continue
-            where = hb.machine(f"{instance.network}@10 / core:{CORES}@1", hosts=instance.hosts)
+            where = hb.allocate(f"{instance.network}@10 / core:{CORES}@1", hosts=instance.hosts)
             graph = instance.graph()
             for name in missing:
                 row = run(instance, name, where, graph)

@@ -112,7 +112,7 @@ def digest(*parts: bytes | str) -> str:
 def mapped(problem: tuple[str, str, str], **options: Any) -> hb.Mapping:
     """Read the sides of a problem and map."""
     spec, hosts, pattern = problem
-    where = hb.machine(spec, **({"hosts": hosts} if hosts else {}))
+    where = hb.allocate(spec, **({"hosts": hosts} if hosts else {}))
     return hb.map_tasks(hb.read(pattern), where, **({"seed": 1, "threads": 1} | options))
 
 
@@ -128,7 +128,7 @@ def answer(problem: tuple[str, str, str], options: dict[str, Any]) -> str:
 def files(launched: tuple[str, Any, str, dict[str, Any]], name: str) -> str:
     """Return the hash of everything that a launch format writes."""
     spec, hosts, pattern, options = launched
-    where = hb.machine(spec, **({"hosts": list(hosts)} if hosts else {}))
+    where = hb.allocate(spec, **({"hosts": list(hosts)} if hosts else {}))
     mapping = hb.map_tasks(hb.read(pattern), where, seed=1, threads=1, **options)
     with tempfile.TemporaryDirectory() as folder:
         try:

@@ -73,7 +73,7 @@ def patterns(seed: int) -> Iterator[tuple[str, str, Callable[[], hb.CommGraph], 
             graph = hb.read(str(folder.parent / name), holds="pattern")
             if graph.n >= 64:
                 yield (f"recorded, {kind}", Path(name).name.split(".")[0], lambda graph=graph: graph,
-                       lambda graph=graph, machines=machines: hb.machine(machines[graph.n]))  # fmt: skip
+                       lambda graph=graph, machines=machines: hb.allocate(machines[graph.n]))  # fmt: skip
     for name in GRAPHS:
         for k in BLOCKS:
             def quotient(name: str = name, k: int = k) -> hb.CommGraph:
@@ -81,12 +81,12 @@ def patterns(seed: int) -> Iterator[tuple[str, str, Callable[[], hb.CommGraph], 
                 return paper000.model_of(whole, "rb", paper000.machine(k), seed)
             yield "quotient", f"{name} {k}", quotient, lambda k=k: paper000.machine(k)
     for name, spec in GRIDS.items():
-        yield "grid", name, lambda name=name: pattern(name), lambda spec=spec: hb.machine(spec)
+        yield "grid", name, lambda name=name: pattern(name), lambda spec=spec: hb.allocate(spec)
     for log_n, spec in POINTS.items():
         for draw in range(3):
             def points(log_n: int = log_n, draw: int = seed + draw) -> hb.CommGraph:
                 return as_graph(random_geometric(log_n, draw), draw)
-            yield "points", f"2^{log_n} draw {draw}", points, lambda spec=spec: hb.machine(spec)
+            yield "points", f"2^{log_n} draw {draw}", points, lambda spec=spec: hb.allocate(spec)
 
 
 def one_run(graph: hb.CommGraph, where: hb.Allocation, chain: str, seed: int) -> Record:

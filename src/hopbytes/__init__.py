@@ -110,7 +110,8 @@ __all__ = [*_MODULE_OF, "__version__"]
 
 #: Names that people try, and what does it; others are compared with the public names.
 _MEANT = {
-    "map": "map_tasks", "machine": "allocate", "load": "read", "save": "write", "Graph": "CommGraph", "report": "write_report",
+    "map": "map_tasks", "machine": "allocate",
+    "load": "read", "save": "write", "Graph": "CommGraph", "report": "write_report",
     "pattern": "read_pattern", "generate": "read_pattern", "predict": "simulate", "show": "print()",
     "list_mappers": "list(hopbytes.mappers)", "list_refiners": "list(hopbytes.refiners)",
     "list_presets": "list(hopbytes.presets)", "from_networkx": "CommGraph.of", "from_scipy": "CommGraph.of",

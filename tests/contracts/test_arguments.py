@@ -11,8 +11,8 @@ import hopbytes as hb
 from hopbytes.errors import HopbytesError
 
 GRAPH = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 3], [5, 5, 5])
-WHERE = hb.machine("node:2@10 core:2@1")
-MAPPING = hb.map_tasks(GRAPH, WHERE, mapper="identity")
+WHERE = hb.allocate("node:2@10 core:2@1")
+MAPPING = hb.map_tasks(GRAPH, WHERE, "identity")
 
 
 def said(call) -> str:
@@ -55,7 +55,9 @@ def test_map_tasks(options, what):
 
 def test_nothing_forbidden_may_be_said_in_any_way():
     for nothing in ([], (), {}, np.empty((0, 2)), iter([])):
-        assert hb.map_tasks(GRAPH, WHERE, mapper="identity", forbidden=nothing).pe.tolist() == [0, 1, 2, 3]
+        assert hb.map_tasks(
+            GRAPH, WHERE, "identity", constraints=hb.Constraints(forbidden=nothing)
+        ).pe.tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ def test_evaluate_and_mapping(call, what):
     ],
 )
 def test_machine(options, what):
-    assert what in said(lambda: hb.machine("node:2@10 core:4@1", **options))
+    assert what in said(lambda: hb.allocate("node:2@10 core:4@1", **options))
 
 
 #: What users hand over by mistake in place of a name, a number or a truth value.
@@ -145,7 +147,7 @@ def test_an_option_of_an_algorithm_has_the_type_that_it_needs():
     assert "slack=array([1, 2]), expected a text" in said(lambda: hb.mappers.Multisection(slack=two))
     assert "second_start=1, expected True or False" in said(lambda: hb.refiners.Routed(second_start=1))
     assert "repetitions=True, expected an integer" in said(
-        lambda: hb.map_tasks(GRAPH, WHERE, mapper=hb.mappers.Multisection(repetitions=True))
+        lambda: hb.map_tasks(GRAPH, WHERE, hb.mappers.Multisection(repetitions=True))
     )
 
 

@@ -28,7 +28,7 @@ def pattern(n=64):
 def mapped(case, threads=3):
     spec, options = CASES[case]
     n = 640 if options.get("partition") else 64
-    return hb.map_tasks(pattern(n), hb.machine(spec), threads=threads, **options).pe.tolist()
+    return hb.map_tasks(pattern(n), hb.allocate(spec), threads=threads, **options).pe.tolist()
 
 
 def in_a_child(case, answers):
@@ -76,10 +76,10 @@ def resident():
 def test_many_maps_leave_no_memory_behind():
     """Four hundred patterns alone take 24 MiB, what their searches build several times that."""
     graph, options = pattern(400), {"preset": "fast", "partition": True, "threads": 2}
-    where = hb.machine("node:4@10 core:4@1")
+    where = hb.allocate("node:4@10 core:4@1")
     for seed in range(60):
         hb.map_tasks(graph, where, seed=seed, **options)
     before = resident()
     for seed in range(400):
-        hb.map_tasks(pattern(400), hb.machine("node:4@10 core:4@1"), seed=seed, **options)
+        hb.map_tasks(pattern(400), hb.allocate("node:4@10 core:4@1"), seed=seed, **options)
     assert resident() - before < 12 << 20

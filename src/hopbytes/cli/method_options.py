@@ -103,7 +103,8 @@ class MethodOptions:
         if self.unit_messages and self.weight != "bytes":
             raise UsageError(f"--unit-messages and --weight {self.weight} exclude each other")
         if self.mapper is not None and self.preset is not None:
-            raise UsageError(f"--preset {self.preset} and --mapper {self.mapper} exclude each other, give one")
+            what = f"--preset {self.preset} and --mapper {self.mapper}"
+            raise UsageError(f"{what} exclude each other, give one")
         first = self.preset or "eco" if self.mapper is None else build(mappers, self.mapper)
         return {
             "method": [first, *self.refine] if self.refine else first,

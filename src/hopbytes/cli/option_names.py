@@ -26,7 +26,8 @@ OPTIONS = {
     "rails": "--rails", "read.format": "--input-format",
     "read_mapping.format": "--mapping-format", "replace": "--replace", "reserve": "--reserve",
     "machine": "--on", "Limits.time": "--time-limit", "Limits.work": "--work-limit",
-    "tasks_per": "--tasks-per", "spread": "--spread", "symmetrize": "--symmetrize", "tasks_per_node": "--tasks-per-node",
+    "tasks_per": "--tasks-per", "spread": "--spread", "symmetrize": "--symmetrize",
+    "tasks_per_node": "--tasks-per-node",
     "where": "--on", "write.format": "--format",
 }  # fmt: skip
 ARGUMENT = re.compile(

@@ -38,7 +38,7 @@ def map_for(
 
     >>> import hopbytes as hb
     >>> far = hb.CommGraph.from_edges([0, 1, 2, 3], [2, 3, 0, 1], [9, 9, 9, 9])
-    >>> map_for(far, hb.machine("node:2@10 core:2@1"), "hosts").pe.tolist()
+    >>> map_for(far, hb.allocate("node:2@10 core:2@1"), "hosts").pe.tolist()
     [0, 1, 2, 3]
     """
     can = formats[form].capabilities

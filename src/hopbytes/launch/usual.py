@@ -16,7 +16,7 @@ def usual_order(form: str | None, where: Allocation) -> str:
     """Return the order in which a launcher places ranks by default.
 
     >>> import hopbytes as hb
-    >>> where = hb.machine("node:2 core:4")
+    >>> where = hb.allocate("node:2 core:4")
     >>> usual_order("slurm", where), usual_order("openmpi", where), usual_order(None, where)
     ('block', 'fill', 'fill')
     """

@@ -26,7 +26,7 @@ def _cut(text: str) -> str:
 
 @frozen
 class SlotUse:
-    """Which slots tasks use, and how many tasks a slot or another unit gets; see :func:`hopbytes.allocate`."""
+    """Which slots tasks use, and how many tasks a unit of the machine gets (:func:`hopbytes.allocate`)."""
 
     tasks_per_node: int | None = None
     tasks_per: str | Dictionary[str, int] | None = None
@@ -180,7 +180,7 @@ class Allocation:
         Examples
         --------
         >>> import hopbytes as hb
-        >>> hb.machine("node:2 gpu:4").has_cores, hb.machine("node:2 gpu:4 core:8").has_cores
+        >>> hb.allocate("node:2 gpu:4").has_cores, hb.allocate("node:2 gpu:4 core:8").has_cores
         (False, True)
         """
         if "has_cores" not in self._cache:
@@ -195,8 +195,8 @@ class Allocation:
         Examples
         --------
         >>> import hopbytes as hb
-        >>> where = hb.machine("node:2 gpu:4"), hb.machine("core:8"), hb.machine("core:8", cores_per_task=2)
-        >>> [each.slot_word for each in where]
+        >>> wide = hb.allocate("core:8", cores_per_task=2)
+        >>> [where.slot_word for where in (hb.allocate("node:2 gpu:4"), hb.allocate("core:8"), wide)]
         ['GPU', 'core', 'slot']
         """
         if not self.has_cores or (self.gpus is not None and bool(np.all(self.gpus >= 0))):
@@ -210,9 +210,9 @@ class Allocation:
         Examples
         --------
         >>> import hopbytes as hb
-        >>> hb.machine("node:2 gpu:4").gpus_of(6)
+        >>> hb.allocate("node:2 gpu:4").gpus_of(6)
         (2,)
-        >>> hb.machine("node:2 package:2 gpu:2", per="package").gpus_of(1)
+        >>> hb.allocate("node:2 package:2 gpu:2", per="package").gpus_of(1)
         (2, 3)
         """
         if self.gpus is not None:
@@ -228,7 +228,7 @@ class Allocation:
         Examples
         --------
         >>> import hopbytes as hb
-        >>> where = hb.machine("synthetic:pack:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)", cores_per_task=2)
+        >>> where = hb.allocate("synthetic:pack:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)", cores_per_task=2)
         >>> where.os_pus(1)
         (2, 3, 6, 7)
         """
@@ -270,7 +270,7 @@ class Allocation:
         Examples
         --------
         >>> import hopbytes as hb
-        >>> hb.machine("node:2 gpu:4").shown_gpus(6)
+        >>> hb.allocate("node:2 gpu:4").shown_gpus(6)
         ('2',)
         """
         shown = {gpu.index: gpu.shown_as for gpu in self.known_gpus(pe)}
@@ -296,7 +296,7 @@ class Allocation:
         Examples
         --------
         >>> import hopbytes as hb
-        >>> [g.tolist() for g in hb.machine("node:2@10 core:[1,2]@1").groups()]
+        >>> [g.tolist() for g in hb.allocate("node:2@10 core:[1,2]@1").groups()]
         [[0, 1, 1], [0, 1, 2]]
         """
         if "groups" not in self._cache:

@@ -50,7 +50,7 @@ class Prediction:
     --------
     >>> import hopbytes as hb
     >>> from hopbytes.simulation.simulate import simulate
-    >>> where = hb.machine("node:2@10:bw=1e9:lat=1e-6 core:2@1:bw=1e10:lat=1e-7")
+    >>> where = hb.allocate("node:2@10:bw=1e9:lat=1e-6 core:2@1:bw=1e10:lat=1e-7")
     >>> graph = hb.CommGraph.from_edges([0, 1], [2, 3], [500_000, 500_000])
     >>> simulate(graph, hb.Mapping([0, 1, 2, 3], where), grade="bound").seconds
     0.001

@@ -112,7 +112,7 @@ def simulate(
     Examples
     --------
     >>> import hopbytes as hb
-    >>> where = hb.machine("torus:4:bw=1000000000:lat=1e-6")
+    >>> where = hb.allocate("torus:4:bw=1000000000:lat=1e-6")
     >>> ring = hb.CommGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [1_000_000] * 4)
     >>> round(simulate(ring, hb.Mapping([0, 1, 2, 3], where), grade="bound").seconds, 6)
     0.001001

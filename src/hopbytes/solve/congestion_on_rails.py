@@ -55,7 +55,7 @@ def weighs_links(
 
     >>> import hopbytes as hb
     >>> pattern = hb.read("stencil:4x2")
-    >>> weighs_links(pattern, hb.machine("rails:4x2")), weighs_links(pattern, hb.machine("node:4 gpu:2"))
+    >>> weighs_links(pattern, hb.allocate("rails:4x2")), weighs_links(pattern, hb.allocate("node:4 gpu:2"))
     (True, False)
     """
     usual = objective in (None, AUTO) and weight == "bytes" and is_preset(method)
@@ -153,7 +153,7 @@ def worth_it(
     """Return which of `others` is worth its higher J, see :func:`with_links_weighed`, and the notice.
 
     >>> import hopbytes as hb
-    >>> where = hb.machine("rails:4x1:pod=2:spines=1")
+    >>> where = hb.allocate("rails:4x1:pod=2:spines=1")
     >>> pairs = hb.CommGraph.from_edges([0, 2], [1, 3], [8, 8])
     >>> crossed, straight = np.array([0, 2, 1, 3], np.int32), np.array([0, 1, 2, 3], np.int32)
     >>> worth_it(pairs, where, crossed, [straight])[0], worth_it(pairs, where, straight, [crossed])[0]

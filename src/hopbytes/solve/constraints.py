@@ -56,7 +56,7 @@ class Constraints:
         return self.fixed is not None or self.forbidden is not None or self.initial is not None
 
     def checked(self, n: int, where: Allocation) -> TaskConstraints:
-        """Return the constraints on n tasks as arrays; FormatError, UnsupportedError or ScaleError if wrong."""
+        """Return the constraints on n tasks as arrays; raise an error if they are wrong."""
         price, k = self.migration_price, where.k
         if isinstance(price, bool) or not isinstance(price, (int, np.integer)) or price < 0:
             raise UnsupportedError(f"migration_price {price!r}, expected a whole number >= 0")

@@ -139,11 +139,11 @@ def map_tasks(
     -----
     On GPUs with rails, one process each at most, a lower J may mean a longer step, since few links are the
     bottleneck. Without `objective`, with ``weight="bytes"``, and without further refiners and a current
-    mapping, a preset therefore continues there for the load of links. The mapping with the lowest J is returned unless another
-    one saves more than 5 % of the load of the busiest link, or an order of ranks that needs no mapping (as
-    they come, or an order of Megatron-LM) has a busiest link with 1 % less: then the mapping whose busiest
-    link carries least is returned, ``info["objective"]`` is ``"max_congestion"``, and a notice says so. With
-    a limit of time or work only ``"max_congestion"`` is minimized.
+    mapping, a preset therefore continues there for the load of links. The mapping with the lowest J is
+    returned unless another one saves more than 5 % of the load of the busiest link, or an order of ranks that
+    needs no mapping (as they come, or an order of Megatron-LM) has a busiest link with 1 % less: then the
+    mapping whose busiest link carries least is returned, ``info["objective"]`` is ``"max_congestion"``, and a
+    notice says so. With a limit of time or work only ``"max_congestion"`` is minimized.
 
     Examples
     --------

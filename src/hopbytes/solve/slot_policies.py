@@ -155,7 +155,7 @@ def slot_choices(where: Allocation, n: int, *, equal_nodes: bool) -> dict[str, d
     """Return arguments of :func:`hopbytes.allocate` for "filled" and "spread"; {} without a choice.
 
     >>> import hopbytes as hb
-    >>> slot_choices(hb.machine("node:4 core:6"), 12, equal_nodes=True)
+    >>> slot_choices(hb.allocate("node:4 core:6"), 12, equal_nodes=True)
     {'filled': {'tasks_per_node': 6}, 'spread': {'tasks_per_node': 3}}
     """
     if n >= where.k or n == 0 or asked_by_job(where, n):
@@ -178,7 +178,7 @@ def window(where: Allocation, wanted: int) -> Int64:
     last parts are too small individually, so the largest of them are combined. O(k x number of cuts).
 
     >>> import hopbytes as hb
-    >>> window(hb.machine("torus:4x4 / core:1"), 4).tolist()
+    >>> window(hb.allocate("torus:4x4 / core:1"), 4).tolist()
     [0, 1, 4, 5]
     """
     pes = np.arange(where.k, dtype=np.int64)

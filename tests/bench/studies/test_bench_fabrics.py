@@ -8,7 +8,7 @@ EXAMPLES = ROOT / "examples"
 
 
 def small_instance():
-    where = hb.machine(f"ib:{EXAMPLES}/fabric / core:8")
+    where = hb.allocate(f"ib:{EXAMPLES}/fabric / core:8")
     return fabrics.Instance("small", "lammps", "first", where, hb.read(EXAMPLES / "lammps_lj_64.csv"))
 
 
@@ -35,7 +35,7 @@ def test_contenders_are_those_of_the_registries():
 
 
 def test_only_hosts_with_all_adapters_take_part():
-    machine = hb.machine(f"ib:{EXAMPLES}/fabric").machine
+    machine = hb.allocate(f"ib:{EXAMPLES}/fabric").machine
     assert fabrics.compute_hosts(machine) == list(machine.known_hosts.names)
 
 

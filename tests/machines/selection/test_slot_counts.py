@@ -25,7 +25,7 @@ def water_filled(total, capacities):
 @given(machines(max_cores=90), st.data())
 @settings(deadline=None)
 def test_every_level_from_nodes_inwards_is_filled_evenly(tree, data):
-    where = hb.machine(tree)
+    where = hb.allocate(tree)
     n = data.draw(st.integers(0, where.k))
     pes = spread(where, n)
     assert pes.dtype == np.int64
@@ -44,7 +44,7 @@ def test_every_level_from_nodes_inwards_is_filled_evenly(tree, data):
 
 
 def test_known_answers():
-    where = hb.machine("node:3 package:2 core:[3,1,2,2,1,1]")  # nodes of 4, 4 and 2 cores
+    where = hb.allocate("node:3 package:2 core:[3,1,2,2,1,1]")  # nodes of 4, 4 and 2 cores
     node = where.node_of_pe
     assert np.bincount(node[spread(where, 7)]).tolist() == [3, 2, 2]
     assert np.bincount(node[spread(where, 9)]).tolist() == [4, 3, 2]
@@ -55,12 +55,12 @@ def test_known_answers():
 
 
 def test_islands_play_no_part():
-    where = hb.machine("island:2 node:2 core:2")
+    where = hb.allocate("island:2 node:2 core:2")
     assert np.bincount(where.node_of_pe[spread(where, 2)], minlength=4).tolist() == [1, 1, 0, 0]
 
 
 def test_hard_counts():
-    where = hb.machine("node:2 package:2 l3:2 core:4")
+    where = hb.allocate("node:2 package:2 l3:2 core:4")
     assert spread(where, 8, tasks_per_node=4).tolist() == [0, 4, 8, 12, 16, 20, 24, 28]
     assert spread(where, 5, tasks_per_node=4).tolist() == [0, 4, 8, 12, 16]
     assert spread(where, 16, per="l3=2").tolist() == [p for p in range(32) if p % 4 < 2]
@@ -88,14 +88,14 @@ def test_hard_counts():
 )
 def test_errors(n, options, error, words):
     with pytest.raises(error) as caught:
-        spread(hb.machine("node:4 package:2 core:8"), n, **options)
+        spread(hb.allocate("node:4 package:2 core:8"), n, **options)
     assert words in str(caught.value)
 
 
 @given(machines(max_cores=60), st.integers(0, 200))
 @settings(deadline=None)
 def test_oversubscription_gives_floor_or_ceil_spread_evenly(tree, n):
-    where = hb.machine(tree)
+    where = hb.allocate(tree)
     counts = even_counts(where, n)
     assert counts.dtype == np.int64
     assert counts.sum() == n
@@ -104,17 +104,17 @@ def test_oversubscription_gives_floor_or_ceil_spread_evenly(tree, n):
 
 
 def test_65_tasks_on_64():
-    where = hb.machine("node:4 core:16")
+    where = hb.allocate("node:4 core:16")
     assert even_counts(where, 65).tolist() == [2] + [1] * 63
     assert np.bincount(where.node_of_pe, weights=even_counts(where, 67)).tolist() == [17, 17, 17, 16]
 
 
 def test_where_only_distances_are_known_clusters_take_turns():
-    tree = hb.machine("node:3@10 core:4@1")
-    table = hb.machine(Table(tree.distance.matrix()))
+    tree = hb.allocate("node:3@10 core:4@1")
+    table = hb.allocate(Table(tree.distance.matrix()))
     assert spread(table, 7).tolist() == spread(tree, 7).tolist()
 
 
 def test_slots_of_several_cores():
-    where = hb.machine("node:2 l3:2 core:4", cores_per_task=2)
+    where = hb.allocate("node:2 l3:2 core:4", cores_per_task=2)
     assert where.first_core[spread(where, 4)].tolist() == [0, 4, 8, 12]

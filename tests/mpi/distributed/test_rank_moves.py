@@ -14,7 +14,7 @@ from hopbytes.mpi.distributed.rank_levels import repaired
 from hopbytes.mpi.distributed.rank_moves import Target, refine_over_ranks, shares
 from hopbytes.mpi.distributed.slab import checked_rows
 
-WHERE = hb.machine("node:3@10 core:2@1")
+WHERE = hb.allocate("node:3@10 core:2@1")
 
 
 def rough(graph, seed, loads=None):

@@ -24,6 +24,7 @@ from hopbytes.formats.mappings.launch_files import (
 from hopbytes.formats.mappings.mapping_slurm import DIFFERENT, srun_binding, unbound
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.machines.selection.slot_counts import spread
+from hopbytes.model.allocation import SlotUse
 from hopbytes.model.mapping import Mapping
 
 RANKS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)

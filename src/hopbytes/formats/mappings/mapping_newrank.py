@@ -18,6 +18,7 @@ from hopbytes.formats.mappings.launch_files import PROGRAM, Launch, by_script, p
 from hopbytes.formats.mappings.mapping_plain import Plain
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.machines.selection.slot_counts import spread
+from hopbytes.model.allocation import SlotUse
 from hopbytes.model.mapping import Mapping
 
 #: Bounds of a file of PEs: bytes per line, and number of lines without a PE.

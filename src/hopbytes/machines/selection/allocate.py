@@ -123,13 +123,17 @@ def allocate(
     >>> where.k, where.cores_of(1).tolist(), where.notices[1]
     (4, [5, 6], '4 of 12 allowed cores are left over: they make no slot of 2 cores')
     """
-    use = _use(tasks_per_node, tasks_per, pack=pack, spread=spread, equal_nodes=equal_nodes,
-               oversubscribe=oversubscribe)
+    use = _use(
+        tasks_per_node, tasks_per, pack=pack, spread=spread, equal_nodes=equal_nodes,
+        oversubscribe=oversubscribe,
+    )
     if isinstance(machine, os.PathLike):
         machine = os.fspath(machine)
     if isinstance(machine, Allocation):
-        cutting = (hierarchy, distance, hosts, exclude, reserve, cores_per_task, per, capacity, rails, adapters,
-                   node_name_map)
+        cutting = (
+            hierarchy, distance, hosts, exclude, reserve, cores_per_task, per, capacity, rails, adapters,
+            node_name_map,
+        )
         if any(value not in (None, ()) for value in cutting):
             raise UnsupportedError(
                 "an Allocation has its slots already, expected a machine, or only arguments about their use: "

@@ -25,7 +25,7 @@ def launcher_placement(where: Allocation, n: int, order: str, use: SlotUse | Non
     """Return the mapping that a launcher makes by default, on the slots that `use` selects.
 
     >>> import hopbytes as hb
-    >>> launcher_placement(hb.machine("node:2 core:2"), 4, "cyclic").pe.tolist()
+    >>> launcher_placement(hb.allocate("node:2 core:2"), 4, "cyclic").pe.tolist()
     [0, 2, 1, 3]
     """
     use = SlotUse() if use is None else use

@@ -21,7 +21,7 @@ def spread(where: Allocation, n: int, use: SlotUse | None = None) -> Int64:
 
     >>> import hopbytes as hb
     >>> from hopbytes.machines.selection.slot_counts import spread
-    >>> where = hb.machine("node:2 package:2 core:4")
+    >>> where = hb.allocate("node:2 package:2 core:4")
     >>> spread(where, 6).tolist()
     [0, 1, 4, 8, 9, 12]
     >>> spread(where, 6, SlotUse(tasks_per_node=4)).tolist()
@@ -70,7 +70,7 @@ def even_counts(where: Allocation, n: int) -> Int64:
 
     >>> import hopbytes as hb
     >>> from hopbytes.machines.selection.slot_counts import even_counts
-    >>> even_counts(hb.machine("node:2 core:2"), 6).tolist()
+    >>> even_counts(hb.allocate("node:2 core:2"), 6).tolist()
     [2, 1, 2, 1]
     """
     counts = np.full(where.k, n // where.k, np.int64)

@@ -4,11 +4,12 @@
     python -m bench.studies.changing_patterns --growth --out bench/results/changing.jsonl
 
 Four scenarios (bench/instances/changing.py) of 100 batches on island:4@100 node:4@10 core:4@1. Each way
-follows its own placement: `Remapper`, and `map_tasks(initial=, migration_price=)` with the presets fast and
-eco, which get the same price. Compared are sums over the batches of J plus price x migrations; a task that
-arrives costs nothing, one on a lost PE does. Tasks without a PE get that of the neighbour with which they
-exchange most as the initial one of `map_tasks`. Asked is a sum within 3 % of mapping from scratch. With
---growth equal batches change a part of meshes of growing size, and the work of a batch is counted. Rows are
+follows its own mapping: `Remapper`, and `map_tasks` under constraints (initial, migration_price) with the
+presets fast and eco, which get the same price. Compared are sums over the batches of J plus price x
+migrations; a task that arrives costs nothing, one on a lost PE does. Tasks without a PE get that of the
+neighbour with which they exchange most as the initial one of `map_tasks`. Asked is a sum within 3 % of
+mapping from scratch. With --growth equal batches change a part of meshes of growing size, and the work of a
+batch is counted. Rows are
 JSON; what is there is not measured again.
 """
 

@@ -122,9 +122,9 @@ def contenders(wanted: str) -> dict[str, dict[str, Any]]:
     from hopbytes.algorithms.base import mappers, refiners
     from hopbytes.solve.presets import presets
 
-    found: dict[str, dict[str, Any]] = {f"mapper:{name}": {"mapper": name} for name in mappers}
-    found |= {f"refiner:{name}": {"mapper": "identity", "refine": name} for name in refiners}
-    found |= {f"preset:{name}": {"preset": name} for name in presets}
+    found: dict[str, dict[str, Any]] = {f"mapper:{name}": {"method": name} for name in mappers}
+    found |= {f"refiner:{name}": {"method": ["identity", name]} for name in refiners}
+    found |= {f"preset:{name}": {"method": name} for name in presets}
     found["other:scotch_gmap"] = {}
     return {
         name: how for name, how in found.items()

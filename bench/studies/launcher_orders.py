@@ -121,7 +121,7 @@ def main() -> None:
         launches += by_slurm(path, options.nodes, options.packages, options.cores, graph.n)
     rows = [(name, counts(hosts, names), bytes_between(graph, hosts)) for name, hosts in launches]
     for name, keywords in (("hopbytes", {}), ("hopbytes --pack", {"pack": True})):
-        mapping = hb.map_tasks(graph, where, **keywords)
+        mapping = hb.map_tasks(graph, hb.allocate(where, **keywords))
         node = where.node_of_pe[mapping.pe]
         each = " ".join(map(str, np.bincount(node, minlength=options.nodes)))
         rows.append((name, each, bytes_between(graph, node)))

@@ -39,16 +39,16 @@ PATTERNS = {
     256: ("stencil:64x64", "stencil:16x16x16", "alltoall:4096:groups=64"),
 }
 CONTENDERS: dict[str, dict[str, Any]] = {
-    name: {"mapper": name}
+    name: {"method": name}
     for name in (
         "identity", "round_robin", "random", "curve", "curve:order=gray", "multi_jagged",
         "libtopomap_greedy", "libtopomap_bisection", "libtopomap_rcm", "ug", "ptram",
     )
 }
-CONTENDERS |= {f"ug+{name}": {"mapper": "ug", "refine": name} for name in ("uwh", "umc", "ummc")}
+CONTENDERS |= {f"ug+{name}": {"method": ["ug", name]} for name in ("uwh", "umc", "ummc")}
 CONTENDERS |= {
-    "fast": {"preset": "fast"}, "eco": {"preset": "eco"},
-    "fast, max-congestion": {"preset": "fast", "objective": "max_congestion"},
+    "fast": {"method": "fast"}, "eco": {"method": "eco"},
+    "fast, max-congestion": {"method": "fast", "objective": "max_congestion"},
 }
 SCOTCH = "scotch_gmap"
 METRICS = ("hop_bytes", "hops", "max_congestion", "max_messages", "avg_congestion")

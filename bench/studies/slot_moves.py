@@ -92,11 +92,9 @@ def patterns(seed: int) -> Iterator[tuple[str, str, Callable[[], hb.CommGraph], 
 def one_run(graph: hb.CommGraph, where: hb.Allocation, chain: str, seed: int) -> Record:
     """Map by a preset or by a mapper and refiners with strokes between them."""
     first, *steps = [part.strip() for part in chain.split("/")]
-    chosen: dict[str, Any] = {"mapper": first, "refine": steps}
-    if first in presets:
-        chosen = {"preset": first}
+    method = first if first in presets else [first, *steps]
     began = time.process_time()
-    mapping = hb.map_tasks(graph, where, partition=False, threads=1, seed=seed, **chosen)
+    mapping = hb.map_tasks(graph, where, method, partition=False, threads=1, seed=seed)
     seconds = time.process_time() - began
     return {
         "seed": seed, "n": graph.n, "comm_cost": mapping.info["comm_cost"],

@@ -58,13 +58,13 @@ def where():
     return hb.allocate("torus:8x4x4 / core:8")
 
 
-@pytest.mark.parametrize("limit", [{"stop": lambda: True}, {"time_limit": 0.05}], ids=("stop", "time"))
+@pytest.mark.parametrize("limits", [hb.Limits(stop=lambda: True), hb.Limits(time=0.05)], ids=("stop", "time"))
 @pytest.mark.parametrize("name", list(mappers))
-def test_mappers(name, limit, graph, where):
+def test_mappers(name, limits, graph, where):
     """The mapping is verified by map_tasks; the bound on the work is one on scans of the graph."""
     meter = WorkMeter()
     with that_ends(), metered_by(meter):
-        mapping = hb.map_tasks(graph, where, name, partition=True, **limit)
+        mapping = hb.map_tasks(graph, where, name, partition=True, limits=limits)
     assert mapping.info["balance"] == "met"
     assert meter.total() <= MOST_PER_ARC * graph.m
 

@@ -161,9 +161,10 @@ def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads(name):
 def test_what_cannot_be_done_is_refused_in_one_line(name):
     where = hb.Allocation.whole(Tree((Level("core", 1),), (4,)))
     graph = hb.CommGraph.from_edges([0, 1], [1, 2], n=9)
-    for options in ({"partition": False}, {"imbalance": -1.0}, {"tasks_per_node": 3, "partition": False}):
+    counted = where.using(tasks_per_node=3)
+    for on, options in ((where, {"partition": False}), (where, {"imbalance": -1.0}), (counted, {})):
         with pytest.raises(HopbytesError) as caught:
-            map_tasks(graph, where, name, **options)
+            map_tasks(graph, on, name, **{"partition": False} | options)
         assert "\n" not in str(caught.value)
 
 

@@ -35,8 +35,9 @@ class Case:
 
     def read(self):
         """Return graph, allocation and what goes with them into map_tasks."""
-        where = hb.allocate(self.spec, **({"hosts": self.hosts} if self.hosts else {}))
-        options = {"partition": self.how == "partition", "oversubscribe": self.how == "oversubscribed"}
+        hosts = {"hosts": self.hosts} if self.hosts else {}
+        where = hb.allocate(self.spec, oversubscribe=self.how == "oversubscribed", **hosts)
+        options = {"partition": self.how == "partition"}
         if isinstance(self.tasks, str):
             return pattern(self.tasks), where, options
         rng = np.random.default_rng(self.tasks)
@@ -160,7 +161,7 @@ def test_routed_costs_no_more_than_strong_and_sends_no_farther(goal):
 def placed_on(case, seed):
     """A random placement that keeps the bounds."""
     graph, where, options = case.read()
-    problem = formulate(graph, where, Request(**options))
+    problem = formulate(graph, where, Request(**options, use=where.use))
     start = np.random.default_rng(seed).integers(0, problem.where.k, graph.n).astype(np.int32)
     pe, bounds, _ = enforce_bounds(problem, start, Effort())
     return problem, pe, bounds
@@ -174,12 +175,12 @@ HOPS = {"max_congestion": "hop_bytes", "hybrid": "hop_bytes", "max_messages": "h
 def test_routed_keeps_hops_and_cost_whatever_it_starts_from(refiner, goal):
     """The second start is held to the hops of the placement that was given, not to its own."""
     lowered = 0
-    starts = [(CASES["several paths, n = k"], {"mapper": "multisection"})]
-    starts += [(case, how) for case in STENCILS for how in ({"mapper": "multisection"}, {"preset": "fast"})]
+    starts = [(CASES["several paths, n = k"], "multisection")]
+    starts += [(case, how) for case in STENCILS for how in ("multisection", "fast")]
     for case, how in starts:
         graph, where, options = case.read()
-        good = map_tasks(graph, where, threads=1, **how, **options)
-        problem = formulate(graph, where, Request(**options))
+        good = map_tasks(graph, where, how, threads=1, **options)
+        problem = formulate(graph, where, Request(**options, use=where.use))
         start = np.searchsorted(problem.pes, good.pe).astype(np.int32)
         after = build(refiners, f"{refiner},goal={goal}").refine(
             problem.graph, problem.where, start, problem.bounds, Effort()
@@ -231,8 +232,8 @@ def test_presets_on_random_trees_cost_no_more_than_tasks_in_order():
         graph = random_graph(rng, n=where.k if seed % 2 else max(1, where.k // 2))
         in_order = map_tasks(graph, where, "identity", partition=False).info["comm_cost"]
         for preset in presets:
-            limit = {"work_limit": 200_000} if preset == "best" else {}
-            found = map_tasks(graph, where, preset, partition=False, threads=1, **limit)
+            limits = hb.Limits(work=200_000 if preset == "best" else None)
+            found = map_tasks(graph, where, preset, partition=False, threads=1, limits=limits)
             assert found.info["comm_cost"] <= in_order
 
 

@@ -191,7 +191,7 @@ def test_settings_of_the_user_stay_and_do_not_displace_ours():
 
 def test_nothing_is_started_on_hosts_with_invented_names():
     mapping = place("node:2@10 core:2@1", [3, 0, 1, 2])
-    with pytest.raises(InfeasibleError, match="2 nodes without names, expected `spec='job'`, or `hosts`"):
+    with pytest.raises(InfeasibleError, match="2 nodes without names, expected `machine='job'`, or `hosts`"):
         prepare_start(mapping, checked_command(["srun", "./app"], 4), "p")
     dry = prepare_start(mapping, checked_command(["srun", "./app"], 4), "p", nameless=True)
     assert any("host names are unknown" in notice for notice in dry.receipt.notices)

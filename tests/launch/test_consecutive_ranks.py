@@ -23,7 +23,7 @@ WHERE = hb.allocate("switch:2@100 node:2@10 package:2@3 core:2@1", hosts=("a", "
 @settings(deadline=None, max_examples=12)
 def test_what_is_mapped_for_a_format_can_be_written_in_it(data, form):
     graph = data.draw(graphs(n=16))
-    mapping = map_for(graph, WHERE, form, preset="fast")
+    mapping = map_for(graph, WHERE, form, method="fast")
     assert sorted(mapping.pe.tolist()) == list(range(16))
     formats[form].write_mapping(mapping, {})
     assert mapping.info["comm_cost"] == CommCost().value(graph, WHERE, mapping.pe)
@@ -75,7 +75,7 @@ def test_the_order_of_sizes_keeps_most_volume_inside(graph, sizes):
 def test_unequal_nodes_are_never_worse_than_in_order(graph):
     """Two switches with nodes of 1, 2 and 3 cores: the sizes chosen alone would tear the switches."""
     where = hb.allocate("switch:2@100 node:3@10 core:[1,2,3,3,2,1]@1", hosts=tuple("abcdef"))
-    mapping = map_for(graph, where, "hydra", preset="fast")
+    mapping = map_for(graph, where, "hydra", method="fast")
     assert mapping.info["comm_cost"] <= CommCost().value(graph, where, np.arange(12, dtype=np.int32))
     formats["hydra"].write_mapping(mapping, {})
 
@@ -95,12 +95,13 @@ ORDERS = ("dp-tp-cp-ep-pp", "tp-cp-ep-dp-pp")
 def test_a_free_order_is_told_where_it_gains():
     where = hb.allocate("node:2@10 gpu:4@1")
     unlucky, natural = (hb.read(f"ml:tp=4,pp=1,dp=2,layers=2,order={order}") for order in ORDERS)
-    said = map_for(unlucky, where, "torchrun", preset="fast").info["notices"]
+    said = map_for(unlucky, where, "torchrun", method="fast").info["notices"]
     free = hb.map_tasks(unlucky, where, "fast").comm_cost
     assert any(f"J {free:,}" in notice and "format mesh" in notice for notice in said)
     assert any("rank order tp-cp-ep-dp-pp" in notice and "the default" in notice for notice in said)
-    for graph, options in ((natural, {}), (unlucky, {"weight": "messages"}), (unlucky, {"work_limit": 9})):
-        said = map_for(graph, where, "torchrun", preset="fast", **options).info["notices"]
+    limited = {"limits": hb.Limits(work=9)}
+    for graph, options in ((natural, {}), (unlucky, {"weight": "messages"}), (unlucky, limited)):
+        said = map_for(graph, where, "torchrun", method="fast", **options).info["notices"]
         assert not any("mesh" in notice or "rank order" in notice for notice in said)
 
 
@@ -120,7 +121,7 @@ def test_blocks_that_do_not_divide_are_named():
 def test_places_of_single_tasks_are_refused_with_blocks(said):
     graph = hb.CommGraph.from_edges([0, 1], [1, 2], n=16)
     with pytest.raises(UnsupportedError, match="refer to single tasks"):
-        map_in_blocks(graph, WHERE, 4, **said)
+        map_in_blocks(graph, WHERE, 4, constraints=hb.Constraints(**said))
 
 
 def test_small_blocks_are_refused_where_hosts_take_consecutive_ranks_only():

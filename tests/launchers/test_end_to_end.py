@@ -56,7 +56,7 @@ def job(hosts):
 def mapped(hosts, pattern, machine, **options):
     """Map for the launcher in this process and store it; what the command does, in half the time."""
     graph = pattern if isinstance(pattern, hb.CommGraph) else hb.read(pattern)
-    mapping = map_for(graph, machine, hosts.form, preset="eco", **options)
+    mapping = map_for(graph, hb.allocate(machine, **options), hosts.form)
     hb.write(mapping, str(hosts.folder / "m.json"), force=True)
     return mapping
 

@@ -44,7 +44,7 @@ def test_no_order_of_ranks_that_keeps_tensor_groups_together_is_predicted_to_be_
     assert kept[0]
     usual = [seconds(graph, where, each) for each, good in zip(orders, kept[1:], strict=True) if good]
     assert seconds(graph, where, given) <= (1 + 2 * NOISE) * min(usual, default=np.inf)
-    in_blocks = map_for(graph, where, "torchrun", preset="fast")
+    in_blocks = map_for(graph, where, "torchrun", method="fast")
     assert seconds(graph, where, in_blocks.pe) <= (1 + 2 * NOISE) * seconds(graph, where, orders[0])
 
 
@@ -82,8 +82,9 @@ def test_with_a_limit_only_links_are_weighed():
 @pytest.mark.parametrize(
     "options",
     [
-        {"objective": "comm_cost"}, {"weight": "messages"}, {"mapper": "identity"}, {"refine": "swap"},
-        {"initial": list(range(64))}, {"partition": True},
+        {"objective": "comm_cost"}, {"weight": "messages"}, {"method": "identity"},
+        {"method": ["eco", "swap"]}, {"constraints": hb.Constraints(initial=list(range(64)))},
+        {"partition": True},
     ],
 )
 def test_whoever_names_an_objective_or_an_algorithm_gets_that(options):

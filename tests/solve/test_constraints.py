@@ -12,7 +12,6 @@ from helpers.strategies import graphs, machines
 from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError
 from hopbytes.machines.common.table import Table
 from hopbytes.machines.place_distances import TableDistance
-from hopbytes.solve.constraints import collect_constraints
 
 PRESETS = ["fast", "eco", "strong"]
 
@@ -177,7 +176,7 @@ def best_by_enumeration(graph, table, start, price):
 )
 def test_what_cannot_be_is_refused_in_one_line(said, error, what):
     with pytest.raises(error, match=mentions(*what.split())) as caught:
-        hb.map_tasks(grid(3), TREE, **said)
+        hb.map_tasks(grid(3), TREE, constraints=hb.Constraints(**said))
     assert "\n" not in str(caught.value)
 
 
@@ -187,6 +186,5 @@ def test_fixed_tasks_beyond_a_cap_are_refused():
 
 
 def test_constraints_say_what_they_hold():
-    said = collect_constraints(3, TREE, fixed={1: 4})
-    assert said
-    assert not collect_constraints(3, TREE)
+    assert hb.Constraints(fixed={1: 4}).checked(3, TREE)
+    assert not hb.Constraints().checked(3, TREE)

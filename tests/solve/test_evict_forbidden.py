@@ -8,12 +8,12 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 import hopbytes as hb
 from hopbytes.errors import InfeasibleError
 from hopbytes.kernels.linear_cost import LinearCost
-from hopbytes.solve.constraints import collect_constraints
+from hopbytes.solve.constraints import Constraints
 from hopbytes.solve.evict_forbidden import evict_forbidden
 
 
 def linear_cost_of(where, n, **constraints):
-    return collect_constraints(n, where, **constraints).linear_cost(n, where.k)
+    return Constraints(**constraints).checked(n, where).linear_cost(n, where.k)
 
 
 def one_each(where):
@@ -103,6 +103,6 @@ def test_a_task_that_a_chain_has_moved_stays_where_it_is():
 def test_many_fixed_tasks_take_no_longer_than_a_mapping_of_free_ones():
     """Half of 2,400 processes are fixed, and no search may begin: all of them are where they belong."""
     graph, where = hb.read("stencil:60x40"), hb.allocate("node:100@10 core:24@1")
-    constraints = fixed_every_second(where, np.random.default_rng(1))
-    mapping = hb.map_tasks(graph, where, "fast", **constraints, limits=hb.Limits(work=0))
-    assert all(mapping.pe[task] == pe for task, pe in constraints["fixed"].items())
+    constraints = Constraints(**fixed_every_second(where, np.random.default_rng(1)))
+    mapping = hb.map_tasks(graph, where, "fast", constraints=constraints, limits=hb.Limits(work=0))
+    assert all(mapping.pe[task] == pe for task, pe in constraints.fixed.items())

@@ -280,8 +280,9 @@ def test_who_asks_to_stop_gets_a_placement_and_how_to_repeat_it(mapper):
         asked.append(None)
         return True
 
-    options = {"mapper": mapper, "refine": "vcycle", "partition": True, "threads": 2}
-    stopped = map_tasks(graph, cluster(), **options, limits=hb.Limits(stop=stop))
+    stopped = map_tasks(
+        graph, cluster(), [mapper, "vcycle"], partition=True, threads=2, limits=hb.Limits(stop=stop)
+    )
     assert asked
     assert stopped.info["notices"][0] == "stopped early: this is the best mapping found until then"
     assert not stopped.info["deterministic"]
@@ -312,27 +313,25 @@ def test_the_deadline_reaches_the_mapper_in_time_for_verification():
         ({"imbalance": float("inf")}, "imbalance inf"),
         ({"threads": 0}, "threads 0, expected an integer >= 1"),
         ({"threads": 1.5}, "threads 1.5"),
-        ({"time_limit": -1}, "time_limit -1, expected seconds >= 0"),
-        ({"time_limit": float("nan")}, "time_limit nan"),
         ({"seed": "abc"}, "seed 'abc', expected an integer >= 0"),
         ({"seed": 1.0}, "seed 1.0"),
         ({"seed": -1}, "seed -1"),
         ({"seed": True}, "seed True"),
-        ({"mapper": "randon"}, "unknown mapper 'randon', did you mean 'random'"),
-        ({"mapper": "random:tries=3"}, "option 'tries=3' is unknown, it has no options"),
-        ({"preset": "ecco"}, "unknown preset 'ecco', did you mean 'eco'"),
-        ({"refine": "nothing-like-it"}, "unknown refiner"),
+        ({"method": "randon"}, "unknown method 'randon', did you mean 'random'"),
+        ({"method": "random:tries=3"}, "option 'tries=3' is unknown, it has no options"),
+        ({"method": "randon:tries=3"}, "unknown mapper 'randon', did you mean 'random'"),
+        ({"method": "ecco"}, "unknown method 'ecco', did you mean 'eco'"),
+        ({"method": ["eco", "nothing-like-it"]}, "unknown refiner"),
+        ({"method": []}, "method [], expected a preset or a mapper"),
         ({"objective": "com_cost"}, "did you mean 'comm_cost'"),
-        ({"tasks_per_node": "3"}, "tasks_per_node '3', expected an integer >= 1"),
         ({"seed": 2**63}, "seed 9223372036854775808, expected at most 2^63 - 1"),
-        ({"time_limit": 10**400}, "expected seconds >= 0"),
-        ({"preset": 3}, "preset 3, expected a name"),
-        ({"mapper": 3}, "mapper 3, expected a name or a Mapper"),
-        ({"refine": ["swap", 3]}, "refiner 3, expected a name or a Refiner"),
+        ({"method": 3}, "method 3, expected a name or a Chain or a Mapper"),
+        ({"method": ["eco", 3]}, "refiner 3, expected a name or a Refiner"),
+        ({"limits": 3}, "limits 3, expected a Limits"),
+        ({"constraints": {0: 1}}, "constraints {0: 1}, expected a Constraints"),
         ({"objective": 3}, "objective 3, expected a name"),
         ({"weight": 3}, "weight 3, expected a name"),
         ({"weight": "byte"}, "did you mean 'bytes'"),
-        ({"preset": "eco", "mapper": "random"}, "exclude each other"),
     ],
 )
 def test_bad_options_are_one_line_errors(options, text):
@@ -342,11 +341,18 @@ def test_bad_options_are_one_line_errors(options, text):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("choice", [{"pack": True}, {"tasks_per_node": 3}, {"per": "node=3"}])
-@pytest.mark.parametrize("kind", [{"partition": True}, {"oversubscribe": True}])
-def test_slots_cannot_be_chosen_when_all_are_needed(choice, kind):
+@pytest.mark.parametrize("limit", [-1, float("nan"), 10**400])
+def test_limits_of_time_are_seconds(limit):
+    with pytest.raises(UnsupportedError, match=r"`Limits\(time=.*\)`, expected seconds >= 0"):
+        hb.Limits(time=limit)
+
+
+@pytest.mark.parametrize("choice", [{"pack": True}, {"tasks_per_node": 3}, {"tasks_per": "node=3"}])
+@pytest.mark.parametrize("oversubscribe", [False, True])
+def test_slots_cannot_be_chosen_when_all_are_needed(choice, oversubscribe):
+    where = hb.allocate(cluster(), oversubscribe=oversubscribe, **choice)
     with pytest.raises(UnsupportedError, match=mentions("100", "64")):
-        map_tasks(chain_of(100), cluster(), "identity", **choice, **kind)
+        map_tasks(chain_of(100), where, "identity", partition=not oversubscribe)
 
 
 def test_a_machine_stands_for_all_its_cores():

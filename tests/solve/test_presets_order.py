@@ -42,8 +42,8 @@ def test_a_wrong_order_is_seen(monkeypatch):
     real = hb.map_tasks
     penalty = dict(zip((*PRESETS, "best"), range(4), strict=True))
 
-    def turned(graph, where, *, preset, **given):
-        mapping = real(graph, where, preset=preset, **given)
+    def turned(graph, where, preset, **given):
+        mapping = real(graph, where, preset, **given)
         return hb.Mapping(mapping.pe, where, {**mapping.info, "comm_cost": penalty[preset]})
 
     monkeypatch.setattr(hb, "map_tasks", turned)
@@ -87,7 +87,7 @@ def test_a_chain_is_not_computed_twice_on_one_problem():
 def test_a_current_mapping_does_not_change_the_order():
     graph, where = hb.read("stencil:6x8"), hb.allocate("node:6@10 core:8@1")
     start = np.random.default_rng(3).permutation(48).astype(np.int32)
-    given = {"initial": start, "migration_price": 1, "threads": 1}
+    given = {"constraints": hb.Constraints(initial=start, migration_price=1), "threads": 1}
     infos = [hb.map_tasks(graph, where, each, **given).info for each in PRESETS]
     values = [info["comm_cost"] + info["migration_cost"] for info in infos]
     assert values == sorted(values, reverse=True)

@@ -37,7 +37,7 @@ def test_a_limit_means_the_same_for_any_number_of_threads(limit):
 def test_a_run_under_a_time_limit_says_how_to_repeat_it():
     timed = hb.map_tasks(grid(30), WHERE, "eco", seed=3, limits=hb.Limits(time=60))
     arcs = timed.info["work"]["arcs"]
-    assert f"`work_limit={arcs}`" in timed.info["notices"][-1]
+    assert f"`Limits(work={arcs})`" in timed.info["notices"][-1]
     again = hb.map_tasks(grid(30), WHERE, "eco", seed=3, limits=hb.Limits(work=arcs))
     assert np.array_equal(timed.pe, again.pe)
     assert again.info["work"] == timed.info["work"]
@@ -79,7 +79,7 @@ def test_effort_is_used_up_by_work_or_time():
 
 @pytest.mark.parametrize("limit", [-1, 1.5, True, "3"])
 def test_a_limit_is_a_whole_number(limit):
-    with pytest.raises(UnsupportedError, match="work_limit"):
+    with pytest.raises(UnsupportedError, match="limit of work"):
         hb.map_tasks(grid(3), WHERE, limits=hb.Limits(work=limit))
 
 
@@ -113,11 +113,11 @@ def test_a_step_of_an_endless_search_counts_even_if_it_looks_at_little():
     assert mapping.info["comm_cost"] == 5
 
 
-@pytest.mark.parametrize("limit", [{"time_limit": 0.05}, {"work_limit": 20_000}])
-def test_a_limit_that_ends_a_partition_early_leaves_no_more_than_blocks_in_order(limit):
+@pytest.mark.parametrize("limits", [hb.Limits(time=0.05), hb.Limits(work=20_000)])
+def test_a_limit_that_ends_a_partition_early_leaves_no_more_than_blocks_in_order(limits):
     where = hb.allocate(hierarchy="4:8:6", distance="1:10:100")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", hb.HopbytesWarning)  # a time limit says what it ended
-        found = hb.map_tasks("stencil:60000x4", where, partition=True, **limit)
+        found = hb.map_tasks("stencil:60000x4", where, partition=True, limits=limits)
     in_order = hb.map_tasks("stencil:60000x4", where, "identity", partition=True)
     assert found.comm_cost <= in_order.comm_cost

@@ -11,7 +11,7 @@ from hopbytes.algorithms.base import Effort
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.machines.selection.launcher_order import launcher_placement
 from hopbytes.solve import slot_choice
-from hopbytes.solve.constraints import Constraints
+from hopbytes.solve.constraints import TaskConstraints
 from hopbytes.solve.presets import chain, for_objective, presets
 from hopbytes.solve.problem import Request
 from hopbytes.solve.slot_policies import Task, slot_choices, window
@@ -87,7 +87,7 @@ def test_what_the_user_or_the_job_says_is_kept():
     where, graph = hb.allocate("node:4 core:4"), random_graph(rng, n=8)
 
     def per_node(where=where, **said):
-        mapping = hb.map_tasks(graph, where, "fast", **said)
+        mapping = hb.map_tasks(graph, hb.allocate(where, **said), "fast")
         return np.bincount(where.node_of_pe[mapping.pe], minlength=4).tolist(), mapping.info["slots"]
 
     assert per_node(pack=True) == ([4, 4, 0, 0], "filled")
@@ -221,7 +221,7 @@ def test_the_chain_runs_on_choices_within_five_per_cent_of_the_best(values, purs
     monkeypatch.setattr(slot_choice, "Trial", Given)
     monkeypatch.setattr(slot_choice, "_in_order", lambda task, tried: [])
     graph = hb.read("stencil:2x2")
-    task = Task(graph, hb.allocate("core:8"), Request(), Constraints(), "comm_cost", None)
+    task = Task(graph, hb.allocate("core:8"), Request(), TaskConstraints(), "comm_cost", None)
     slot_choice.place(task, whole, quick_chain, Effort(), limited=False)
     assert [number for number, quick in ran if quick] == [0, 1, 2]
     best_first = sorted(range(3), key=lambda number: values[number])

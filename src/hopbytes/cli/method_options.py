@@ -97,6 +97,7 @@ class MethodOptions:
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.map_tasks`."""
         from hopbytes.algorithms.base import mappers
+        from hopbytes.errors import UnsupportedError
         from hopbytes.util.limits import Limits
         from hopbytes.util.options import build
 
@@ -104,7 +105,7 @@ class MethodOptions:
             raise UsageError(f"--unit-messages and --weight {self.weight} exclude each other")
         if self.mapper is not None and self.preset is not None:
             what = f"--preset {self.preset} and --mapper {self.mapper}"
-            raise UsageError(f"{what} exclude each other, give one")
+            raise UnsupportedError(f"{what} exclude each other, give one")
         first = self.preset or "eco" if self.mapper is None else build(mappers, self.mapper)
         return {
             "method": [first, *self.refine] if self.refine else first,

@@ -27,7 +27,7 @@ OPTIONS = {
     "read_mapping.format": "--mapping-format", "replace": "--replace", "reserve": "--reserve",
     "machine": "--on", "Limits.time": "--time-limit", "Limits.work": "--work-limit",
     "tasks_per": "--tasks-per", "spread": "--spread", "symmetrize": "--symmetrize",
-    "tasks_per_node": "--tasks-per-node",
+    "tasks_per_node": "--tasks-per-node", "time_limit": "--time-limit",
     "where": "--on", "write.format": "--format",
 }  # fmt: skip
 ARGUMENT = re.compile(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ class Watch:
     def map(self, blocks: BlockOptions, where: Allocation, options: dict[str, Any]) -> Mapping:
         """Map the pattern; with a limit, Ctrl-C requests the best mapping found."""
         from hopbytes.report.expected_work import expected_edges
+        from hopbytes.util.limits import Limits
 
         graph, method = self.graph, self.method
         anytime = method.anytime  # known from here on without an import, which Ctrl-C might interrupt
@@ -42,8 +42,8 @@ class Watch:
             graph.n + graph.m, edges, time_limit=method.time_limit, work_limit=method.work_limit
         )
         with early_stop(anytime) as stop:
-            options["limits"] = dataclasses.replace(options["limits"], stop=stop)
-            return blocks.map(graph, where, progress=self.progress.report, **options)
+            limits = Limits(method.time_limit, method.work_limit, stop)
+            return blocks.map(graph, where, progress=self.progress.report, **options | {"limits": limits})
 
 
 @contextmanager

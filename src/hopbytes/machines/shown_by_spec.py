@@ -21,7 +21,7 @@ class ShownBySpec(ABC):
 
     @abstractmethod
     def spec(self) -> str:
-        """Return a text from which :func:`hopbytes.machine` makes this again."""
+        """Return a text from which :func:`hopbytes.allocate` makes this again."""
 
     @property
     @abstractmethod

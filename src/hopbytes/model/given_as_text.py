@@ -26,5 +26,5 @@ def read_mapping(text: str | os.PathLike[str]) -> Any:
 
 
 def allocation_of(thing: object) -> Any:
-    """Return the Allocation of a machine or its spec; see :func:`hopbytes.machine`."""
+    """Return the Allocation of a machine or its spec; see :func:`hopbytes.allocate`."""
     return importlib.import_module("hopbytes.solve.sides").place_side(thing)

@@ -41,7 +41,7 @@ class Limits:
     --------
     >>> import hopbytes as hb
     >>> hb.map_tasks("stencil:4x4", "node:4 core:4", limits=hb.Limits(work=1000)).comm_cost
-    5242880
+    12582912
     """
 
     time: float | None = None

@@ -42,7 +42,10 @@ def test_no_levels_where_clusters_do_not_follow_the_structure():
     assert np.array_equal(hb.map_tasks(graph, MACHINE, LARGE, **options).pe, other.pe)
 
 
-@pytest.mark.parametrize("options", [{}, {"fixed": {0: 5}}, {"partition": False}, {"imbalance": 0.2}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"constraints": hb.Constraints(fixed={0: 5})}, {"partition": False}, {"imbalance": 0.2}],
+)
 @pytest.mark.parametrize("machine", [MACHINE, FLAT])
 def test_on_small_graphs_turbo_is_fast(machine, options):
     pattern = "stencil:6x4" if options.get("partition") is False else "stencil:40x40"
@@ -67,9 +70,9 @@ def test_turbo_maps_large_graphs_on_levels(monkeypatch):
     assert mapping.info["comm_cost"] < hb.map_tasks(pattern, MACHINE, "random").info["comm_cost"] / 20
 
 
-@pytest.mark.parametrize("limits", [{"time_limit": 0}, {"work_limit": 0}])
+@pytest.mark.parametrize("limits", [hb.Limits(time=0), hb.Limits(work=0)])
 def test_limits_leave_a_mapping_within_bounds(limits):
-    mapping = hb.map_tasks("stencil:60x70", MACHINE, LARGE, seed=1, **limits)
+    mapping = hb.map_tasks("stencil:60x70", MACHINE, LARGE, seed=1, limits=limits)
     assert np.bincount(mapping.pe, minlength=24).max() <= 1.03 * 4200 / 24
 
 

@@ -108,18 +108,18 @@ def test_several_tasks_per_pe_are_one_more_level():
 
 
 @pytest.mark.parametrize(
-    ("spec", "options"),
+    ("spec", "fixed"),
     [
-        ("rack:2@10 node:[1,2]@5 core:4@1", {}),
-        ("node:2@10 core:4@1", {"fixed": {0: 7}}),
+        ("rack:2@10 node:[1,2]@5 core:4@1", {}), ("node:2@10 core:4@1", {0: 7}),
         ("node:2@10 core:[3,9]@1", {}),
     ],
 )
-def test_uneven_trees_are_cut_from_the_outside_in_and_say_so(spec, options):
-    mapping = hb.map_tasks(hb.read("stencil:2x4:bytes=10"), hb.allocate(spec), "treematch", **options)
+def test_uneven_trees_are_cut_from_the_outside_in_and_say_so(spec, fixed):
+    constraints = hb.Constraints(fixed=fixed or None)
+    mapping = hb.map_tasks("stencil:2x4:bytes=10", spec, "treematch", constraints=constraints)
     assert uneven(mapping)
     assert len(set(mapping.pe.tolist())) == 8
-    for task, pe in options.get("fixed", {}).items():
+    for task, pe in fixed.items():
         assert mapping.pe[task] == pe
 
 
@@ -171,14 +171,17 @@ def test_options_out_of_range():
 
 
 @pytest.mark.parametrize(
-    ("spec", "n", "options", "fell_back"),
+    ("spec", "n", "fixed", "fell_back"),
     [
-        ("node:2@10 core:[3,4]@1", 7, {}, True), ("node:6@10 core:4@1", 30, {"oversubscribe": True}, True),
-        ("node:6@10 core:4@1", 48, {"oversubscribe": True}, False), ("node:6@10 core:4@1", 20, {}, False),
-        ("node:6@10 core:4@1", 24, {"fixed": {0: 3}}, True),
+        ("node:2@10 core:[3,4]@1", 7, None, True), ("node:6@10 core:4@1", 30, None, True),
+        ("node:6@10 core:4@1", 48, None, False), ("node:6@10 core:4@1", 20, None, False),
+        ("node:6@10 core:4@1", 24, {0: 3}, True),
     ],
 )
-def test_a_notice_says_where_the_tasks_are_not_grouped(spec, n, options, fell_back):
-    mapping = hb.map_tasks(hb.read(f"stencil:{n}x1"), hb.allocate(spec), "treematch", **options)
+def test_a_notice_says_where_the_tasks_are_not_grouped(spec, n, fixed, fell_back):
+    where = hb.allocate(spec, oversubscribe=n > 24)
+    mapping = hb.map_tasks(
+        f"stencil:{n}x1", where, "treematch", constraints=hb.Constraints(fixed=fixed)
+    )
     assert any("`top_down` ran instead" in notice for notice in mapping.info["notices"]) == fell_back
     assert uneven(mapping) == fell_back

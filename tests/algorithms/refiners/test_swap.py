@@ -99,10 +99,10 @@ def test_work_is_counted_and_a_limit_on_time_is_kept():
 
 def test_several_tasks_per_pe_are_exchanged_but_never_annealed():
     graph, where = sparse(60, 200, 3), nodes(4, 5)
-    options = {"mapper": "random", "oversubscribe": True, "seed": 1}
-    plain = map_tasks(graph, where, ["eco", "swap"], **options)
-    assert map_tasks(graph, where, ["eco", ALL], **options).pe.tolist() == plain.pe.tolist()
-    assert plain.info["comm_cost"] < map_tasks(graph, where, **options).info["comm_cost"]
+    where = where.using(oversubscribe=True)
+    plain = map_tasks(graph, where, ["random", "swap"], seed=1)
+    assert map_tasks(graph, where, ["random", ALL], seed=1).pe.tolist() == plain.pe.tolist()
+    assert plain.info["comm_cost"] < map_tasks(graph, where, "random", seed=1).info["comm_cost"]
 
 
 def test_tasks_that_gain_nothing_by_moving_stay_in_order():

@@ -90,14 +90,16 @@ def test_limits_of_the_whole_run_hold():
     machine = Table(rng.integers(1, 50, (30, 30)))
 
     def work(refiner, **limits):
-        chosen = {"mapper": "identity", "refine": refiner, "partition": False, "seed": 2, **limits}
-        return map_tasks(graph, machine, **chosen).info["work"].get("arcs", 0)
+        found = map_tasks(
+            graph, machine, ["identity", refiner], partition=False, limits=hb.Limits(**limits), seed=2
+        )
+        return found.info["work"].get("arcs", 0)
 
     assert work("tabu:work=1") <= 10**6 + 10**5
-    assert work("tabu:work=0", work_limit=400_000) <= 400_000 + 10**5
-    assert work("tabu:work=1", work_limit=0) == 0
+    assert work("tabu:work=0", work=400_000) <= 400_000 + 10**5
+    assert work("tabu:work=1", work=0) == 0
     assert 10**6 < work("tabu:work=0") < 2 * 10**7
-    assert work("tabu:work=0", time_limit=0.3) > 0
+    assert work("tabu:work=0", time=0.3) > 0
 
 
 @pytest.mark.shared

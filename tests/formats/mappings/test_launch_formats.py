@@ -16,6 +16,7 @@ from hopbytes.formats.mappings.numbering import Numbering, parse_cpus
 from hopbytes.machines.selection.allocate import allocate
 from hopbytes.machines.selection.slot_counts import spread
 from hopbytes.machines.spec import parse_machine
+from hopbytes.model.allocation import SlotUse
 from hopbytes.model.mapping import Mapping
 
 HOSTS = ("n2", "n1")
@@ -263,7 +264,7 @@ def test_rank_orders_come_back():
 @given(st.permutations(range(6)), st.sampled_from(["block", "cyclic"]))
 def test_new_ranks_come_back(pes, launched):
     where = allocate("node:2 core:4")
-    used = spread(where, 6, pack=launched == "block", evenly=launched == "cyclic")
+    used = spread(where, 6, SlotUse(pack=launched == "block", spread=launched == "cyclic"))
     mapping = Mapping(used[np.array(pes)].astype(np.int32), where, {"problem": "processes"})
     again = read("newrank", write("newrank", mapping, launched=launched).files[""], where=where)
     assert again.pe.tolist() == mapping.pe.tolist()

@@ -9,6 +9,7 @@ import hopbytes as hb
 from helpers.errors import mentions
 from helpers.paths import EXAMPLES
 from hopbytes.machines.selection.launcher_order import launcher_placement
+from hopbytes.model.allocation import SlotUse
 
 TWO_NODES = "node:2@10 core:4@1"
 
@@ -37,17 +38,17 @@ def test_unequal_nodes_run_out_of_slots_at_different_times():
 def test_fewer_tasks_than_slots_use_the_slots_map_would_use():
     where = hb.allocate(TWO_NODES)
     assert sorted(where.node_of_pe[launcher_placement(where, 4, "block").pe]) == [0, 0, 1, 1]
-    assert launcher_placement(where, 4, "block", pack=True).pe.tolist() == [0, 1, 2, 3]
+    assert launcher_placement(where, 4, "block", SlotUse(pack=True)).pe.tolist() == [0, 1, 2, 3]
     assert launcher_placement(where, 4, "fill").pe.tolist() == [0, 1, 2, 3]
-    assert launcher_placement(where, 4, "fill", spread=True).pe.tolist() == [0, 1, 4, 5]
-    assert launcher_placement(where, 4, "cyclic", tasks_per_node=3).pe.tolist() == [0, 4, 1, 2]
+    assert launcher_placement(where, 4, "fill", SlotUse(spread=True)).pe.tolist() == [0, 1, 4, 5]
+    assert launcher_placement(where, 4, "cyclic", SlotUse(tasks_per_node=3)).pe.tolist() == [0, 4, 1, 2]
 
 
 def test_more_tasks_than_slots_must_be_meant():
     where = hb.allocate("node:2 core:2")
     with pytest.raises(hb.InfeasibleError, match=mentions("5", "4")):
         launcher_placement(where, 5, "block")
-    counts = launcher_placement(where, 5, "cyclic", oversubscribe=True).tasks_per_pe()
+    counts = launcher_placement(where, 5, "cyclic", SlotUse(oversubscribe=True)).tasks_per_pe()
     assert sorted(counts) == [1, 1, 1, 2]
 
 

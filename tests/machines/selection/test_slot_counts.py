@@ -11,6 +11,7 @@ from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.machines.common.table import Table
 from hopbytes.machines.selection.slot_counts import even_counts, spread
 from hopbytes.machines.topology import NODE_NAMES
+from hopbytes.model.allocation import SlotUse
 
 
 def water_filled(total, capacities):
@@ -50,7 +51,7 @@ def test_known_answers():
     assert np.bincount(node[spread(where, 9)]).tolist() == [4, 3, 2]
     assert spread(where, 3).tolist() == [0, 4, 8]
     assert spread(where, 10).tolist() == list(range(10))
-    assert spread(where, 5, pack=True).tolist() == [0, 1, 2, 3, 4]
+    assert spread(where, 5, SlotUse(pack=True)).tolist() == [0, 1, 2, 3, 4]
     assert spread(where, 0).tolist() == []
 
 
@@ -61,14 +62,15 @@ def test_islands_play_no_part():
 
 def test_hard_counts():
     where = hb.allocate("node:2 package:2 l3:2 core:4")
-    assert spread(where, 8, tasks_per_node=4).tolist() == [0, 4, 8, 12, 16, 20, 24, 28]
-    assert spread(where, 5, tasks_per_node=4).tolist() == [0, 4, 8, 12, 16]
-    assert spread(where, 16, per="l3=2").tolist() == [p for p in range(32) if p % 4 < 2]
-    assert spread(where, 3, per={"l3": 2}).tolist() == [0, 1, 4]
-    assert spread(where, 8, per="l3=1", tasks_per_node=4).tolist() == [0, 4, 8, 12, 16, 20, 24, 28]
-    assert spread(where, 4, per="l3=2", tasks_per_node=8).tolist() == [0, 4, 8, 12]
-    assert spread(where, 32, tasks_per_node=16).tolist() == list(range(32))
-    assert spread(where, 2, per="core=1").tolist() == [0, 1]
+    assert spread(where, 8, SlotUse(tasks_per_node=4)).tolist() == [0, 4, 8, 12, 16, 20, 24, 28]
+    assert spread(where, 5, SlotUse(tasks_per_node=4)).tolist() == [0, 4, 8, 12, 16]
+    assert spread(where, 16, SlotUse(tasks_per="l3=2")).tolist() == [p for p in range(32) if p % 4 < 2]
+    assert spread(where, 3, SlotUse(tasks_per={"l3": 2})).tolist() == [0, 1, 4]
+    both = SlotUse(tasks_per="l3=1", tasks_per_node=4)
+    assert spread(where, 8, both).tolist() == [0, 4, 8, 12, 16, 20, 24, 28]
+    assert spread(where, 4, SlotUse(tasks_per="l3=2", tasks_per_node=8)).tolist() == [0, 4, 8, 12]
+    assert spread(where, 32, SlotUse(tasks_per_node=16)).tolist() == list(range(32))
+    assert spread(where, 2, SlotUse(tasks_per="core=1")).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -79,16 +81,19 @@ def test_hard_counts():
         (9, {"tasks_per_node": 2}, InfeasibleError, "9 tasks, but 2 per node leaves 8 of 64 slots"),
         (20, {"tasks_per_node": 17}, InfeasibleError, "node 0 can take 16 of the 17 tasks"),
         (8, {"tasks_per_node": 0}, FormatError, "expected a count >= 1"),
-        (8, {"per": "package"}, FormatError, "expected LEVEL=COUNT"),
-        (8, {"per": "package=-1"}, FormatError, "expected LEVEL=COUNT"),
-        (8, {"per": {"package": 0}}, FormatError, "package=0, expected a count >= 1"),
-        (8, {"per": "pakage=1"}, UnsupportedError, "did you mean 'package'?"),
-        (8, {"per": "package=2", "tasks_per_node": 2}, InfeasibleError, "package 0 can take 1 of the 2"),
+        (8, {"tasks_per": "package"}, FormatError, "expected LEVEL=COUNT"),
+        (8, {"tasks_per": "package=-1"}, FormatError, "expected LEVEL=COUNT"),
+        (8, {"tasks_per": {"package": 0}}, FormatError, "package=0, expected a count >= 1"),
+        (8, {"tasks_per": "pakage=1"}, UnsupportedError, "did you mean 'package'?"),
+        (
+            8, {"tasks_per": "package=2", "tasks_per_node": 2}, InfeasibleError,
+            "package 0 can take 1 of the 2",
+        ),
     ],
 )
 def test_errors(n, options, error, words):
     with pytest.raises(error) as caught:
-        spread(hb.allocate("node:4 package:2 core:8"), n, **options)
+        spread(hb.allocate("node:4 package:2 core:8"), n, SlotUse(**options))
     assert words in str(caught.value)
 
 

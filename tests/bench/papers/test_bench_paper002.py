@@ -89,7 +89,7 @@ def test_strong_beside_treematch_uses_its_slots():
 
 
 def test_open_mpi_is_left_out_with_its_reason(monkeypatch):
-    monkeypatch.setattr(ompi_treematch.hb, "machine", lambda spec: type("Where", (), {"k": 4}))
+    monkeypatch.setattr(ompi_treematch.hb, "allocate", lambda spec: type("Where", (), {"k": 4}))
     assert ompi_treematch.why_not(2) == "4 cores to bind 2 ranks to, expected 8"
     assert ompi_treematch.why_not(16) == "4 cores to bind 16 ranks to, expected 16"
 

@@ -13,7 +13,7 @@ def small_instance():
 
 
 def test_in_order_against_in_order():
-    row = fabrics.run(small_instance(), "mapper:identity", {"mapper": "identity"}, 0)
+    row = fabrics.run(small_instance(), "mapper:identity", {"method": "identity"}, 0)
     assert row["metrics"]["hop_bytes"] > 0
     assert {k: v for k, v in row["metrics"].items() if k != "hybrid"} == {
         k: v for k, v in row["in_order"].items() if k != "hybrid"
@@ -23,7 +23,7 @@ def test_in_order_against_in_order():
 
 
 def test_errors_are_rows():
-    row = fabrics.run(small_instance(), "mapper:none", {"mapper": "none"}, 0)
+    row = fabrics.run(small_instance(), "mapper:none", {"method": "none"}, 0)
     assert "unknown mapper" in row["error"]
     assert "unknown mapper" in fabrics.table([row])
 
@@ -40,7 +40,7 @@ def test_only_hosts_with_all_adapters_take_part():
 
 
 def test_the_table_of_the_page_has_all_metrics():
-    row = fabrics.run(small_instance(), "mapper:identity", {"mapper": "identity"}, 0)
+    row = fabrics.run(small_instance(), "mapper:identity", {"method": "identity"}, 0)
     lines = fabrics.markdown([row]).splitlines()
     assert lines[0].startswith("| contender | runs | hop-bytes | MC |")
     assert lines[2].startswith("| `mapper:identity` | 1 | 1.000 (1.00–1.00) | 1.000 (1.00–1.00) | 1.000 |")

@@ -24,8 +24,8 @@ def test_in_order_against_in_order():
 
 def test_errors_are_rows():
     row = fabrics.run(small_instance(), "mapper:none", {"method": "none"}, 0)
-    assert "unknown mapper" in row["error"]
-    assert "unknown mapper" in fabrics.table([row])
+    assert "unknown method" in row["error"]
+    assert "unknown method" in fabrics.table([row])
 
 
 def test_contenders_are_those_of_the_registries():

@@ -175,8 +175,7 @@ def test_an_option_of_an_algorithm_has_the_type_that_it_needs():
 
 
 @pytest.mark.parametrize(
-    ("use", "method"),
-    [({"tasks_per_node": 2}, "eco"), ({"tasks_per": "node=1"}, "eco"), ({}, "treematch"), ({}, "mpipp")],
+    ("use", "method"), [({"tasks_per_node": 2}, "eco"), ({"tasks_per": "node=1"}, "eco"), ({}, "treematch")]
 )
 def test_what_maps_no_task_is_evaluated(use, method):
     nothing = hb.CommGraph.from_edges([], [], n=0)

@@ -5,9 +5,9 @@ import pytest
 
 import hopbytes as hb
 from hopbytes import _core
-from hopbytes.algorithms.streaming.pe_tree import node_sums, penalties, tree_of
+from hopbytes.algorithms.streaming import node_sums, penalties, tree_of
 from hopbytes.kernels.streaming import Block, MappingState, SketchArrays
-from hopbytes.model.exact_sums import group_sums
+from hopbytes.model.capacities import group_sums
 from hopbytes.reference import stream_reference
 
 MACHINES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from hopbytes.formats.base import Capabilities, formats
-from hopbytes.machines.selection.launcher_order import PLANE
+from hopbytes.machines.allocate.launcher_order import PLANE
 from hopbytes.model.allocation import Allocation, SlotUse
 
 #: Variable that is set in jobs of Slurm, whose srun places equally many ranks on every node.

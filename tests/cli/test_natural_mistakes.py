@@ -120,7 +120,7 @@ UNDERSTOOD = {
 @pytest.fixture
 def surroundings(tmp_path):
     """Files with which people make mistakes."""
-    mapping = hb.map_tasks(hb.read(LJ), hb.machine(ON[1]), mapper="identity")
+    mapping = hb.map_tasks(hb.read(LJ), hb.allocate(ON[1]), "identity")
     hb.write(mapping, tmp_path / "lj.json")
     (tmp_path / "header.csv").write_text("src,dst,bytes\n0,1,5\n1,2,5\n2,0,5\n")
     (tmp_path / "three.csv").write_text("0,1,5\n1,2,5\n2,0,5\n")

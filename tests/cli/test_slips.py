@@ -120,7 +120,7 @@ def test_what_is_no_slip_goes_on(hopbytes):
     ],
 )
 def test_errors_name_what_was_meant(hopbytes, tmp_path, arguments, words):
-    mapping = hb.map_tasks(hb.read(EXAMPLE), hb.machine(ON[1]), mapper="identity")
+    mapping = hb.map_tasks(hb.read(EXAMPLE), hb.allocate(ON[1]), "identity")
     for name in ("m.json", "m.txt"):
         hb.write(mapping, tmp_path / name)
     (tmp_path / "tri.txt").write_text("0 1 5\n1 2 5\n2 0 5\n")

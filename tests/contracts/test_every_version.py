@@ -25,7 +25,7 @@ PROCESSES = {"problem": "processes"}
 
 def ranks_of(spec, pe, hosts, **options):
     """A mapping of processes on a machine with host names, cut as options say."""
-    return Mapping(np.array(pe, np.int32), hb.machine(spec, hosts=hosts, **options), PROCESSES)
+    return Mapping(np.array(pe, np.int32), hb.allocate(spec, hosts=hosts, **options), PROCESSES)
 
 
 def blocks(hosts, share):
@@ -61,7 +61,7 @@ CASES = {
     "many separate cores per rank": Mapping(
         np.array([0, 1], np.int32),
         hb.Allocation(
-            hb.machine("node:1@10 core:64@1").machine, np.array([0, 32, 64]),
+            hb.allocate("node:1@10 core:64@1").machine, np.array([0, 32, 64]),
             np.concatenate([np.arange(0, 64, 2), np.arange(1, 64, 2)]), ("a",),
         ),
         PROCESSES,

@@ -262,7 +262,7 @@ class Machine(ShownBySpec, Topology):
 
     @abstractmethod
     def spec(self) -> str:
-        """Return a text from which :func:`hopbytes.machine` makes this machine again."""
+        """Return a text from which :func:`hopbytes.allocate` makes this machine again."""
 
     def with_distances(self, distances: Mapping[str, int]) -> Machine:
         """Return the machine with other distances of the levels named; UnsupportedError without levels."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.machines.selection.allocate import machine as machine_from
+from hopbytes.machines.selection.allocate import allocate
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.processes import Sends, Spot, checked_sends, machine_of, processes_on, this_spot
@@ -97,7 +97,7 @@ class ChangingRanks:
         if any(fault for *_, fault in gathered):
             raise HopbytesError(next(fault for *_, fault in gathered if fault))
         if isinstance(machine, str):
-            machine = machine_from(machine)
+            machine = allocate(machine)
         spots = [spot for spot, *_ in gathered]
         where, process = machine_of(spots) if machine is None else processes_on(machine, spots)
         self._process_of_pe = process.tolist()
@@ -295,7 +295,7 @@ class _Book:
         machine: Allocation | str | None, options: dict[str, Any],
     ) -> None:
         if isinstance(machine, str):
-            machine = machine_from(machine)
+            machine = allocate(machine)
         spots = [spot for spot, _, _ in gathered]
         where, process = machine_of(spots) if machine is None else processes_on(machine, spots)
         self.rank_of_pe = process.tolist()

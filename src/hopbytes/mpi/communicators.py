@@ -11,7 +11,7 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.machines.selection.allocate import machine as machine_from
+from hopbytes.machines.selection.allocate import allocate
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.processes import (
@@ -203,12 +203,12 @@ def new_ranks(
 ) -> Int64:
     """Return int64[n], the new rank of every old rank; `reorder` calls this function on rank 0."""
     if isinstance(machine, str):
-        machine = machine_from(machine)
+        machine = allocate(machine)
     where, process = machine_of(spots) if machine is None else processes_on(machine, spots)
     graph = _pattern(sends)
     identity = np.empty(len(spots), np.int32)
     identity[process] = np.arange(len(spots), dtype=np.int32)
-    mapped = map_tasks(graph, where, preset=preset, seed=seed, threads=1, partition=False).pe
+    mapped = map_tasks(graph, where, preset, seed=seed, threads=1, partition=False).pe
     cost = CommCost()
     if cost.value(graph, where, mapped) >= cost.value(graph, where, identity):
         return np.arange(len(spots), dtype=np.int64)

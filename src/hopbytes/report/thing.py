@@ -35,9 +35,9 @@ def explain(
     8
     """
     if route is not None:
-        from hopbytes.machines.selection.allocate import machine
+        from hopbytes.machines.selection.allocate import allocate
 
-        facts = route_facts(machine(thing, **machine_options or {}), *route)
+        facts = route_facts(allocate(thing, **machine_options or {}), *route)
         return facts, route_text(facts)
     if machine_options or (is_machine(thing) and input_format is None):
         return _explain_machine(thing, machine_options or {})
@@ -67,9 +67,9 @@ def is_machine(thing: str) -> bool:
 
 
 def _explain_machine(spec: str, options: Facts) -> tuple[Facts, str]:
-    from hopbytes.machines.selection.allocate import machine
+    from hopbytes.machines.selection.allocate import allocate
 
-    where = machine(spec, **options)
+    where = allocate(spec, **options)
     return {"thing": "machine"} | machine_facts(where), machine_text(where)
 
 

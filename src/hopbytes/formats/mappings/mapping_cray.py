@@ -24,6 +24,7 @@ from hopbytes.formats.mappings.launch_files import (
 from hopbytes.formats.mappings.mapping_slurm import DIFFERENT, srun_binding, unbound
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.machines.allocate.slot_counts import spread
+from hopbytes.model.allocation import SlotUse
 from hopbytes.model.mapping import Mapping
 from hopbytes.text.cpu_lists import number_range
 from hopbytes.text.lines import natural_key
@@ -91,7 +92,7 @@ class Cray(Format):
         comment = PER_NODE.match(source.head())
         order = _ranks(source)
         check_count(source, len(order))
-        slots = spread(where, len(order), tasks_per_node=int(comment[1]) if comment and len(order) else None)
+        slots = spread(where, len(order), SlotUse(int(comment[1]) if comment and len(order) else None))
         pe = np.empty(len(order), np.int32)
         pe[order] = slots
         return Mapping(pe, where, {"problem": "processes", "mapper": source.title})

@@ -18,6 +18,7 @@ from hopbytes.formats.mappings.launch_files import PROGRAM, Launch, by_script, p
 from hopbytes.formats.mappings.mapping_plain import Plain
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.machines.allocate.slot_counts import spread
+from hopbytes.model.allocation import SlotUse
 from hopbytes.model.mapping import Mapping
 
 #: Bounds of a file of PEs: bytes per line, and number of lines without a PE.
@@ -80,7 +81,7 @@ class NewRank(Format):
         launched = source.options.get("launched") or _launched_in_comment(source, data)
         info = {"problem": "processes", "mapper": source.title}
         # mpirun --map-by core fills nodes, mpirun --map-by node distributes ranks over all nodes.
-        slots = spread(where, len(new), pack=launched == "block", evenly=launched == "cyclic")
+        slots = spread(where, len(new), SlotUse(pack=launched == "block", spread=launched == "cyclic"))
         in_order = Mapping(slots.astype(np.int32), where, info)
         pe = np.empty(len(new), np.int32)
         pe[new] = _launched_pe(prepare(in_order, {}), launched)

@@ -20,7 +20,7 @@ def node_coordinates(machine: Machine, form: str, dimensions: tuple[int, ...]) -
     wanted = " or ".join(map(str, dimensions))
     expected = f"{form} maps ranks by coordinates, expected a torus or mesh of {wanted} dimensions"
     if found is None:
-        raise UnsupportedError(f"{expected} (`spec='torus:4x4x4 / core:4'`)")
+        raise UnsupportedError(f"{expected} (`machine='torus:4x4x4 / core:4'`)")
     nodes = int(machine.node_of_core()[-1]) + 1
     places: Int64 = found.places.T
     if places.shape[1] not in dimensions:

@@ -22,7 +22,7 @@ class Amd(Nvidia):
     Examples
     --------
     >>> import hopbytes as hb
-    >>> hb.machine("amd:topo.txt@n[1-4]").k  # doctest: +SKIP
+    >>> hb.allocate("amd:topo.txt@n[1-4]").k  # doctest: +SKIP
     32
     """
 

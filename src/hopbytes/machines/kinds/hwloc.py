@@ -468,7 +468,7 @@ class Hwloc(NodeMachine):
     Examples
     --------
     >>> import hopbytes as hb
-    >>> hb.machine("hwloc:node.xml@n[1-2]").k  # doctest: +SKIP
+    >>> hb.allocate("hwloc:node.xml@n[1-2]").k  # doctest: +SKIP
     16
     """
 

@@ -51,7 +51,7 @@ class Nvidia(NodeMachine):
     Examples
     --------
     >>> import hopbytes as hb
-    >>> hb.machine("nvidia:topo.txt@n[1-4]").k  # doctest: +SKIP
+    >>> hb.allocate("nvidia:topo.txt@n[1-4]").k  # doctest: +SKIP
     32
     """
 

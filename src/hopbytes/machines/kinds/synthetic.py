@@ -59,7 +59,7 @@ class Synthetic(NodeMachine):
     Examples
     --------
     >>> import hopbytes as hb
-    >>> hb.machine("synthetic:pack:2 l3:2 core:4 pu:1").machine.tree.spec()
+    >>> hb.allocate("synthetic:pack:2 l3:2 core:4 pu:1").machine.tree.spec()
     'package:2@10 l3:2@3 core:4@1'
     """
 

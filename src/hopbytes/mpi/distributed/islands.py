@@ -179,7 +179,7 @@ class Task:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", HopbytesWarning)
                 found = map_tasks(
-                    graph, self.where, preset=self.preset, partition=True, threads=1, seed=seed,
+                    graph, self.where, self.preset, partition=True, threads=1, seed=seed,
                     imbalance=self._imbalance(graph),
                 )
             return found.pe, found.comm_cost

@@ -253,6 +253,6 @@ def map_with_leaders(
     the result.
     """
     steps = LedGreedy(mapper, leaders), LedRefinement(refiner, leaders)
-    mapping = map_tasks(graph, where, mapper=steps[0], refine=steps[1], seed=seed, threads=1)
+    mapping = map_tasks(graph, where, list(steps), seed=seed, threads=1)
     names = {"mapper": describe(mappers, mapper), "refine": [describe(refiners, refiner)]}
     return Mapping(mapping.pe, mapping.where, {**mapping.info, **names})

@@ -3,7 +3,7 @@
 import pytest
 
 import hopbytes as hb
-from hopbytes.patterns.origin import recorded_hosts
+from hopbytes.patterns.base import recorded_hosts
 
 
 def pattern(meta):

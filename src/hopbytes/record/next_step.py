@@ -13,7 +13,7 @@ from hopbytes.launch.start import machine_of_command
 from hopbytes.machines.node.job_environment import READERS, same_host
 from hopbytes.machines.selection.allocate import machine as parsed_machine
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.patterns.origin import recorded_hosts
+from hopbytes.patterns.base import recorded_hosts
 
 
 def target_of(output: str, graph: CommGraph) -> str:

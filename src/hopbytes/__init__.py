@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from hopbytes.algorithms.effort import Effort as Effort
     from hopbytes.cost.metrics.evaluation import Evaluation as Evaluation
     from hopbytes.cost.metrics.evaluation import evaluate as evaluate
-    from hopbytes.cost.metrics.regression import explain_times as explain_times
-    from hopbytes.cost.metrics.regression import metric_columns as metric_columns
     from hopbytes.errors import FormatError as FormatError
     from hopbytes.errors import HopbytesError as HopbytesError
     from hopbytes.errors import HopbytesWarning as HopbytesWarning
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
     from hopbytes.pictures import plot as plot
     from hopbytes.report.mapping_comparison import MappingComparison as MappingComparison
     from hopbytes.report.mapping_comparison import compare as compare
-    from hopbytes.simulation.prediction import Prediction as Prediction
+    from hopbytes.simulation.simulate import Prediction as Prediction
     from hopbytes.simulation.simulate import simulate as simulate
     from hopbytes.solve import presets as presets
     from hopbytes.solve.batch import BatchReport as BatchReport
@@ -73,7 +71,7 @@ _MODULE_OF = {
     "MappingComparison": "hopbytes.report.mapping_comparison",
     "MappingInfo": "hopbytes.model.mapping",
     "MissingPackageError": "hopbytes.errors",
-    "Prediction": "hopbytes.simulation.prediction",
+    "Prediction": "hopbytes.simulation.simulate",
     "Receipt": "hopbytes.formats.exchange",
     "Refiner": "hopbytes.algorithms.base",
     "Remapper": "hopbytes.solve.remapper",
@@ -83,12 +81,10 @@ _MODULE_OF = {
     "compare": "hopbytes.report.mapping_comparison",
     "convert": "hopbytes.formats.exchange",
     "evaluate": "hopbytes.cost.metrics.evaluation",
-    "explain_times": "hopbytes.cost.metrics.regression",
     "machine": "hopbytes.machines.selection.allocate",
     "map_stream": "hopbytes.solve.map_stream",
     "map_tasks": "hopbytes.solve.map_tasks",
     "mappers": "hopbytes.algorithms.mappers",
-    "metric_columns": "hopbytes.cost.metrics.regression",
     "plot": "hopbytes.pictures.plot",
     "presets": "hopbytes.solve.presets",
     "read": "hopbytes.formats.exchange",

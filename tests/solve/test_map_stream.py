@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.algorithms.streaming import sketch
+from hopbytes.algorithms import streaming
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.streams import csr_stream
 from hopbytes.formats.streams import open_graph as opening
@@ -132,7 +132,7 @@ def test_a_hub_and_vertices_without_neighbours(tmp_path):
 
 
 def test_dropped_pairs_are_counted_and_change_no_bound(tmp_path, monkeypatch):
-    monkeypatch.setattr(sketch, "SMALLEST_TABLE", 64)
+    monkeypatch.setattr(streaming, "SMALLEST_TABLE", 64)
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 400, 4000), rng.integers(0, 400, 4000)
     keep = a != b

@@ -12,7 +12,7 @@ from hopbytes import kernels
 from hopbytes._arrays import Array, Int64, UInt8
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.formats.base import Source
-from hopbytes.reference.text_reference import Slot, Status
+from hopbytes.kernels.records import Slot, Status
 from hopbytes.util.integers import MAX_TASKS
 
 PIECE_BYTES = 1 << 20

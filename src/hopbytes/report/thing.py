@@ -52,7 +52,7 @@ def explain(
     if ":" not in thing:
         near = nearest(thing, (row["name"] for _, row in kinds))
         raise UnsupportedError(
-            f"{thing!r} is no registered name ('hopbytes list KIND'), no file and no machine like "
+            f"{thing!r} is no registered name ('hopbytes show KIND'), no file and no machine like "
             "'node:2 core:4'" + (f"; did you mean {near[0]!r}?" if near else "")
         )
     return _explain_machine(thing, {})
@@ -61,7 +61,7 @@ def explain(
 def is_machine(thing: str) -> bool:
     """Return whether a text that is no spec names a machine: ``local``, or a file that contains one."""
     from hopbytes.machines.base import machines
-    from hopbytes.machines.recognise import kind_of_file
+    from hopbytes.machines.spec import kind_of_file
 
     return (thing in machines and machines[thing].stands_alone) or kind_of_file(thing) is not None
 

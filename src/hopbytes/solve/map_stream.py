@@ -14,17 +14,17 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes._version import __version__
 from hopbytes.algorithms.balancer import meet_bounds
-from hopbytes.algorithms.streaming.passes import (
+from hopbytes.algorithms.streaming import (
     CheckedStream,
+    Sketch,
     check_sums,
     cluster,
     comm_cost,
     place_online,
     refine,
     state_of,
+    tree_of,
 )
-from hopbytes.algorithms.streaming.pe_tree import tree_of
-from hopbytes.algorithms.streaming.sketch import Sketch
 from hopbytes.errors import HopbytesWarning, InfeasibleError
 from hopbytes.formats.streams.open_graph import open_graph
 from hopbytes.kernels.streaming import MappingState, TreeOfPes

@@ -126,7 +126,7 @@ def map_tasks(
         is set, this selects the processes problem for any n.
     pack, spread, tasks_per_node, per
         Choice of the PEs for processes with n < k, see
-        :func:`hopbytes.machines.selection.slot_counts.spread`. `pack` uses the first n, like ``mpirun``.
+        :func:`hopbytes.machines.allocate.slot_counts.spread`. `pack` uses the first n, like ``mpirun``.
         `spread` gives every node the same number of tasks, like ``srun``, so that each process has more
         memory bandwidth. `tasks_per_node` and `per` are exact counts for every node, or for every unit of a
         level (``"l3=2"`` or ``{"l3": 2, "package": 4}``). By default filled nodes, spread tasks and a free

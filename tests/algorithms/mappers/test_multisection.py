@@ -9,9 +9,13 @@ import hopbytes as hb
 from helpers.graphs import grid
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.mappers.multisection import Multisection
-from hopbytes.algorithms.multisection import effort_per_level as shares
-from hopbytes.algorithms.multisection.effort_per_level import shares_of_cost, unexpected_shares
-from hopbytes.algorithms.multisection.hierarchy_levels import cut_distances, levels_of
+from hopbytes.algorithms.multisection import hierarchy as shares
+from hopbytes.algorithms.multisection.hierarchy import (
+    cut_distances,
+    levels_of,
+    shares_of_cost,
+    unexpected_shares,
+)
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 

@@ -10,7 +10,7 @@ import hopbytes as hb
 from helpers.machines import nodes
 from hopbytes.algorithms.shared.search_distances import both_ways_differ
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.machines.common.table import Table
+from hopbytes.machines.kinds.table import Table
 from hopbytes.patterns.base import pattern
 from hopbytes.solve.map_tasks import map_tasks
 

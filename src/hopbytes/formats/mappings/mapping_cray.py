@@ -23,7 +23,7 @@ from hopbytes.formats.mappings.launch_files import (
 )
 from hopbytes.formats.mappings.mapping_slurm import DIFFERENT, srun_binding, unbound
 from hopbytes.formats.mappings.place_script import place_script
-from hopbytes.machines.selection.slot_counts import spread
+from hopbytes.machines.allocate.slot_counts import spread
 from hopbytes.model.mapping import Mapping
 from hopbytes.text.cpu_lists import number_range
 from hopbytes.text.lines import natural_key

@@ -8,7 +8,7 @@ from hopbytes._arrays import Bool, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
-from hopbytes.machines.node.inventory import NodeInventory
+from hopbytes.machines.node.node_tree import NodeInventory
 from hopbytes.text.cpu_lists import number_range
 
 #: Names of innermost levels whose units are hardware threads, not cores.

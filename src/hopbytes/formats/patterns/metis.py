@@ -26,9 +26,8 @@ from hopbytes.formats.base import (
     registered,
 )
 from hopbytes.formats.parsing import INITIAL_CAPACITY, first_line, parsed, raise_fault, shown, whole_numbers
-from hopbytes.kernels.records import Csr
+from hopbytes.kernels.records import Csr, Slot, Status
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.reference.text_reference import Slot, Status
 from hopbytes.text.open_input import NEVER_REFUSED
 from hopbytes.util.integers import MAX_TASKS
 

@@ -13,18 +13,16 @@ from typing import Any
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
-from hopbytes.algorithms.two_level import nodes_of
+from hopbytes.algorithms.two_level.groups import nodes_of
 from hopbytes.cost.objectives.link_sums import network_of
 from hopbytes.errors import HopbytesError, UnsupportedError, printable
 from hopbytes.formats.exchange import read, write
 from hopbytes.machines.selection.allocate import machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.mpi.ptram.distributed_mapping import map_with_leaders
-from hopbytes.mpi.ptram.node_leaders import Leaders, StrandedError
+from hopbytes.mpi.ptram.leaders import Leaders, StrandedError, map_with_leaders
 from hopbytes.report.summary import map_record
 from hopbytes.util.options import build
-from hopbytes.util.quantities import plain_value
 
 EXPECTED = (HopbytesError, OSError, MemoryError)
 
@@ -92,7 +90,7 @@ def _lead(comm: Any, arguments: argparse.Namespace) -> int:
     report = leaders.report()
     if rank == 0:
         record["seconds"]["all"] = time.perf_counter() - began
-        print(json.dumps(record | {"leaders": report}, default=plain_value), flush=True)
+        print(json.dumps(record | {"leaders": report}, default=_plain), flush=True)
     return 0
 
 
@@ -131,6 +129,10 @@ def _sentence(error: BaseException) -> str:
 def _complain(text: str) -> int:
     print(printable(f"hopbytes: {text}"), file=sys.stderr, flush=True)
     return 1
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 if __name__ == "__main__":

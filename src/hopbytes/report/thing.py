@@ -102,8 +102,8 @@ def pattern_facts(graph: CommGraph) -> Facts:
     """
     from hopbytes import kernels
     from hopbytes.cost.metrics.mapping_metrics import diagonal_volume
+    from hopbytes.patterns.base import recorded_hosts
     from hopbytes.patterns.ml import training_of
-    from hopbytes.patterns.origin import recorded_hosts
 
     degrees, hosts, training = np.diff(graph.indptr), recorded_hosts(graph), training_of(graph)
     traffic = {} if training is None else training.traffic()

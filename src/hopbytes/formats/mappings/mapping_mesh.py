@@ -16,8 +16,7 @@ from hopbytes.formats.mappings.mapping_torchrun import host_script
 from hopbytes.formats.mappings.mesh_program import PROGRAM
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.patterns.ml import MachineLearning, training_of
-from hopbytes.patterns.rank_orders import MEGATRON_OPTIONS, rank_orders
+from hopbytes.patterns.ml import MEGATRON_OPTIONS, MachineLearning, rank_orders, training_of
 
 #: The axis of a mapping whose pattern has no kinds of parallelism.
 ONE_AXIS = "task"

@@ -1,14 +1,151 @@
-"""Logs of NCCL and RCCL that cut rings, mix lines, or are files of single processes."""
+"""Logs of NCCL: rings in another order than ranks, trees, several communicators."""
 
-from __future__ import annotations
-
+import io
 import random
 import re
+import tracemalloc
 
 import pytest
 
 import hopbytes as hb
-from hopbytes.errors import FormatError
+from helpers.errors import mentions
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.formats.base import Source
+from hopbytes.formats.patterns.nccl import HEAD_BYTES, said, said_in_files
+
+#: (host, process) of the ranks 0 to 3.
+GPUS = (("n1", 100, 0), ("n1", 101, 1), ("n2", 100, 0), ("n2", 101, 1))
+TREES = (
+    "[0] 1/2/-1->0->-1 [1] 1/-1/-1->0->2", "[0] -1/-1/-1->1->0 [1] -1/-1/-1->1->0",
+    "[0] 3/-1/-1->2->0 [1] 3/0/-1->2->-1", "[0] -1/-1/-1->3->2 [1] -1/-1/-1->3->2",
+)  # fmt: skip
+
+
+def line(rank, text, thread=0):
+    host, pid, device = GPUS[rank]
+    return f"{host}:{pid}:{pid + thread} [{device}] NCCL INFO {text}\n"
+
+
+def set_up(pointer, members, comm_id, rings, trees=TREES):
+    text = ""
+    for place, rank in enumerate(members):
+        what = f"ncclCommInitRank comm {pointer}{rank} rank {place} nranks {len(members)} cudaDev 0 nvmlDev 0"
+        text += line(rank, f"{what} busId 31000 commId {comm_id} - Init START", 1)
+    for place, rank in enumerate(members):
+        text += line(rank, f"comm {pointer}{rank} rank {place} nRanks {len(members)} nNodes 2", 1)
+        if place == 0:
+            for channel, ring in enumerate(rings):
+                order = "   ".join(map(str, ring))
+                text += line(rank, f"Channel {channel:02}/{len(rings):02} :    {order}", 1)
+        text += line(rank, f"Trees {trees[place]}", 1)
+    return text
+
+
+def calls(pointer, members, name, count, root=0):
+    what = f"{name}: opCount 1f sendbuff 0x7f recvbuff (nil) count {count} datatype 7 op 0 root {root}"
+    return "".join(line(rank, f"{what} comm {pointer}{rank} [nranks=4] stream 0x55") for rank in members)
+
+
+WORLD = set_up("0xa", range(4), "0xbeef", [[0, 1, 3, 2], [0, 2, 3, 1]])
+#: Two communicators of the same size at the same time.
+ACROSS = "".join(
+    set_up("0xb", pair, f"0xc{pair[0]}", [[0, 1]], ["[0] -1/-1/-1->0->-1"] * 2) for pair in ((0, 2), (1, 3))
+)
+
+
+def read(folder, text, **options):
+    (folder / "nccl.log").write_text("a line of the program\n" + text)
+    return hb.read(folder / "nccl.log", **options)
+
+
+def volumes(graph):
+    return graph.to_scipy().toarray().tolist()
+
+
+def test_an_all_reduce_goes_around_both_rings(tmp_path):
+    """Half of 2 (p - 1) / p of 4000 bytes in each direction."""
+    graph = read(tmp_path, WORLD + calls("0xa", range(4), "AllReduce", 1000))
+    half = 3000
+    assert volumes(graph) == [[0, half, half, 0], [half, 0, 0, half], [half, 0, 0, half], [0, half, half, 0]]
+    assert graph.meta["hosts"] == ["n1", "n1", "n2", "n2"]
+
+
+def test_trees_where_the_tuner_chose_them(tmp_path):
+    """In both trees rank 1 is below 0 and 3 below 2; 0 and 2 exchange the roles."""
+    tuned = line(0, "AllReduce: 4000 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..1}")
+    graph = read(tmp_path, WORLD + tuned + calls("0xa", range(4), "AllReduce", 1000))
+    full = 4000
+    assert volumes(graph) == [[0, full, full, 0], [full, 0, 0, 0], [full, 0, 0, full], [0, 0, full, 0]]
+    old = line(0, "4000 Bytes -> Algo 0 proto 0 time 12.5")
+    assert volumes(read(tmp_path, WORLD + old + calls("0xa", range(4), "AllReduce", 1000))) == volumes(graph)
+    other_size = read(tmp_path, WORLD + old + calls("0xa", range(4), "AllReduce", 100))
+    assert volumes(other_size)[0][1] == 300
+
+
+def test_a_broadcast_starts_at_its_root(tmp_path):
+    graph = read(tmp_path, WORLD + calls("0xa", range(4), "Broadcast", 1001, root=3))
+    found = volumes(graph)
+    # Ring 0, 3-2-0-1, carries 2002 bytes, ring 1, 3-1-0-2, as many.
+    assert found == [[0, 2002, 2002, 0], [2002, 0, 0, 0], [2002, 0, 0, 0], [0, 2002, 2002, 0]]
+
+
+def test_communicators_of_some_ranks(tmp_path):
+    text = WORLD + ACROSS + calls("0xb", range(4), "AllGather", 10) + calls("0xb", [1], "Send", 5, root=1)
+    graph = read(tmp_path, text)
+    assert volumes(graph) == [[0, 0, 40, 0], [0, 0, 0, 60], [40, 0, 0, 0], [0, 40, 0, 0]]
+    without = text.replace(" commId 0xbeef", "")
+    assert volumes(read(tmp_path, without)) == volumes(graph)
+
+
+def test_a_log_without_calls_tells_its_rings(tmp_path):
+    graph = read(tmp_path, WORLD)
+    assert volumes(graph) == [[0, 1, 1, 0], [1, 0, 0, 1], [1, 0, 0, 1], [0, 1, 1, 0]]
+    assert any("no calls" in notice for notice in graph.meta["notices"])
+
+
+def test_old_logs_name_the_communicator_at_the_end(tmp_path):
+    """Up to NCCL 2.17 the lines of channels stand before the only line with rank and communicator."""
+    def old(pointer, members, ring):
+        text = line(members[0], f"Channel 00/01 :    {'   '.join(map(str, ring))}", 1)
+        for place, rank in enumerate(members):
+            what = f"comm {pointer}{rank} rank {place} nranks {len(members)} cudaDev 0 busId 31000"
+            text += line(rank, f"{what} - Init COMPLETE", 1)
+        return text
+
+    text = old("0xa", range(4), [0, 2, 1, 3]) + old("0xb", (0, 2), [0, 1])
+    called = calls("0xa", range(4), "AllReduce", 100) + calls("0xb", (0, 2), "AllReduce", 10)
+    expected = [[0, 0, 640, 0], [0, 0, 0, 600], [40, 600, 0, 0], [600, 0, 0, 0]]
+    assert volumes(read(tmp_path, text + called)) == expected
+    ended = line(0, "comm 0xb0 rank 0 nranks 2 cudaDev 0 busId 31000 - Destroy COMPLETE")
+    assert volumes(read(tmp_path, text + ended))[0] == [0, 0, 2, 0]
+    with pytest.raises(UnsupportedError, match=mentions("2 ranks", "commId")):
+        read(tmp_path, text + old("0xb", (1, 3), [0, 1]))
+
+
+def test_other_models(tmp_path):
+    text = WORLD + calls("0xa", range(4), "AllReduce", 1000)
+    assert volumes(read(tmp_path, text, collectives="ring"))[0] == [0, 6000, 0, 0]
+    assert read(tmp_path, text, collectives="ignore").m == 0
+
+
+def test_a_gpu_outside_the_largest_communicator(tmp_path):
+    text = set_up("0xa", range(3), "0xbeef", [[0, 1, 2]], TREES[:1] * 3).replace("1/2", "1/-1")
+    text = text.replace(" [1] 1/-1/-1->0->2", "")
+    with pytest.raises(FormatError, match=mentions("n2", "3")):
+        read(tmp_path, text + set_up("0xb", [2, 3], "0xc", [[0, 1]], ["[0] -1/-1/-1->0->-1"] * 2))
+
+
+def test_a_number_of_ranks_that_damage_made_huge_takes_no_memory(tmp_path):
+    """A list of that many numbers takes 3 GB."""
+    path = tmp_path / "damaged.log"
+    path.write_text(WORLD.replace("nranks 4", f"nranks {10**8}").replace("nRanks 4", f"nRanks {10**8}"))
+    tracemalloc.start()
+    with pytest.raises(FormatError, match="99999996 of 100000000 ranks are missing"):
+        hb.read(path, "nccl")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**24
+
 
 SIZE, PER_HOST = 24, 8
 #: Two rings that are not in the order of ranks, and the cycle they are.
@@ -76,7 +213,7 @@ def log(style="new", said_by_ranks=None, rccl=False, prefix=""):
     return "".join(f"{prefix}{line}\n" for line in lines)
 
 
-def read(folder, text, name="nccl.log", **options):
+def read_rings(folder, text, name="nccl.log", **options):
     path = folder / name
     path.write_text(text)
     return hb.read(path, "nccl", **options)
@@ -103,7 +240,7 @@ def arcs_of(graph):
 @pytest.mark.parametrize("said_by_ranks", ["links", "neighbours"])
 @pytest.mark.parametrize("rccl", [False, True])
 def test_cut_rings_are_made_from_what_ranks_say(tmp_path, style, said_by_ranks, rccl):
-    graph = read(tmp_path, log(style, said_by_ranks, rccl))
+    graph = read_rings(tmp_path, log(style, said_by_ranks, rccl))
     assert graph.n == SIZE
     assert arcs_of(graph) == along(RINGS)
     assert any("2 rings as a whole" in notice for notice in graph.meta["notices"])
@@ -111,17 +248,17 @@ def test_cut_rings_are_made_from_what_ranks_say(tmp_path, style, said_by_ranks, 
 
 @pytest.mark.parametrize("style", ["old", "new"])
 def test_without_neighbours_the_model_ring_counts(tmp_path, style):
-    graph = read(tmp_path, log(style))
+    graph = read_rings(tmp_path, log(style))
     assert arcs_of(graph) == along([list(range(SIZE))])
     assert any("model ring" in notice for notice in graph.meta["notices"])
     uncalled = re.sub(".*AllReduce.*\n", "", log(style))
-    assert set(arcs_of(read(tmp_path, uncalled)).values()) == {2}
+    assert set(arcs_of(read_rings(tmp_path, uncalled)).values()) == {2}
 
 
 def test_neighbours_of_some_ranks_make_no_ring(tmp_path):
     text = re.sub(r"gpu-1:503:904 \[3\] NCCL INFO Ring.*\n", "", log("new", "neighbours"))
     text = re.sub(r"gpu-[012]:50[24]:90[35] \[[24]\] NCCL INFO Ring.*\n", "", text)
-    assert arcs_of(read(tmp_path, text)) == along([list(range(SIZE))])
+    assert arcs_of(read_rings(tmp_path, text)) == along([list(range(SIZE))])
 
 
 def test_connections_for_trees_first(tmp_path):
@@ -138,16 +275,16 @@ def test_connections_for_trees_first(tmp_path):
             text = text.replace(line, "")
         ring = [line for line in mine if line not in rest]
         text = text.replace(ring[0], "".join(rest) + trees + ring[0]).replace(first, first)
-    assert arcs_of(read(tmp_path, text)) == along(RINGS)
+    assert arcs_of(read_rings(tmp_path, text)) == along(RINGS)
 
 
 def test_labels_of_launchers(tmp_path):
-    expected = arcs_of(read(tmp_path, log("new", "links")))
+    expected = arcs_of(read_rings(tmp_path, log("new", "links")))
     for prefix in (
         "[1,3]<stdout>:", "12: ", "[default0]:", "[2026-04-28 14:14:49] ", "12:00:01 node ",
         "(EngineCore_DP0 pid=742) (RayWorkerWrapper pid=233, ip=10.20.1.125) ", "\x1b[36m(pid=2)\x1b[0m ",
     ):  # fmt: skip
-        assert arcs_of(read(tmp_path, log("new", "links", prefix=prefix))) == expected, prefix
+        assert arcs_of(read_rings(tmp_path, log("new", "links", prefix=prefix))) == expected, prefix
 
 
 def test_lines_that_came_into_each_other(tmp_path):
@@ -161,7 +298,7 @@ def test_lines_that_came_into_each_other(tmp_path):
             mixed.append(line[-30:])
         else:
             mixed.append(line)
-    assert arcs_of(read(tmp_path, "\n".join(mixed))) == along(RINGS)
+    assert arcs_of(read_rings(tmp_path, "\n".join(mixed))) == along(RINGS)
 
 
 def test_a_file_for_each_process(tmp_path):
@@ -199,7 +336,7 @@ def test_communicators_that_were_split(tmp_path):
             f"{head(rank, 0)}AllGather: opCount 0 sendbuff 0x7f recvbuff 0x8f count 10 datatype 1 "
             f"op 0 root 0 comm {pointer} [nranks=12] stream 0x5\n"
         )
-    graph = arcs_of(read(tmp_path, text))
+    graph = arcs_of(read_rings(tmp_path, text))
     for arc, volume in along(RINGS).items():
         graph[arc] -= volume
     kept = {arc: volume for arc, volume in graph.items() if volume}
@@ -223,9 +360,9 @@ def test_trees_of_nccl_2_4_are_reversed(tmp_path):
 
     expected = {(0, 1): 4800, (1, 0): 4800}
     for trees in (("-1->0->1/-1/-1", "0->1->-1/-1/-1"), ("1/-1/-1->0->-1", "-1/-1/-1->1->0")):
-        assert arcs_of(read(tmp_path, two(*trees))) == expected
+        assert arcs_of(read_rings(tmp_path, two(*trees))) == expected
     with pytest.raises(FormatError, match="rank 9, expected less than 2"):
-        read(tmp_path, two("9/-1/-1->0->-1", "-1/-1/-1->1->0"))
+        read_rings(tmp_path, two("9/-1/-1->0->-1", "-1/-1/-1->1->0"))
 
 
 def test_damaged_logs_are_explained(tmp_path):
@@ -235,6 +372,35 @@ def test_damaged_logs_are_explained(tmp_path):
         at = generator.randrange(len(text))
         piece = generator.choice(["", "9", "-", "\n", " -> ", "[", "0x", "comm "])
         try:
-            read(tmp_path, text[:at] + piece + text[at + generator.randrange(40) :])
+            read_rings(tmp_path, text[:at] + piece + text[at + generator.randrange(40) :])
         except hb.HopbytesError as error:
             assert "\n" not in str(error)  # noqa: PT017
+
+
+def test_heads_are_looked_for_near_the_mark_only():
+    assert [words.thread[0] for words in said(b"x" * 10**6 + b" n1:1:2 [0] NCCL INFO a")] == [b"n1"]
+    assert said(b"n1:1:2" + b" " * (HEAD_BYTES + 9) + b" NCCL INFO a") == []
+    many = b"n1:1:2 [0] NCCL INFO " * 3000
+    assert len(said(many)) == 3000
+
+
+def texts(folder, name):
+    path = folder / name
+    source = Source(str(path), io.BufferedReader(io.BytesIO(path.read_bytes())), str(path))
+    return [words.text for _, _, words in said_in_files(source)]
+
+
+@pytest.mark.parametrize(
+    ("name", "others", "alike"),
+    [
+        ("nccl.n1.7.log", ["nccl.n1.8.log", "nccl.n2.7.log"], True), ("7-n1", ["9-n22"], True),
+        ("nccl.7", ["nccl.8"], True), ("nccl.n1", ["nccl.n2"], False), ("nccl.17", ["nccl.18"], False),
+        ("nccl.n1.7", ["nccl.n1.8.old", "xnccl.n1.8", "nccl.n1.x"], False), ("7.7", ["7.8", "8.7"], False),
+    ],
+)  # fmt: skip
+def test_files_whose_names_differ_in_host_and_process(tmp_path, name, others, alike):
+    (tmp_path / name).write_text("n1:7:9 [0] NCCL INFO own\n")
+    for other in others:
+        (tmp_path / other).write_text("n2:8:9 [1] NCCL INFO other\n")
+    (tmp_path / f"{others[0]}.d").mkdir()
+    assert texts(tmp_path, name) == [b"own"] + [b"other"] * (len(others) if alike else 0)

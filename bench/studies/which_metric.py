@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hopbytes_laboratory.regression import SYMBOLS, explain_times, metric_columns
 
 import hopbytes as hb
 from bench.instances.graphs import shared_folder
 from hopbytes.cost.metrics.mapping_metrics import measure_all
 from hopbytes.machines.allocate.launcher_order import launcher_placement
+from hopbytes_laboratory.regression import SYMBOLS, explain_times, metric_columns
 
 _GRAPHS = shared_folder()
 SHARED = _GRAPHS.parent if _GRAPHS else Path("no-shared-folder")

@@ -12,9 +12,7 @@ from hopbytes.engine.call import Call
 from hopbytes.engine.control import DEFAULT_CONTROL, SMALL, RunControl, call_size
 from hopbytes.engine.search_problem import SearchProblem
 from hopbytes.engine.slots import Searched
-from hopbytes.kernels.base import compiled, implementation
-
-_implementation = implementation("slots")
+from hopbytes.kernels.base import compiled, kernel
 
 
 @frozen
@@ -41,7 +39,7 @@ def chain_search(
     call = Call.prepare(problem, control)
     counted, result = np.zeros(2, np.int64), pe.copy()
     call.run(
-        lambda: _implementation.chain_search(
+        lambda: kernel.chain_search(
             call.graph, call.distances, call.linear_cost, call.control_arrays, settings.fruitless_exchanges,
             settings.budget, order, capacities, result, counted,
         ),

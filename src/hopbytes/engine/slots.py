@@ -14,12 +14,10 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import DEFAULT_CONTROL, MOST, RunControl
 from hopbytes.engine.search_problem import SearchProblem
-from hopbytes.kernels.base import implementation
+from hopbytes.kernels.base import kernel
 from hopbytes.kernels.records import ALL_PAIRS, BLOCKS, NEAR_PAIRS
 
 __all__ = ["ALL_PAIRS", "BLOCKS", "NEAR_PAIRS", "Searched", "pair_search", "place_greedily"]
-
-_implementation = implementation("slots")
 
 
 class Searched(NamedTuple):
@@ -46,7 +44,7 @@ def pair_search(
     turns = np.empty(0, np.int32) if order is None else order
     most = {ALL_PAIRS: len(pe), BLOCKS: reach, NEAR_PAIRS: len(pe)}[kind]
     call.run(
-        lambda: _implementation.pair_search(
+        lambda: kernel.pair_search(
             call.graph, call.distances, call.linear_cost, call.control_arrays, kind, reach, turns, capacities,
             result, counted,
         ),
@@ -68,7 +66,7 @@ def place_greedily(
         less = max(0, most.bit_length() - MOST.bit_length())
         costs, rows = costs >> less, rows >> less
     call.run(
-        lambda: _implementation.place_greedily(
+        lambda: kernel.place_greedily(
             call.graph, (names, costs, rows), call.control_arrays, linked, room, result
         ),
         len(problem.csr.targets) + len(result) * (1 if table is None else len(room)),

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes._arrays import Array, Int32, Int64
-from hopbytes.kernels.base import implementation
+from hopbytes.kernels.base import kernel
 from hopbytes.kernels.records import Csr
-
-_kernel = implementation("changing")
 
 #: Entries of `pool` before the heads of the chains of free space, and all of its entries.
 _FREE, _POOL = 2, 40
@@ -75,7 +73,7 @@ class ArcRows:
         """Set the weights of pairs, one after the other, 0 for none; return the weights before."""
         old, done = np.zeros(len(u), np.int64), 0
         while True:
-            done = int(_kernel.changing_pairs(self.arrays(), u, v, weights, old, done))
+            done = int(kernel.changing_pairs(self.arrays(), u, v, weights, old, done))
             if done == len(u):
                 return old
             # At most both rows of the pair move, each to twice its space.

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt8, UInt64
-from hopbytes.kernels.base import implementation, optional
+from hopbytes.kernels.base import kernel, optional
 from hopbytes.kernels.records import Csr
-
-_kernel = implementation("cost")
 
 
 def comm_cost_by_level(
@@ -26,7 +24,7 @@ def comm_cost_by_level(
     """
     out = np.zeros(levels + 1, np.int64)
     indptr, targets, weights = arcs
-    _kernel.volume_by_level(indptr, targets, optional(weights), pe, labels, level_of_bit, threads, out)
+    kernel.volume_by_level(indptr, targets, optional(weights), pe, labels, level_of_bit, threads, out)
     return out
 
 
@@ -36,7 +34,7 @@ def comm_cost_table(arcs: Csr, pe: Int32, table: Int64, threads: int = 1) -> int
     Arcs of a task to itself count the diagonal entry of its PE, which is 0 in most tables.
     """
     indptr, targets, weights = arcs
-    return int(_kernel.comm_cost_table(indptr, targets, optional(weights), pe, table, threads))
+    return int(kernel.comm_cost_table(indptr, targets, optional(weights), pe, table, threads))
 
 
 def comm_cost_network(arcs: Csr, pe: Int32, labels: UInt64, packed: Int64, threads: int = 1) -> int:
@@ -45,7 +43,7 @@ def comm_cost_network(arcs: Csr, pe: Int32, labels: UInt64, packed: Int64, threa
     The arrays are described at :class:`hopbytes.machines.distances.LoweredNetwork`.
     """
     indptr, targets, weights = arcs
-    return int(_kernel.comm_cost_network(indptr, targets, optional(weights), pe, labels, packed, threads))
+    return int(kernel.comm_cost_network(indptr, targets, optional(weights), pe, labels, packed, threads))
 
 
 def group_sums(group: Int32, values: Int64 | None, count: int, threads: int = 1) -> Int64:
@@ -54,5 +52,5 @@ def group_sums(group: Int32, values: Int64 | None, count: int, threads: int = 1)
     Sums must fit 63 bits.
     """
     sums = np.zeros(count, np.int64)
-    _kernel.group_sums(group, optional(values), threads, sums)
+    kernel.group_sums(group, optional(values), threads, sums)
     return sums

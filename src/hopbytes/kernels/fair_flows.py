@@ -7,10 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from hopbytes._arrays import Float64
-from hopbytes.kernels.base import implementation
+from hopbytes.kernels.base import kernel
 from hopbytes.kernels.routes import Routes
-
-_kernel = implementation("fair_flows")
 
 #: Steps of a call, between which the caller may stop.
 STEPS = 64
@@ -45,7 +43,7 @@ def fair_flow_seconds(
     clock[1] = latency[empty].max(initial=0.0)
     arrays = start, links, shares, np.ascontiguousarray(capacity, np.float64), penalty
     wait = np.ascontiguousarray(latency, np.float64)
-    while _kernel.fair_flows(*arrays, wait, float(tolerance), STEPS, left, clock):
+    while kernel.fair_flows(*arrays, wait, float(tolerance), STEPS, left, clock):
         if go_on is not None:
             go_on()
     return float(clock[1])

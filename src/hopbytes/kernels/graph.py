@@ -5,25 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
-from hopbytes.kernels.base import implementation, optional
+from hopbytes.kernels.base import kernel, optional
 from hopbytes.kernels.records import Csr
-
-_kernel = implementation("graph")
 
 
 def check_csr(indptr: Int64, targets: Int32, threads: int = 1) -> int:
     """Return the first row that is unsorted or has a duplicate or an invalid target; -1 if there is none."""
-    return int(_kernel.check_csr(indptr, targets, threads))
+    return int(kernel.check_csr(indptr, targets, threads))
 
 
 def has_diagonal(indptr: Int64, targets: Int32, threads: int = 1) -> bool:
     """Return whether a task has an arc to itself."""
-    return bool(_kernel.has_diagonal(indptr, targets, threads))
+    return bool(kernel.has_diagonal(indptr, targets, threads))
 
 
 def checked_sum(values: Int64, threads: int = 1) -> int:
     """Return the exact sum of int64 values, which may exceed 63 bits."""
-    high, low = _kernel.wide_sum(values, threads)
+    high, low = kernel.wide_sum(values, threads)
     return (int(high) << 32) + int(low)
 
 
@@ -45,7 +43,7 @@ def csr_from_arcs(
     volume_out = np.empty(len(sources), np.int64)
     message_out = np.empty(0 if messages is None else len(sources), np.int64)
     count = int(
-        _kernel.csr_from_arcs(
+        kernel.csr_from_arcs(
             sources, targets, volumes, optional(messages), indptr, columns, volume_out, message_out
         )
     )
@@ -67,7 +65,7 @@ def symmetrize(arcs: Csr, threads: int = 1) -> Csr:
     out_indptr = np.empty(len(indptr), np.int64)
     out_targets = np.empty(2 * len(targets), np.int32)
     out_weights = np.empty(2 * len(targets), np.int64)
-    count = int(_kernel.symmetrize(indptr, targets, volumes, threads, out_indptr, out_targets, out_weights))
+    count = int(kernel.symmetrize(indptr, targets, volumes, threads, out_indptr, out_targets, out_weights))
     return Csr(out_indptr, out_targets[:count], out_weights[:count])
 
 
@@ -83,7 +81,7 @@ def induced_csr(csr: Csr, members: Int32, place: Int32) -> Csr:
     out_targets = np.empty(room, np.int32)
     out_weights = np.empty(0 if weights is None else room, np.int64)
     count = int(
-        _kernel.induced_csr(
+        kernel.induced_csr(
             indptr, targets, optional(weights), members, place, out_indptr, out_targets, out_weights
         )
     )
@@ -94,7 +92,7 @@ def block_weights(csr: Csr, block: Int32, blocks: int, threads: int = 1) -> Csr:
     """Return the graph of the weights between blocks, with rows in ascending order of targets."""
     indptr, targets, weights = csr
     sums, seen = np.zeros(blocks * blocks, np.int64), np.zeros(blocks * blocks, np.uint8)
-    _kernel.block_weights(indptr, targets, optional(weights), block, blocks, threads, sums, seen)
+    kernel.block_weights(indptr, targets, optional(weights), block, blocks, threads, sums, seen)
     entries = np.flatnonzero(seen)
     starts = np.searchsorted(entries, blocks * np.arange(blocks + 1, dtype=np.int64))
     return Csr(starts.astype(np.int64), (entries % max(blocks, 1)).astype(np.int32), sums[entries])
@@ -110,7 +108,7 @@ def weights_uneven(csr: Csr) -> bool:
     >>> weights_uneven(Csr(indptr, targets, np.array([1, 1, 2, 2])))
     False
     """
-    return bool(_kernel.weights_uneven(csr.indptr, csr.targets, optional(csr.weights)))
+    return bool(kernel.weights_uneven(csr.indptr, csr.targets, optional(csr.weights)))
 
 
 def reverse_cuthill_mckee(csr: Csr) -> Int32:
@@ -125,10 +123,10 @@ def reverse_cuthill_mckee(csr: Csr) -> Int32:
     [2, 0, 1]
     """
     order = np.empty(csr.n, np.int32)
-    _kernel.reverse_cuthill_mckee(csr.indptr, csr.targets, order)
+    kernel.reverse_cuthill_mckee(csr.indptr, csr.targets, order)
     return order
 
 
 def find_asymmetry(arcs: Csr, threads: int = 1) -> int:
     """Return the index of the first arc whose reverse is missing or has another weight; -1 if none is."""
-    return int(_kernel.find_asymmetry(arcs.indptr, arcs.targets, optional(arcs.weights), threads))
+    return int(kernel.find_asymmetry(arcs.indptr, arcs.targets, optional(arcs.weights), threads))

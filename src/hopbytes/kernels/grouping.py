@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Int32
-from hopbytes.kernels.base import implementation, optional
+from hopbytes.kernels.base import kernel, optional
 from hopbytes.kernels.records import Csr
-
-_kernel = implementation("grouping")
 
 #: Names of the heuristics, in the order in which they are tried; of equally good groupings the first one
 #: wins.
@@ -33,5 +31,5 @@ def group_objects(
     """
     indptr, targets, weights = csr
     group = np.empty(len(indptr) - 1, np.int32)
-    which = _kernel.group_objects(indptr, targets, optional(weights), arity, list_up_to, credit, group)
+    which = kernel.group_objects(indptr, targets, optional(weights), arity, list_up_to, credit, group)
     return group, HEURISTICS[int(which)]

@@ -7,11 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hopbytes._arrays import Float64, Int32, Int64
-from hopbytes.kernels.base import implementation, optional
+from hopbytes.kernels.base import kernel, optional
 from hopbytes.kernels.records import Csr
 from hopbytes.kernels.routes import Routes
-
-_kernel = implementation("leaders")
 
 
 class LinkChanges(NamedTuple):
@@ -35,7 +33,7 @@ def placement_order(arcs: Csr, sizes: Int64, capacities: Int64) -> Int32:
     array([1, 2, 0], dtype=int32)
     """
     order = np.empty(len(sizes), np.int32)
-    _kernel.ptram_order(arcs.indptr, arcs.targets, optional(arcs.weights), sizes, capacities, order)
+    kernel.ptram_order(arcs.indptr, arcs.targets, optional(arcs.weights), sizes, capacities, order)
     return order
 
 
@@ -46,7 +44,7 @@ def sum_over_routes(
     room = int((routes.indptr[rows + 1] - routes.indptr[rows]).sum())
     start = np.empty(len(flow_start), np.int64)
     links, amounts = np.empty(room, np.int64), np.empty(room, np.int64)
-    entries = int(_kernel.sum_over_routes(
+    entries = int(kernel.sum_over_routes(
         routes.indptr, routes.links, optional(routes.numerators), optional(routes.denominators), shift,
         n_links, flow_start, rows, volumes, start, links, amounts,
     ))
@@ -56,7 +54,7 @@ def sum_over_routes(
 def hybrid_after_each(added: LinkChanges, load: Int64, prices: Int64 | None, terms: Float64) -> Float64:
     """Return float64[B], the hybrid metric of PTRAM after adding each batch alone to `load`."""
     value = np.empty(len(added.start) - 1, np.float64)
-    _kernel.hybrid_after_each(*added, load, optional(prices), terms, value)
+    kernel.hybrid_after_each(*added, load, optional(prices), terms, value)
     return value
 
 
@@ -70,5 +68,5 @@ def peak_after_each(changes: LinkChanges, load: Int64, prices: Int64 | None) -> 
     (array([3]), array([1]))
     """
     top, count = (np.empty(len(changes.start) - 1, np.int64) for _ in range(2))
-    _kernel.peak_after_each(*changes, load, optional(prices), top, count)
+    kernel.peak_after_each(*changes, load, optional(prices), top, count)
     return top, count

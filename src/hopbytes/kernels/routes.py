@@ -9,10 +9,8 @@ import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64, UInt16
 from hopbytes._frozen import frozen
-from hopbytes.kernels.base import implementation, optional
+from hopbytes.kernels.base import kernel, optional
 from hopbytes.kernels.records import Csr
-
-_kernel = implementation("routes")
 
 #: Forms of routes, in the order of ``RouteForm`` in core/routing/any_routes.hpp.
 FORMS = ("grid", "forwarding", "listed", "fat_tree", "hyperx", "dragonfly", "spread")
@@ -65,7 +63,7 @@ class Routes(NamedTuple):
 def route_hops(form: RouteForm, sources: Int32, targets: Int32) -> Int64:
     """Return int64[f], the number of links of the shortest route of each flow; -1 without a route."""
     hops = np.empty(len(sources), np.int64)
-    _kernel.route_hops(*form.arguments, sources, targets, hops)
+    kernel.route_hops(*form.arguments, sources, targets, hops)
     return hops
 
 
@@ -75,16 +73,16 @@ def hop_table(form: RouteForm, endpoints: Int32) -> tuple[UInt16, int]:
     :data:`NO_ROUTE` means no route or more hops than fit into uint16. O(e^2 x length of a route).
     """
     hops = np.empty(len(endpoints) ** 2, np.uint16)
-    unrouted = int(_kernel.hop_table(*form.arguments, endpoints, hops))
+    unrouted = int(kernel.hop_table(*form.arguments, endpoints, hops))
     return hops.reshape(len(endpoints), len(endpoints)), unrouted
 
 
 def route_links(form: RouteForm, sources: Int32, targets: Int32) -> Routes:
     """Return the links of flows; O(total length of the routes) time and memory."""
     start = np.empty(len(sources) + 1, np.int64)
-    _kernel.route_visits(*form.arguments, sources, targets, start)
+    kernel.route_visits(*form.arguments, sources, targets, start)
     columns = [np.empty(int(start[-1]), np.int64) for _ in range(3)]
-    _kernel.route_links(*form.arguments, sources, targets, start, *columns)
+    kernel.route_links(*form.arguments, sources, targets, start, *columns)
     if form.split:
         return Routes(start, *columns)
     return Routes(start, columns[0], None, None)
@@ -105,7 +103,7 @@ def link_amounts(
 ) -> tuple[Int64, int]:
     """Return the load that flows put on every link."""
     amounts = np.zeros(n_links, np.int64)
-    unrouted = _kernel.link_amounts(
+    unrouted = kernel.link_amounts(
         *form.arguments, arcs.indptr, arcs.targets, optional(arcs.weights), endpoints, shift, amounts
     )
     return amounts, int(unrouted)
@@ -114,14 +112,14 @@ def link_amounts(
 def arcs_over_link(form: RouteForm, arcs: Csr, endpoints: Int32, link: int) -> Bool:
     """Return bool[m], the arcs whose flow uses `link`."""
     marked = np.zeros(len(arcs.targets), np.uint8)
-    _kernel.arcs_over_link(*form.arguments, arcs.indptr, arcs.targets, endpoints, link, marked)
+    kernel.arcs_over_link(*form.arguments, arcs.indptr, arcs.targets, endpoints, link, marked)
     return marked.view(np.bool_)
 
 
 def hop_histogram(form: RouteForm, arcs: Csr, endpoints: Int32) -> tuple[Int64, Int64]:
     """Count arcs between different endpoints by the hops of their shortest route."""
     flows, amounts = np.zeros(NO_ROUTE, np.int64), np.zeros(NO_ROUTE, np.int64)
-    _kernel.hop_histogram(
+    kernel.hop_histogram(
         *form.arguments, arcs.indptr, arcs.targets, optional(arcs.weights), endpoints, flows, amounts
     )
     most = int(np.flatnonzero(flows).max(initial=0)) + 1
@@ -131,7 +129,7 @@ def hop_histogram(form: RouteForm, arcs: Csr, endpoints: Int32) -> tuple[Int64, 
 def shortest_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) -> Int32:
     """Return forwarding tables along shortest paths, row by row."""
     table = np.empty((int(rows.max(initial=-1)) + 1) * n_endpoints, np.int32)
-    _kernel.shortest_table(tails, heads, rows, n_endpoints, table)
+    kernel.shortest_table(tails, heads, rows, n_endpoints, table)
     return table
 
 
@@ -142,7 +140,7 @@ def distance_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) ->
     there is no path or the vertex does not forward.
     """
     table = np.empty(len(rows) * n_endpoints, np.int32)
-    _kernel.distance_table(tails, heads, rows, n_endpoints, table)
+    kernel.distance_table(tails, heads, rows, n_endpoints, table)
     return table
 
 
@@ -159,7 +157,7 @@ def unit_traffic(arcs: Csr, units: Int32, n_units: int, threads: int = 1) -> Uni
     """Sum the weight that units (PEs, nodes) send to and receive from each other."""
     sent, received = np.zeros(n_units, np.int64), np.zeros(n_units, np.int64)
     indptr, targets, weights = arcs
-    between, inside = _kernel.unit_traffic(indptr, targets, optional(weights), units, threads, sent, received)
+    between, inside = kernel.unit_traffic(indptr, targets, optional(weights), units, threads, sent, received)
     return UnitTraffic(int(between), int(inside), sent, received)
 
 
@@ -188,7 +186,7 @@ def _summary(parts: tuple[int, ...]) -> LoadSummary:
 
 def summarize_links(amounts: Int64, prices: Int64 | None = None) -> LoadSummary:
     """Return sums of link loads; `prices` are int64 per link, and None means 1 each. O(links)."""
-    return _summary(_kernel.summarize_links(amounts, optional(prices)))
+    return _summary(kernel.summarize_links(amounts, optional(prices)))
 
 
 def change_links(
@@ -197,5 +195,5 @@ def change_links(
     """Apply changes to the incremental structure of core/routing/link_loads.hpp, for tests."""
     answers = np.zeros((int(np.count_nonzero(ask)), 3), np.int64)
     flat = answers.reshape(-1)
-    parts = _kernel.change_links(optional(prices), n_links, links, amounts, ask, flat)
+    parts = kernel.change_links(optional(prices), n_links, links, amounts, ask, flat)
     return _summary(parts), answers

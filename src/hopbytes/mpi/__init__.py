@@ -5,7 +5,8 @@ The caller, who has a communicator, has imported mpi4py already; this package im
 
 from __future__ import annotations
 
-from hopbytes.mpi.changing import ChangingRanks, ChangingTasks, Migrations, RankMove
+from hopbytes.mpi.changing import ChangingRanks, RankMove
+from hopbytes.mpi.changing import ChangingTasks, Migrations
 from hopbytes.mpi.communicators import create_cart, create_dist_graph_adjacent, reorder
 from hopbytes.mpi.distributed import (
     DistributedMapping,
@@ -16,7 +17,9 @@ from hopbytes.mpi.distributed import (
     read_slab,
     write_distributed,
 )
-from hopbytes.mpi.parts import dolfinx_partitioner, parts_of_processes, petsc_partition, set_plex_partition
+from hopbytes.mpi.parts import dolfinx_partitioner
+from hopbytes.mpi.parts import petsc_partition, set_plex_partition
+from hopbytes.mpi.parts import parts_of_processes
 
 __all__ = [
     "ChangingRanks",

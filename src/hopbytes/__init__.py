@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from hopbytes.errors import WrongTypeError as WrongTypeError
     from hopbytes.formats.exchange import Receipt as Receipt
     from hopbytes.formats.exchange import convert as convert
+    from hopbytes.formats.exchange import read as read
+    from hopbytes.formats.exchange import read_mapping as read_mapping
+    from hopbytes.formats.exchange import read_pattern as read_pattern
     from hopbytes.formats.exchange import write as write
-    from hopbytes.formats.reading import read as read
-    from hopbytes.formats.reading import read_mapping as read_mapping
-    from hopbytes.formats.reading import read_pattern as read_pattern
     from hopbytes.html_report.write_report import write_report as write_report
     from hopbytes.machines.base import Machine as Machine
     from hopbytes.machines.selection.allocate import machine as machine
     from hopbytes.model.allocation import Allocation as Allocation
     from hopbytes.model.comm_graph import CommGraph as CommGraph
     from hopbytes.model.mapping import Mapping as Mapping
-    from hopbytes.model.mapping_info import MappingInfo as MappingInfo
+    from hopbytes.model.mapping import MappingInfo as MappingInfo
     from hopbytes.pictures import plot as plot
     from hopbytes.report.mapping_comparison import MappingComparison as MappingComparison
     from hopbytes.report.mapping_comparison import compare as compare
@@ -69,7 +69,7 @@ _MODULE_OF = {
     "Mapper": "hopbytes.algorithms.base",
     "Mapping": "hopbytes.model.mapping",
     "MappingComparison": "hopbytes.report.mapping_comparison",
-    "MappingInfo": "hopbytes.model.mapping_info",
+    "MappingInfo": "hopbytes.model.mapping",
     "MissingPackageError": "hopbytes.errors",
     "Prediction": "hopbytes.simulation.simulate",
     "Receipt": "hopbytes.formats.exchange",
@@ -87,9 +87,9 @@ _MODULE_OF = {
     "mappers": "hopbytes.algorithms.mappers",
     "plot": "hopbytes.pictures.plot",
     "presets": "hopbytes.solve.presets",
-    "read": "hopbytes.formats.reading",
-    "read_mapping": "hopbytes.formats.reading",
-    "read_pattern": "hopbytes.formats.reading",
+    "read": "hopbytes.formats.exchange",
+    "read_mapping": "hopbytes.formats.exchange",
+    "read_pattern": "hopbytes.formats.exchange",
     "refiners": "hopbytes.algorithms.refiners",
     "simulate": "hopbytes.simulation.simulate",
     "write": "hopbytes.formats.exchange",
@@ -123,7 +123,24 @@ def __getattr__(name: str) -> _typing.Any:
     module = importlib.import_module(_MODULE_OF[name])
     value: _typing.Any = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
+    _connect()
     return value
+
+
+def _connect() -> None:
+    """Tell the model what reads files, and specs of patterns and machines: higher packages."""
+    from hopbytes.model.given_as_text import readers
+
+    def place_side(where: _typing.Any) -> Allocation:
+        from hopbytes.solve.sides import place_side
+
+        return place_side(where)
+
+    readers.update(
+        pattern=lambda text: __getattr__("read_pattern")(text),
+        mapping=lambda text: __getattr__("read_mapping")(text),
+        machine=place_side,
+    )
 
 
 def __dir__() -> list[str]:

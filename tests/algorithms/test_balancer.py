@@ -15,7 +15,7 @@ from hopbytes.machines.distances import TableDistance, TreeDistance
 from hopbytes.machines.kinds.table import Table
 from hopbytes.machines.kinds.tree import Tree
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.exact_sums import group_sums
+from hopbytes.model.capacities import group_sums
 from hopbytes.solve.constraints import collect_constraints
 
 

@@ -130,7 +130,7 @@ def test_a_compressed_file_that_expands_too_much_is_refused(tmp_path, monkeypatc
 
 
 def test_arrays_count_before_they_are_made(tmp_path, monkeypatch):
-    monkeypatch.setattr("hopbytes.formats.patterns.graph_metis.NEVER_REFUSED", 10**5)
+    monkeypatch.setattr("hopbytes.formats.patterns.metis.NEVER_REFUSED", 10**5)
     path = tmp_path / "g.graph.gz"
     path.write_bytes(gzip.compress(b"400000 0\n" + b"\n" * 400_000))
     with pytest.raises(FormatError, match="bytes of memory"):

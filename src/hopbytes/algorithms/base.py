@@ -14,8 +14,8 @@ from hopbytes.algorithms.effort import LEAST_STEP, MILLION, Effort, Progress
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
 from hopbytes.util.registry import Registry
 
 __all__ = [

@@ -26,8 +26,8 @@ from hopbytes.kernels.streaming import (
 )
 from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums, sum_of
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums, sum_of
 from hopbytes.util.integers import MAX_SUM
 
 #: Derivative of load^1.5, the cost of load in the score of Fennel.

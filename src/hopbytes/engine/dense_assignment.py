@@ -291,7 +291,7 @@ def evolve(
     longer change are replaced by new ones, and every generation consists of two children. If local optima are
     diverse, larger populations compete with these, whose members differ in a tenth of all places, and whose
     children are improved by descents only and inherit also whole blocks
-    (:func:`hopbytes.engine.crossovers.block`); a new population is improved in the way
+    (:func:`hopbytes.engine.dense_assignment.block`); a new population is improved in the way
     whose last one has found the lower cost, and of descents with twice as many members. With more than
     `population_up_to` tasks a single solution is improved by iterated local search, whose perturbations grow
     while no better solution is found. An exchange takes O(n^2). The search ends by itself if new populations

@@ -13,8 +13,8 @@ import numpy as np
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.text.cpu_lists import number_range
+from hopbytes.text.documents import Element, read_xml
 from hopbytes.text.hostlist import HOST_NAME
-from hopbytes.text.xml_tree import Element, read_xml
 
 
 @frozen

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from hopbytes._frozen import frozen
-from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.formats.reading import read
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.formats.exchange import read
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.launchers import silent_end
 from hopbytes.launch.passing import run_through

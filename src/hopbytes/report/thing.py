@@ -52,7 +52,7 @@ def explain(
     if ":" not in thing:
         near = nearest(thing, (row["name"] for _, row in kinds))
         raise UnsupportedError(
-            f"{thing!r} is no registered name ('hopbytes list KIND'), no file and no machine like "
+            f"{thing!r} is no registered name ('hopbytes show KIND'), no file and no machine like "
             "'node:2 core:4'" + (f"; did you mean {near[0]!r}?" if near else "")
         )
     return _explain_machine(thing, {})
@@ -74,14 +74,14 @@ def _explain_machine(spec: str, options: Facts) -> tuple[Facts, str]:
 
 
 def _explain_content(path: str, input_format: str | None, options: Facts) -> tuple[Facts, str]:
-    from hopbytes.formats.reading import read
+    from hopbytes.formats.exchange import read
 
     content = read(path, input_format, **options)
     if isinstance(content, CommGraph):
         facts = pattern_facts(content)
         return {"thing": "pattern"} | facts, _pattern_text(facts)
     if isinstance(content, Mapping):
-        facts = {"tasks": content.n} | {key: content.info[key] for key in sorted(content.info)}
+        facts = {"tasks": content.n} | dict(sorted(content.info.items()))
         machine = machine_facts(content.where)
         text = "\n".join([
             _aligned({key: facts[key] for key in OF_A_MAPPING if key in facts}),

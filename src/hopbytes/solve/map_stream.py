@@ -29,9 +29,8 @@ from hopbytes.errors import HopbytesWarning, InfeasibleError
 from hopbytes.formats.streams.open_graph import open_graph
 from hopbytes.kernels.streaming import MappingState, TreeOfPes
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import count_bounds, exact_imbalance, load_bound
+from hopbytes.model.capacities import count_bounds, exact_imbalance, group_sums, load_bound, sum_of
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums, sum_of
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.run_report import warn_of

@@ -37,9 +37,8 @@ from hopbytes.solve.run_report import run_report, warn_of
 from hopbytes.solve.sides import PatternLike, PlaceLike, pattern_side, place_side
 from hopbytes.solve.slot_choice import place
 from hopbytes.solve.slot_policies import Task
-from hopbytes.util.checks import check_truths, name_of, whole
+from hopbytes.util.checks import check_truths, name_of, thread_count, whole
 from hopbytes.util.clock import Clock
-from hopbytes.util.cpus import thread_count
 
 WEIGHTS = ("bytes", "messages", "unit", "time")
 

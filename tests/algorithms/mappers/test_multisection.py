@@ -131,7 +131,9 @@ def test_cuts_that_surprise_are_made_again_with_the_effort_they_deserve(
     assert again < costs() - np.log(1.5)
 
 
-@pytest.mark.parametrize(("options", "passes"), [("runs=1", 2), ("runs=0,combines=1", 2), ("runs=0", 1)])
+@pytest.mark.parametrize(
+    ("options", "passes"), [("repetitions=1", 2), ("repetitions=0,recombinations=1", 2), ("repetitions=0", 1)]
+)
 def test_nothing_is_cut_again_where_nothing_would_be_tried(options: str, passes: int) -> None:
     ring, where = skewed_ring(1000), hb.machine("node:6@100 package:4@10 core:2@1")
     mapping = hb.map_tasks(ring, where, mapper=f"multisection:{options}", refine=[], partition=True)

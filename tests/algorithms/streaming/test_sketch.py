@@ -6,7 +6,7 @@ import pytest
 import hopbytes as hb
 from hopbytes.algorithms import streaming
 from hopbytes.kernels.streaming import Block
-from hopbytes.model.exact_sums import group_sums
+from hopbytes.model.capacities import group_sums
 
 
 @pytest.mark.parametrize("buffer", [48, 192, 10_000])

@@ -20,9 +20,8 @@ from hopbytes.engine.partition import coarsen_once
 from hopbytes.engine.problem import SEARCH_OPTIONS
 from hopbytes.machines.distances import kernel_distances
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import child_bounds, group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
-from hopbytes.model.split_bounds import child_bounds
 
 
 @mappers.register("integrated")

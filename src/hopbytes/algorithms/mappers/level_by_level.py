@@ -17,8 +17,8 @@ from hopbytes.kernels.records import Csr
 from hopbytes.machines.base import Level
 from hopbytes.machines.kinds.tree import Tree
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
 
 
 @mappers.register("top_down")

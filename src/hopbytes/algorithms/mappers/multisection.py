@@ -108,7 +108,7 @@ class Multisection(Mapper):
     Notes
     -----
     The method is that of SharedMap (Schulz and Woydt, 2025) with these differences. Maximum block weights are
-    integers that every later cut can meet (:func:`hopbytes.model.split_bounds.child_bounds`), those of outer
+    integers that every later cut can meet (:func:`hopbytes.model.capacities.child_bounds`), those of outer
     cuts as large as this allows (`slack`). Levels of equal distance are one cut. Seeds derive from the
     position in the hierarchy, so the result does not depend on the number of threads. Every cut keeps the
     best of several runs and recombines them. Inner cuts, which determine less of the cost, get

@@ -11,7 +11,7 @@ from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.multisection.hierarchy import Level, Subproblem, group_seeds
 from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
-from hopbytes.model.exact_sums import group_sums
+from hopbytes.model.capacities import group_sums
 
 
 class WarmStart:

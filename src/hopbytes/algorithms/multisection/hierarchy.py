@@ -15,10 +15,9 @@ from hopbytes.engine import rescale_linear_cost, rescale_to_63_bits
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
 from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import child_bounds, group_sums, sure_loads
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
-from hopbytes.model.split_bounds import child_bounds, sure_loads
-from hopbytes.util.derived_seeds import derived_seeds
+from hopbytes.util.random_numbers import derived_seeds
 
 
 @frozen(eq=False)

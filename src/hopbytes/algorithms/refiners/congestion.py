@@ -20,8 +20,8 @@ from hopbytes.engine.routed_search import CongestionSettings, HybridTerms, Neigh
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.derived_seeds import derived_seeds
 from hopbytes.util.options import check_types
+from hopbytes.util.random_numbers import derived_seeds
 
 GOALS = ("max_congestion", "max_messages", "hybrid")
 

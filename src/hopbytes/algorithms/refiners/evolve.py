@@ -17,8 +17,8 @@ from hopbytes.engine import RefinementSettings, SearchSettings, refine_placement
 from hopbytes.engine.problem import FEW_TASKS
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.derived_seeds import derived_seeds
 from hopbytes.util.options import build
+from hopbytes.util.random_numbers import derived_seeds
 
 
 @refiners.register("evolve")

@@ -19,8 +19,8 @@ from hopbytes.cost.objectives.base import Objective, objectives
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.derived_seeds import derived_seeds
 from hopbytes.util.options import check_types
+from hopbytes.util.random_numbers import derived_seeds
 
 #: Thresholds of ``congestion`` that rounds of annealing use in turn.
 THRESHOLDS = (10_000, 30_000, 3_000)

@@ -22,9 +22,9 @@ from hopbytes.engine import (
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.records import Distances
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
-from hopbytes.util.derived_seeds import derived_seeds
+from hopbytes.util.random_numbers import derived_seeds
 
 
 @frozen(eq=False)

@@ -40,7 +40,7 @@ def level_times(graph: CommGraph, where: Allocation) -> LevelTimes:
     if missing:
         raise UnsupportedError(
             f"weight time: there is no latency or bandwidth of {', '.join(missing)}, expected both for "
-            "every level ('hopbytes measure' measures them; or write them like node:8@10:lat=2e-6:bw=1e9)"
+            "every level ('hopbytes probe' measures them; or write them like node:8@10:lat=2e-6:bw=1e9)"
         )
     latencies, per_bytes = zip(*_seconds(where), strict=True)
     exponent = exponent_for(graph, max(latencies), max(per_bytes))

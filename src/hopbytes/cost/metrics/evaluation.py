@@ -20,8 +20,7 @@ from hopbytes.errors import FormatError
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.util.checks import check_truths, name_of, whole
-from hopbytes.util.cpus import thread_count
+from hopbytes.util.checks import check_truths, name_of, thread_count, whole
 
 if TYPE_CHECKING:
     import scipy.sparse

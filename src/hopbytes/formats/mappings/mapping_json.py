@@ -18,8 +18,8 @@ from hopbytes.machines.base import Machine
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
-from hopbytes.text.json_text import plain_value
 from hopbytes.text.open_input import named_in
+from hopbytes.util.quantities import plain_value
 
 KIND = "hopbytes mapping"
 VERSION = 1

@@ -22,9 +22,9 @@ from hopbytes.machines.node.node_tree import (
     node_tree,
 )
 from hopbytes.text.cpu_lists import MAX_PUS, parse_cpuset
+from hopbytes.text.documents import Element, read_xml
 from hopbytes.text.hostlist import expand_hosts
 from hopbytes.text.lines import natural_key
-from hopbytes.text.xml_tree import Element, read_xml
 
 #: ``osdev_type`` of OpenFabrics devices: a number up to hwloc 2, since hwloc 3 a set of bits, perhaps with
 #: that of network devices.

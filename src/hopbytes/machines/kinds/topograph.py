@@ -9,8 +9,8 @@ from hopbytes.machines.base import machines
 from hopbytes.machines.kinds.slurm import tree_options
 from hopbytes.machines.named_tree import NamedTree, keep
 from hopbytes.machines.spec_fields import file_spec
+from hopbytes.text.documents import Yaml, read_yaml
 from hopbytes.text.hostlist import expand_hosts
-from hopbytes.text.yaml_nodes import Yaml, read_yaml
 
 #: Ends of annotations and labels that name the NVLink domain of a block, and its part of the domain.
 DOMAIN = ("/domain", "/accelerator")

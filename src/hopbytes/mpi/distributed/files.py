@@ -18,8 +18,8 @@ from hopbytes._arrays import Array, Float64, Int32, Int64
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError, damaged
 from hopbytes.formats.base import HEAD_BYTES, Source, formats
 from hopbytes.formats.files import check_writable
-from hopbytes.formats.patterns.graph_metis import Header, read_header
-from hopbytes.formats.patterns.graph_parhip import HEADER_BYTES, Layout, read_layout
+from hopbytes.formats.patterns.metis import Header, read_header
+from hopbytes.formats.patterns.parhip import HEADER_BYTES, Layout, read_layout
 from hopbytes.formats.recognition import fits
 from hopbytes.mpi.distributed.mapping import DistributedMapping
 from hopbytes.mpi.distributed.rows import Comm, Member, Slab, first_row, mixed
@@ -392,7 +392,7 @@ def _kind(path: str) -> str:
     for kind in ("parhip", "metis"):
         if suffix in formats[kind].suffixes or fits(formats[kind], path, head):
             return kind
-    what = "expected a METIS or ParHIP graph; `hopbytes convert` writes them (HDF5 files end with .h5)"
+    what = "expected a METIS or ParHIP graph; `hopbytes write` writes them (HDF5 files end with .h5)"
     raise UnsupportedError(f"{path}: {what}")
 
 

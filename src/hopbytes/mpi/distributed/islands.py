@@ -19,9 +19,9 @@ from hopbytes.machines.base import Level
 from hopbytes.machines.distances import TreeDistance
 from hopbytes.machines.kinds.tree import Tree
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
-from hopbytes.mpi.distributed.coarsening import Contracted, of_coarse
+from hopbytes.mpi.distributed.islands import deal, groups_of
 from hopbytes.mpi.distributed.mapping import cost_over_ranks
 from hopbytes.mpi.distributed.ptscotch import cut_by_ptscotch
 from hopbytes.mpi.distributed.refinement import (
@@ -35,7 +35,7 @@ from hopbytes.mpi.distributed.refinement import (
 )
 from hopbytes.mpi.distributed.rows import Rows, Slab
 from hopbytes.solve.map_tasks import map_tasks
-from hopbytes.util.derived_seeds import derived_seeds
+from hopbytes.util.random_numbers import derived_seeds
 
 
 @frozen(eq=False)

@@ -14,7 +14,8 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, ScaleError
-from hopbytes.model.exact_sums import sum_of
+from hopbytes.model.capacities import sum_of
+from hopbytes.mpi.distributed.rows import Member
 from hopbytes.util.random_numbers import GAMMA, mixed_words
 
 Comm: TypeAlias = Any  # mpi4py.MPI.Intracomm; mpi4py has to be optional

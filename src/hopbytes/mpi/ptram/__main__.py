@@ -16,15 +16,14 @@ from hopbytes.algorithms.refiners.refine_ptram import HottestLink
 from hopbytes.algorithms.two_level.groups import nodes_of
 from hopbytes.cost.objectives.link_sums import network_of
 from hopbytes.errors import HopbytesError, UnsupportedError, printable
-from hopbytes.formats.exchange import write
-from hopbytes.formats.reading import read
+from hopbytes.formats.exchange import read, write
 from hopbytes.machines.selection.allocate import machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.ptram.leaders import Leaders, StrandedError, map_with_leaders
 from hopbytes.report.summary import map_record
-from hopbytes.text.json_text import plain_value
 from hopbytes.util.options import build
+from hopbytes.util.quantities import plain_value
 
 EXPECTED = (HopbytesError, OSError, MemoryError)
 

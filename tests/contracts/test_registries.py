@@ -23,7 +23,8 @@ def test_every_name_is_a_file(registry):
     for name, thing in registry.items():
         if name in elsewhere:  # another installed package adds it by an entry point
             continue
-        in_table = registry._modules.get(name) == type(thing).__module__
+        module = getattr(thing, "__module__", type(thing).__module__)
+        in_table = registry._modules.get(name) == module
         assert in_table or files & {f"{prefix}{name}" for prefix in registry._prefixes}, name
         assert registry.name_of(thing) == name
 

@@ -6,17 +6,15 @@ from io import BufferedReader, BytesIO
 
 import numpy as np
 import pytest
-from hopbytes.fabrics.netloc_file import read_netloc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.machine_files import SIMGRID, SLURM, YAML
 from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import HopbytesError
-from hopbytes.fabrics.fabric import follow
 from hopbytes.fabrics.simgrid import read_simgrid
 from hopbytes.fabrics.slurm import read_slurm_topology, read_slurm_yaml
-from hopbytes.machines.kinds.coordinates import read_coordinates, read_xtdb2proc
+from hopbytes.machines.kinds.coordinates import read_coordinates
 from hopbytes.machines.kinds.scotch import read_scotch_target
 from hopbytes.machines.kinds.topograph import read_topograph
 from hopbytes.text.documents import parse_xml

@@ -79,15 +79,17 @@ class ReadingOptions:
     )] = None
 
     @property
-    def limit(self) -> dict[str, int]:
-        """The keyword of readers about the size of the input, if it was given."""
-        return {} if self.max_bytes is None else {"max_bytes": self.max_bytes}
+    def limit(self) -> int:
+        """The largest size of an input file in bytes."""
+        from hopbytes.text.open_input import MAX_BYTES
+
+        return MAX_BYTES if self.max_bytes is None else self.max_bytes
 
     def read(self, path: str, threads: int | None = None) -> CommGraph:
         """Return the pattern in a file."""
         import hopbytes as hb
 
-        graph: CommGraph = hb.read(path, self.input_format, holds="pattern", workers=threads, **self.limit)
+        graph: CommGraph = hb.read(path, self.input_format, holds="pattern", workers=threads, max_bytes=self.limit)
         return graph
 
 

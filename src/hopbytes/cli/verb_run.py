@@ -180,7 +180,7 @@ def write(
         form = mapping_format or ("json" if where is None else None)
         content = given_mapping(source, form, where)
     else:
-        where, content = None, hb.read(source, reading.input_format, holds=holds, **reading.limit)
+        where, content = None, hb.read(source, reading.input_format, holds=holds, max_bytes=reading.limit)
     if isinstance(content, hb.CommGraph):
         form, path = writing.format, "-" if output is None else output
         receipt = hb.write(content, path, form, force=writing.force, symmetrize=symmetrize)

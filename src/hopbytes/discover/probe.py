@@ -17,6 +17,7 @@ from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
 from hopbytes.machines.node.sysfs import PATTERNS, add_file, node_from_files
 from hopbytes.text.cpu_lists import parse_list
 from hopbytes.text.hostlist import HOST_NAME, read_slots
+from hopbytes.text.lines import natural_key
 from hopbytes.util.programs import run_program
 
 #: Where messages say the fault is.

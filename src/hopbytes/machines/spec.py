@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import re
 
-from hopbytes.errors import FormatError, damaged, nearest
+from hopbytes.errors import FormatError, damaged
 from hopbytes.machines.base import Level, Machine, machines
 from hopbytes.machines.kinds.tree import (
     MAX_LEVELS,
@@ -178,7 +178,9 @@ def _with_kinds(token: str, error: FormatError) -> FormatError:
     """Add the known kinds to the error about a first word that may have been meant as one."""
     word, _, rest = token.partition(":")
     known = list(machines)
-    near = nearest(word, known)
+    import difflib
+
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     if "/" in word or re.search(r"\.[a-z]{2,5}$", word):  # the name of a file: kinds have no dots
         there = "a folder" if os.path.isdir(token) else "a file that holds no machine"
         found = there if os.path.exists(token) else "no such file"

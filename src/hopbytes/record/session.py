@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes._frozen import frozen
-from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.exchange import read
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.launchers import silent_end

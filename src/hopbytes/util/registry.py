@@ -1,4 +1,4 @@
-"""Registries of named objects; `name` is defined in ``name.py`` of a known package, or where `files` says.
+"""Registries of named objects; `name` is defined in ``name.py`` of a known package, or where `modules` says.
 
 An algorithm, a topology or a format is therefore added by adding one file; a table names the files that
 define several. Looking up a name imports only its own file, so that commands start quickly; listing a
@@ -37,7 +37,6 @@ class Registry(Generic[T]):
         self._packages = (packages,) if isinstance(packages, str) else packages
         self._prefixes = prefixes
         self._aliases = dict(aliases or {})
-        self._files = files or {}  # the file of each object that is not in one of its name
         self._things: dict[str, T] = {}
         self._discovered = False
         self._group = entry_points
@@ -131,7 +130,7 @@ class Registry(Generic[T]):
             if not hasattr(importlib.import_module(package), "__path__"):
                 continue
             for prefix in self._prefixes:
-                module = f"{package}.{prefix}{self._files.get(name, name)}"
+                module = f"{package}.{prefix}{name}"
                 if importlib.util.find_spec(module) is not None:
                     importlib.import_module(module)
 

@@ -17,9 +17,8 @@ from hopbytes._arrays import Bool, Int32, Int64, UInt8
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, check_symmetric, formats, losses
 from hopbytes.formats.parsing import INITIAL_CAPACITY, first_line, parsed, raise_fault, shown, whole_numbers
-from hopbytes.kernels.records import Csr
+from hopbytes.kernels.records import Csr, Slot, Status
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.reference.text_reference import Slot, Status
 from hopbytes.text.open_input import NEVER_REFUSED
 from hopbytes.util.integers import MAX_TASKS
 

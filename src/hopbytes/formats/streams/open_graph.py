@@ -16,8 +16,8 @@ from hopbytes.formats.recognition import check_generator, format_named, recognis
 from hopbytes.formats.streams.csr_stream import open_parhip
 from hopbytes.formats.streams.graph_stream import BLOCK_ARCS, BLOCK_ROWS, GraphStream
 from hopbytes.formats.streams.sorted_edges import sort_edges
+from hopbytes.kernels.records import Slot
 from hopbytes.kernels.streaming import Block
-from hopbytes.reference.text_reference import Slot
 from hopbytes.text.open_input import MAX_BYTES, path_text
 from hopbytes.util.leftovers import name_of_process, remove_left
 

@@ -15,7 +15,7 @@ from hopbytes.formats.files import open_source
 from hopbytes.formats.parsing import check_tasks, parsed, raise_fault
 from hopbytes.formats.patterns.tables import fields_of, first_arc
 from hopbytes.formats.streams.csr_stream import CsrStream, NumberSection
-from hopbytes.reference.text_reference import Slot, Status
+from hopbytes.kernels.records import Slot, Status
 from hopbytes.util.integers import MAX_SUM, MAX_TASKS
 
 #: Arcs that are sorted in memory at once, 24 bytes each and as much for sorting.

@@ -21,7 +21,7 @@ from hopbytes.machines.kinds.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.mpi.distributed.islands import deal, groups_of
+from hopbytes.mpi.distributed.coarsening import Contracted, of_coarse
 from hopbytes.mpi.distributed.mapping import cost_over_ranks
 from hopbytes.mpi.distributed.ptscotch import cut_by_ptscotch
 from hopbytes.mpi.distributed.refinement import (

@@ -20,9 +20,16 @@ from hopbytes.errors import HopbytesError, InfeasibleError, ScaleError, Unsuppor
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.distances import TreeDistance, kernel_distances
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import LoadBound, common_divisor, exact_imbalance, load_bound, sum_of
+from hopbytes.model.capacities import (
+    LoadBound,
+    common_divisor,
+    exact_imbalance,
+    group_sums,
+    load_bound,
+    sum_of,
+)
+from hopbytes.mpi.distributed.files import read_distributed, read_slab, write_distributed
 from hopbytes.mpi.distributed.islands import CUTTERS, Task, has_islands, map_by_islands
-from hopbytes.mpi.distributed.mapping import Judged, check_sums_over_ranks, judge
 from hopbytes.mpi.distributed.ptscotch import missing_ptscotch
 from hopbytes.mpi.distributed.refinement import Course, Target, best_of_ranks, coarsen, refined, uncoarsen
 from hopbytes.mpi.distributed.rows import Comm, Member, Rows, Slab, checked_rows

@@ -15,8 +15,6 @@ from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, ScaleError
 from hopbytes.model.capacities import sum_of
-from hopbytes.mpi.distributed.rows import Member
-from hopbytes.util.random_numbers import GAMMA, mixed_words
 
 Comm: TypeAlias = Any  # mpi4py.MPI.Intracomm; mpi4py has to be optional
 
@@ -337,4 +335,8 @@ def first_row(n: int, m: int, arcs_before: Callable[[int], int], part: int, size
 
 def mixed(numbers: UInt64) -> UInt64:
     """Return hashes of 64-bit words: the step of the generator SplitMix64."""
-    return mixed_words(numbers + np.uint64(GAMMA))
+    x = numbers + _ODD
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    found: UInt64 = x ^ (x >> np.uint64(31))
+    return found

@@ -23,7 +23,6 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.ptram.leaders import Leaders, StrandedError, map_with_leaders
 from hopbytes.report.summary import map_record
 from hopbytes.util.options import build
-from hopbytes.util.quantities import plain_value
 
 EXPECTED = (HopbytesError, OSError, MemoryError)
 
@@ -91,7 +90,7 @@ def _lead(comm: Any, arguments: argparse.Namespace) -> int:
     report = leaders.report()
     if rank == 0:
         record["seconds"]["all"] = time.perf_counter() - began
-        print(json.dumps(record | {"leaders": report}, default=plain_value), flush=True)
+        print(json.dumps(record | {"leaders": report}, default=_plain), flush=True)
     return 0
 
 
@@ -130,6 +129,10 @@ def _sentence(error: BaseException) -> str:
 def _complain(text: str) -> int:
     print(printable(f"hopbytes: {text}"), file=sys.stderr, flush=True)
     return 1
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,7 @@ from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
 from hopbytes.algorithms.two_level.groups import Grouped
 from hopbytes.algorithms.two_level.routing import Routed
-from hopbytes.engine.places import Groups
-from hopbytes.engine.routed_search import HybridTerms
+from hopbytes.engine.routed_search import Groups, HybridTerms
 from hopbytes.errors import InfeasibleError
 from hopbytes.machines.network.network import Network
 from hopbytes.model.allocation import Allocation

@@ -9,16 +9,15 @@ import numpy as np
 from hopbytes._arrays import Bool, Float64, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.two_level.neighbourhood import MOST_SITES, WINDOW
-from hopbytes.engine.places import Groups
-from hopbytes.engine.routed_search import HybridTerms
-from hopbytes.kernels.leaders import (
+from hopbytes.engine.routed_search import Groups, HybridTerms
+from hopbytes.kernels.routes import (
     LinkChanges,
+    Routes,
     hybrid_after_each,
     peak_after_each,
     placement_order,
     sum_over_routes,
 )
-from hopbytes.kernels.routes import Routes
 from hopbytes.machines.network.network import Network
 from hopbytes.mpi.ptram.leaders import Wire
 

@@ -4,7 +4,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.errors import mentions
-from hopbytes.discover.measure import RankPlace, pairs_of_levels, pes_of_ranks, _rounds_of
+from hopbytes.discover.measure import RankPlace, _rounds_of, pairs_of_levels, pes_of_ranks
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.kinds.synthetic import read_synthetic

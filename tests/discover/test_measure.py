@@ -55,7 +55,7 @@ def test_measured_levels_never_shrink_outwards():
 
 
 def test_switches_around_nodes_can_be_measured_and_stored(tmp_path):
-    from hopbytes.machines.common.stored_file import machine_text
+    from hopbytes.machines.kinds.machine import machine_text
 
     topology = tmp_path / "topology.conf"
     leaves = "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-4]\n"

@@ -6,9 +6,9 @@ import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.discover.measure import RankPlace, _rounds_of, pairs_of_levels, pes_of_ranks
 from hopbytes.errors import FormatError, InfeasibleError
-from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.kinds.synthetic import read_synthetic
-from hopbytes.machines.node.inventory import NodeInventory
+from hopbytes.machines.node.node_machine import NodeMachine
+from hopbytes.machines.node.node_tree import NodeInventory
 
 
 def test_batches_are_long_enough_and_end():

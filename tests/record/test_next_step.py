@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 import hopbytes as hb
-from hopbytes.machines.node.job_environment import READERS
+from hopbytes.machines.node.job import READERS
 from hopbytes.record.session import next_step
 
 HERE = os.uname().nodename

@@ -19,7 +19,7 @@ from helpers.graphs import arcs_of
 from helpers.real_mpi import FAMILIES, mpi
 from hopbytes.errors import UnsupportedError
 from hopbytes.launch.launchers import recognise
-from hopbytes.machines.node.job_environment import READERS
+from hopbytes.machines.node.job import READERS
 from hopbytes.patterns.collective_messages import expand
 from hopbytes.record.application import Application
 from hopbytes.record.session import next_step, reason, record

@@ -18,13 +18,12 @@ import numpy as np
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
-from hopbytes.machines.base import Machine
-from hopbytes.machines.common.measured_machine import MeasuredMachine
-from hopbytes.machines.common.node_machine import NodeMachine
-from hopbytes.machines.common.tree import Tree
-from hopbytes.machines.node.job_environment import same_host
-from hopbytes.machines.place_distances import TreeDistance
-from hopbytes.machines.topology import Level
+from hopbytes.machines.base import Level, Machine
+from hopbytes.machines.composed import MeasuredMachine
+from hopbytes.machines.distances import TreeDistance
+from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.node.job import same_host
+from hopbytes.machines.node.node_machine import NodeMachine
 from hopbytes.model.allocation import Allocation
 from hopbytes.text.cpu_lists import parse_list
 from hopbytes.util.leftovers import name_of_process, remove_left
@@ -79,7 +78,7 @@ def measure_to_file(
 ) -> str:
     """Write the machine that :func:`measure` returns to a file and return a table as text."""
     from hopbytes.formats.files import atomic_write, may_write
-    from hopbytes.machines.common.stored_file import machine_text
+    from hopbytes.machines.kinds.machine import machine_text
 
     if output != "-":
         may_write(output, force)

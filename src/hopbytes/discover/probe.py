@@ -10,16 +10,13 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.kinds.machine import Stored
-from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import find_job, same_host
-from hopbytes.machines.node.job_info import JobInfo
-from hopbytes.machines.node.node_tree import NodeTree
+from hopbytes.machines.node.job import JobInfo, find_job, same_host
+from hopbytes.machines.node.node_machine import NodeMachine
+from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
 from hopbytes.machines.node.sysfs import PATTERNS, add_file, node_from_files
 from hopbytes.text.cpu_lists import parse_list
-from hopbytes.text.host_file import read_slots
-from hopbytes.text.hostlist import HOST_NAME
+from hopbytes.text.hostlist import HOST_NAME, read_slots
 from hopbytes.text.lines import natural_key
 from hopbytes.util.programs import run_program
 
@@ -33,7 +30,7 @@ LINE = re.compile(r"#hopbytes (\S{1,255}) (allowed|file|end) ?(.*)", re.ASCII)
 def probe_to_file(command: Sequence[str], output: str, *, force: bool = False) -> str:
     """Store the machine that :func:`probe` returns, complete or not at all, and describe it in a sentence."""
     from hopbytes.formats.files import atomic_write, may_write
-    from hopbytes.machines.common.stored_file import machine_text
+    from hopbytes.machines.kinds.machine import machine_text
 
     if output != "-":
         may_write(output, force)

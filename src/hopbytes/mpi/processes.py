@@ -16,10 +16,10 @@ from hopbytes.errors import HopbytesError, InfeasibleError
 from hopbytes.formats.mappings.numbering import parse_cpus
 from hopbytes.launch.observed_placement import placement_seen
 from hopbytes.launch.placement_probe import Seen
-from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.base import Level
+from hopbytes.machines.kinds.tree import Tree
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
 from hopbytes.machines.selection.allocate import machine as machine_from
-from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation
 
 Comm: TypeAlias = Any  # mpi4py.MPI.Intracomm; mpi4py has to be optional

@@ -6,7 +6,7 @@ from collections.abc import Mapping as Dictionary
 from typing import Any
 
 from hopbytes.errors import InfeasibleError
-from hopbytes.machines.selection.launcher_order import launcher_placement
+from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping

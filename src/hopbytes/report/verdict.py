@@ -24,7 +24,7 @@ WORTH, NOTHING = 0.05, 0.0005
 MOST_ARCS, MOST_FLOWS = 200_000, 10_000
 
 #: Descriptions of the launcher's own order, by its name in
-#: :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
+#: :func:`hopbytes.machines.allocate.slot_counts.launcher_placement`.
 ORDERS = {
     "fill": "nodes filled in order, as mpirun does",
     "block": "equally many in order on every node, as srun does",

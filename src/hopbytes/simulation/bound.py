@@ -11,7 +11,7 @@ from hopbytes._arrays import Array, Float64, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.kernels.fair_flows import fair_flow_seconds
-from hopbytes.machines.topology import NODE_NAMES, Level
+from hopbytes.machines.base import NODE_NAMES, Level
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping

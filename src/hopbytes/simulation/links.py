@@ -10,10 +10,9 @@ from hopbytes._arrays import Float64, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.kernels.routes import Routes
-from hopbytes.machines.network.network import Network
-from hopbytes.machines.network.rail_distances import RailDistance
-from hopbytes.machines.network.wiring import Wiring
-from hopbytes.machines.topology import NODE_NAMES, Level
+from hopbytes.machines.base import NODE_NAMES, Level
+from hopbytes.machines.distances import RailDistance
+from hopbytes.machines.network.network import Network, Wiring
 from hopbytes.model.allocation import Allocation
 
 #: Capacities below this number of bytes per second are taken as ratios between links.

@@ -14,7 +14,7 @@ from hopbytes.mpi.distributed.coarsening import (
     summed_pairs,
 )
 from hopbytes.mpi.distributed.rows import Member, Slab, checked_rows
-from hopbytes.reference.parallel_reference import contract
+from reference.parallel_reference import contract
 
 
 def shuffled(n, seed, loads=None):

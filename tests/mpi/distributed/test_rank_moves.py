@@ -6,7 +6,7 @@ import pytest
 import hopbytes as hb
 from helpers.slabs import part_of
 from helpers.together import together
-from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.distances import kernel_distances
 from hopbytes.mpi.distributed.mapping import cost_over_ranks
 from hopbytes.mpi.distributed.refinement import Target, refine_band, refine_over_ranks, repaired, shares
 from hopbytes.mpi.distributed.rows import Member, checked_rows

@@ -12,13 +12,9 @@ from helpers.together import together
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
-from hopbytes.algorithms.two_level import (
-    Capacity,
-    groups_of_placement,
-    neighbourhood_of,
-    nodes_of,
-    routed_groups,
-)
+from hopbytes.algorithms.two_level.groups import Capacity, groups_of_placement, nodes_of
+from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
+from hopbytes.algorithms.two_level.routing import routed_groups
 from hopbytes.errors import InfeasibleError
 from hopbytes.mpi.ptram import Leaders, StrandedError, map_with_leaders
 from hopbytes.mpi.ptram.search import OwnRoutes

@@ -12,9 +12,10 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Format, Source
-from hopbytes.formats.mappings.launch_files import HOST_NAME, Launch
+from hopbytes.formats.mappings.launch_files import Launch
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
+from hopbytes.text.hostlist import NODE_NAME
 
 #: Largest number of ranks that a file may name; it bounds the memory of a reader.
 MAX_RANKS = 2**27
@@ -67,7 +68,7 @@ def rank_hosts(source: Source) -> list[tuple[int, str]]:
     found = []
     for number, text in _lines(source):
         for word in text.split(","):
-            if not HOST_NAME.fullmatch(word.strip()):
+            if not NODE_NAME.fullmatch(word.strip()):
                 raise FormatError(source.name, number, f"{word.strip()[:40]!r}, expected the name of a host")
             found.append((number, word.strip()))
     return found
@@ -78,7 +79,7 @@ def counted_hosts(source: Source) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     for number, text in _lines(source):
         parts = COUNTED.fullmatch(text)
-        if parts is None or not HOST_NAME.fullmatch(parts["host"]):
+        if parts is None or not NODE_NAME.fullmatch(parts["host"]):
             raise FormatError(source.name, number, f"{text[:40]!r}, expected a host like n1:4")
         count = int(parts["colon"] or parts["word"] or 1)
         if not 0 < count <= MAX_RANKS - len(found):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
@@ -14,6 +13,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.formats.mappings.numbering import Numbering
 from hopbytes.model.mapping import Mapping
+from hopbytes.text.hostlist import NODE_NAME
 
 #: Placeholder of the user's program in a printed command.
 PROGRAM = "./app"
@@ -26,7 +26,6 @@ ASSUMED_CPUS = (
 ONLY_GPUS = "slots are GPUs: {stem}.place.sh shows each rank its GPU, and no rank is bound to cores"
 WITH_GPUS = "slots have GPUs: {stem}.place.sh binds each rank to its cores and shows it its GPU"
 
-HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 Numbers = tuple[int, ...]
 
@@ -237,7 +236,7 @@ def _host_names(hosts: tuple[str, ...], nodes: int) -> tuple[tuple[str, ...], bo
         raise InfeasibleError(f"{len(hosts)} host names for {nodes} nodes, expected one for each")
     seen = set()
     for host in hosts:
-        if not HOST_NAME.fullmatch(host):
+        if not NODE_NAME.fullmatch(host):
             what = f"host name {host[:60]!r}, expected letters, digits and . _ - after a letter or digit"
             raise FormatError("hosts", None, what)
         if host in seen:

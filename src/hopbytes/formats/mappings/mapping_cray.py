@@ -23,10 +23,11 @@ from hopbytes.formats.mappings.launch_files import (
 )
 from hopbytes.formats.mappings.mapping_slurm import DIFFERENT, srun_binding, unbound
 from hopbytes.formats.mappings.place_script import place_script
-from hopbytes.machines.selection.slot_counts import spread
+from hopbytes.machines.allocate.slot_counts import spread
 from hopbytes.model.mapping import Mapping
+from hopbytes.text.cpu_lists import number_range
+from hopbytes.text.lines import natural_key
 
-RANKS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
 PER_LINE = 16
 PER_NODE = re.compile(f"# rank order {MARK}: [0-9]+ nodes x ([0-9]{{1,9}}) ranks".encode(), re.ASCII)
 
@@ -110,14 +111,9 @@ def launched_order(launch: Launch) -> np.ndarray[tuple[int], np.dtype[np.int64]]
     """
     turn = np.arange(len(launch.hosts))
     if not launch.hosts_unknown:
-        by_name = sorted(range(len(launch.hosts)), key=lambda node: _natural(launch.hosts[node]))
+        by_name = sorted(range(len(launch.hosts)), key=lambda node: natural_key(launch.hosts[node]))
         turn[by_name] = np.arange(len(by_name))
     return np.lexsort((launch.mapping.pe, turn[launch.node])).astype(np.int64)
-
-
-def _natural(host: str) -> list[tuple[str, int]]:
-    """Return the sort key of a host name: alternating texts and numbers."""
-    return [(text, int(number or 0)) for text, number in re.findall(r"([^0-9]*)([0-9]*)", host)]
 
 
 def _order_text(order: list[int], count: int, nodes: int) -> str:
@@ -136,16 +132,14 @@ def _ranks(source: Source) -> list[int]:
         for word in re.split(r"[,\s]+", line.partition("#")[0].strip()):
             if not word:
                 continue
-            found = RANKS.fullmatch(word)
-            low = int(found[1]) if found else 0
-            high = int(found[2] or found[1]) if found else -1
-            if not low <= high or high - low >= MAX_RANKS:
+            ranks = number_range(word)
+            if ranks is None or len(ranks) > MAX_RANKS:
                 raise FormatError(source.name, number, f"{word[:40]!r}, expected ranks like 0,1,4-7")
-            twice = next((rank for rank in range(low, high + 1) if rank in seen), None)
+            twice = next((rank for rank in ranks if rank in seen), None)
             if twice is not None:
                 raise FormatError(source.name, number, f"rank {twice} occurs twice, expected every rank once")
-            seen.update(range(low, high + 1))
-            order += range(low, high + 1)
+            seen.update(ranks)
+            order += ranks
     if order and max(order) >= len(order):
         missing = next(rank for rank in range(len(order)) if rank not in seen)
         raise FormatError(source.name, None, f"rank {missing} is missing, expected 0 to {max(order)}")

@@ -19,6 +19,7 @@ from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 from hopbytes.text.open_input import named_in
+from hopbytes.util.quantities import plain_value
 
 KIND = "hopbytes mapping"
 VERSION = 1
@@ -60,7 +61,7 @@ class Json(Format):
             "metrics": options.get("metrics"),
             "pe": mapping.pe.tolist(),
         }
-        lines = [f"{json.dumps(key)}: {json.dumps(value, default=_plain)}" for key, value in record.items()]
+        lines = [f"{json.dumps(k)}: {json.dumps(value, default=plain_value)}" for k, value in record.items()]
         return Written({"": "{\n" + ",\n".join(lines) + "\n}\n"})
 
     def read(self, source: Source) -> Mapping:
@@ -248,7 +249,3 @@ def _check_sizes(record: _Record, mapping: Mapping) -> None:
             "machine file"
         )
         raise FormatError(record.name, None, what)
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else str(value)

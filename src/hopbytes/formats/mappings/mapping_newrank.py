@@ -17,7 +17,7 @@ from hopbytes.formats.mappings.host_lists import allocation_of, check_count
 from hopbytes.formats.mappings.launch_files import PROGRAM, Launch, by_script, prepare
 from hopbytes.formats.mappings.mapping_plain import Plain
 from hopbytes.formats.mappings.place_script import place_script
-from hopbytes.machines.selection.slot_counts import spread
+from hopbytes.machines.allocate.slot_counts import spread
 from hopbytes.model.mapping import Mapping
 
 #: Bounds of a file of PEs: bytes per line, and number of lines without a PE.

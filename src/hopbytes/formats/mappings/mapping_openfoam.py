@@ -11,8 +11,8 @@ import numpy as np
 from hopbytes._arrays import Int32
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Capabilities, Format, Source, Written, formats
-from hopbytes.formats.foam_labels import is_label_list, read_labels
 from hopbytes.formats.mappings.mapping_plain import lines_of
+from hopbytes.formats.patterns.openfoam import is_label_list, read_labels
 from hopbytes.model.mapping import Mapping
 
 HEADER = """FoamFile

@@ -10,8 +10,8 @@ import numpy as np
 from hopbytes._arrays import Int32, UInt8
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Capabilities, Format, Source, Written, formats
-from hopbytes.formats.mappings.launch_files import HOST_NAME
 from hopbytes.model.mapping import Mapping
+from hopbytes.text.hostlist import NODE_NAME
 
 COMMENTS = (b"#", b"%")
 
@@ -95,7 +95,7 @@ def _line_by_line(name: str, data: bytes, limit: int) -> Int32:
         if not text.isdigit() or len(text) > 18:
             found = text[:40].decode("utf-8", "backslashreplace")
             what = f"{found!r}, expected the number of a PE"
-            if not values and found[:1].isalpha() and HOST_NAME.fullmatch(found):
+            if not values and found[:1].isalpha() and NODE_NAME.fullmatch(found):
                 what += " (`read_mapping(format='pbs')` reads the host of every rank)"
             raise FormatError(name, number, what)
         if int(text) >= limit:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from hopbytes._arrays import Bool, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
-from hopbytes.machines.node.inventory import NodeInventory
+from hopbytes.machines.node.node_tree import NodeInventory
+from hopbytes.text.cpu_lists import number_range
 
 #: Names of innermost levels whose units are hardware threads, not cores.
 THREAD_NAMES = ("pu", "thread", "hwthread")
@@ -129,12 +128,10 @@ def parse_cpus(text: str, where: str = "`allowed`") -> set[int]:
     """Return the numbers of ``0-15,32-47``."""
     numbers: set[int] = set()
     for run in text.strip().split(","):
-        found = re.fullmatch(r"\s*([0-9]{1,7})(?:-([0-9]{1,7}))?\s*", run, re.ASCII)
-        low = int(found[1]) if found else 0
-        high = int(found[2] or found[1]) if found else -1
-        if not low <= high < MAX_CPU:
+        cpus = number_range(run, 7)
+        if cpus is None or cpus.stop > MAX_CPU:
             raise FormatError(where, None, f"{text[:40]!r}, expected CPU numbers like 0-15,32-47")
-        numbers.update(range(low, high + 1))
+        numbers.update(cpus)
     return numbers
 
 

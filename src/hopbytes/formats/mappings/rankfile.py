@@ -20,6 +20,7 @@ from hopbytes.formats.mappings.host_lists import (
 from hopbytes.formats.mappings.slot_lists import Counting, Slots
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
+from hopbytes.text.cpu_lists import number_range
 
 LINE = re.compile(
     r"rank\s+(?P<rank>[0-9]{1,9})\s*=\s*(?:[\w-]+@)?(?P<host>[^\s@]+)\s+slots?\s*=\s*(?P<slot>\S.*)",
@@ -186,9 +187,8 @@ def _in_package(
 def _list(text: str, shown: str, place: tuple[str, int | None]) -> list[int]:
     numbers: set[int] = set()
     for run in text.split(","):
-        found = re.fullmatch(r"\s*([0-9]{1,7})(?:-([0-9]{1,7}))?\s*", run, re.ASCII)
-        low, high = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
-        if low > high or high - low > 2**20:
+        cores = number_range(run, 7)
+        if cores is None or len(cores) > 2**20:
             raise FormatError(*place, f"slot {shown[:40]!r}, expected cores like 0-3,6 or 1:0-2")
-        numbers.update(range(low, high + 1))
+        numbers.update(cores)
     return sorted(numbers)

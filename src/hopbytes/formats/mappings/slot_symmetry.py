@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Int32
-from hopbytes.machines.topology import NODE_NAMES
+from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.mapping import Mapping
 
 Shape = tuple[object, ...] | int

@@ -17,7 +17,7 @@ from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.distributed.rows import Rows, Slab, mixed, row_pointers
-from hopbytes.util.derived_seeds import derived_seeds
+from hopbytes.util.random_numbers import derived_seeds
 
 #: Rounds, in each of which the vertices of one class choose.
 CLASSES = 8

@@ -18,8 +18,8 @@ from hopbytes._arrays import Array, Float64, Int32, Int64
 from hopbytes.errors import FormatError, UnsupportedError, damaged
 from hopbytes.formats.base import HEAD_BYTES, Source, formats
 from hopbytes.formats.files import check_writable
-from hopbytes.formats.patterns.graph_metis import Header, read_header
-from hopbytes.formats.patterns.graph_parhip import HEADER_BYTES, Layout, read_layout
+from hopbytes.formats.patterns.metis import Header, read_header
+from hopbytes.formats.patterns.parhip import HEADER_BYTES, Layout, read_layout
 from hopbytes.formats.recognition import fits
 from hopbytes.mpi.distributed.rows import (
     DistributedMapping,

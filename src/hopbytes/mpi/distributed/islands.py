@@ -11,22 +11,22 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
-from hopbytes.algorithms.multisection.hierarchy_levels import levels_of
+from hopbytes.algorithms.multisection.hierarchy import levels_of
 from hopbytes.engine import PartitionSettings, SearchProblem, SearchSettings, VertexGroups, partition_many
 from hopbytes.errors import HopbytesWarning
 from hopbytes.kernels.records import Distances
-from hopbytes.machines.common.tree import Tree
-from hopbytes.machines.place_distances import TreeDistance
-from hopbytes.machines.topology import Level
+from hopbytes.machines.base import Level
+from hopbytes.machines.distances import TreeDistance
+from hopbytes.machines.kinds.tree import Tree
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
 from hopbytes.mpi.distributed.coarsening import Contracted, History, Solver, best_of_ranks, coarsen, of_coarse
 from hopbytes.mpi.distributed.ptscotch import cut_by_ptscotch
 from hopbytes.mpi.distributed.refinement import Target, refined, uncoarsen
 from hopbytes.mpi.distributed.rows import Rows, Slab, cost_over_ranks, row_pointers
 from hopbytes.solve.map_tasks import map_tasks
-from hopbytes.util.derived_seeds import derived_seeds
+from hopbytes.util.random_numbers import derived_seeds
 
 #: Vertices of the graph on which the outermost cut is found first, in total and per island.
 FEWEST, PER_ISLAND = 10_000, 500

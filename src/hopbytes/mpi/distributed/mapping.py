@@ -18,11 +18,16 @@ from hopbytes._frozen import frozen
 from hopbytes._version import __version__
 from hopbytes.errors import InfeasibleError, ScaleError, UnsupportedError, unknown_name
 from hopbytes.kernels.records import Csr
-from hopbytes.machines.common.lowering import kernel_distances
-from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.distances import TreeDistance, kernel_distances
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import LoadBound, common_divisor, exact_imbalance, load_bound
-from hopbytes.model.exact_sums import group_sums, sum_of
+from hopbytes.model.capacities import (
+    LoadBound,
+    common_divisor,
+    exact_imbalance,
+    group_sums,
+    load_bound,
+    sum_of,
+)
 from hopbytes.mpi.distributed.coarsening import History, best_of_ranks, coarsen
 from hopbytes.mpi.distributed.files import read_distributed, read_slab, write_distributed
 from hopbytes.mpi.distributed.islands import CUTTERS, Task, has_islands, map_by_islands

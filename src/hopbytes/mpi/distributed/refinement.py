@@ -14,11 +14,11 @@ from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.linear_cost import held
 from hopbytes.kernels.records import Csr, Distances
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
 from hopbytes.mpi.distributed.coarsening import Contracted, History
 from hopbytes.mpi.distributed.rows import Rows, cost_over_ranks
-from hopbytes.util.derived_seeds import derived_seeds
+from hopbytes.util.random_numbers import derived_seeds
 
 #: Search on a rank or in the band: flows between pairs of blocks as well.
 SEARCH = RefinementSettings(cycles=0, search=SearchSettings(flow_rounds=1, flow_width=4))

@@ -17,7 +17,7 @@ from hopbytes.cost.objectives.comm_cost import arcs_distance_sum
 from hopbytes.errors import HopbytesError, ScaleError
 from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.exact_sums import sum_of
+from hopbytes.model.capacities import sum_of
 from hopbytes.mpi.processes import Comm
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)

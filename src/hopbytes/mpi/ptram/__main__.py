@@ -13,11 +13,10 @@ from typing import Any
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
-from hopbytes.algorithms.two_level import nodes_of
+from hopbytes.algorithms.two_level.groups import nodes_of
 from hopbytes.cost.objectives.link_sums import network_of
 from hopbytes.errors import HopbytesError, UnsupportedError, printable
-from hopbytes.formats.exchange import write
-from hopbytes.formats.reading import read
+from hopbytes.formats.exchange import read, write
 from hopbytes.machines.selection.allocate import machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph

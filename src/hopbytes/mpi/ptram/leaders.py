@@ -11,7 +11,8 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, Refiner, mappers, refiners
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
-from hopbytes.algorithms.two_level import Grouped, Routed
+from hopbytes.algorithms.two_level.groups import Grouped
+from hopbytes.algorithms.two_level.routing import Routed
 from hopbytes.engine.places import Groups
 from hopbytes.engine.routed_search import HybridTerms
 from hopbytes.errors import InfeasibleError

@@ -103,7 +103,7 @@ def test_what_is_no_slip_goes_on(hopbytes):
             ("map", "ml:tp=8,pp=4", "--on", "rails:4x8"),
             "256 processes = 8 x 4 x 8 (tp x pp x dp; dp=8 by default), but the machine has 32",
         ),
-        (("map", "ml:tp=8", "--on", "dgx:4"), "dgx' is no machine kind, expected rails:4x8"),
+        (("map", "ml:tp=8", "--on", "dgx:4"), "dgx' is not a machine kind, expected rails:4x8"),
         (("map", EXAMPLE, "--on", "hgx"), "expected rails:HOSTSx8"),
         (("map", EXAMPLE, *ON, "-o", "x", "--format", "pytorch"), "no format, expected torchrun"),
         (("map", EXAMPLE, *ON, "-o", "x", "--format", "DeepSpeed"), "no format, expected hosts"),

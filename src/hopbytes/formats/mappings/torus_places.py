@@ -10,7 +10,7 @@ from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Source
 from hopbytes.machines.base import Machine
-from hopbytes.machines.network.geometry import torus_geometry_of
+from hopbytes.machines.geometry import torus_geometry_of
 from hopbytes.model.allocation import Allocation
 
 

@@ -15,7 +15,7 @@ from hopbytes.algorithms.two_level.groups import Grouped
 from hopbytes.algorithms.two_level.routing import Routed
 from hopbytes.engine.routed_search import Groups, HybridTerms
 from hopbytes.errors import InfeasibleError
-from hopbytes.machines.network.network import Network
+from hopbytes.machines.network import Network
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping

@@ -109,9 +109,7 @@ def test_the_graph_strategy_makes_valid_graphs(graph):
 
 
 def test_random_things_repeat_for_a_seed():
-    one, two = (
-        [random_machine(np.random.default_rng(seed)).spec() for seed in range(20)] for _ in range(2)
-    )
+    one, two = ([random_machine(np.random.default_rng(seed)).spec() for seed in range(20)] for _ in range(2))
     assert one == two
     assert len(set(one)) > 10
     sizes = {random_graph(np.random.default_rng(seed)).n for seed in range(20)}

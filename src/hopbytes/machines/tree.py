@@ -1,4 +1,4 @@
-"""Names of levels as people type them: plurals, capitals, levels in the wrong order, no level of nodes."""
+"""Trees: named levels with a number of children each, equal or not; names of levels as people type them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ from hopbytes.machines.base import MAX_CAPACITY, NODE_NAMES, Level, Machine, mac
 from hopbytes.machines.distances import TreeDistance
 from hopbytes.util.computed_once import computed_once
 
+MAX_CORES = 2**24
+MAX_LEVELS = 64
+MAX_DISTANCE = 2**62
+LEVEL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,62}")
 #: Levels outside nodes: a tree that has one of them but no node was meant to have nodes.
 OUTSIDE_NODES = ("island", "rack", "cabinet", "switch", "chassis", "blade", "enclosure")
 #: Levels inside nodes, and words for them that people use, with the range of depths at which each is found:
@@ -51,23 +55,9 @@ def level_name(word: str) -> str:
     return WORDS.get(word.lower(), word) if isinstance(word, str) else word
 
 
-def level_among(word: str, names: Sequence[str]) -> str:
-    """Return what `word` is called among the levels `names`: itself, else the known level it means."""
-    meant = level_name(word)
-    return meant if word not in names and meant in names else word
-
-
 def check_order(names: Sequence[str], tokens: Sequence[str]) -> None:
-    """Refuse levels that are not written outermost first.
-
-        >>> check_order(["core", "node"], ["core:6", "node:2"])
-        Traceback (most recent call last):
-            ...
-        hopbytes.errors.FormatError: machine: node stands inside core: levels are written outermost first, \
-    'node:2 core:6'
-
-    """
-    known = [(place, name) for place, name in enumerate(names) if name in _DEPTHS]
+    """Refuse levels that are not written outermost first, with the order that was probably meant."""
+    known = [(index, name) for index, name in enumerate(names) if name in _DEPTHS]
     for inner, name in sorted(known, key=lambda item: _DEPTHS[item[1]]):
         for _, outer in known[: known.index((inner, name))]:
             if _DEPTHS[name][1] < _DEPTHS[outer][0]:
@@ -79,8 +69,8 @@ def _ordered(names: Sequence[str], tokens: Sequence[str]) -> str:
     depths = [_DEPTHS[name][0] for name in names if name in _DEPTHS]
     if depths == sorted(depths, reverse=True):  # the whole text was written innermost first
         return " ".join(tokens[::-1])
-    order = sorted(range(len(names)), key=lambda place: _DEPTHS.get(names[place], (1, 1)))
-    return " ".join(tokens[place] for place in order)
+    order = sorted(range(len(names)), key=lambda index: _DEPTHS.get(names[index], (1, 1)))
+    return " ".join(tokens[index] for index in order)
 
 
 def one_host(levels: Sequence[Level], cores: int) -> str | None:
@@ -102,8 +92,7 @@ def nodes_missing(levels: Sequence[Level], cores: int) -> tuple[str, ...]:
     notice = one_host(levels, cores)
     names = [level.name for level in levels]
     unknown = [name for name in names if name not in WORDS and not _NUMBERED.fullmatch(name)]
-    near = {name: _near(name) for name in unknown}
-    meant = [(name, level_name(found[0])) for name, found in near.items() if found]
+    meant = [(name, level_name(near)) for name in unknown for near in _near(name)]
     if notice is None or not (meant or len(unknown) > 1 or any(name in OUTSIDE_NODES for name in names)):
         return ()
     return (notice + (f" (did you mean {meant[0][1]} by {meant[0][0]!r}?)" if meant else ""),)
@@ -137,53 +126,18 @@ def assumed(hierarchy: str | None, distance: str | None, levels: Sequence[Level]
     )
 
 
-def without_commas(tokens: Sequence[str]) -> str | None:
-    """Return the levels of a spec whose levels are separated by commas, as they should be written.
-
-    None when no token holds such a comma.
-
-    >>> without_commas(["node:6@10,core:[2,2]@1"])
-    'node:6@10 core:[2,2]@1'
-    """
-    # A comma before a name and a colon begins a level; those in lists stand between numbers.
-    parted = re.sub(r"[,;]\s*(?=[A-Za-z_][A-Za-z0-9_-]*:)", " ", " ".join(tokens))
-    return parted if parted.split() != list(tokens) else None
-
-
-MAX_CORES = 2**24
-MAX_LEVELS = 64
-MAX_DISTANCE = 2**62
-LEVEL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,62}")
-
-
 @machines.register("tree")
 @frozen
 class Tree(Machine):
     """A tree of named levels.
 
-    Parameters
-    ----------
-    tiers : tuple of Level
-        Outermost first.
-    children : tuple, one entry per level
-        Number of units of that level per unit of the level outside it: an integer, or one integer
-        per outer unit when they differ (``node:[8,8,6]``).
-
-    Raises
-    ------
-    FormatError
-        No level or more than 64, a bad name or number, a count < 1, a list of the wrong length,
-        distances that shrink outwards, more than 2**24 cores or labels of more than 64 bits.
-
-    Examples
-    --------
-    >>> from hopbytes.machines.kinds.tree import Tree
-    >>> from hopbytes.machines.base import Level
     >>> Tree((Level("node", 10), Level("core", 1)), (2, 4)).spec()
     'node:2@10 core:4@1'
     """
 
-    tiers: tuple[Level, ...]
+    tiers: tuple[Level, ...]  # outermost first
+    #: per level, the number of units per unit of the level outside it: an integer, or one integer per outer
+    #: unit when they differ (``node:[8,8,6]``)
     children: tuple[int | tuple[int, ...], ...]
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.kernels import routes as kernels
-from hopbytes.kernels.routes import RouteForm, Routes
+from hopbytes.kernels.routes import RouteForm, Routes, distance_table
 from hopbytes.util.computed_once import computed_once
 
 
@@ -41,13 +41,18 @@ def from_nodes(nodes: int, each: int) -> tuple[Int64, Int64, Int64]:
     return ends.reshape(-1), ends[:, ::-1].reshape(-1), node
 
 
+def name_node(node: int) -> str:
+    """Return the name of a node of a generated network."""
+    return f"n{node}"
+
+
 def name_link_of_node(link: int, each: int, name_router: Callable[[int], str]) -> str:
     """Return the name of a link of a node, numbered as :func:`from_nodes` has them.
 
     >>> [name_link_of_node(link, 2, "r{}".format) for link in (4, 5)]
     ['n2 -> r1', 'r1 -> n2']
     """
-    ends = (f"n{link // 2}", name_router(link // 2 // each))
+    ends = (name_node(link // 2), name_router(link // 2 // each))
     return " -> ".join(reversed(ends) if link % 2 else ends)
 
 
@@ -82,7 +87,7 @@ def capacity_classes(capacity: Int64) -> CapacityClasses:
 
 
 def link_prices(found: CapacityClasses, n_links: int) -> tuple[Int64 | None, int]:
-    """Return integers per link for searches, see :meth:`hopbytes.machines.network.network.Network.prices`."""
+    """Return integers per link for searches, see :meth:`hopbytes.machines.network.Network.prices`."""
     if len(found.values) < 2 or found.links is None:
         return None, found.values[0] if found.values else 1
     chosen = prices_of(found.values)
@@ -131,6 +136,8 @@ BATCH = 2**16
 #: Pairs of endpoints that are examined for the diameter and the mean distance.
 PAIRS_LOOKED_AT = 2**24
 MAX_LINKS = 2**31 - 1
+#: Entries of tables of routes, 4 bytes each.
+MAX_TABLE = 2**28
 #: Names of the dimensions of grids.
 AXES = "xyzuvwabcdefghij"
 
@@ -143,6 +150,20 @@ class Geometry(NamedTuple):
     places: Int64  # int64[coordinates, endpoints]: Counted from 0; a switch is counted in its group
     sizes: tuple[int, ...] = ()  # of grids: routers per dimension. Empty for hierarchies.
     wrapped: tuple[bool, ...] = ()  # of grids, per dimension: a ring, or a line
+
+
+def spread_routes(
+    tail: Int32, head: Int32, rows: Int32, endpoints: int, owners: Sequence[int] = ()
+) -> RouteForm:
+    """Return the routes of flows that divide at every vertex over all links that lead nearer.
+
+    `rows` are the numbers of the vertices that forward flows, -1 for others; `owners` the node of every
+    endpoint, where nodes have several.
+    """
+    first = np.searchsorted(np.sort(tail), np.arange(len(rows) + 1)).astype(np.int32)
+    out = np.argsort(tail, kind="stable")
+    numbers = np.concatenate([[endpoints, len(rows)], out, owners]).astype(np.int64)
+    return RouteForm("spread", numbers, distance_table(tail, head, rows, endpoints), first, head, split=True)
 
 
 @frozen(eq=False, owns=("capacity",))

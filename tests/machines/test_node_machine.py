@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from helpers.strategies import check_groupings
 from hopbytes.machines.allocate.units import units_of
 from hopbytes.machines.node.hardware_kinds import aligned, base_kind
-from hopbytes.machines.node.node_machine import NodeMachine, level
 from hopbytes.machines.node.node_tree import NodeInventory, Part, node_tree
+from hopbytes.machines.node_machine import NodeMachine, tree_of_nodes
 from hopbytes.model.allocation import Allocation
 
 KINDS = ("package", "numa", "l3", "l2", "core")
@@ -53,12 +53,12 @@ def outermost_kind_that_parts(root: Part, a: int, b: int) -> str:
 @given(nodes())
 def test_distance_is_by_the_smallest_common_unit(root):
     tree = node_tree(root)
-    leveled = level([tree], (0,))
-    lowered = leveled.tree.distance()
-    rank = {tier.name: len(leveled.tree.tiers) - place for place, tier in enumerate(leveled.tree.tiers)}
+    whole, same_as = tree_of_nodes([tree], (0,))
+    lowered = whole.distance()
+    rank = {tier.name: len(whole.tiers) - place for place, tier in enumerate(whole.tiers)}
     for a, b in itertools.combinations(range(len(tree.os_pus)), 2):
         kind = outermost_kind_that_parts(root, int(tree.os_pus[a]), int(tree.os_pus[b]))
-        name = leveled.same_as.get(kind, kind)
+        name = same_as.get(kind, kind)
         width = (int(lowered.labels[a]) ^ int(lowered.labels[b])).bit_length()
         assert int(lowered.level_of_bit[width]) == rank[name], (kind, name)
 
@@ -98,9 +98,9 @@ def test_a_level_of_several_kinds_has_the_name_that_tells_most():
             Part("l2", c, (Part("core", c, (Part("pu", 2 * p + c),)),)) for c in range(2)
         )),)) for p in range(2)
     )  # fmt: skip
-    leveled = level([node_tree(Part("machine", 0, packages))], (0,))
-    assert [tier.name for tier in leveled.tree.tiers] == ["package", "core"]
-    assert leveled.same_as == {"numa": "package", "l2": "core", "pu": "core"}
+    whole, same_as = tree_of_nodes([node_tree(Part("machine", 0, packages))], (0,))
+    assert [tier.name for tier in whole.tiers] == ["package", "core"]
+    assert same_as == {"numa": "package", "l2": "core", "pu": "core"}
 
 
 def test_orders_of_kinds():

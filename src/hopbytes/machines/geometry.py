@@ -8,7 +8,7 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.machines.base import Machine
-from hopbytes.machines.network.network import Geometry
+from hopbytes.machines.network import Geometry
 
 #: Curves by name.
 CURVES = ("hilbert", "gray", "morton", "snake", "row")

@@ -5,20 +5,18 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import FormatError, UnsupportedError, unknown_name
-from hopbytes.machines.base import NODE_NAMES, KnownHosts, Level, Machine, NetworkUse
+from hopbytes.errors import UnsupportedError, unknown_name
+from hopbytes.machines.base import NODE_NAMES, ComposedMachine, KnownHosts, Level, NetworkUse, cut_down
 from hopbytes.machines.distances import NetworkDistance, TreeDistance
-from hopbytes.machines.kinds.tree import MAX_DISTANCE, Tree, shorten
-from hopbytes.machines.network.network import Network
-from hopbytes.machines.spec_fields import bad
-from hopbytes.text.hostlist import expand_hosts
+from hopbytes.machines.network import Network
+from hopbytes.machines.spec_fields import bad, wanted_hosts
+from hopbytes.machines.tree import MAX_DISTANCE, Tree, shorten
 from hopbytes.util.computed_once import computed_once
 
 Kind = TypeVar("Kind", bound="NetworkMachine")
@@ -28,7 +26,7 @@ Count = int | tuple[int, ...]
 MAX_PER_HOP = 2**24
 
 
-class NetworkMachine(Machine):
+class NetworkMachine(ComposedMachine):
     """Nodes on a network of links, a tree inside each node. Node i sits at endpoint i of the network.
 
     Subclasses are frozen dataclasses that have these two fields and say what the network is.
@@ -51,11 +49,6 @@ class NetworkMachine(Machine):
     def network(self) -> Network:
         """Return the network between the nodes, built once."""
 
-    @property
-    def gpus_inside(self) -> bool:
-        """Whether the outermost units inside a node have to be its GPUs."""
-        return False
-
     @abstractmethod
     def network_spec(self) -> str:
         """Return the spec of the network alone, without distance and nodes."""
@@ -63,6 +56,16 @@ class NetworkMachine(Machine):
     @abstractmethod
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Cut two or more nodes (ascending) into the outermost units they lie in, each ascending."""
+
+    @property
+    def gpus_inside(self) -> bool:
+        """Whether the outermost units inside a node have to be its GPUs."""
+        return False
+
+    @property
+    def levels_inside(self) -> Tree | None:
+        """The levels inside a node, those that a kind has by default included."""
+        return self.inside
 
     def units_outside(self) -> tuple[tuple[Level, ...], tuple[Count, ...]]:
         """Levels above the node, outermost first, with their counts; the last count is nodes per unit.
@@ -80,24 +83,21 @@ class NetworkMachine(Machine):
         """Distance per hop, resolved."""
         if self.per_hop is not None:
             return self.per_hop
-        if self.inside is None:
-            return 1
-        return 10 * self.inside.tiers[starts_with_node(self.inside)].distance
+        inside = self.levels_inside
+        return 1 if inside is None else 10 * inside.tiers[starts_with_node(inside)].distance
 
     def nested(self: Kind, inside: Tree) -> Kind:
-        """Return this machine with levels inside its nodes.
-
-        UnsupportedError when it has some already or `inside` has nodes of its own.
-        """
+        """Return this machine with levels inside its nodes; UnsupportedError when it has some already."""
         if self.inside is not None:
             raise UnsupportedError(f"{self.network_spec()} has levels inside its nodes already")
         return self._replaced(self.per_hop, inside)
 
     def with_defaults_written(self: Kind) -> Kind:
-        """Return this machine with its distance per hop written down."""
-        return self._replaced(self.hop_distance, self.inside)
+        """Return this machine with its distance per hop and its levels inside written down."""
+        return self._replaced(self.hop_distance, self.levels_inside)
 
-    def tree(self) -> Tree:
+    @property
+    def topology(self) -> Tree:
         """Units of the network, nodes and levels inside as one tree; its distances hold inside a node."""
         return _whole_tree(self)
 
@@ -106,24 +106,10 @@ class NetworkMachine(Machine):
         """Index of the level ``node``."""
         return len(self.units_outside()[0])
 
-    @property
-    def n_cores(self) -> int:
-        """Number of cores of all nodes."""
-        return self.tree().n_cores
-
-    @property
-    def levels(self) -> tuple[Level, ...]:
-        """Levels outside the nodes if the network has some, ``node``, levels inside."""
-        return self.tree().tiers
-
     def spec(self) -> str:
         """Text that parses to this machine."""
         text = f"{self.network_spec()}@{self.hop_distance}"
         return text if self.inside is None else f"{text} / {inside_spec(self.inside)}"
-
-    def ancestors(self, level: int) -> Int32:
-        """Unit number at ``levels[level]`` of each core."""
-        return self.tree().ancestors(level)
 
     def distance(self) -> NetworkDistance | TreeDistance:
         """Distances between cores: the tree inside nodes, hops between them."""
@@ -133,7 +119,7 @@ class NetworkMachine(Machine):
         """Cut between nodes while the cores lie on several of them, then inside the node."""
         node = self.node_of_core()[cores]
         if len(cores) < 2 or node[0] == node[-1]:
-            return self.tree().split(cores)
+            return self.topology.split(cores)
         part_of = np.zeros(self.n_nodes, np.int32)
         parts = self.split_nodes(np.unique(node).astype(np.int64))
         for number, part in enumerate(parts):
@@ -143,41 +129,22 @@ class NetworkMachine(Machine):
 
     def groups(self, cores: Int64) -> list[Int32]:
         """Groupings of nodes down to single ones by :meth:`split_nodes`, then those of the trees inside."""
-        node = self.node_of_core()[cores]
-        nodes, position = np.unique(node, return_inverse=True)
-        found = [grouping[position] for grouping in self._node_groups(nodes.astype(np.int64))]
+        nodes, position = np.unique(self.node_of_core()[cores], return_inverse=True)
+        found = [grouping[position] for grouping in cut_down(nodes.astype(np.int64), self.split_nodes)]
         last = found[-1].astype(np.int64) if found else np.zeros(len(cores), np.int64)
         count = int(last.max(initial=0)) + 1
         # Numbers of inner groupings ascend with the cores, so groups of one node stay consecutive.
-        for grouping in self.tree().groups(cores):
+        for grouping in self.topology.groups(cores):
             finer = np.unique(last * len(cores) + grouping, return_inverse=True)[1].astype(np.int32)
             if int(finer.max(initial=0)) + 1 > count:
                 count = int(finer.max()) + 1
                 found.append(finer)
         return found or [np.zeros(len(cores), np.int32)]
 
-    def _node_groups(self, nodes: Int64) -> list[Int32]:
-        """Groupings of some nodes by repeated cuts, without the trivial one."""
-        position = np.zeros(self.n_nodes, np.int64)
-        position[nodes] = np.arange(len(nodes))
-        level, found = [nodes], []
-        while len(level) < len(nodes):
-            finer: list[Int64] = []
-            for group in level:
-                finer.extend(self.split_nodes(group) if len(group) > 1 else [group])
-            level = finer
-            grouping = np.empty(len(nodes), np.int32)
-            sizes = [len(part) for part in level]
-            grouping[position[np.concatenate(level)]] = np.repeat(
-                np.arange(len(level), dtype=np.int32), sizes
-            )
-            found.append(grouping)
-        return found
-
     def with_distances(self: Kind, distances: Mapping[str, int]) -> Kind:
         """Replace distances: ``hop`` is that of one hop, other names are levels inside a node."""
         inner = {name: distance for name, distance in distances.items() if name != "hop"}
-        names = [level.name for level in self.tree().tiers[self.node_level + 1 :]]
+        names = [level.name for level in self.levels[self.node_level + 1 :]]
         for name in inner:
             if name not in names:
                 raise unknown_name("level", name, ["hop", *names])
@@ -188,6 +155,19 @@ class NetworkMachine(Machine):
         machine: Any = self
         changed: Kind = dataclasses.replace(machine, per_hop=per_hop, inside=inside)
         return changed
+
+
+class NetworkHierarchy(NetworkMachine):
+    """A network machine that is cut along the units which :meth:`units_outside` names, down to the cores."""
+
+    __slots__ = ()
+    split = ComposedMachine.split
+    groups = ComposedMachine.groups
+
+    def split_nodes(self, nodes: Int64) -> list[Int64]:
+        """Cut two or more nodes (ascending) into the outermost units they lie in."""
+        outside, counts = self.units_outside()
+        return Tree((*outside, Level("node", self.node_distance())), counts).split(nodes)
 
 
 def check_nodes(machine: NetworkMachine) -> None:
@@ -215,8 +195,22 @@ def check_nodes(machine: NetworkMachine) -> None:
 
 
 def starts_with_node(inside: Tree) -> bool:
-    """Tell whether a tree describes all nodes (unequal ones, see :func:`nest`) instead of one."""
+    """Tell whether a tree describes all nodes (unequal ones, see ``nest``) instead of one."""
     return inside.tiers[0].name == "node" and inside.tiers[0].distance == MAX_DISTANCE
+
+
+def repeated_counts(inside: Tree, units: int) -> tuple[Count, ...]:
+    """Return the counts of levels inside `units` units: a list for one unit is repeated for each of them."""
+    whole = starts_with_node(inside)
+    return tuple(
+        count if whole or isinstance(count, int) else count * units for count in inside.children[whole:]
+    )
+
+
+def children_of(units: int, full: int, size: int, nodes: int) -> Count:
+    """Children of each of `units` units: `full` of them, each of `size` nodes, as far as nodes exist."""
+    have = -(-nodes // size)
+    return full if have == units * full else tuple(min(full, have - unit * full) for unit in range(units))
 
 
 def inside_spec(inside: Tree) -> str:
@@ -228,56 +222,31 @@ def inside_spec(inside: Tree) -> str:
 @computed_once(16)
 def _whole_tree(machine: NetworkMachine) -> Tree:
     outside, counts = machine.units_outside()
-    node = Level("node", machine.node_distance())
-    inside = machine.inside
+    node, inside = Level("node", machine.node_distance()), machine.levels_inside
     if inside is None:
         return Tree((*outside, node), counts)
-    if starts_with_node(inside):
-        return Tree((*outside, node, *inside.tiers[1:]), (*counts, *inside.children[1:]))
-    # A list has one entry per unit of one node and is repeated for every node.
-    repeated = [count if isinstance(count, int) else count * machine.n_nodes for count in inside.children]
-    return Tree((*outside, node, *inside.tiers), (*counts, *repeated))
+    tiers = inside.tiers[starts_with_node(inside) :]
+    return Tree((*outside, node, *tiers), (*counts, *repeated_counts(inside, machine.n_nodes)))
 
 
 @computed_once(16)
 def _distance(machine: NetworkMachine) -> NetworkDistance:
-    tree = machine.tree()
-    lowered = tree.distance()
-    inner_levels = len(tree.tiers) - 1 - machine.node_level
-    inside_bits = int(np.flatnonzero(lowered.level_of_bit <= inner_levels)[-1])
-    return NetworkDistance(
-        machine.network(),
-        lowered.labels,
-        lowered.bit_costs,
-        inside_bits,
-        machine.network_use.endpoint_of_core(),
-        machine.hop_distance,
-    )
+    lowered, bits = distance_inside(machine)
+    endpoints = machine.network_use.endpoint_of_core()
+    network, per_hop = machine.network(), machine.hop_distance
+    return NetworkDistance(network, lowered.labels, lowered.bit_costs, bits, endpoints, per_hop)
 
 
-class NetworkHierarchy(NetworkMachine):
-    """A network machine that is cut along the units which :meth:`units_outside` names, down to the cores."""
-
-    __slots__ = ()
-
-    def split(self, cores: Int64) -> list[Int64]:
-        """Cut two or more cores (ascending) into the outermost units they lie in."""
-        return self.tree().split(cores)
-
-    def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """Cut two or more nodes (ascending) into the outermost units they lie in."""
-        outside, counts = self.units_outside()
-        return Tree((*outside, Level("node", self.node_distance())), counts).split(nodes)
-
-    def groups(self, cores: Int64) -> list[Int32]:
-        """One grouping per level."""
-        return self.tree().groups(cores)
+def distance_inside(machine: NetworkMachine) -> tuple[TreeDistance, int]:
+    """Return the distances of the whole tree, and the width of labels up to which they lie in one node."""
+    lowered = machine.topology.distance()
+    inner_levels = len(machine.levels) - 1 - machine.node_level
+    return lowered, int(np.flatnonzero(lowered.level_of_bit <= inner_levels)[-1])
 
 
 @frozen(eq=False)
 class AttachedHosts(NetworkMachine):
-    """Hosts at some endpoints of a network, which may have more endpoints than hosts, numbered differently.
-    """
+    """Named hosts at some endpoints of a network, several or none at each router, in any order."""
 
     text: str  # spec of this machine, without distance per hop
     #: the machine whose network it is; its distances and the levels inside its nodes are ignored
@@ -285,7 +254,7 @@ class AttachedHosts(NetworkMachine):
     hosts: tuple[str, ...]  # names in machine order
     places: tuple[int, ...]  # endpoint of each host, distinct
     warnings: tuple[str, ...] = ()  # what the user should know about the source
-    per_hop: int | None = None  # see :class:`hopbytes.machines.network.network_machine.NetworkMachine`.
+    per_hop: int | None = None
     inside: Tree | None = None
 
     def __post_init__(self) -> None:
@@ -293,12 +262,6 @@ class AttachedHosts(NetworkMachine):
 
     def _identity(self) -> tuple[object, ...]:
         return self.around.network_spec(), self.hosts, self.places, self.hop_distance, self.inside
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, AttachedHosts) and self._identity() == other._identity()
-
-    def __hash__(self) -> int:
-        return hash(self._identity())
 
     @property
     def n_nodes(self) -> int:
@@ -325,11 +288,7 @@ class AttachedHosts(NetworkMachine):
     @property
     def network_use(self) -> NetworkUse:
         """Every core sends through the endpoint of its host."""
-        return NetworkUse(self._endpoint_of_core)
-
-    def _endpoint_of_core(self) -> Int32:
-        """int32[n_cores]: endpoint of the host of each core."""
-        return np.asarray(self.places, np.int32)[self.node_of_core()]
+        return NetworkUse(lambda: np.asarray(self.places, np.int32)[self.node_of_core()])
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Cut the hosts as the network cuts their endpoints."""
@@ -340,13 +299,9 @@ class AttachedHosts(NetworkMachine):
 
     def kept(self, wanted: str | None) -> AttachedHosts:
         """Return the machine of some of its hosts; FormatError for names it does not have."""
-        if wanted is None:
+        chosen = wanted_hosts(wanted, self.hosts, self.text)
+        if chosen is None:
             return self
-        chosen = set(expand_hosts(wanted))
-        missing = sorted(chosen - set(self.hosts))
-        if missing:
-            names = ", ".join(missing[:3])
-            raise FormatError("`hosts`", None, f"{len(missing)} hosts are not in {self.text} ({names})")
         kept = [node for node, host in enumerate(self.hosts) if host in chosen]
         hosts, places = tuple(self.hosts[node] for node in kept), tuple(self.places[node] for node in kept)
-        return replace(self, hosts=hosts, places=places)
+        return dataclasses.replace(self, hosts=hosts, places=places)

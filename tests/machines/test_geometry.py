@@ -3,7 +3,7 @@
 import numpy as np
 
 import hopbytes as hb
-from hopbytes.machines.network.geometry import geometry_of, occupied
+from hopbytes.machines.geometry import geometry_of, occupied
 
 
 def test_the_widest_gap_of_a_ring_opens_it():

@@ -15,8 +15,8 @@ from hopbytes.kernels.base import USE_REFERENCE
 from hopbytes.kernels.cost import comm_cost_table
 from hopbytes.kernels.graph import csr_from_arcs
 from hopbytes.kernels.records import Csr
-from hopbytes.machines.common.table import Table
-from hopbytes.machines.place_distances import TableDistance
+from hopbytes.machines.distances import TableDistance
+from hopbytes.machines.kinds.table import Table
 
 WILD = 12345678
 #: A ring of four tasks in both directions.

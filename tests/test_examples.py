@@ -14,7 +14,7 @@ import pytest
 import hopbytes as hb
 from helpers.paths import PROGRAM, ROOT
 
-NOT_IMPORTABLE = {"hopbytes.__main__", "hopbytes._core", "hopbytes.partitioners._worker"}
+NOT_IMPORTABLE = {"hopbytes.__main__", "hopbytes._core"}
 MODULES = sorted(
     {module.name for module in pkgutil.walk_packages(hb.__path__, "hopbytes.")} - NOT_IMPORTABLE
 )
@@ -44,12 +44,6 @@ def test_readme(tmp_path, monkeypatch, capsys):
     exec(code, {})
     assert "communication cost J" in capsys.readouterr().out
     assert (tmp_path / "rankfile").exists()
-
-
-def test_metrics_that_explain_times(capsys):
-    (code,) = python_blocks("docs/which-mapper.md")
-    exec(code, {})
-    assert capsys.readouterr().out.startswith("{'MC': 0.")
 
 
 def test_commands_of_the_first_hour_that_need_no_launcher(tmp_path):

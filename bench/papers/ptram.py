@@ -24,7 +24,7 @@ import numpy as np
 import hopbytes as hb
 from bench.papers import ptram_table
 from hopbytes.algorithms.base import Bounds, Effort
-from hopbytes.algorithms.two_level.node_level import cut, finish, settings_of
+from hopbytes.algorithms.two_level.groups import cut, finish, settings_of
 from hopbytes.cost.objectives.hybrid import four_terms
 from hopbytes.cost.objectives.link_sums import traffic
 

@@ -24,7 +24,7 @@ import numpy as np
 import hopbytes as hb
 from bench.instances.graphs import DEFAULT_SEED, prepare
 from bench.instances.suites import SUITES
-from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
+from hopbytes.algorithms.multisection.hierarchy import Subproblem
 from hopbytes.algorithms.multisection.scheduling import SCHEDULES
 from hopbytes.kernels.records import Csr
 

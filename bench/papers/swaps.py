@@ -36,8 +36,8 @@ from bench.instances.graphs import random_geometric
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine import SearchProblem
 from hopbytes.engine.slots import BLOCKS, pair_search, place_greedily
-from hopbytes.machines.common.lowering import kernel_distances
-from hopbytes.machines.common.table import Table
+from hopbytes.machines.distances import kernel_distances
+from hopbytes.machines.kinds.table import Table
 
 #: n: seconds of the sparse search and speed-up in Table 2 of the paper.
 PAPER = {

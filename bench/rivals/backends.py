@@ -14,7 +14,8 @@ import resource
 import numpy as np
 
 import hopbytes as hb
-from hopbytes.partitioners.backends import BACKENDS, available
+import hopbytes_laboratory
+from hopbytes_laboratory.partitioners.backends import BACKENDS, available
 
 
 def grid(width: int) -> hb.CommGraph:
@@ -40,6 +41,7 @@ def main() -> None:
     parser.add_argument("--hierarchy", default="4:8:4")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    hopbytes_laboratory.register()
     graph, where = grid(options.width), hb.machine(hierarchy=options.hierarchy)
     names = [f"{name}:{each}" for name, it in BACKENDS.items() if available(name) for each in it.settings]
     for partitioner in ["", *names]:

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import hopbytes as hb
+import hopbytes_laboratory
 from bench import pictures
 from bench.rivals import scotch_gmap
 from hopbytes.errors import HopbytesError
@@ -173,6 +174,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=2)
     parser.add_argument("--plot", type=Path)
     options = parser.parse_args()
+    hopbytes_laboratory.register()
     pictures.check(options.plot)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     rows = [json.loads(line) for line in options.out.open()] if options.out.exists() else []

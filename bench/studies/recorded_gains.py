@@ -24,7 +24,7 @@ import hopbytes as hb
 from bench.instances.graphs import shared_folder
 from bench.rivals.needed import need
 from bench.studies.mpi_patterns import RECORDINGS, cost
-from hopbytes.machines.selection.launcher_order import launcher_placement
+from hopbytes.machines.allocate.launcher_order import launcher_placement
 
 #: Ranks → what is behind `fattree:` and `torus:`, nodes and cores of a node.
 SHAPES = {

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import hopbytes as hb
+import hopbytes_laboratory
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import HopbytesError
@@ -150,7 +151,8 @@ def without_comments(name: str, text: str) -> str:
 
 
 def cases() -> Iterator[tuple[str, Callable[..., str], tuple[Any, ...]]]:
-    """Yield name, function and arguments of every case."""
+    """Yield name, function and arguments of every case; those of the laboratory are among them."""
+    hopbytes_laboratory.register()
     for preset in presets:
         limit = {"work_limit": 3_000_000} if preset == "best" else {}
         for name, problem in PRESET_PROBLEMS.items():
@@ -193,6 +195,7 @@ def stored_answers() -> dict[str, str]:
 
 
 def _run(case: tuple[str, Callable[..., str], tuple[Any, ...]]) -> tuple[str, str]:
+    hopbytes_laboratory.register()  # where processes do not begin as copies of the first one
     name, function, arguments = case
     try:
         return name, function(*arguments)

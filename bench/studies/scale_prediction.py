@@ -38,7 +38,7 @@ PROGRAM = """
 import json, resource, sys, time, warnings
 import numpy as np
 import hopbytes as hb
-from hopbytes.mpi.distributed.slab_generators import generated_slab
+from hopbytes.mpi.distributed.files import generated_slab
 warnings.simplefilter("ignore")
 spec, machine, preset = sys.argv[1:]
 slab = generated_slab(spec, 0, 1)

@@ -27,7 +27,7 @@ from pathlib import Path
 import hopbytes as hb
 from bench import ROOT
 from bench.rivals.needed import need
-from hopbytes.simulation.simgrid_run import PLAIN
+from hopbytes.simulation.simgrid import PLAIN
 
 #: Ranks → name → machine: 100 Gbit/s cables; four nodes of the fat tree share one link upwards.
 INSIDE = "@1:bw=1e10:lat=3e-7"

@@ -27,7 +27,7 @@ import numpy as np
 import hopbytes as hb
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.machines.common.gpu_domains import gpu_domains
+from hopbytes.machines.gpu_domains import gpu_domains
 from hopbytes.patterns.ml import training_of
 from hopbytes.patterns.rank_orders import rank_orders
 from hopbytes.report.parallelism import parallelism

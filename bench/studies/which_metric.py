@@ -23,8 +23,8 @@ import numpy as np
 import hopbytes as hb
 from bench.instances.graphs import shared_folder
 from hopbytes.cost.metrics.mapping_metrics import measure_all
-from hopbytes.cost.metrics.regression import SYMBOLS, explain_times, metric_columns
-from hopbytes.machines.selection.launcher_order import launcher_placement
+from hopbytes.machines.allocate.launcher_order import launcher_placement
+from hopbytes_laboratory.regression import SYMBOLS, explain_times, metric_columns
 
 _GRAPHS = shared_folder()
 SHARED = _GRAPHS.parent if _GRAPHS else Path("no-shared-folder")

@@ -43,7 +43,7 @@ TRAINING = Case("ml:tp=2,pp=4,dp=4,order=pp-dp-cp-ep-tp", "rails:4x8", (4, 8))
 
 CASES = {
     "parallel_multilevel": MESH, "integrated": MESH, "vcycle": MESH, "evolve": MESH, "two_phase": MESH,
-    "tabu": SMALL, "mpipp": SMALL, "training_order": TRAINING,
+    "tabu": SMALL, "training_order": TRAINING,
 }  # fmt: skip
 #: What a mapper needs so that it does on a small case what it does on a large one.
 OPTIONS = {"parallel_multilevel": "parallel_multilevel:least_tasks=1,fewest=50,per_pe=20"}
@@ -51,7 +51,7 @@ OPTIONS = {"parallel_multilevel": "parallel_multilevel:least_tasks=1,fewest=50,p
 SIDE = 250.0
 #: Algorithms of networks, and those that need coordinates.
 ON_NETWORKS = (
-    "ug", "ptram", "libtopomap_greedy", "libtopomap_bisection", "libtopomap_rcm", "multi_jagged", "curve",
+    "ug", "ptram", "multi_jagged", "curve",
     "uwh", "uth", "umc", "ummc", "refine_ptram", "congestion", "routed",
 )  # fmt: skip
 #: The objective that a refiner lowers where that is not J.
@@ -96,7 +96,7 @@ def text(sort: str, name: str, key: str, kind: Any, case: Case, shown: list[str]
     """Return the page part: picture, what it shows, twin, options and notes from the docstring."""
     defined = "It has no reference twin; its result is checked by computing J again."
     if key in TWINS:
-        function = ".".join(("hopbytes.reference", *TWINS[key]))
+        function = ".".join(("tests.reference", *TWINS[key]))
         defined = f"`{function}` defines in plain Python what its compiled part returns; tests compare them."
     return f"""\
 ![{name}: the nodes of a grid of tasks before and after](../_made/pictures/{sort}_{name}.svg)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from hopbytes.algorithms.effort import Effort as Effort
     from hopbytes.cost.metrics.evaluation import Evaluation as Evaluation
     from hopbytes.cost.metrics.evaluation import evaluate as evaluate
-    from hopbytes.cost.metrics.regression import explain_times as explain_times
-    from hopbytes.cost.metrics.regression import metric_columns as metric_columns
     from hopbytes.errors import FormatError as FormatError
     from hopbytes.errors import HopbytesError as HopbytesError
     from hopbytes.errors import HopbytesWarning as HopbytesWarning
@@ -31,21 +29,21 @@ if TYPE_CHECKING:
     from hopbytes.errors import WrongTypeError as WrongTypeError
     from hopbytes.formats.exchange import Receipt as Receipt
     from hopbytes.formats.exchange import convert as convert
+    from hopbytes.formats.exchange import read as read
+    from hopbytes.formats.exchange import read_mapping as read_mapping
+    from hopbytes.formats.exchange import read_pattern as read_pattern
     from hopbytes.formats.exchange import write as write
-    from hopbytes.formats.reading import read as read
-    from hopbytes.formats.reading import read_mapping as read_mapping
-    from hopbytes.formats.reading import read_pattern as read_pattern
     from hopbytes.html_report.write_report import write_report as write_report
     from hopbytes.machines.base import Machine as Machine
     from hopbytes.machines.selection.allocate import machine as machine
     from hopbytes.model.allocation import Allocation as Allocation
     from hopbytes.model.comm_graph import CommGraph as CommGraph
     from hopbytes.model.mapping import Mapping as Mapping
-    from hopbytes.model.mapping_info import MappingInfo as MappingInfo
+    from hopbytes.model.mapping import MappingInfo as MappingInfo
     from hopbytes.pictures import plot as plot
     from hopbytes.report.mapping_comparison import MappingComparison as MappingComparison
     from hopbytes.report.mapping_comparison import compare as compare
-    from hopbytes.simulation.prediction import Prediction as Prediction
+    from hopbytes.simulation.simulate import Prediction as Prediction
     from hopbytes.simulation.simulate import simulate as simulate
     from hopbytes.solve import presets as presets
     from hopbytes.solve.batch import BatchReport as BatchReport
@@ -71,9 +69,9 @@ _MODULE_OF = {
     "Mapper": "hopbytes.algorithms.base",
     "Mapping": "hopbytes.model.mapping",
     "MappingComparison": "hopbytes.report.mapping_comparison",
-    "MappingInfo": "hopbytes.model.mapping_info",
+    "MappingInfo": "hopbytes.model.mapping",
     "MissingPackageError": "hopbytes.errors",
-    "Prediction": "hopbytes.simulation.prediction",
+    "Prediction": "hopbytes.simulation.simulate",
     "Receipt": "hopbytes.formats.exchange",
     "Refiner": "hopbytes.algorithms.base",
     "Remapper": "hopbytes.solve.remapper",
@@ -83,17 +81,15 @@ _MODULE_OF = {
     "compare": "hopbytes.report.mapping_comparison",
     "convert": "hopbytes.formats.exchange",
     "evaluate": "hopbytes.cost.metrics.evaluation",
-    "explain_times": "hopbytes.cost.metrics.regression",
     "machine": "hopbytes.machines.selection.allocate",
     "map_stream": "hopbytes.solve.map_stream",
     "map_tasks": "hopbytes.solve.map_tasks",
     "mappers": "hopbytes.algorithms.mappers",
-    "metric_columns": "hopbytes.cost.metrics.regression",
     "plot": "hopbytes.pictures.plot",
     "presets": "hopbytes.solve.presets",
-    "read": "hopbytes.formats.reading",
-    "read_mapping": "hopbytes.formats.reading",
-    "read_pattern": "hopbytes.formats.reading",
+    "read": "hopbytes.formats.exchange",
+    "read_mapping": "hopbytes.formats.exchange",
+    "read_pattern": "hopbytes.formats.exchange",
     "refiners": "hopbytes.algorithms.refiners",
     "simulate": "hopbytes.simulation.simulate",
     "write": "hopbytes.formats.exchange",
@@ -117,9 +113,9 @@ def __getattr__(name: str) -> _typing.Any:
     if name not in _MODULE_OF:
         near = _MEANT.get(name)
         if near is None and name[:1] != "_":
-            import difflib
+            from hopbytes.errors import nearest
 
-            near = next(iter(difflib.get_close_matches(name, __all__, n=1, cutoff=0.7)), None)
+            near = next(iter(nearest(name, __all__, 0.7)), None)
         hint = f"; did you mean {near}?" if near else ""
         raise AttributeError(f"module 'hopbytes' has no attribute {name!r}{hint}")
     import importlib
@@ -127,7 +123,24 @@ def __getattr__(name: str) -> _typing.Any:
     module = importlib.import_module(_MODULE_OF[name])
     value: _typing.Any = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
+    _connect()
     return value
+
+
+def _connect() -> None:
+    """Tell the model what reads files, and specs of patterns and machines: higher packages."""
+    from hopbytes.model.given_as_text import readers
+
+    def place_side(where: _typing.Any) -> Allocation:
+        from hopbytes.solve.sides import place_side
+
+        return place_side(where)
+
+    readers.update(
+        pattern=lambda text: __getattr__("read_pattern")(text),
+        mapping=lambda text: __getattr__("read_mapping")(text),
+        machine=place_side,
+    )
 
 
 def __dir__() -> list[str]:

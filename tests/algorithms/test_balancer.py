@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from helpers.strategies import graphs, machines
 from hopbytes import CommGraph
 from hopbytes.algorithms.balancer import fill_empty, meet_bounds
-from hopbytes.machines.common.table import Table
-from hopbytes.machines.common.tree import Tree
-from hopbytes.machines.place_distances import TableDistance, TreeDistance
-from hopbytes.machines.topology import Level
+from hopbytes.machines.base import Level
+from hopbytes.machines.distances import TableDistance, TreeDistance
+from hopbytes.machines.kinds.table import Table
+from hopbytes.machines.kinds.tree import Tree
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.exact_sums import group_sums
+from hopbytes.model.capacities import group_sums
 from hopbytes.solve.constraints import collect_constraints
 
 

@@ -15,7 +15,7 @@ ON = ("--on", "node:8@10 core:8@1")
 #: (what, arguments, words the line must hold); run in a folder with the files of `folder` below.
 OUR_ERRORS = [
     ("missing file", ("map", "nope.csv", *ON), ["nope.csv", "No such file"]),
-    ("missing file, near miss of a verb", ("convert", "nope.csv", "out.graph"), ["nope.csv"]),
+    ("missing file, near miss of a verb", ("write", "nope.csv", "-o", "out.graph"), ["nope.csv"]),
     ("directory", ("map", "folder", *ON), ["folder", "directory"]),
     ("empty file", ("map", "empty.csv", *ON), ["empty.csv"]),
     ("binary junk", ("map", "junk.csv", *ON), ["junk.csv"]),
@@ -59,11 +59,11 @@ OUR_ERRORS = [
     ("several files to stdout", ("map", EXAMPLE, *ON, "--format", "openmpi"), ["-"]),
     ("eval with too few lines", ("eval", EXAMPLE, "two.txt", *ON), ["two.txt", "64"]),
     ("eval with a PE too many", ("eval", "two.csv", "far.txt", *ON), ["far.txt:2", "64"]),
-    ("eval of an unknown placement", ("eval", EXAMPLE, "--placement", "blok", *ON), ["blok", "cyclic"]),
+    ("eval of an unknown placement", ("eval", EXAMPLE, "--order", "blok", *ON), ["blok", "cyclic"]),
     ("eval of no placement", ("eval", EXAMPLE, EXAMPLE, *ON), ["lammps"]),
     ("write of no stored mapping", ("write", "two.txt", "--format", "openmpi", "-o", "x"), ["two.txt"]),
-    ("convert to an unknown name", ("convert", EXAMPLE, "x.foo"), ["x.foo"]),
-    ("METIS without symmetry", ("convert", EXAMPLE, "x.graph"), ["symmetrize"]),
+    ("convert to an unknown name", ("write", EXAMPLE, "-o", "x.foo"), ["x.foo"]),
+    ("METIS without symmetry", ("write", EXAMPLE, "-o", "x.graph"), ["symmetrize"]),
     ("show of nothing known", ("show", "nothing-like-this"), ["nothing-like-this"]),
     ("show of a near miss", ("show", "multisectoin"), ["multisectoin", "'multisection'"]),
     (
@@ -71,7 +71,7 @@ OUR_ERRORS = [
         ("map", EXAMPLE, *ON, "--mapper", "multisection:repetitions=99999999999999999999"),
         ["repetitions", "2147483647"],
     ),
-    ("list of nothing known", ("list", "mapers"), ["mapers", "'mappers'"]),
+    ("list of nothing known", ("show", "mapers"), ["mapers", "'mappers'"]),
     ("compare without file", ("compare-runs", "nope.jsonl"), ["nope.jsonl"]),
 ]
 
@@ -85,7 +85,7 @@ USAGE_ERRORS = [
     ("seed no integer", ("map", EXAMPLE, *ON, "--seed", "one")),
     ("no thread", ("map", EXAMPLE, *ON, "--threads", 0)),
     ("count without number", ("map", EXAMPLE, *ON, "--per", "node=x")),
-    ("two weights", ("map", EXAMPLE, *ON, "--unit-messages", "--weight", "messages")),
+    ("two weights", ("map", EXAMPLE, *ON, "--weight", "unit", "--weight", "messages")),
     ("a picture of a route", ("show", "torus:4x4", "-o", "x.svg", "--route", 0, 1)),
     ("slots of two levels", ("map", EXAMPLE, *ON, "--per", "node", "--per", "core")),
 ]

@@ -24,7 +24,7 @@ SMALL = ("--on", "node:2 core:4")
     ],
 )  # fmt: skip
 def test_processes_are_never_silently_a_partition(hopbytes, tmp_path, pattern):
-    hopbytes("convert", EXAMPLE, "64.txt", "--format", "dense")
+    hopbytes("write", EXAMPLE, "-o", "64.txt", "--format", "dense")
     done = hopbytes("map", pattern, *SMALL, "-o", "out.txt")
     assert (done.returncode, done.stderr) == (1, f"hopbytes: {TOO_FEW}\n")
     assert not (tmp_path / "out.txt").exists()
@@ -37,8 +37,8 @@ def test_processes_are_never_silently_a_partition(hopbytes, tmp_path, pattern):
 
 
 def test_a_recorded_pattern_file_stays_one_of_processes(hopbytes):
-    assert hopbytes("convert", EXAMPLE, "app.pattern").returncode == 0
-    assert hopbytes("convert", "stencil:8x8", "mesh.pattern").returncode == 0
+    assert hopbytes("write", EXAMPLE, "-o", "app.pattern").returncode == 0
+    assert hopbytes("write", "stencil:8x8", "-o", "mesh.pattern").returncode == 0
     assert TOO_FEW in hopbytes("map", "app.pattern", *SMALL).stderr
     assert hopbytes("map", "mesh.pattern", *SMALL).stderr.startswith("64 tasks on 8 cores: treated as")
 

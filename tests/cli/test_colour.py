@@ -10,7 +10,7 @@ from helpers.paths import EXAMPLES, PROGRAM
 
 ESCAPE = "\x1b["
 GIVEN = (EXAMPLES / "halo_96.pattern", "--on", "node:8@10 core:12@1")
-EVAL = ("eval", *GIVEN, "--placement", "cyclic")
+EVAL = ("eval", *GIVEN, "--order", "cyclic")
 ADVISE = ("advise", *GIVEN, "--seeds", "1", "--preset", "fast")
 WRONG = ("eval", "nosuch.csv", "--on", "core:2", "m")
 

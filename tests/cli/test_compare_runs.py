@@ -1,4 +1,4 @@
-"""``hopbytes compare-runs`` on files of two rows."""
+"""``python -m hopbytes_laboratory.compare_runs`` on files of two rows."""
 
 import json
 

@@ -10,7 +10,7 @@ from helpers.paths import PROGRAM
 
 ASK = """
 PATH={folder}:$PATH
-eval "$(hopbytes completion bash)"
+eval "$(hopbytes --completion bash)"
 COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
 _hopbytes_completion hopbytes "${{COMP_WORDS[COMP_CWORD]}}" "" 2>/dev/null
 printf '%s\\n' "${{COMPREPLY[@]}}"
@@ -35,11 +35,11 @@ def completed(tmp_path, words):
         ("hopbytes ''", {"map", "eval", "compare-runs"}, {"where", "replay"}),
         ("hopbytes ma", {"map"}, {"eval"}),
         ("hopbytes map --pre", {"--preset"}, {"--on"}),
-        ("hopbytes map --p", {"--per", "--preset", "--pack"}, {"--placement"}),
+        ("hopbytes map --p", {"--per", "--preset", "--pack"}, {"--order"}),
         ("hopbytes map --preset ''", {"fast", "eco", "strong"}, {"map"}),
         ("hopbytes map x --format sl", {"slurm"}, {"openmpi"}),
         ("hopbytes map x --mapper mul", {"multisection"}, {"swap"}),
-        ("hopbytes list ''", {"presets", "formats"}, {"eco"}),
+        ("hopbytes show ''", {"presets", "formats"}, {"eco"}),
         ("hopbytes show str", {"strong"}, {"eco"}),
         ("hopbytes map x --on to", {"torus:"}, {"tree:"}),
         ("hopbytes map st", {"stencil:"}, {"ml:"}),

@@ -18,7 +18,7 @@ from helpers.paths import PROGRAM
 #: What was typed, what is offered, what is not.
 CASES = [
     ("hopbytes ma", {"map"}, {"eval"}),
-    ("hopbytes map --p", {"--per", "--preset", "--pack"}, {"--placement", "--on"}),
+    ("hopbytes map --p", {"--per", "--preset", "--pack"}, {"--order", "--on"}),
     ("hopbytes map x --preset ", {"fast", "eco", "strong"}, {"eval"}),
     ("hopbytes map x --for sl", {"slurm"}, {"openmpi"}),
     ("hopbytes eval x --mapping-format ", {"slurm", "json", "plain"}, {"metis"}),
@@ -28,7 +28,7 @@ CASES = [
 PATIENCE = 60
 ZSHRC = """\
 autoload -U compinit && compinit -u -d $ZDOTDIR/dump
-eval "$(hopbytes completion zsh)"
+eval "$(hopbytes --completion zsh)"
 PS1='READY> ' LISTMAX=10000
 unset zle_bracketed_paste
 bindkey '^X' list-choices
@@ -50,7 +50,7 @@ def environment(**more):
 @pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
 @pytest.mark.parametrize(("typed", "offered", "absent"), CASES)
 def test_fish_completes(folder, typed, offered, absent):
-    script = f"hopbytes completion fish | source; complete -C '{typed}'"
+    script = f"hopbytes --completion fish | source; complete -C '{typed}'"
     done = subprocess.run(
         ["fish", "--no-config", "-c", script], capture_output=True, text=True, timeout=PATIENCE, cwd=folder,
         env=environment(HOME=str(folder)),

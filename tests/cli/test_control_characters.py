@@ -40,7 +40,7 @@ def test_names_of_switches_are_no_orders_to_a_terminal(tmp_path):
     for words in (
         ["show", spec],
         ["show", spec, "--route", "n11", "n21"],
-        ["eval", "alltoall:8", "--on", spec, "--placement", "block"],
+        ["eval", "alltoall:8", "--on", spec, "--order", "block"],
         ["map", "alltoall:8", "--on", spec],
     ):
         done = subprocess.run([PROGRAM, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)

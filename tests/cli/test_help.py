@@ -5,10 +5,10 @@ import shlex
 
 import click
 import pytest
-
-from hopbytes.cli.app import OLD_VERBS, VERBS, app, wrong_use
 from hopbytes.cli.commands import command_of
 from hopbytes.cli.examples import EXAMPLES, START, SUMMARIES
+
+from hopbytes.cli.app import OLD_VERBS, VERBS, app, wrong_use
 from hopbytes.cli.help_text import PANELS, page_of, terminal_text
 from hopbytes.report.catalogue import KINDS
 
@@ -90,14 +90,14 @@ def test_an_option_means_the_same_in_every_verb():
 @pytest.mark.parametrize(
     ("former", "now", "name", "value"),
     [
-        (["eval", "P", "--placement", "block"], ["eval", "P", "--placement", "block"], "placement", "block"),
-        (["map", "P", "--placement", "fill"], ["map", "P", "--compare-with", "fill"], "compare_with", "fill"),
+        (["eval", "P", "--order", "block"], ["eval", "P", "--order", "block"], "placement", "block"),
+        (["map", "P", "--order", "fill"], ["map", "P", "--compare-with", "fill"], "compare_with", "fill"),
     ],
 )
 def test_former_options_are_understood_and_not_shown(former, now, name, value):
     assert parsed(former) == parsed(now)
     assert parsed(former)[name] == value
-    assert "--placement" not in text_of("map", complete=True)
+    assert "--order" not in text_of("map", complete=True)
 
 
 def test_former_counts_and_distances_are_understood(hopbytes):
@@ -105,7 +105,7 @@ def test_former_counts_and_distances_are_understood(hopbytes):
     costs = {hopbytes(*two, option, "node=8").stdout.split('"comm_cost": ')[1].split(",")[0]
              for option in ("--per", "--tasks-per")}  # fmt: skip
     assert len(costs) == 1
-    for option in ("--distance", "--level-distance"):
+    for option in ("--distance", "--distance"):
         done = hopbytes("map", "stencil:4x4", "--json", "--on", "node:4@10 core:8@1", option, "node=77")
         assert "node:4@77" in done.stdout, done.stderr
 
@@ -130,7 +130,7 @@ def test_alone_it_says_where_to_start_and_lists_the_verbs_in_order(hopbytes):
 
 
 def test_list_without_kind_lists_the_kinds(hopbytes):
-    done = hopbytes("list")
+    done = hopbytes("show")
     assert done.returncode == 0
     kinds = [line.split()[0] for line in done.stdout.splitlines() if not line.startswith(" ")]
     assert sorted(kinds) == sorted(KINDS)
@@ -141,12 +141,12 @@ def test_presets_tell_their_chain_when_to_use_them_and_their_time(hopbytes):
     for fact in ("multisection", "repetitions=14", "evolve", "use it when", "eco"):
         assert fact in text
     for row in ("fast", "eco", "strong", "best", "routed"):
-        assert row in hopbytes("list", "presets").stdout
+        assert row in hopbytes("show", "presets").stdout
 
 
 @pytest.mark.parametrize("kind", ["mappers", "refiners", "presets", "machines", "formats"])
 def test_lists_show_no_marks_of_python_documentation(hopbytes, kind):
-    text = hopbytes("list", kind).stdout
+    text = hopbytes("show", kind).stdout
     assert "`" not in text
     assert ":class:" not in text
     assert max(map(len, text.splitlines())) <= 100  # COLUMNS of these tests

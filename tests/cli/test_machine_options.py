@@ -109,7 +109,7 @@ def test_levels_separated_by_commas(hopbytes, typed, right):
     ],
 )  # fmt: skip
 def test_a_machine_without_nodes_is_said_to_be_one_host(hopbytes, spec, more):
-    for verb in (("map", "stencil:2x2"), ("eval", "stencil:2x2", "--placement", "default:block")):
+    for verb in (("map", "stencil:2x2"), ("eval", "stencil:2x2", "--order", "default:block")):
         done = hopbytes(*verb, "--on", spec)
         assert done.returncode == 0
         assert f"{ONE_HOST} {more}\n" in done.stderr

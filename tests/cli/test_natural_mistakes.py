@@ -80,7 +80,7 @@ REFUSED = {
     "message counts instead of bytes": (
         ("map", "x.count.csv", *ON), 1, ("message counts of x.csv", "expected that file"),
     ),
-    "a foreign file in the way": (("convert", LJ, "notes.csv"), 1, ("notes.csv", "--force")),
+    "a foreign file in the way": (("write", LJ, "-o", "notes.csv"), 1, ("notes.csv", "--force")),
     "the file to write without -o": (
         ("write", "lj.json", "ranks.txt", "--format", "plain"), 2, ("-o names the file to write",),
     ),
@@ -154,7 +154,7 @@ def test_what_can_be_understood_is_understood(hopbytes, surroundings, meant):
 
 
 def test_the_same_command_twice_overwrites_its_own_file(hopbytes):
-    for words in ((*MESH, "-o", "mapping.txt"), ("convert", LJ, "y.csv")):
+    for words in ((*MESH, "-o", "mapping.txt"), ("write", LJ, "-o", "y.csv")):
         assert [hopbytes(*words).returncode for _ in range(2)] == [0, 0]
 
 
@@ -180,8 +180,8 @@ ASCII = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "PYTHONC
 @pytest.mark.parametrize(
     "words",
     [
-        ("eval", LJ, *ON, "--placement", "cyclic"), ("map", "--help-all"), ("map", LJ, *ON),
-        ("run", "--pattern", LJ, "mpirun", "-n", "64", "./app"), ("list", "mappers"), ("--help",),
+        ("eval", LJ, *ON, "--order", "cyclic"), ("map", "--help-all"), ("map", LJ, *ON),
+        ("run", "--pattern", LJ, "mpirun", "-n", "64", "./app"), ("show", "mappers"), ("--help",),
     ],
     ids=lambda words: words[0] + words[1][-6:] if len(words) > 1 else words[0],
 )

@@ -23,7 +23,7 @@ def test_formats_go_by_the_names_people_use(hopbytes, tmp_path, alias, name):
         done = hopbytes("map", EXAMPLE, *ON, "-o", form, "--format", form, "--for", form)
         assert done.returncode == 0, done.stderr
     assert (tmp_path / alias).read_text() == (tmp_path / name).read_text()
-    lines = hopbytes("list", "formats").stdout.splitlines()
+    lines = hopbytes("show", "formats").stdout.splitlines()
     assert not any(line.startswith(f"{alias} ") for line in lines)
 
 
@@ -32,7 +32,7 @@ def test_an_unknown_format_is_compared_with_those_that_fit(hopbytes):
     assert "unknown format 'rankfil'" in message
     assert "openmpi" in message
     assert "metis" not in message
-    message = hopbytes("convert", EXAMPLE, "x", "--format", "metiss").stderr
+    message = hopbytes("write", EXAMPLE, "-o", "x", "--format", "metiss").stderr
     assert "did you mean 'metis'?" in message
     assert "openmpi" not in message
 
@@ -50,7 +50,7 @@ def test_an_unknown_format_is_compared_with_those_that_fit(hopbytes):
         (("map", "--on", "node:8", "core:8", EXAMPLE), 'quote the machine: --on "node:8 core:8"'),
         (("map", EXAMPLE, "--on=node:8", "core:8"), 'quote the machine: --on "node:8 core:8"'),
         (
-            ("eval", EXAMPLE, "--on", "node:8", "core:8", "--placement", "block"),
+            ("eval", EXAMPLE, "--on", "node:8", "core:8", "--order", "block"),
             'quote the machine: --on "node:8 core:8"',
         ),
         (("map", EXAMPLE, "node:8@10 core:8@1"), 'the machine is given by --on: --on "node:8@10 core:8@1"'),
@@ -65,7 +65,7 @@ def test_an_unknown_format_is_compared_with_those_that_fit(hopbytes):
         (("probe", "--json"), "--json; the file that -o names is JSON"),
         (("run", "--json", "--", "mpirun", "./a"), "--json; 'hopbytes map … --json'"),
         (("map", EXAMPLE, *ON, "--dry-run"), "--dry-run; without -o no file is written"),
-        (("compare", EXAMPLE, "a", "b", "-o", "x.svg"), "-o; 'hopbytes eval … -o FILE.svg'"),
+        (("eval", EXAMPLE, "a", "b", "-o", "x.svg"), "-o; 'hopbytes eval … -o FILE.svg'"),
         (("map", EXAMPLE, *ON, "-v"), "-v; all messages are shown"),
         (("eval", EXAMPLE, *ON, "--verbose"), "--verbose; all messages are shown"),
         (("verify", "m.json", "bin/mpiexec", "-np", "2"), "put -- before the launcher: … -- bin/mpiexec"),

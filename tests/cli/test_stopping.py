@@ -177,7 +177,7 @@ def test_a_closed_pipe_is_no_error_message(tmp_path):
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [PROGRAM, "convert", EXAMPLES / "lammps_lj_64.csv", "-", "--format", "edges"],
+        [PROGRAM, "write", EXAMPLES / "lammps_lj_64.csv", "-o", "-", "--format", "edges"],
         stdin=subprocess.DEVNULL,
         stdout=writer,
         stderr=subprocess.PIPE,

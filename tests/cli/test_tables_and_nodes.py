@@ -37,14 +37,14 @@ def table_of(text):
 @pytest.mark.parametrize(("columns", "widest"), [(None, 80), (80, 80), (120, 120)])
 @pytest.mark.parametrize("complete", [False, True])
 def test_tables_fit_in_pipes_too(columns, widest, complete):
-    text = output_with(columns, "eval", PATTERN, *ON, "--placement", "cyclic", *["--all"] * complete)
+    text = output_with(columns, "eval", PATTERN, *ON, "--order", "cyclic", *["--all"] * complete)
     assert max(map(len, table_of(text))) <= widest
     assert ("random, mean" in text) == complete
     assert ("random, range" in text) == (complete and widest == 120)
 
 
 def test_sizes_have_units_on_the_screen_and_are_exact_in_json():
-    words = ("eval", PATTERN, *ON, "--placement", "cyclic")
+    words = ("eval", PATTERN, *ON, "--order", "cyclic")
     facts = json.loads(output_with(80, *words, "--json"))
     exact = facts["inter_node_volume"]
     row = next(line for line in table_of(output_with(80, *words)) if line.startswith("volume between nodes"))
@@ -117,12 +117,12 @@ def test_long_lists_of_ranks_are_cut_and_counted():
 def test_compare_sets_two_mappings_side_by_side(stored, tmp_path):
     other = tmp_path / "order.json"
     output_with(80, "map", PATTERN, *ON, "-o", other, "--mapper", "identity", "--quiet")
-    facts = json.loads(output_with(80, "compare", PATTERN, stored, other, "--json"))
+    facts = json.loads(output_with(80, "eval", PATTERN, stored, other, "--json"))
     graph, mappings = hb.read(PATTERN), [hb.read(path) for path in (stored, other)]
     for name, mapping in zip(("mapping", "other"), mappings, strict=True):
         assert facts[name]["comm_cost"] == hb.evaluate(graph, mapping).mapping.comm_cost
     assert facts["tasks_on_another_pe"] == np.count_nonzero(mappings[0].pe != mappings[1].pe)
-    text = output_with(80, "compare", PATTERN, stored, other)
+    text = output_with(80, "eval", PATTERN, stored, other)
     assert f"{facts['other']['comm_cost']:,}" in text
     assert max(map(len, text.splitlines())) <= 80
 

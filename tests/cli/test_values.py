@@ -1,9 +1,9 @@
 """Durations and numbers of scanned edges, as people type them and as messages print them."""
 
 import pytest
+from hopbytes.cli.values import seconds, work_units
 
 from hopbytes.cli.declare import BadParameter
-from hopbytes.cli.values import seconds, work_units
 
 
 @pytest.mark.parametrize(

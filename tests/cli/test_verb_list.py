@@ -1,4 +1,4 @@
-"""``hopbytes list`` shows exactly what is registered."""
+"""``hopbytes show`` shows exactly what is registered."""
 
 import json
 
@@ -15,18 +15,18 @@ from hopbytes.report.catalogue import catalogue, describe
     [("mappers", mappers), ("refiners", refiners), ("machines", machines), ("formats", formats)],
 )
 def test_names_are_those_of_the_registry(hopbytes, kind, registry):
-    rows = json.loads(hopbytes("list", kind, "--json").stdout)
+    rows = json.loads(hopbytes("show", kind, "--json").stdout)
     assert [row["name"] for row in rows] == list(registry)
     assert all(row["summary"] for row in rows)
 
 
 def test_text_has_one_unindented_line_per_name(hopbytes):
-    lines = hopbytes("list", "machines").stdout.splitlines()
+    lines = hopbytes("show", "machines").stdout.splitlines()
     assert [line.split()[0] for line in lines if not line.startswith(" ")] == list(machines)
 
 
 def test_unknown_kind_is_one_line_with_the_nearest_name(hopbytes):
-    done = hopbytes("list", "machnes")
+    done = hopbytes("show", "machnes")
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1

@@ -82,8 +82,8 @@ def test_eval_prints_a_table(hopbytes):
 
 
 def test_eval_of_what_a_launcher_does(hopbytes):
-    block = json.loads(hopbytes("eval", EXAMPLE, "--placement", "default:block", *ON, "--json").stdout)
-    cyclic = json.loads(hopbytes("eval", EXAMPLE, "--placement", "cyclic", *ON, "--json").stdout)
+    block = json.loads(hopbytes("eval", EXAMPLE, "--order", "default:block", *ON, "--json").stdout)
+    cyclic = json.loads(hopbytes("eval", EXAMPLE, "--order", "cyclic", *ON, "--json").stdout)
     assert block["comm_cost"] == block["in_order"]["comm_cost"] < cyclic["comm_cost"]
 
 
@@ -191,6 +191,6 @@ def test_summary_judges_by_the_weight_that_was_asked_for(hopbytes, tmp_path):
     """By bytes two pairs are heavy; counted by arcs, their order costs 32 as ranks in order do."""
     pattern = tmp_path / "app.edges"
     pattern.write_text("0 1 1000000\n2 3 1000000\n0 2 1\n0 3 1\n1 2 1\n")
-    run = hopbytes("map", pattern, "--on", "node:2@10 core:2@1", "--unit-messages")
+    run = hopbytes("map", pattern, "--on", "node:2@10 core:2@1", "--weight", "unit")
     assert run.returncode == 0
     assert "J 32 (messages x distance), the same as in order" in run.stderr

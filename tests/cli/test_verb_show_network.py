@@ -48,11 +48,11 @@ def test_show_takes_the_options_of_machines(hopbytes, tmp_path):
 
 
 def test_other_distances_of_levels(hopbytes):
-    asked = ("show", "torus:4x4 / package:2 core:2", "--level-distance", "package=7,core=2", "--json")
+    asked = ("show", "torus:4x4 / package:2 core:2", "--distance", "package=7,core=2", "--json")
     levels = json.loads(hopbytes(*asked).stdout)["levels"]
     assert [(level["name"], level["distance"]) for level in levels][-2:] == [("package", 7), ("core", 2)]
     for given, said in (("package", "--level-distance: 'package', expected"), ("rack=3", "rack")):
-        done = hopbytes("show", "node:2 package:2 core:2", "--level-distance", given)
+        done = hopbytes("show", "node:2 package:2 core:2", "--distance", given)
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)
         assert said in done.stderr
 

@@ -17,7 +17,7 @@ def test_a_picture_needs_no_other_package(tmp_path):
     (tmp_path / "matplotlib.py").write_text("raise ImportError\n")
     for command, name in (
         (("show", NODE, "--hosts", "a,b"), "node.svg"),
-        (("eval", "stencil:4x4", "--placement", "cyclic", "--on", "node:2 core:8"), "eval.svg"),
+        (("eval", "stencil:4x4", "--order", "cyclic", "--on", "node:2 core:8"), "eval.svg"),
         (("show", "stencil:4x4"), "pattern.svg"),
     ):
         shown = subprocess.run(

@@ -150,7 +150,7 @@ def test_an_option_of_an_algorithm_has_the_type_that_it_needs():
 
 
 @pytest.mark.parametrize(
-    "options", [{"tasks_per_node": 2}, {"per": "node=1"}, {"mapper": "treematch"}, {"mapper": "mpipp"}]
+    "options", [{"tasks_per_node": 2}, {"per": "node=1"}, {"mapper": "treematch"}]
 )
 def test_what_maps_no_task_is_evaluated(options):
     nothing = hb.CommGraph.from_edges([], [], n=0)

@@ -42,7 +42,6 @@ TEXTS = {
     "a.platform.xml": '<platform version="4.1"><zone id="z" routing="Full"><cluster id="c" prefix="n" '
     f'suffix="" radical="0-{DIGITS}" speed="1Gf" bw="{DIGITS}Bps" lat="1us"/></zone></platform>',
     "topology.conf": f"SwitchName=s1 Nodes=n[1-{DIGITS}]\n",
-    "netloc.txt": f"1\nx\ny\n1\n'\n{DIGITS},,,\n",
     "a.graph": f"{DIGITS} 1\n",
     "a.csv": f"0,{DIGITS}\n1,0\n",
     "a.mtx": f"%%MatrixMarket matrix coordinate real general\n{DIGITS} 2 1\n1 2 3\n",
@@ -57,7 +56,7 @@ TEXTS = {
 def test_numbers_of_thousands_of_digits(tmp_path, name):
     path = tmp_path / name
     path.write_text(TEXTS[name])
-    for spec in (str(path), *(f"{kind}:{path}" for kind in ("simgrid", "slurm", "netloc", "table", "links"))):
+    for spec in (str(path), *(f"{kind}:{path}" for kind in ("simgrid", "slurm", "table", "links"))):
         with pytest.raises(HopbytesError) as raised:
             hb.machine(spec)
         assert len(str(raised.value)) <= LONGEST_MESSAGE + 10
@@ -131,7 +130,7 @@ def test_a_compressed_file_that_expands_too_much_is_refused(tmp_path, monkeypatc
 
 
 def test_arrays_count_before_they_are_made(tmp_path, monkeypatch):
-    monkeypatch.setattr("hopbytes.formats.patterns.graph_metis.NEVER_REFUSED", 10**5)
+    monkeypatch.setattr("hopbytes.formats.patterns.metis.NEVER_REFUSED", 10**5)
     path = tmp_path / "g.graph.gz"
     path.write_bytes(gzip.compress(b"400000 0\n" + b"\n" * 400_000))
     with pytest.raises(FormatError, match="bytes of memory"):

@@ -16,7 +16,7 @@ from helpers.stand_ins.versions import LAUNCHERS, OF_PROGRAMS
 from hopbytes.errors import HopbytesError
 from hopbytes.formats.base import formats
 from hopbytes.formats.mappings.numbering import parse_cpus
-from hopbytes.machines.common.geometry import torus_geometry_of
+from hopbytes.machines.network.geometry import torus_geometry_of
 from hopbytes.model.mapping import Mapping
 
 TEN = tuple(f"n{number}" for number in (10, 2, 1, 12, 11, 3, 9, 4, 8, 5, 7, 6))

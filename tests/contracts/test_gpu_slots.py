@@ -13,8 +13,8 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.launch.observed_placement import placement_by_node, placement_seen
 from hopbytes.launch.placement_probe import Seen
-from hopbytes.machines.common.tree import Tree
-from hopbytes.machines.topology import Level
+from hopbytes.machines.base import Level
+from hopbytes.machines.kinds.tree import Tree
 from hopbytes.model.mapping import Mapping
 from hopbytes.report.show import machine_text
 

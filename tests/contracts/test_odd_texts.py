@@ -10,7 +10,7 @@ from helpers.errors import mentions
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.exchange import check_target
 from hopbytes.launch.command import LaunchCommand
-from hopbytes.machines.node.job_environment import read_slots
+from hopbytes.machines.node.job import read_slots
 from hopbytes.model.mapping import Mapping
 from hopbytes.report.show import machine_facts
 

@@ -16,7 +16,6 @@ from hopbytes.html_report.report_origin import Origin
 from hopbytes.report.advice import advise
 from hopbytes.report.summary import judged, verdict_of
 from hopbytes.report.verdict import verdict
-from hopbytes.simulation import simgrid_run
 
 README = ("node:8@10 package:2@3 core:6@1", EXAMPLES / "halo_96.pattern")
 MACHINES = most(
@@ -123,7 +122,7 @@ def test_partitions_and_processes_that_share_cores(hopbytes):
 def test_the_example_of_the_readme_by_the_program(hopbytes, tmp_path, monkeypatch, simgrid):
     """From lower bounds, equal for all mappings, advise kept the order where map saw a large gain."""
     if not simgrid:
-        monkeypatch.setattr(simgrid_run, "PROGRAM", "no-such-smpirun")
+        monkeypatch.setattr("hopbytes.simulation.simgrid.PROGRAM", "no-such-smpirun")
         folders = os.environ["PATH"].split(os.pathsep)
         kept = [each for each in folders if not os.path.exists(os.path.join(each, "smpirun"))]
         monkeypatch.setitem(os.environ, "PATH", os.pathsep.join(kept))

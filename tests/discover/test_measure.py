@@ -11,10 +11,15 @@ import pytest
 
 import hopbytes as hb
 from bench.studies import simulated_machine as simulated
-from hopbytes.discover.fit import Fit
-from hopbytes.discover.measure import measure, read_places, read_times, with_measured
-from hopbytes.discover.plan import RankPlace
-from hopbytes.discover.store import measure_to_file
+from hopbytes.discover.measure import (
+    Fit,
+    RankPlace,
+    measure,
+    measure_to_file,
+    read_places,
+    read_times,
+    with_measured,
+)
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 
 
@@ -22,7 +27,7 @@ def test_a_file_of_somebody_else_is_refused_before_anything_is_measured(tmp_path
     def measured(*_, **__):
         raise AssertionError("ranks were started")
 
-    monkeypatch.setattr("hopbytes.discover.store.measure", measured)
+    monkeypatch.setattr("hopbytes.discover.measure.measure", measured)
     (tmp_path / "theirs").write_text("a letter\n")
     with pytest.raises(HopbytesError, match="theirs"):
         measure_to_file(["mpirun", "./app"], hb.machine("core:2"), str(tmp_path / "theirs"))
@@ -50,7 +55,7 @@ def test_measured_levels_never_shrink_outwards():
 
 
 def test_switches_around_nodes_can_be_measured_and_stored(tmp_path):
-    from hopbytes.machines.common.stored_file import machine_text
+    from hopbytes.machines.kinds.machine import machine_text
 
     topology = tmp_path / "topology.conf"
     leaves = "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-4]\n"

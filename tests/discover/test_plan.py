@@ -4,17 +4,17 @@ import pytest
 
 import hopbytes as hb
 from helpers.errors import mentions
-from hopbytes.discover.plan import RankPlace, pairs_of_levels, pes_of_ranks, rounds_of
+from hopbytes.discover.measure import RankPlace, _rounds_of, pairs_of_levels, pes_of_ranks
 from hopbytes.errors import FormatError, InfeasibleError
-from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.kinds.synthetic import read_synthetic
-from hopbytes.machines.node.inventory import NodeInventory
+from hopbytes.machines.node.node_machine import NodeMachine
+from hopbytes.machines.node.node_tree import NodeInventory
 
 
 def test_batches_are_long_enough_and_end():
-    assert rounds_of(1) == 200
-    assert rounds_of(2**22) == 2
-    assert rounds_of(2**30) == 2
+    assert _rounds_of(1) == 200
+    assert _rounds_of(2**22) == 2
+    assert _rounds_of(2**30) == 2
 
 
 def test_pairs_first_differ_at_their_level():

@@ -14,11 +14,11 @@ from helpers.errors import mentions
 from helpers.paths import hwloc_sample
 from hopbytes.discover.probe import probe, probe_to_file, read_probe, script
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.machines.common.node_machine import NodeMachine
-from hopbytes.machines.common.stored_file import machine_text
 from hopbytes.machines.kinds.local import gpu_notices
-from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_info import JobInfo
+from hopbytes.machines.kinds.machine import machine_text
+from hopbytes.machines.node.job import JobInfo
+from hopbytes.machines.node.node_machine import NodeMachine
+from hopbytes.machines.node.node_tree import NodeInventory
 from hopbytes.machines.node.sysfs import add_file, collect, node_from_files
 from hopbytes.text.cpu_lists import format_list, parse_list
 

@@ -6,7 +6,7 @@ import pytest
 import hopbytes as hb
 from helpers.graphs import grid
 from hopbytes.engine import RunControl, SearchProblem, SwapSettings, swap_refine
-from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.distances import kernel_distances
 from hopbytes.model.comm_graph import CommGraph
 
 SIDE = 96

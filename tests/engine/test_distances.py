@@ -20,9 +20,9 @@ from hopbytes.engine import (
 from hopbytes.engine.distances import LARGEST, prepare
 from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search, place_greedily
 from hopbytes.kernels.records import Distances
-from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.distances import kernel_distances
 from hopbytes.machines.selection.allocate import machine
-from hopbytes.reference import cost_reference as twin
+from reference import cost_reference as twin
 
 SPECS = [
     "torus:4x3@5:nodes=2 / package:2@2 core:2@1", "mesh:3x5@7 / core:3@4", "dragonfly:4x2x2@3 / core:2@1",

@@ -9,7 +9,7 @@ from helpers.engine_cases import csrs
 from hopbytes.engine import RunControl, SearchProblem
 from hopbytes.engine.fragments import cluster_tree_parts, fragments_between_natural_cuts
 from hopbytes.kernels.records import Csr
-from hopbytes.reference import fragments_reference as reference
+from reference import fragments_reference as reference
 
 
 def csr_of(n, edges):

@@ -16,7 +16,7 @@ from hopbytes.engine.parallel import (
     project_in_parallel,
 )
 from hopbytes.kernels.records import Csr, Distances
-from hopbytes.reference import parallel_reference as reference
+from reference import parallel_reference as reference
 
 THREADS = (1, 3)
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.algorithms.two_level import neighbourhood_of, nodes_of, place_distances, routed
-from hopbytes.algorithms.two_level.neighbourhood import levels_between
+from hopbytes.algorithms.two_level.groups import nodes_of
+from hopbytes.algorithms.two_level.neighbourhood import levels_between, neighbourhood_of, place_distances
+from hopbytes.algorithms.two_level.routing import routed
 from hopbytes.engine import RunControl
 from hopbytes.engine.places import Groups, hop_greedy, hop_swap
 from hopbytes.engine.routed_search import (
@@ -23,8 +24,8 @@ from hopbytes.kernels.records import Distances
 from hopbytes.kernels.routes import link_amounts
 from hopbytes.machines.selection.allocate import machine
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.reference import groups as twin
-from hopbytes.reference import routed_groups as routed_twin
+from reference import groups as twin
+from reference import routed_groups as routed_twin
 
 SPECS = ["torus:3x4@5:nodes=2", "mesh:4x3", "torus:2x3x2:bw=3x2x6", "fattree:3x3:up=1x2", "dragonfly:3x2x2"]
 

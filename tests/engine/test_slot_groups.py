@@ -15,7 +15,7 @@ from hopbytes.engine.slots import ALL_PAIRS, pair_search
 from hopbytes.kernels import optional
 from hopbytes.kernels.linear_cost import FORBIDDEN, as_arrays, from_entries
 from hopbytes.kernels.records import Distances
-from hopbytes.reference import slots_reference as twin
+from reference import slots_reference as twin
 
 
 @pytest.mark.parametrize("form", ["tree", "table"])

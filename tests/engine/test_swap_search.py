@@ -14,7 +14,7 @@ from hopbytes import _core
 from hopbytes.engine import RunControl, SearchProblem, SwapSettings, swap_refine
 from hopbytes.engine.call import Call
 from hopbytes.kernels.records import Distances
-from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.distances import kernel_distances
 
 KINDS = ["tree", "table", "flat"]
 

@@ -10,8 +10,7 @@ from helpers.errors import mentions
 from helpers.fabric_text import two_level_fabric
 from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError
-from hopbytes.fabrics.arrival import follow, route
-from hopbytes.fabrics.folder import read_fabric
+from hopbytes.fabrics.fabric import follow, read_fabric, route
 
 SHARED = SHARED_SAMPLES / "infiniband"
 

@@ -12,8 +12,7 @@ import pytest
 from helpers.errors import mentions
 from helpers.fabric_text import two_level_fabric
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.fabrics.arrival import route
-from hopbytes.fabrics.folder import read_fabric
+from hopbytes.fabrics.fabric import read_fabric, route
 
 
 def test_addresses_of_one_port_take_different_ways(tmp_path):

@@ -11,9 +11,7 @@ import hopbytes as hb
 from helpers.errors import mentions
 from helpers.fabric_text import FabricText, Plug, two_level_fabric
 from hopbytes.errors import FormatError
-from hopbytes.fabrics.arrival import follow
-from hopbytes.fabrics.folder import read_fabric
-from hopbytes.fabrics.shortest import with_shortest_routes
+from hopbytes.fabrics.fabric import follow, read_fabric, with_shortest_routes
 
 
 def written(tmp_path, text=None):

@@ -7,7 +7,7 @@ import pytest
 from helpers.errors import mentions
 from helpers.machine_files import SIMGRID, put
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.fabrics.simgrid_file import read_simgrid
+from hopbytes.fabrics.simgrid import read_simgrid
 
 
 def test_simgrid(tmp_path):

@@ -8,7 +8,7 @@ from helpers.errors import mentions
 from helpers.machine_files import SCONTROL, SLURM, put
 from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError
-from hopbytes.fabrics.slurm_topology import read_slurm_topology
+from hopbytes.fabrics.slurm import read_slurm_topology
 
 
 @pytest.mark.parametrize("text", [SLURM, SCONTROL])

@@ -9,7 +9,7 @@ import pytest
 from helpers.errors import mentions
 from helpers.machine_files import YAML, put
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.fabrics.slurm_yaml import GridOfHosts, read_slurm_yaml
+from hopbytes.fabrics.slurm import GridOfHosts, read_slurm_yaml
 
 
 def test_slurm_yaml_says_the_same(tmp_path):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 import hopbytes as hb
-from hopbytes.machines.common.table import Table
+from hopbytes.machines.kinds.table import Table
 from hopbytes.model.allocation import Allocation
 
 LEVELS = ("node", "package", "l3", "core")

@@ -16,14 +16,13 @@ from hopbytes.solve.presets import presets
 #: What takes long has a limit of its own.
 SHORT = {
     "tabu": "tabu:work=1", "evolve": "evolve:steps=1,repetitions=1,initial_partitions=1,perturbations=5",
-    "mpipp": "mpipp"
 }
 OPTIONS = (
     "integrated:per_block=4,fewest=10", "parallel_multilevel:least_tasks=0,fewest=10,per_pe=1",
     "multisection:repetitions=2,recombinations=1,schedule=queue",
     "multisection:repetitions=3,initial_partitions=1,flow_rounds=2,contraction_limit=10",
     "multisection:schedule=nb_layer,slack=even",
-    "two_phase:model=rb,refine=n_square", "treematch:shapes=4", "mpipp:passes=true", "ug:seeds=2",
+    "two_phase:model=rb,refine=n_square", "treematch:shapes=4", "ug:seeds=2",
     "swap:starts=1,chains=1,steps=20,perturbations=20,subtrees=1,repartitionings=1",
     "vcycle:cycles=2,chains=2,overload_percent=50", "congestion:goal=hybrid",
     "congestion:goal=max_messages,hop_percent=10", "routed:second_start=true",
@@ -129,8 +128,7 @@ def _algorithms(rng, options, routes):
     if rng.integers(3) == 0:
         steps = rng.choice(some(refiners), int(rng.integers(1, 3))).tolist()
         options["refine"] = [SHORT.get(step, step) for step in steps]
-    cubic = str(options.get("mapper")).startswith("mpipp")
-    long = options.get("preset") in ("best", "strong", "routed") or "refine" in options or cubic
+    long = options.get("preset") in ("best", "strong", "routed") or "refine" in options
     if long or rng.integers(6) == 0:
         options["work_limit"] = int(rng.choice([0, 1, 1000, 20_000, 100_000]))
 

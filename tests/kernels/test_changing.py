@@ -11,7 +11,7 @@ from hopbytes import _core
 from hopbytes.kernels.changing import ArcRows
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.reference import changing_reference
+from reference import changing_reference
 
 EMPTY = Csr(np.zeros(13, np.int64), np.empty(0, np.int32), None)
 

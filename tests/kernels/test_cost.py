@@ -9,10 +9,10 @@ from helpers.strategies import random_graph
 from hopbytes import _core, kernels
 from hopbytes.kernels.records import Csr
 from hopbytes.kernels.routes import unit_traffic
-from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.distances import kernel_distances
 from hopbytes.machines.selection.allocate import machine
-from hopbytes.reference import cost_reference as reference
-from hopbytes.reference import graph_reference as reference_of_graphs
+from reference import cost_reference as reference
+from reference import graph_reference as reference_of_graphs
 
 #: More rows and arcs than a thread takes at once, so that several threads get some.
 MANY = 70_000

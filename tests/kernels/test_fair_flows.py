@@ -11,7 +11,7 @@ from hopbytes import _core
 from hopbytes.errors import HopbytesError
 from hopbytes.kernels.fair_flows import STEPS, fair_flow_seconds
 from hopbytes.kernels.routes import Routes
-from hopbytes.reference import fair_flows_reference as twin
+from reference import fair_flows_reference as twin
 
 
 def listed(*paths):

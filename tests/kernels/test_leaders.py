@@ -7,7 +7,7 @@ from hopbytes import _core
 from hopbytes.kernels import leaders
 from hopbytes.kernels.records import Csr
 from hopbytes.kernels.routes import Routes
-from hopbytes.reference import leaders_reference as twin
+from reference import leaders_reference as twin
 
 
 def routes(rng, rows, links, split):

@@ -11,7 +11,7 @@ world = MPI.COMM_WORLD
 rank = world.Get_rank()
 if "invented" in sys.argv:  # two nodes of two cores, whatever this computer is
     import hopbytes.mpi.communicators as module
-    from hopbytes.mpi.process_places import Spot
+    from hopbytes.mpi.processes import Spot
 
     module.this_spot = lambda host: Spot(f"node{rank // 2}", (rank % 2,), (0, -1, -1, rank % 2))
 else:  # processes 0 and 1 are on the first of two hosts

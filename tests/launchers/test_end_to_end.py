@@ -135,7 +135,7 @@ def test_every_rank_sees_its_own_gpu(hosts):
 @pytest.mark.parametrize("hosts", ["hydra"], indirect=True)
 def test_where_a_launcher_puts_ranks_is_a_mapping_to_verify(hosts):
     launch = [*hosts.words, "-n", "8", "-bind-to", "user:1,0"]
-    hosts.hopbytes("locate", "--on", job(hosts), "-o", "now.json", "--force", "--", *launch)
+    hosts.hopbytes("verify", "--on", job(hosts), "-o", "now.json", "--force", "--", *launch)
     found = hb.read(str(hosts.folder / "now.json"))
     assert wanted(found) == [(host, (cpu,)) for host in HOSTS for cpu in (1, 0)]
     hosts.hopbytes("verify", "now.json", "--", *hosts.launch, "-n", "8")
@@ -144,7 +144,7 @@ def test_where_a_launcher_puts_ranks_is_a_mapping_to_verify(hosts):
 def test_where_a_launcher_puts_ranks_by_itself(hosts):
     """Open MPI 4 binds to packages here, Hydra to nothing, Open MPI 5 to cores; hosts are known under all."""
     launch = [*hosts.words, "-n", "8"]
-    said = hosts.hopbytes("locate", "--on", job(hosts), "-o", "own.json", "--force", "--", *launch)
+    said = hosts.hopbytes("verify", "--on", job(hosts), "-o", "own.json", "--force", "--", *launch)
     found = hb.read(str(hosts.folder / "own.json"))
     assert wanted(found) == [(host, (cpu,)) for host in HOSTS for cpu in (0, 1)]
     version = subprocess.run([hosts.launch[0], "--version"], capture_output=True, text=True).stdout

@@ -68,7 +68,7 @@ def test_a_leader_that_dies_in_a_search_ends_all(tmp_path):
     program = tmp_path / "dying.py"
     program.write_text(
         "import sys\n"
-        "from hopbytes.mpi.ptram import __main__ as program, node_leaders as leaders\n"
+        "from hopbytes.mpi.ptram import __main__ as program, leaders\n"
         "def dying(part, terms, by_share):\n"
         "    if part.wire.rank == 1:\n"
         "        raise ValueError('out of order')\n"

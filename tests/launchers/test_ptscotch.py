@@ -19,7 +19,7 @@ LACKING = "" if not os.path.exists(MPIRUN) else missing_ptscotch()
 @pytest.mark.parametrize(("size", "cutter"), [(2, "ptscotch"), (3, "both")])
 def test_cuts_of_ptscotch_keep_bounds_and_come_again(tmp_path, size, cutter):
     graph = hb.read("stencil:120x110:bytes=1")
-    words = [*PROGRAM, "map-distributed", "grid:120x110", *ON, "--preset", "turbo", "--cutter", cutter]
+    words = [*PROGRAM, "map", "--distributed", "grid:120x110", *ON, "--preset", "turbo", "--cutter", cutter]
     found = []
     for name in ("a.npy", "b.npy"):
         done = mpirun(tmp_path, ranks(size, *words, "-o", name, "--json"))
@@ -34,7 +34,7 @@ def test_cuts_of_ptscotch_keep_bounds_and_come_again(tmp_path, size, cutter):
 
 def test_a_missing_library_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv(VARIABLE, str(tmp_path / "libptscotch-9.so"))
-    words = [*PROGRAM, "map-distributed", "grid:9x9", *ON, "--cutter", "ptscotch"]
+    words = [*PROGRAM, "map", "--distributed", "grid:9x9", *ON, "--cutter", "ptscotch"]
     done = mpirun(tmp_path, ranks(2, *words))
     assert done.returncode == 1
     assert len(complaints(done)) == 1, done.stderr

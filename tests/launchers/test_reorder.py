@@ -18,7 +18,7 @@ from helpers.paths import ROOT
 from hopbytes.errors import HopbytesError
 from hopbytes.launch.replay import message_sizes, replay
 from hopbytes.mpi.communicators import grid_neighbours, new_ranks
-from hopbytes.mpi.process_places import Spot, machine_of, this_spot
+from hopbytes.mpi.processes import Spot, machine_of, this_spot
 
 pytestmark = pytest.mark.launcher
 

@@ -183,7 +183,7 @@ def test_a_mapping_is_verified_inside_a_job(cluster, tmp_path):
     """Nodes that are not full, in another order than Slurm's; and what Slurm does by itself."""
     script = """\
 hopbytes map far.edges {on} -o m.json
-hopbytes locate {on} -o now.json -- srun -n 6 -N 4 --cpu-bind=cores
+hopbytes verify {on} -o now.json -- srun -n 6 -N 4 --cpu-bind=cores
 hopbytes verify now.json --as-typed -- srun -n 6 -N 4 --cpu-bind=cores
 ! hopbytes verify m.json --as-typed -- srun -n 6 -N 4 --cpu-bind=none
 hopbytes verify m.json -- srun

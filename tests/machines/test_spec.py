@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from helpers.errors import mentions
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.base import Level
+from hopbytes.machines.kinds.tree import Tree
 from hopbytes.machines.spec import from_hierarchy, parse_machine
-from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hopbytes.model.exact_sums import group_sums, sum_of
+from hopbytes.model.capacities import group_sums, sum_of
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

@@ -16,7 +16,7 @@ def test_one_line_each():
 
 
 def test_a_mapper_stands_in_the_line_without_its_options():
-    mapping = hb.map_tasks("stencil:4x4", "core:16", mapper="multisection:runs=2")
+    mapping = hb.map_tasks("stencil:4x4", "core:16", mapper="multisection:repetitions=2")
     assert "multisection, seed 0" in repr(mapping)
 
 

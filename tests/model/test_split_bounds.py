@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hopbytes.model.capacities import load_bound
-from hopbytes.model.split_bounds import child_bounds, integer_root, sure_loads
+from hopbytes.model.capacities import child_bounds, integer_root, load_bound, sure_loads
 
 
 def uniform_split(load, children, pes_per_child, leaf_cap, levels_left):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hopbytes.mpi.communicators import create_dist_graph_adjacent
-from hopbytes.mpi.sends import checked_neighbours, checked_sends, neighbours_sends
+from hopbytes.mpi.processes import checked_neighbours, checked_sends, neighbours_sends
 
 
 @pytest.mark.parametrize("sends", [

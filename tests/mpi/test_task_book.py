@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.mpi.changing_ranks import ChangingRanks
-from hopbytes.mpi.changing_tasks import _Book
-from hopbytes.mpi.process_places import Spot
+from hopbytes.mpi.changing import ChangingRanks, _Book
+from hopbytes.mpi.processes import Spot
 
 SPOTS = [Spot(f"n{rank % 2}", (rank // 2,), (0, -1, -1, rank // 2)) for rank in range(4)]
 NOTHING = ([], {}, {}, [])

@@ -8,8 +8,8 @@ import shlex
 import pytest
 
 import hopbytes as hb
-from hopbytes.machines.node.job_environment import READERS
-from hopbytes.record.next_step import next_step
+from hopbytes.machines.node.job import READERS
+from hopbytes.record.session import next_step
 
 HERE = os.uname().nodename
 

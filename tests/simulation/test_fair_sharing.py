@@ -9,7 +9,7 @@ import pytest
 import hopbytes as hb
 from bench.studies.simulation_time import by_simgrid
 from hopbytes.errors import HopbytesError
-from hopbytes.simulation import fair_sharing
+from hopbytes.simulation import bound
 
 needs_simgrid = pytest.mark.skipif(shutil.which("smpirun") is None, reason="needs SimGrid's smpirun")
 
@@ -26,7 +26,7 @@ def test_both_solve_the_same_model(monkeypatch, spec):
     mapping = hb.map_tasks(graph, where, mapper="random")
     theirs = by_simgrid(graph, mapping)
     stepped = hb.simulate(graph, mapping, grade="flows")
-    monkeypatch.setattr(fair_sharing, "TOLERANCE", 0.0)
+    monkeypatch.setattr(bound, "TOLERANCE", 0.0)
     exact = hb.simulate(graph, mapping, grade="flows")
     assert exact.seconds == pytest.approx(theirs, rel=1e-4)
     assert stepped.seconds == pytest.approx(theirs, rel=5e-3)
@@ -44,7 +44,7 @@ def test_many_flows_are_announced():
 def test_the_time_limit_holds(monkeypatch):
     where = hb.machine("node:73@10:bw=1e9:lat=1e-6 core:1")
     graph = spread_sizes(73)
-    monkeypatch.setattr(fair_sharing, "TOLERANCE", 0.0)
+    monkeypatch.setattr(bound, "TOLERANCE", 0.0)
     with pytest.raises(HopbytesError, match="0 seconds"):
         hb.simulate(graph, hb.Mapping(range(73), where), time_limit=0)
 

@@ -8,7 +8,8 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.simulation.recorded_order import actions_in_order, trace_of
+from hopbytes.simulation.simgrid import actions_in_order
+from hopbytes.simulation.simulate import trace_of
 
 needs_simgrid = pytest.mark.skipif(shutil.which("smpirun") is None, reason="needs SimGrid's smpirun")
 SLOW = "node:2@10:bw=1e9:lat=0 core:1"

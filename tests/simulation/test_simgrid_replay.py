@@ -10,8 +10,8 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import HopbytesError, MissingPackageError, UnsupportedError
-from hopbytes.simulation import simgrid_run
-from hopbytes.simulation.simgrid_replay import actions
+from hopbytes.simulation import simgrid
+from hopbytes.simulation.simgrid import actions
 
 needs_simgrid = pytest.mark.skipif(
     shutil.which("smpirun") is None, reason="needs SimGrid's smpirun (Debian: libsimgrid-dev)"
@@ -188,7 +188,7 @@ def test_without_simgrid(monkeypatch):
     """Only the replay needs it; the default finds the same time without."""
     graph, mapping = arcs((0, 2), (1, 3), n=8), hb.Mapping(range(8), hb.machine(SLOW))
     with_it = hb.simulate(graph, mapping)
-    monkeypatch.setattr(simgrid_run, "PROGRAM", "no-such-smpirun")
+    monkeypatch.setattr(simgrid, "PROGRAM", "no-such-smpirun")
     found = hb.simulate(graph, mapping)
     assert (found.grade, found.seconds, found.notices) == ("flows", with_it.seconds, with_it.notices)
     with pytest.raises(MissingPackageError, match="libsimgrid-dev"):
@@ -228,5 +228,5 @@ def test_clusters_take_as_long_as_in_simgrid_itself(tmp_path, kind, shape, last)
     ours = hb.simulate(graph, mapping, grade="flows").seconds
     hosts = [f"n{number}" for number in mapping.pe.tolist()]
     trace = actions(graph.sources(), graph.targets, graph.arc_volumes().astype(float), 16)
-    theirs = simgrid_run.simulated_seconds([path.read_bytes()], hosts, trace, timeout=60)
+    theirs = simgrid.simulated_seconds([path.read_bytes()], hosts, trace, timeout=60)
     assert ours == pytest.approx(theirs, rel=1e-3)

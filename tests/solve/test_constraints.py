@@ -10,8 +10,8 @@ from helpers.errors import mentions
 from helpers.graphs import grid
 from helpers.strategies import graphs, machines
 from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError
-from hopbytes.machines.common.table import Table
-from hopbytes.machines.place_distances import TableDistance
+from hopbytes.machines.distances import TableDistance
+from hopbytes.machines.kinds.table import Table
 from hopbytes.solve.constraints import collect_constraints
 
 PRESETS = ["fast", "eco", "strong"]

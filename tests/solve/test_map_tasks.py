@@ -10,8 +10,8 @@ import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.algorithms.base import Mapper, Refiner
 from hopbytes.errors import HopbytesError, InfeasibleError, ScaleError, UnsupportedError
-from hopbytes.machines.common.tree import Tree
-from hopbytes.machines.topology import Level
+from hopbytes.machines.base import Level
+from hopbytes.machines.kinds.tree import Tree
 from hopbytes.solve.map_tasks import map_tasks
 
 

@@ -9,7 +9,7 @@ import hopbytes as hb
 from helpers.strategies import random_graph
 from hopbytes.algorithms.base import Effort
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.machines.selection.launcher_order import launcher_placement
+from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.solve import slot_choice
 from hopbytes.solve.constraints import Constraints
 from hopbytes.solve.presets import chain, for_objective, presets

@@ -12,8 +12,8 @@ from helpers.errors import mentions
 from helpers.real_mpi import RUN_AS_ROOT, mpi
 from hopbytes.errors import FormatError
 from hopbytes.machines.kinds.local import this_node
-from hopbytes.machines.node.job_info import JobInfo
-from hopbytes.text.host_file import read_slots
+from hopbytes.machines.node.job import JobInfo
+from hopbytes.text.hostlist import read_slots
 
 #: Content, and the slots of every host: Open MPI 4 and PRRTE (hostfile_lex.l), Hydra, MVAPICH and others.
 FILES = {

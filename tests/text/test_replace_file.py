@@ -103,7 +103,7 @@ def test_an_ignored_signal_stays_ignored(tmp_path):
 
 VERBS = {
     "map": ("map", "stencil:40x40", "--on", "node:4 core:4", "--preset", "fast", "-q", "-o", "out.txt"),
-    "convert": ("convert", "stencil:1500", "out.csv", "-q"),
+    "convert": ("write", "stencil:1500", "-o", "out.csv", "-q"),
     "write": ("write", "m.json", "--format", "openmpi", "-o", "out", "-q"),
 }  # fmt: skip
 

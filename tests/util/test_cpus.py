@@ -4,7 +4,7 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import HopbytesError
-from hopbytes.util.cpus import MOST_THREADS, cpus_allowed, thread_count
+from hopbytes.util.checks import MOST_THREADS, cpus_allowed, thread_count
 
 
 def test_no_more_threads_are_started_than_are_of_use():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hopbytes.util.derived_seeds import derived_seeds, derived_words
+from hopbytes.util.random_numbers import derived_seeds, derived_words
 
 
 @given(st.lists(st.integers(0, 2**70), min_size=1, max_size=7), st.integers(0, 40))

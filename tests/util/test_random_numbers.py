@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from hopbytes.util.random_numbers import _GAMMA, RandomNumbers, _mixed
+from hopbytes.util.random_numbers import GAMMA, RandomNumbers, mixed_words
 
 
 def test_the_mixing_function_gives_the_published_stream():
     """The first outputs of SplitMix64 from state 0, as its authors print them."""
-    states = np.array([_GAMMA, 2 * _GAMMA & (2**64 - 1), 3 * _GAMMA & (2**64 - 1)], np.uint64)
-    assert [hex(word) for word in _mixed(states).tolist()] == [
+    states = np.array([GAMMA, 2 * GAMMA & (2**64 - 1), 3 * GAMMA & (2**64 - 1)], np.uint64)
+    assert [hex(word) for word in mixed_words(states).tolist()] == [
         "0xe220a8397b1dcdaf", "0x6e789e6aa1b965f4", "0x6c45d188009454f"
     ]  # fmt: skip
 

@@ -14,8 +14,8 @@ from hopbytes.algorithms.effort import LEAST_STEP, MILLION, Effort, Progress
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
 from hopbytes.util.registry import Registry
 
 __all__ = [
@@ -23,13 +23,23 @@ __all__ = [
 ]  # fmt: skip
 
 mappers: Registry[type[Mapper]] = Registry(
-    "mapper", ("hopbytes.algorithms.mappers", "hopbytes.algorithms.papers"), entry_points="hopbytes.mappers"
-)
+    "mapper", "hopbytes.algorithms.mappers", entry_points="hopbytes.mappers",
+    modules={
+        "identity": "orders", "random": "orders", "rcm": "orders", "round_robin": "orders",
+        "curve": "geometric", "multi_jagged": "geometric",
+        "mueller_merbach": "greedy", "greedy_all_c": "greedy",
+        "top_down": "level_by_level", "bottom_up": "level_by_level",
+        "dual_recursive_bipartitioning": "level_by_level",
+    },
+)  # fmt: skip
 refiners: Registry[type[Refiner]] = Registry(
-    "refiner", ("hopbytes.algorithms.refiners", "hopbytes.algorithms.papers"), ("", "refine_"),
-    aliases={"resplit": "pairwise_repartitioning"},  # its name in 0.1.0
-    entry_points="hopbytes.refiners",
-)
+    "refiner", "hopbytes.algorithms.refiners", ("", "refine_"), entry_points="hopbytes.refiners",
+    modules={
+        "n_square": "pairs", "n_p": "pairs", "n_cd": "pairs",
+        "uwh": "umpa", "uth": "umpa", "umc": "umpa", "ummc": "umpa",
+        "subtrees": "units", "pairwise_repartitioning": "units",
+    },
+)  # fmt: skip
 
 
 @frozen(eq=False, owns=("load", "count"))

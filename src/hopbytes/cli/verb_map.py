@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from hopbytes.cli.common_options import (
+from hopbytes.cli.large_graphs import LargeGraphOptions, tell_streamed
+from hopbytes.cli.machine_options import AnyMachineOptions, SpreadOptions
+from hopbytes.cli.method_options import MethodOptions, ProblemOptions
+from hopbytes.cli.options import (
     All,
+    BlockOptions,
     ComparedOrder,
     Json,
+    LaunchingOptions,
     OutputFile,
     PatternFile,
-    ProblemOptions,
     Quiet,
     ReadingOptions,
-    SpreadOptions,
     WritingOptions,
 )
-from hopbytes.cli.launching_options import BlockOptions, LaunchingOptions
-from hopbytes.cli.machine_options import MachineOptions
-from hopbytes.cli.method_options import MethodOptions
-from hopbytes.cli.place_options import PlaceOptions
-from hopbytes.cli.stream_options import StreamOptions
 
 
 def map(
     pattern: PatternFile,
-    machine: MachineOptions,
+    machine: AnyMachineOptions,
     problem: ProblemOptions,
     spread: SpreadOptions,
-    places: PlaceOptions,
     method: MethodOptions,
-    stream: StreamOptions,
+    large: LargeGraphOptions,
     reading: ReadingOptions,
     writing: WritingOptions,
     blocks: BlockOptions,
@@ -48,23 +45,31 @@ def map(
     from hopbytes.cli.output import advice_for, judged_for, launch_lines, print_json, tell_mapping, written
     from hopbytes.cli.watching import watched
 
-    if stream.given(problem, spread, places, method, blocks, launching, all=all, compare_with=compare_with):
-        return stream.run(pattern, machine, problem, method, reading, writing, output, json=json, quiet=quiet)
+    groups = (problem, spread, method, reading, writing, blocks, launching)
+    is_large = large.wanted(*groups, all=all, compare_with=compare_with)
+    if large.distributed:
+        ending = {"force": writing.force, "json": json, "quiet": quiet}
+        return large.map_distributed(pattern, machine, problem, method, output, **ending)
     where, writing = machine.allocation(), writing.checked(blocks.for_format, output)
+    if is_large:
+        mapping = large.map_stream(pattern, where, problem, method, reading, quiet=quiet)
+        receipt = written(writing, mapping, output, {}, json=json)
+        return tell_streamed(mapping, receipt, json=json, quiet=quiet)
     with watched(pattern, reading, method, quiet=quiet) as watch:
         graph = watch.graph
-        options = problem.keywords(launches=writing.launches(output)) | method.keywords() | spread.keywords()
-        options |= places.keywords(graph, where) | {"per": machine.tasks_per_unit()}
+        options = problem.keywords(graph, where, launches=writing.launches(output))
+        options |= method.keywords() | spread.keywords()
         options |= writing.constraints(options, launching.launched)
         mapping = watch.map(blocks, where, options)
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
     receipt = written(writing, mapping, output, extra, json=json)
     if quiet and not json:
-        return  # without what only the summary needs, such as the version of the installed MPI
+        return None  # without what only the summary needs, such as the version of the installed MPI
     from hopbytes.report.summary import map_record
-    found = None if quiet else judged_for(graph, mapping, writing.format, compare_with, chance=all)
-    record = map_record(graph, mapping, watch.read_seconds, receipt, found and found.verdict)
+
+    judged = None if quiet else judged_for(graph, mapping, writing.format, compare_with, chance=all)
+    record = map_record(graph, mapping, watch.read_seconds, receipt, judged and judged.verdict)
     advice = advice_for(receipt, writing.format, record)
     if json:
         return print_json(record)
-    tell_mapping(graph, mapping, found, record["notices"], launch_lines(advice))
+    return tell_mapping(graph, mapping, judged, record["notices"], launch_lines(advice))

@@ -1,7 +1,7 @@
 """The compiled search kernels (partitioning, refinement) with typed signatures; calls are interruptible.
 
 The searches are heuristics whose results have no definition to compare with. Most of them therefore have no
-reference implementation in :mod:`hopbytes.reference`; tests check properties of their results instead.
+reference implementation in ``tests/reference``; tests check properties of their results instead.
 """
 
 from hopbytes.engine.control import (

@@ -30,7 +30,7 @@ class Routing(NamedTuple):
     #: are equal
     prices: Int64 | None
     shift: int  # loads of links are in units of 2^-shift; 0 if every flow takes a single path
-    ports: int = 1  # number of ports per place, see :class:`hopbytes.algorithms.two_level.ports.Ports`.
+    ports: int = 1  # number of ports per place, see :class:`hopbytes.algorithms.two_level.routing.Ports`.
     #: int32[m] or None: Port of each arc at the place where it begins and at the place where it ends; None
     #: with one port
     out_ports: Int32 | None = None

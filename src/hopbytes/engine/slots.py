@@ -1,7 +1,7 @@
 """One task per slot: searches over fixed sets of pairs, and greedy constructions.
 
 Unlike other searches, the results of these algorithms are fully defined, and they have a reference
-implementation in :mod:`hopbytes.reference.slots_reference`.
+implementation in ``tests/reference/slots_reference.py``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hopbytes.engine.call import Call
 from hopbytes.engine.control import DEFAULT_CONTROL, MOST, RunControl
 from hopbytes.engine.search_problem import SearchProblem
 from hopbytes.kernels.base import implementation
-from hopbytes.reference.slots_reference import ALL_PAIRS, BLOCKS, NEAR_PAIRS
+from hopbytes.kernels.records import ALL_PAIRS, BLOCKS, NEAR_PAIRS
 
 __all__ = ["ALL_PAIRS", "BLOCKS", "NEAR_PAIRS", "Searched", "pair_search", "place_greedily"]
 

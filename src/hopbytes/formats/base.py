@@ -10,6 +10,7 @@ from dataclasses import field
 from io import BufferedReader
 from typing import Any, ClassVar, TypeAlias
 
+from hopbytes import kernels
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.model.comm_graph import CommGraph
@@ -22,19 +23,22 @@ ALIASES = {
     "rankfile": "openmpi", "ompi": "openmpi", "srun": "slurm", "mpich": "hydra", "impi": "intel",
 }  # fmt: skip
 
+#: Formats of patterns by their module.
+PATTERNS = "hopbytes.formats.patterns"
+_FORMATS_OF = {
+    "archives": ("npz", "pattern"), "metis": ("metis", "scotch"), "nccl": ("nccl",),
+    "openfoam": ("polymesh",), "otf2": ("otf2",), "parhip": ("parhip",),
+    "profiles": ("ipm", "monitoring", "mpip", "tau"), "programs": ("programs",),
+    "tables": ("csv", "dense", "edges", "mm"), "torch_traces": ("flight", "kineto"),
+    "traces": ("dumpi", "simgrid"),
+}  # fmt: skip
 formats: Registry[Format] = Registry(
-    "format", ("hopbytes.formats.patterns", "hopbytes.formats.mappings"), ("graph_", "mapping_"), ALIASES,
-    entry_points="hopbytes.formats",
+    "format", (PATTERNS, "hopbytes.formats.mappings"), ("mapping_",), ALIASES, "hopbytes.formats",
+    {name: f"{PATTERNS}.{module}" for module, names in _FORMATS_OF.items() for name in names},
 )
 
 #: Length of the start of a file that a format inspects to recognise its own files.
 HEAD_BYTES = 4096
-
-#: Options of all readers; each format uses those that apply to it, see :func:`hopbytes.read`.
-READ_OPTIONS = ("collectives", "counts", "graph", "launched", "n", "threads", "where")
-
-#: Options of all writers, see :func:`hopbytes.write`.
-WRITE_OPTIONS = ("allowed", "graph", "hosts", "launched", "metrics", "oversubscribe", "symmetrize", "version")
 
 #: Content of one file. Large patterns are generated in pieces, so that the whole text is never in memory.
 Content: TypeAlias = str | bytes | Iterable[bytes]
@@ -217,8 +221,8 @@ class Format(ABC):
         """Parse the source; FormatError with path and line if the content is not in this format."""
         raise UnsupportedError(f"{source.name}: this format can be written but not read")
 
-    def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> Written:
-        """Return the file, with a notice for everything that the format cannot store."""
+    def write_pattern(self, graph: CommGraph) -> Written:
+        """Return the file, with a notice for everything that the format cannot store, see :func:`losses`."""
         raise UnsupportedError("this format cannot hold a communication graph")
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
@@ -239,3 +243,18 @@ class Format(ABC):
         The method is called before reading, and only if the user did not name the format.
         """
         return None
+
+
+def losses(graph: CommGraph, *, messages: str = "", loads: str = "") -> list[str]:
+    """Return notices about message counts and loads that are lost, each with its reason, and the unit."""
+    lost = [("message counts", messages, graph.messages), ("loads", loads, graph.loads)]
+    notices = [f"{what} are lost: {why}" for what, why, values in lost if why and values is not None]
+    if graph.scale != 1:
+        notices.append(f"volumes are the numbers of the source times {graph.scale}")
+    return notices
+
+
+def check_symmetric(graph: CommGraph) -> None:
+    """Raise UnsupportedError for a pattern that a format of undirected graphs cannot hold; O(n + m)."""
+    if not graph.undirected and kernels.find_asymmetry(graph.arcs(graph.volumes)) >= 0:
+        raise UnsupportedError("the pattern is not symmetric, expected one that is: use `symmetrize=True`")

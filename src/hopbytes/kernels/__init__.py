@@ -1,7 +1,7 @@
 """The compiled core with typed Python signatures; only this package and `engine` import ``hopbytes._core``.
 
 Every function allocates the arrays that compiled code fills. With ``HOPBYTES_KERNELS=reference`` the
-functions whose results are defined call their reference implementation in :mod:`hopbytes.reference` instead.
+functions whose results are defined call their definitions in ``tests/reference`` instead (PYTHONPATH=tests).
 There is no silent fallback: a missing core is an ImportError.
 """
 from hopbytes.kernels.base import USE_REFERENCE, optional

@@ -21,7 +21,13 @@ _NO_INT32: Int32 = np.empty(0, np.int32)
 
 def implementation(twin: str) -> Any:
     """Return the compiled core, or the reference module of that name if the environment selects it."""
-    return import_module(f"hopbytes.reference.{twin}_reference") if USE_REFERENCE else compiled
+    if not USE_REFERENCE:
+        return compiled
+    try:
+        return import_module(f"reference.{twin}_reference")
+    except ModuleNotFoundError as error:
+        what = "HOPBYTES_KERNELS=reference needs the Python definitions of the source tree: PYTHONPATH=tests"
+        raise ImportError(what) from error
 
 
 def optional(array: Int64 | None) -> Int64:

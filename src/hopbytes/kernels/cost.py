@@ -22,7 +22,7 @@ def comm_cost_by_level(
     """Return int64[levels+1], the volume by the outermost level at which the PEs differ (0: same PE).
 
     Arcs of a task to itself are ignored. `labels` and `level_of_bit` are described at
-    :class:`hopbytes.machines.place_distances.TreeDistance`.
+    :class:`hopbytes.machines.distances.TreeDistance`.
     """
     out = np.zeros(levels + 1, np.int64)
     indptr, targets, weights = arcs
@@ -42,7 +42,7 @@ def comm_cost_table(arcs: Csr, pe: Int32, table: Int64, threads: int = 1) -> int
 def comm_cost_network(arcs: Csr, pe: Int32, labels: UInt64, packed: Int64, threads: int = 1) -> int:
     """Return J on the nodes of a network.
 
-    The arrays are described at :class:`hopbytes.machines.network.node_distances.LoweredNetwork`.
+    The arrays are described at :class:`hopbytes.machines.distances.LoweredNetwork`.
     """
     indptr, targets, weights = arcs
     return int(_kernel.comm_cost_network(indptr, targets, optional(weights), pe, labels, packed, threads))

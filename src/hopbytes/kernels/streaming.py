@@ -8,8 +8,7 @@ import numpy as np
 
 from hopbytes._arrays import Float64, Int32, Int64, UInt64
 from hopbytes.kernels.base import implementation, optional
-from hopbytes.kernels.records import Csr
-from hopbytes.reference.stream_reference import Counter
+from hopbytes.kernels.records import Counter, Csr
 
 _kernel = implementation("stream")
 

@@ -1,5 +1,5 @@
 """Parsers of numbers in text; their state array is described at
-:class:`hopbytes.reference.text_reference.Slot`."""
+:class:`hopbytes.kernels.records.Slot`."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.launch.free_order import free_order
 from hopbytes.launch.rank_blocks import placed_blocks
-from hopbytes.machines.selection.slot_counts import spread as chosen_slots
+from hopbytes.machines.allocate.slot_counts import spread as chosen_slots
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping

@@ -14,9 +14,8 @@ import numpy as np
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
-from hopbytes.formats.exchange import Receipt, write
+from hopbytes.formats.exchange import Receipt, read_mapping, write
 from hopbytes.formats.mappings.several_programs import checked_programs
-from hopbytes.formats.reading import read_mapping
 from hopbytes.launch.command import SEVERAL, LaunchCommand, Option, Start
 from hopbytes.launch.inserted_options import placed
 from hopbytes.launch.launchers import recognise, without_limits

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from hopbytes.formats.base import Capabilities, formats
-from hopbytes.machines.selection.launcher_order import PLANE
+from hopbytes.machines.allocate.launcher_order import PLANE
 from hopbytes.model.allocation import Allocation
 
 #: Variable that is set in jobs of Slurm, whose srun places equally many ranks on every node.

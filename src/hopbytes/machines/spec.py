@@ -19,11 +19,18 @@ import os
 import re
 
 from hopbytes.errors import FormatError, damaged
-from hopbytes.machines.base import Machine, machines
-from hopbytes.machines.common.level_names import WORDS, check_order, level_among, level_name, without_commas
-from hopbytes.machines.common.tree import MAX_LEVELS, Tree, shorten
-from hopbytes.machines.recognise import kind_of_file
-from hopbytes.machines.topology import Level
+from hopbytes.machines.base import Level, Machine, machines
+from hopbytes.machines.kinds.tree import (
+    MAX_LEVELS,
+    WORDS,
+    Tree,
+    check_order,
+    level_among,
+    level_name,
+    shorten,
+    without_commas,
+)
+from hopbytes.text.open_input import open_stream
 
 INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
 LEVEL_KEYS = {"bw": "bandwidth", "lat": "latency"}
@@ -45,18 +52,18 @@ def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = F
         parts = [" ".join(parts)]  # read as one tree, so that default distances grow over all of its levels
     latency = None
     if _is_kind(parts[0].partition(":")[0]):  # lat= behind a level belongs to that level
-        from hopbytes.machines.common.timed_links import take_latency
+        from hopbytes.machines.composed import take_latency
 
         parts[0], latency = take_latency(parts[0])
     machine = _parse_part(parts[0])
     if parts[1:]:
-        from hopbytes.machines.common.nest_levels import nest
+        from hopbytes.machines.nested import nest
 
         for part in parts[1:]:
             machine = nest(machine, part, _parse_part)
     machine = machine.with_defaults_written()
     if latency is not None:
-        from hopbytes.machines.common.timed_links import with_latency
+        from hopbytes.machines.composed import with_latency
 
         machine = with_latency(machine, latency)
     return machine if distance is None else with_distances(machine, distance)
@@ -152,7 +159,7 @@ def _parse_tree(text: str) -> Machine:
         children.append(count)
     check_order([level.name for level in tiers], tokens)
     if any(marked):
-        from hopbytes.machines.common.rails_from_levels import rails_from_levels
+        from hopbytes.machines.kinds.rails import rails_from_levels
 
         return rails_from_levels(tiers, children, marked, given)
     return Tree(tuple(tiers), tuple(children))
@@ -248,3 +255,42 @@ def _integers(option: str, text: str, smallest: int) -> list[int]:
     if len(numbers) > MAX_LEVELS:
         raise FormatError(option, None, f"{len(numbers)} levels, expected at most {MAX_LEVELS}")
     return numbers
+
+
+HEAD = 4096
+#: How the files that a kind reads begin, after comments and empty lines. No pattern and no placement does.
+BEGINNINGS = {
+    "slurm": re.compile(rb"(?:SwitchName|BlockName|BlockSizes)\s*=|- topology:", re.IGNORECASE),
+    "topograph": re.compile(rb"(?:switches|blocks):\s*\n"),
+    "scotch": re.compile(rb"(?:tleaf|cmpltw?|deco|hcub|sub|torus[23X]D|mesh[23X]D)\s+[0-9]"),
+    "nvidia": re.compile(rb"(?:\x1b\[[0-9;]*m)?GPU[0-9]{1,4}[ \t]"),
+    "amd": re.compile(rb"=+ ROCm System Management|(?:ACCESS|WEIGHT|HOPS|LINK TYPE) TABLE:"),
+}
+#: What ibnetdiscover prints, after notes of its own.
+DISCOVERY = re.compile(rb'^(?:(?:Switch|Ca|Hca)[ \t]+[0-9]+[ \t]+"[^"\n]+"|DR path .* -> )', re.MULTILINE)
+
+
+def kind_of_file(path: str) -> str | None:
+    """Return the kind whose spec ``kind:path`` reads a file; None for files that hold no machine.
+
+    Looks at the first 4 KiB, after decompression. O(1).
+    """
+    if path == "-" or not os.path.isfile(path):
+        return None
+    try:
+        with open_stream(path) as opened:
+            head = opened.stream.peek(HEAD)[:HEAD]
+    except FormatError:
+        return None
+    text = head.lstrip()
+    if text.startswith(b"<"):
+        roots = {b"<topology": "hwloc", b"<platform": "simgrid", b"<system": "nvidia"}
+        return next((kind for root, kind in roots.items() if root in text), None)
+    if text.startswith(b"{"):
+        return "machine" if b'"hopbytes machine"' in text else None
+    lines = head.split(b"\n")
+    filled = (i for i, line in enumerate(lines) if line.strip() not in (b"", b"---") and line[:1] != b"#")
+    first = next(filled, 0)
+    text = b"\n".join(lines[first:]).lstrip()
+    found = next((kind for kind, beginning in BEGINNINGS.items() if beginning.match(text)), None)
+    return found or ("ib" if DISCOVERY.search(head) else None)

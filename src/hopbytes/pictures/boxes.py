@@ -10,9 +10,9 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
+from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.node.hardware_kinds import worth
 from hopbytes.machines.node.node_tree import Gpu, NodeTree
-from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.allocation import Allocation
 from hopbytes.text.cpu_lists import format_list
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes.machines.allocate.launcher_order import launcher_placement
+from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.node.hardware_kinds import base_kind
-from hopbytes.machines.selection.launcher_order import launcher_placement
-from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 from hopbytes.pictures.box_layout import GAP, HEADER, LETTER, Placed, layout

@@ -6,7 +6,7 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.topology import NODE_NAMES
+from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 from hopbytes.pictures.canvas.marks import GREY, PALE, Mark, Panel, Raster, Rectangle, Words, below

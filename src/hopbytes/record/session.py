@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import glob
+import math
 import os
+import platform
+import re
+import shlex
 import time
 from dataclasses import replace
 from typing import Any
@@ -11,20 +15,35 @@ from typing import Any
 import numpy as np
 
 from hopbytes._frozen import frozen
-from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.reading import read
+from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
+from hopbytes.formats.exchange import read
 from hopbytes.launch.command import LaunchCommand
+from hopbytes.launch.launchers import silent_end
 from hopbytes.launch.passing import run_through
-from hopbytes.launch.start import shared_folder
+from hopbytes.launch.start import machine_of_command, shared_folder
+from hopbytes.launch.verify import seen_launch
+from hopbytes.machines.node.job import READERS, same_host
+from hopbytes.machines.selection.allocate import machine as parsed_machine
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import check_model
-from hopbytes.record.application import Application, application_of
-from hopbytes.record.belonging import check_belongs, explain_lone_processes, explain_two_libraries
-from hopbytes.record.build import interposer_for
-from hopbytes.record.counts import read_counts
-from hopbytes.record.facts import SPLIT, counted, witnessed
-from hopbytes.record.injection import handed_on, keeps_monitoring_out, monitoring, preloading, with_preloaded
-from hopbytes.record.missing import hosts_of, reason
+from hopbytes.patterns.origin import recorded_hosts
+from hopbytes.record.application import (
+    Application,
+    application_of,
+    check_belongs,
+    explain_lone_processes,
+    explain_two_libraries,
+    own_maker,
+)
+from hopbytes.record.counts import SPLIT, counted, read_counts, witnessed
+from hopbytes.record.interposer import (
+    handed_on,
+    interposer_for,
+    keeps_monitoring_out,
+    monitoring,
+    preloading,
+    with_preloaded,
+)
 from hopbytes.record.order import TRACE_STEPS, check_folder, read_order, write_trace
 
 
@@ -182,3 +201,136 @@ def _sum(one: CommGraph, other: CommGraph) -> CommGraph:
         )
     ]  # fmt: skip
     return CommGraph.from_edges(*columns, n=one.n, meta=one.meta)
+
+
+#: Exit code of launchers and shells after a segmentation fault: 128 + SIGSEGV.
+SEGMENTATION_FAULT = 139
+#: Exit codes of launchers that start nothing: srun, Hydra and Open MPI 4; Open MPI 5 and 6.
+REFUSED = (1, 77, 213, 243)
+_FILES = re.compile(r"rank\.(\d+)\.(txt|prof)")
+#: Maximum number of ranks or hosts in a message.
+NAMED = 8
+
+
+def hosts_of(command: LaunchCommand) -> list[str]:
+    """Return the host of every rank, found by a probe with the same command; empty if the probe fails."""
+    if command.others or command.launcher.form == "other":
+        return []
+    try:
+        seen = seen_launch(command)
+    except HopbytesError:
+        return []
+    return [seen[i].host for i in range(len(seen))] if set(seen) == set(range(len(seen))) else []
+
+
+def reason(
+    folder: str, command: LaunchCommand, application: Application, what: str, code: int, counting: bool
+) -> str:
+    """Return the probable cause of an incomplete recording."""
+    what = what.replace(folder, "the recording")
+    if "no rank wrote" not in what and "missing" not in what:
+        return f"the recording is not complete: {what}"
+    found = _written(folder, "txt" if counting else "prof")
+    if code == SEGMENTATION_FAULT and application.family == "openmpi" and not counting:
+        return (
+            "the program ended by a segmentation fault: Open MPI's monitoring crashes in neighbourhood "
+            "collectives on graphs and with two groups of unequal size, expected `compiler='mpicc'`"
+        )
+    if not found and application.has_mpi_inside:
+        inside = f"MPI is linked into {application.path} statically, expected a shared library"
+        return f"no rank wrote anything: {inside}"
+    assumed = "" if application.linked else f" ({_assumption(command, application)})"
+    if code in REFUSED and not os.listdir(folder):
+        silent = silent_end(command.launcher, command.words(), code)
+        said = f"if there is none: {silent}" if silent else "see its message above"
+        before = "or the program ended before MPI_Init"
+        return f"{command.tool} did not start the program (code {code}), {said}; {before}"
+    if code:
+        what = f"{what}{assumed}" if not found else what
+        if not counting:
+            what += "; the interposer (`compiler='mpicc'`) keeps what was sent before a signal"
+        return f"the program ended with code {code}, and not every rank reached MPI_Finalize: {what}"
+    place = os.path.dirname(folder)
+    if found:
+        return f"the recording is not complete: {_lost(found, hosts_of(command), place) or what}"
+    return (
+        f"no rank wrote anything{assumed}: the program uses another MPI, never reached MPI_Finalize, or "
+        f"{place} is not shared with its nodes"
+    )
+
+
+def _assumption(command: LaunchCommand, application: Application) -> str:
+    """Return the assumption that was made about a program that loads no MPI by itself."""
+    kind = "loads no MPI by itself" if application.is_binary else "is a script"
+    assumed = own_maker(command.launcher) or "the MPI of the first mpicc"
+    return f"{command.program[0]} {kind}: {assumed} was assumed, `compiler` names another"
+
+
+def _written(folder: str, suffix: str) -> set[int]:
+    found = (_FILES.fullmatch(name) for name in os.listdir(folder))
+    return {int(match[1]) for match in found if match and match[2] == suffix}
+
+
+def _lost(found: set[int], hosts: list[str], place: str) -> str:
+    """Return which ranks are missing and on which hosts; "" if the hosts are unknown."""
+    lost = [i for i in range(len(hosts)) if i not in found]
+    if not lost:
+        return ""
+    ranks = ", ".join(map(str, lost[:NAMED])) + (", …" if len(lost) > NAMED else "")
+    on = sorted({hosts[i] for i in lost})
+    named = ", ".join(on[:NAMED]) + (", …" if len(on) > NAMED else "")
+    what = f"{len(lost)} of {len(hosts)} ranks missing ({ranks}, on {named})"
+    seen = {hosts[i] for i in found if i < len(hosts)}
+    if seen.isdisjoint(on):
+        return f"{what}: {place} is not shared with {named}"
+    return f"{what}: they never reached MPI_Finalize"
+
+
+def target_of(output: str, graph: CommGraph) -> str:
+    """Return the file for a pattern; that of an interrupted run does not replace an existing recording.
+
+    >>> target_of("-", CommGraph.from_edges([0], [1], n=2, meta={"recorded": {"cut": 2}}))
+    '-'
+    """
+    cut = graph.meta.get("recorded", {}).get("cut")
+    if not cut or output == "-" or not os.path.lexists(output):
+        return output
+    root, suffix = os.path.splitext(output)
+    return f"{root}.cut{suffix}"
+
+
+def next_step(output: str, words: list[str], graph: CommGraph, launcher: str | None = None) -> list[str]:
+    """Return the next command to type: map for the hosts of the command, for the job, or for this host.
+
+    If the recorded processes do not fit there, the command is advise with an example of a machine that they
+    fit on, and a line before it says why.
+    """
+    if output == "-":
+        return []
+    machine = machine_of_command(LaunchCommand.parse(words, launcher, several=True))
+    in_job = any(os.environ.get(sign) for sign, _ in READERS)
+    hosts = recorded_hosts(graph) or []
+    if machine == "job" and not in_job:
+        machine = "local" if all(same_host(host, platform.node()) for host in hosts) else "job"
+    elsewhere = machine == "job" and not in_job
+    obstacle = f"{hosts[0]} is in no job known here" if elsewhere else _obstacle(machine, graph.n)
+    if obstacle is None:
+        return [f"now: hopbytes map {shlex.quote(output)} --on {shlex.quote(machine)}"]
+    nodes = len(set(hosts)) if len(set(hosts)) > 1 else math.isqrt(max(graph.n - 1, 0)) + 1
+    cores = max(1, -(-graph.n // nodes))
+    example = f"node:{-(-graph.n // cores)} core:{cores}"
+    return [
+        f"--on {machine}: {obstacle}; describe the machine where the program will run, for example:",
+        f"now: hopbytes advise {shlex.quote(output)} --on '{example}'",
+    ]
+
+
+def _obstacle(machine: str, n: int) -> str | None:
+    """Say why n tasks cannot be mapped to a machine; None if they can, or if only a job will tell."""
+    try:
+        where = parsed_machine(machine)
+    except HopbytesError as error:
+        return str(error)
+    if n <= where.k:
+        return None
+    return f"{n} processes, but {where.k} cores were found"

@@ -37,7 +37,7 @@ def _content(
     options: dict[str, Any],
 ) -> Allocation | CommGraph | Mapping:
     """Return the machine, the pattern or the mapping that a text names."""
-    from hopbytes.formats.reading import read
+    from hopbytes.formats.exchange import read
     from hopbytes.machines.selection.allocate import machine
 
     if on is not None:

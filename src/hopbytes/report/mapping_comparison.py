@@ -1,4 +1,4 @@
-"""Two mappings of one pattern side by side: the report of ``hopbytes compare``."""
+"""Two mappings of one pattern side by side: the report of ``hopbytes eval``."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hopbytes._frozen import field_names, frozen
-from hopbytes.machines.common.gpu_domains import gpu_domains
+from hopbytes.machines.gpu_domains import gpu_domains
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.ml import training_of

@@ -6,12 +6,11 @@ from collections.abc import Mapping as Dictionary
 from typing import Any
 
 from hopbytes.errors import InfeasibleError
-from hopbytes.machines.selection.launcher_order import launcher_placement
+from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.simulation.prediction import Prediction
-from hopbytes.simulation.simulate import simulate
+from hopbytes.simulation.simulate import Prediction, simulate
 from hopbytes.util.quantities import duration, short_amount
 
 #: What each part of a prediction says in a sentence.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes._arrays import Int64
-from hopbytes.machines.selection.units import units_of
+from hopbytes.machines.allocate.units import units_of
 from hopbytes.model.allocation import Allocation
 from hopbytes.pictures.boxes import boxes_of, drawing
 from hopbytes.report.network_text import network_facts, network_lines

@@ -11,7 +11,7 @@ from typing import Any
 from hopbytes.cost.metrics.evaluation import Evaluation
 from hopbytes.cost.metrics.plain_text import HEADINGS, Row, notes, rows
 from hopbytes.errors import printable
-from hopbytes.machines.topology import NODE_NAMES
+from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.mapping import Mapping
 from hopbytes.report.layout import table_lines
 from hopbytes.util.quantities import short_amount

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from typing import Any
 
 import numpy as np
 
-from hopbytes.errors import UnsupportedError
+from hopbytes.errors import UnsupportedError, nearest
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.base import is_pattern_spec
@@ -51,9 +50,9 @@ def explain(
     if is_pattern_spec(thing):
         return _explain_content(thing, None, {})
     if ":" not in thing:
-        near = difflib.get_close_matches(thing, [row["name"] for _, row in kinds], n=1, cutoff=0.6)
+        near = nearest(thing, (row["name"] for _, row in kinds))
         raise UnsupportedError(
-            f"{thing!r} is no registered name ('hopbytes list KIND'), no file and no machine like "
+            f"{thing!r} is no registered name ('hopbytes show KIND'), no file and no machine like "
             "'node:2 core:4'" + (f"; did you mean {near[0]!r}?" if near else "")
         )
     return _explain_machine(thing, {})
@@ -62,7 +61,7 @@ def explain(
 def is_machine(thing: str) -> bool:
     """Return whether a text that is no spec names a machine: ``local``, or a file that contains one."""
     from hopbytes.machines.base import machines
-    from hopbytes.machines.recognise import kind_of_file
+    from hopbytes.machines.spec import kind_of_file
 
     return (thing in machines and machines[thing].stands_alone) or kind_of_file(thing) is not None
 
@@ -75,14 +74,14 @@ def _explain_machine(spec: str, options: Facts) -> tuple[Facts, str]:
 
 
 def _explain_content(path: str, input_format: str | None, options: Facts) -> tuple[Facts, str]:
-    from hopbytes.formats.reading import read
+    from hopbytes.formats.exchange import read
 
     content = read(path, input_format, **options)
     if isinstance(content, CommGraph):
         facts = pattern_facts(content)
         return {"thing": "pattern"} | facts, _pattern_text(facts)
     if isinstance(content, Mapping):
-        facts = {"tasks": content.n} | {key: content.info[key] for key in sorted(content.info)}
+        facts = {"tasks": content.n} | dict(sorted(content.info.items()))
         machine = machine_facts(content.where)
         text = "\n".join([
             _aligned({key: facts[key] for key in OF_A_MAPPING if key in facts}),

@@ -14,8 +14,7 @@ from hopbytes.errors import HopbytesError
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.ml import is_training
-from hopbytes.simulation.prediction import Prediction
-from hopbytes.simulation.simulate import simulate
+from hopbytes.simulation.simulate import Prediction, simulate
 from hopbytes.util.quantities import amount, duration, number, percent
 
 CHANGE, KEEP, OPEN = "change", "keep", "not decided"
@@ -25,7 +24,7 @@ WORTH, NOTHING = 0.05, 0.0005
 MOST_ARCS, MOST_FLOWS = 200_000, 10_000
 
 #: Descriptions of the launcher's own order, by its name in
-#: :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
+#: :func:`hopbytes.machines.allocate.slot_counts.launcher_placement`.
 ORDERS = {
     "fill": "nodes filled in order, as mpirun does",
     "block": "equally many in order on every node, as srun does",

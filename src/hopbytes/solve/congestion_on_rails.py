@@ -14,7 +14,7 @@ from hopbytes.algorithms.base import Bounds, Effort, Mapper, Refiner
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.common.gpu_domains import has_rails
+from hopbytes.machines.gpu_domains import has_rails
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.auto_objective import AUTO

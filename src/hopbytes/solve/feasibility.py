@@ -12,7 +12,7 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.balancer import Rebalanced, fill_empty, meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.errors import HopbytesError, InfeasibleError
-from hopbytes.model.exact_sums import group_sums
+from hopbytes.model.capacities import group_sums
 from hopbytes.solve.constraints import Constraints
 from hopbytes.solve.evict_forbidden import evict_forbidden
 from hopbytes.solve.problem import Problem

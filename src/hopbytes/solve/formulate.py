@@ -12,11 +12,10 @@ from hopbytes.algorithms.base import Bounds
 from hopbytes.cost.objectives.scale import check_scale
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.kernels.linear_cost import LinearCost
-from hopbytes.machines.selection.slot_counts import even_counts, spread
+from hopbytes.machines.allocate.slot_counts import even_counts, spread
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import LoadBound, count_bounds, exact_imbalance, load_bound
+from hopbytes.model.capacities import LoadBound, count_bounds, exact_imbalance, load_bound, sum_of
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import sum_of
 from hopbytes.solve.constraints import Constraints
 from hopbytes.solve.evict_forbidden import check_fixed_loads, evict_forbidden
 from hopbytes.solve.problem import Problem, Request

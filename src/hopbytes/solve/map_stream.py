@@ -14,24 +14,23 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes._version import __version__
 from hopbytes.algorithms.balancer import meet_bounds
-from hopbytes.algorithms.streaming.passes import (
+from hopbytes.algorithms.streaming import (
     CheckedStream,
+    Sketch,
     check_sums,
     cluster,
     comm_cost,
     place_online,
     refine,
     state_of,
+    tree_of,
 )
-from hopbytes.algorithms.streaming.pe_tree import tree_of
-from hopbytes.algorithms.streaming.sketch import Sketch
 from hopbytes.errors import HopbytesWarning, InfeasibleError
 from hopbytes.formats.streams.open_graph import open_graph
 from hopbytes.kernels.streaming import MappingState, TreeOfPes
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import count_bounds, exact_imbalance, load_bound
+from hopbytes.model.capacities import count_bounds, exact_imbalance, group_sums, load_bound, sum_of
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums, sum_of
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.run_report import warn_of

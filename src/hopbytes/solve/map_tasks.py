@@ -37,9 +37,8 @@ from hopbytes.solve.run_report import run_report, warn_of
 from hopbytes.solve.sides import PatternLike, PlaceLike, pattern_side, place_side
 from hopbytes.solve.slot_choice import place
 from hopbytes.solve.slot_policies import Task
-from hopbytes.util.checks import check_truths, name_of, whole
+from hopbytes.util.checks import check_truths, name_of, thread_count, whole
 from hopbytes.util.clock import Clock
-from hopbytes.util.cpus import thread_count
 
 WEIGHTS = ("bytes", "messages", "unit", "time")
 
@@ -127,7 +126,7 @@ def map_tasks(
         is set, this selects the processes problem for any n.
     pack, spread, tasks_per_node, per
         Choice of the PEs for processes with n < k, see
-        :func:`hopbytes.machines.selection.slot_counts.spread`. `pack` uses the first n, like ``mpirun``.
+        :func:`hopbytes.machines.allocate.slot_counts.spread`. `pack` uses the first n, like ``mpirun``.
         `spread` gives every node the same number of tasks, like ``srun``, so that each process has more
         memory bandwidth. `tasks_per_node` and `per` are exact counts for every node, or for every unit of a
         level (``"l3=2"`` or ``{"l3": 2, "package": 4}``). By default filled nodes, spread tasks and a free

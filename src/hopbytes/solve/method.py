@@ -10,14 +10,13 @@ from hopbytes.algorithms.base import Effort, Mapper, Progress, Refiner
 from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError, unknown_name
-from hopbytes.machines.common.gpu_domains import has_rails
+from hopbytes.machines.gpu_domains import has_rails
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.auto_objective import AUTO
 from hopbytes.solve.presets import DEFAULT, QUICKEST, Chain, chain, for_objective, presets
-from hopbytes.util.checks import check_functions, name_of, whole
+from hopbytes.util.checks import check_functions, name_of, thread_count, whole
 from hopbytes.util.clock import Clock
-from hopbytes.util.cpus import thread_count
 
 #: Value of ``info["preset"]`` for a chain that is not a preset.
 CUSTOM = "custom"

@@ -8,7 +8,7 @@ import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes._frozen import field_names, frozen
-from hopbytes.machines.common.gpu_domains import GpuDomains, gpu_domains
+from hopbytes.machines.gpu_domains import GpuDomains, gpu_domains
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.base import Arcs

@@ -26,7 +26,7 @@ def run_report(
     graph: CommGraph, weight: str, task: Task, form: SearchForm, method: Method, found: Placed,
     effort: Effort, *, limited: bool, early: bool, seconds: dict[str, float],
 ) -> dict[str, Any]:
-    """Return the entries of ``Mapping.info`` (:class:`hopbytes.model.mapping_info.MappingInfo`)."""
+    """Return the entries of ``Mapping.info`` (:class:`hopbytes.model.mapping.MappingInfo`)."""
     where, placed, steps = task.where, found.placed, method.steps
     cost = found.problem.comm_cost(found.pe, effort.threads)
     value = cost if method.objective == "comm_cost" else task.goal.value(task.graph, where, placed)

@@ -33,7 +33,7 @@ def pattern_side(graph: PatternLike, threads: int | None = None) -> CommGraph:
     (48, 1)
     """
     if isinstance(graph, (str, os.PathLike)):
-        from hopbytes.formats.reading import read_pattern
+        from hopbytes.formats.exchange import read_pattern
 
         return read_pattern(graph, workers=threads)
     found = CommGraph.of(graph)

@@ -13,7 +13,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.base import Objective
 from hopbytes.errors import InfeasibleError
-from hopbytes.machines.selection.slot_counts import asked_by_job, spread
+from hopbytes.machines.allocate.slot_counts import asked_by_job, spread
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.constraints import Constraints

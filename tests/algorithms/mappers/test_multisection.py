@@ -9,9 +9,13 @@ import hopbytes as hb
 from helpers.graphs import grid
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.mappers.multisection import Multisection
-from hopbytes.algorithms.multisection import effort_per_level as shares
-from hopbytes.algorithms.multisection.effort_per_level import shares_of_cost, unexpected_shares
-from hopbytes.algorithms.multisection.hierarchy_levels import cut_distances, levels_of
+from hopbytes.algorithms.multisection import hierarchy as shares
+from hopbytes.algorithms.multisection.hierarchy import (
+    cut_distances,
+    levels_of,
+    shares_of_cost,
+    unexpected_shares,
+)
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 
@@ -127,7 +131,9 @@ def test_cuts_that_surprise_are_made_again_with_the_effort_they_deserve(
     assert again < costs() - np.log(1.5)
 
 
-@pytest.mark.parametrize(("options", "passes"), [("runs=1", 2), ("runs=0,combines=1", 2), ("runs=0", 1)])
+@pytest.mark.parametrize(
+    ("options", "passes"), [("repetitions=1", 2), ("repetitions=0,recombinations=1", 2), ("repetitions=0", 1)]
+)
 def test_nothing_is_cut_again_where_nothing_would_be_tried(options: str, passes: int) -> None:
     ring, where = skewed_ring(1000), hb.machine("node:6@100 package:4@10 core:2@1")
     mapping = hb.map_tasks(ring, where, mapper=f"multisection:{options}", refine=[], partition=True)

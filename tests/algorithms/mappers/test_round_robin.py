@@ -3,7 +3,7 @@
 import numpy as np
 
 import hopbytes as hb
-from hopbytes.machines.selection.launcher_order import launcher_placement
+from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.patterns.base import pattern
 from hopbytes.solve.map_tasks import map_tasks
 

@@ -9,7 +9,7 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions
 from helpers.graphs import TREEMATCH_FIGURE_1
-from hopbytes.algorithms.multisection.subtree_sizes import in_whole_tree, shapes
+from hopbytes.algorithms.mappers.treematch import in_whole_tree, shapes
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.kernels.grouping import group_objects
 

@@ -5,9 +5,8 @@ import pytest
 
 import hopbytes as hb
 from helpers.graphs import grid
-from hopbytes.algorithms.multisection import locality
-from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
-from hopbytes.algorithms.multisection.locality import is_scattered, renumbered
+from hopbytes.algorithms.multisection import hierarchy
+from hopbytes.algorithms.multisection.hierarchy import Subproblem, is_scattered, renumbered
 from hopbytes.model.comm_graph import CommGraph
 
 WHERE = hb.machine("node:4@10 core:4@1")
@@ -32,13 +31,13 @@ def test_only_large_scattered_graphs_are_renumbered(monkeypatch):
     assert not is_scattered(ordered.csr)
     assert is_scattered(whole(scattered).csr)
     assert renumbered(whole(scattered)).members is None  # small
-    monkeypatch.setattr(locality, "LARGE", 1000)
+    monkeypatch.setattr(hierarchy, "LARGE", 1000)
     assert renumbered(ordered).members is None
     assert sorted(renumbered(whole(scattered)).members.tolist()) == list(range(1600))
 
 
 def test_arcs_and_loads_are_those_of_the_tasks(monkeypatch):
-    monkeypatch.setattr(locality, "LARGE", 1000)
+    monkeypatch.setattr(hierarchy, "LARGE", 1000)
     before = whole(shuffled_grid(40, 40)[0])
     after = renumbered(before)
 
@@ -53,7 +52,7 @@ def test_arcs_and_loads_are_those_of_the_tasks(monkeypatch):
 
 @pytest.mark.parametrize("schedule", ["level", "layer", "queue"])
 def test_mappings_are_as_good_as_those_of_the_ordered_graph(monkeypatch, schedule):
-    monkeypatch.setattr(locality, "LARGE", 1000)
+    monkeypatch.setattr(hierarchy, "LARGE", 1000)
     scattered, _ = shuffled_grid(40, 40)
     found = hb.map_tasks(scattered, WHERE, mapper=hb.mappers.Multisection(schedule=schedule), partition=True)
     assert hb.evaluate(scattered, found, baselines=False).imbalance <= 0.03
@@ -62,7 +61,7 @@ def test_mappings_are_as_good_as_those_of_the_ordered_graph(monkeypatch, schedul
 
 
 def test_known_mappings_are_renumbered_too(monkeypatch):
-    monkeypatch.setattr(locality, "LARGE", 1000)
+    monkeypatch.setattr(hierarchy, "LARGE", 1000)
     scattered, _ = shuffled_grid(40, 40)
     weak = hb.map_tasks(scattered, WHERE, preset="fast", partition=True)
     better = hb.map_tasks(scattered, WHERE, preset="strong", partition=True)

@@ -11,7 +11,7 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions
 from helpers.graphs import grid
-from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
+from hopbytes.algorithms.multisection.hierarchy import Subproblem
 from hopbytes.algorithms.multisection.scheduling import SCHEDULES, divided
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.kernels.records import Csr
@@ -127,7 +127,7 @@ def test_threads_are_shared_out_by_the_formula():
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_the_placement_is_that_of_the_default_for_any_threads(schedule, tmp_path, monkeypatch):
-    monkeypatch.setattr("hopbytes.algorithms.multisection.executor.WHOLE_BELOW", 500)
+    monkeypatch.setattr("hopbytes.algorithms.multisection.scheduling.WHOLE_BELOW", 500)
     default = hb.map_tasks(grid(60), WHERE, mapper="multisection:repetitions=2,recombinations=1")
     for threads in (1, 2, 5):
         file = tmp_path / f"{threads}.jsonl"

@@ -6,8 +6,8 @@ import pytest
 import hopbytes as hb
 from helpers.machines import nodes
 from hopbytes.algorithms.base import Bounds, Effort, mappers
-from hopbytes.machines.common.tree import Tree
-from hopbytes.machines.topology import Level
+from hopbytes.machines.base import Level
+from hopbytes.machines.kinds.tree import Tree
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.util.options import build
 

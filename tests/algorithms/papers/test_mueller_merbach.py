@@ -5,7 +5,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.machines import nodes
-from hopbytes.machines.common.table import Table
+from hopbytes.machines.kinds.table import Table
 from hopbytes.solve.map_tasks import map_tasks
 
 BOTH = ("greedy_all_c", "mueller_merbach")

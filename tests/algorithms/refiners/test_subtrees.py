@@ -8,7 +8,7 @@ import pytest
 import hopbytes as hb
 from helpers.strategies import random_graph
 from hopbytes.algorithms.base import Bounds, Effort, refiners
-from hopbytes.algorithms.shared.unit_distances import units_of
+from hopbytes.algorithms.refiners.units import units_of
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries
 from hopbytes.util.options import build

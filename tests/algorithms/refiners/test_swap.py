@@ -10,7 +10,7 @@ import hopbytes as hb
 from helpers.machines import nodes
 from hopbytes.algorithms.shared.search_distances import both_ways_differ
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.machines.common.table import Table
+from hopbytes.machines.kinds.table import Table
 from hopbytes.patterns.base import pattern
 from hopbytes.solve.map_tasks import map_tasks
 
@@ -44,7 +44,7 @@ def test_eight_tasks_on_two_nodes_end_at_the_optimum():
         assert found.info["comm_cost"] == min(costs)
 
 
-@pytest.mark.parametrize("options", ["chains=2,steps=2000", "shakes=2000"])
+@pytest.mark.parametrize("options", ["chains=2,steps=2000", "perturbations=2000"])
 def test_anneals_and_shakes_leave_local_optima(options):
     graph, where = chain_dealt_round(8, 8), nodes(8, 8)
     costs = {
@@ -166,7 +166,7 @@ def test_shakes_end_with_their_work():
     graph, where = sparse(256, 1200, 4), nodes(32, 8)
     found = {
         options: map_tasks(graph, where, mapper="random", refine=f"swap:{options}", partition=False).info
-        for options in ("shakes=0", "shakes=500,shake_work=0", "shakes=500")
+        for options in ("perturbations=0", "perturbations=500,perturbation_work=0", "perturbations=500")
     }
     none, kept, shaken = (each["comm_cost"] for each in found.values())
     assert none == kept > shaken

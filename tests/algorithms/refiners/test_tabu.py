@@ -10,7 +10,7 @@ from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.algorithms.refiners.tabu import Tabu, dense_flow
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries
-from hopbytes.machines.common.table import Table
+from hopbytes.machines.kinds.table import Table
 from hopbytes.model.allocation import Allocation
 from hopbytes.solve.map_tasks import map_tasks
 

@@ -6,10 +6,8 @@ import pytest
 import hopbytes as hb
 from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.algorithms.mappers.ug import HopGreedy, weighed
-from hopbytes.algorithms.two_level import neighbourhood_of, partition_to_nodes, place_distances
-from hopbytes.algorithms.two_level.level import balance_fix, nodes_of
-from hopbytes.algorithms.two_level.neighbourhood import levels_between
-from hopbytes.algorithms.two_level.node_level import cut, settings_of
+from hopbytes.algorithms.two_level.groups import balance_fix, cut, nodes_of, partition_to_nodes, settings_of
+from hopbytes.algorithms.two_level.neighbourhood import levels_between, neighbourhood_of, place_distances
 from hopbytes.engine import PartitionSettings, RunControl
 from hopbytes.engine.places import hop_greedy
 from hopbytes.model.comm_graph import CommGraph

@@ -8,16 +8,9 @@ import numpy as np
 import pytest
 
 from helpers.fabric_text import two_level_fabric
-from hopbytes.algorithms.two_level import (
-    Capacity,
-    groups_of_placement,
-    move_groups,
-    neighbourhood_of,
-    nodes_of,
-    routed_groups,
-)
-from hopbytes.algorithms.two_level.neighbourhood import levels_between
-from hopbytes.algorithms.two_level.node_routing import MOST_VALUE, routed
+from hopbytes.algorithms.two_level.groups import Capacity, groups_of_placement, move_groups, nodes_of
+from hopbytes.algorithms.two_level.neighbourhood import levels_between, neighbourhood_of
+from hopbytes.algorithms.two_level.routing import MOST_VALUE, routed, routed_groups
 from hopbytes.cost.objectives.link_sums import endpoints_of
 from hopbytes.engine import PartitionSettings, RunControl
 from hopbytes.engine.routed_search import (
@@ -31,7 +24,7 @@ from hopbytes.engine.routed_search import (
 from hopbytes.kernels.routes import link_amounts
 from hopbytes.machines.selection.allocate import machine
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.reference import routed_groups as routed_twin
+from reference import routed_groups as routed_twin
 
 
 def loads(graph, where, pe):

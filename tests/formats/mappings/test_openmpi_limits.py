@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.kinds.synthetic import read_synthetic
-from hopbytes.machines.node.inventory import NodeInventory
+from hopbytes.machines.node.node_machine import NodeMachine
+from hopbytes.machines.node.node_tree import NodeInventory
 
 
 def written(tmp_path, allowed, hosts, version=None, per=None):

@@ -8,7 +8,7 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.patterns import graph_parhip
+from hopbytes.formats.patterns import parhip
 
 
 def layout(flags, *, loads=None, weights=None, targets=(1, 0, 2, 1)):
@@ -73,7 +73,7 @@ def test_what_is_written_is_read_again_and_recognised_by_content(tmp_path):
 
 @pytest.mark.parametrize("compressed", [False, True])
 def test_a_file_of_several_pieces_is_read(tmp_path, monkeypatch, compressed):
-    monkeypatch.setattr(graph_parhip, "NUMBERS_PER_PIECE", 3)
+    monkeypatch.setattr(parhip, "NUMBERS_PER_PIECE", 3)
     path = tmp_path / ("ring.parhip.gz" if compressed else "ring.parhip")
     task = np.arange(100)
     after = (task + 1) % 100

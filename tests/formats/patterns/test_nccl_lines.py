@@ -7,7 +7,7 @@ import io
 import pytest
 
 from hopbytes.formats.base import Source
-from hopbytes.formats.patterns.nccl_lines import HEAD_BYTES, said, said_in_files
+from hopbytes.formats.patterns.nccl import HEAD_BYTES, said, said_in_files
 
 
 def test_heads_are_looked_for_near_the_mark_only():

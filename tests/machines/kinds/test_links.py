@@ -12,10 +12,9 @@ from helpers.strategies import check_groupings
 from hopbytes import _core
 from hopbytes.cost.metrics.link_metrics import measure_links
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.fabrics.link_file import read_link_file
-from hopbytes.machines.kinds.links import Links
+from hopbytes.machines.kinds.links import Links, read_link_file
 from hopbytes.machines.spec import parse_machine
-from hopbytes.reference import routes_reference as twin
+from reference import routes_reference as twin
 
 TWO_SPINES = """
 # two leaves, two spines

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hopbytes.machines.network.curves import curve_order, hilbert_order
+from hopbytes.machines.network.geometry import curve_order, hilbert_order
 
 
 def hops_between(points, order):

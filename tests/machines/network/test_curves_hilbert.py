@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hopbytes.machines.network.curves import hilbert_order
+from hopbytes.machines.network.geometry import hilbert_order
 from hopbytes.machines.spec import parse_machine
 
 

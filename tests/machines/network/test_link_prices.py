@@ -15,7 +15,7 @@ from helpers.fabric_text import two_level_fabric
 from helpers.paths import SHARED_SAMPLES
 from hopbytes.cost.metrics.link_metrics import hottest_links, measure_links
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.machines.network.link_prices import prices_of
+from hopbytes.machines.network.network import prices_of
 
 SPEEDS = [("4xFDR", "4xEDR"), ("4xSDR", "4xFDR", "4xNDR"), ("1xSDR", "4xFDR10", "4xFDR", "12xXDR")]
 

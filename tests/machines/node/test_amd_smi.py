@@ -9,8 +9,8 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.machines.node.gpu_topology import read_gpu_topology
-from hopbytes.machines.recognise import kind_of_file
+from hopbytes.machines.kinds.nvidia import read_gpu_topology
+from hopbytes.machines.spec import kind_of_file
 
 RULE = "=" * 20
 

@@ -11,8 +11,8 @@ import hopbytes as hb
 from helpers.errors import mentions
 from helpers.paths import EXAMPLES, GPU_SAMPLES
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.machines.node.gpu_topology import read_gpu_topology
-from hopbytes.machines.recognise import kind_of_file
+from hopbytes.machines.kinds.nvidia import read_gpu_topology
+from hopbytes.machines.spec import kind_of_file
 
 SWITCH, PAIRS = GPU_SAMPLES / "nvswitch_topo.txt", GPU_SAMPLES / "pairs_topo.txt"
 NCCL = GPU_SAMPLES / "nccl_topo.xml"

@@ -8,7 +8,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.paths import GPU_SAMPLES, SHARED
-from hopbytes.machines.recognise import kind_of_file
+from hopbytes.machines.spec import kind_of_file
 
 NCCL = GPU_SAMPLES / "nccl_topo.xml"
 

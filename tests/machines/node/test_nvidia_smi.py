@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import hopbytes as hb
-from hopbytes.machines.common.stored_file import machine_text
-from hopbytes.machines.node.gpu_topology import read_gpu_topology
-from hopbytes.machines.recognise import kind_of_file
+from hopbytes.machines.kinds.machine import machine_text
+from hopbytes.machines.kinds.nvidia import read_gpu_topology
+from hopbytes.machines.spec import kind_of_file
 from hopbytes.pictures.boxes import boxes_of, drawing
 
 ABOUT = "\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID"

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hopbytes.mpi.distributed import islands_over_ranks, rank_levels
+from hopbytes.mpi.distributed import islands, refinement
 
 ONE_RANK = SimpleNamespace(all=lambda number: [number], total=lambda number: number)
 
@@ -24,11 +24,11 @@ def test_the_cheapest_start_is_combined_with_the_next():
             return found[len(calls) - 1] if together is None else (together, 0)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(islands_over_ranks, "_Cut", Given)
-        patch.setattr(islands_over_ranks, "STARTS", 3)
+        patch.setattr(islands, "_Cut", Given)
+        patch.setattr(islands, "STARTS", 3)
         rows = SimpleNamespace(member=ONE_RANK, n=3)
         course = SimpleNamespace()
-        result = islands_over_ranks.cut_over_ranks(rows, np.array([2, 2]), 1, course)
+        result = islands.cut_over_ranks(rows, np.array([2, 2]), 1, course)
     assert result.tolist() == (found[1][0] * 2 + found[2][0]).tolist()
     assert [each.tolist() for each in calls[-1][1]] == [found[number][0].tolist() for number in (1, 2, 0)]
 
@@ -39,13 +39,13 @@ def test_the_cheapest_start_is_combined_with_the_next():
 def test_a_turn_is_kept_unless_it_costs_more(costs, kept, monkeypatch):
     turns = iter(["first turn", "second turn"])
     values = iter(costs)
-    monkeypatch.setattr(rank_levels, "repaired", lambda rows, pe, target, where: pe)
-    monkeypatch.setattr(rank_levels, "cost_over_ranks", lambda rows, where, pe: next(values))
-    monkeypatch.setattr(rank_levels, "refine_band", lambda *_: None)
-    monkeypatch.setattr(rank_levels, "refine_over_ranks", lambda *_: (next(turns), 1))
+    monkeypatch.setattr(refinement, "repaired", lambda rows, pe, target, where: pe)
+    monkeypatch.setattr(refinement, "cost_over_ranks", lambda rows, where, pe: next(values))
+    monkeypatch.setattr(refinement, "refine_band", lambda *_: None)
+    monkeypatch.setattr(refinement, "refine_over_ranks", lambda *_: (next(turns), 1))
     course = SimpleNamespace(moves=0, levels=[], history=[])
     rows = SimpleNamespace(member=ONE_RANK, total=4)
     where = SimpleNamespace(k=2)
-    found = rank_levels.refined(rows, "start", None, where, course, turns=len(costs) - 1)
+    found = refinement.refined(rows, "start", None, where, course, turns=len(costs) - 1)
     assert found == kept
     assert course.history == [min(costs)]

@@ -44,9 +44,9 @@ def grid(side, **options):
 @pytest.mark.parametrize("road", ["islands", "levels"])
 def test_quality_bounds_and_answer_of_a_grid(size, road, monkeypatch):
     few = "hopbytes.mpi.distributed"
-    monkeypatch.setattr(f"{few}.islands_over_ranks.FEWEST", 600)
-    monkeypatch.setattr(f"{few}.map_over_ranks.FEWEST", 600)
-    monkeypatch.setattr(f"{few}.map_over_ranks.PER_PE", 20)
+    monkeypatch.setattr(f"{few}.islands.FEWEST", 600)
+    monkeypatch.setattr(f"{few}.mapping.FEWEST", 600)
+    monkeypatch.setattr(f"{few}.mapping.PER_PE", 20)
     monkeypatch.setattr(f"{few}.rank_band.LARGEST", 900)
     graph = grid(80)
     pe, info = checked(graph, TREE, size, road=road, preset="fast")
@@ -61,9 +61,9 @@ def test_quality_bounds_and_answer_of_a_grid(size, road, monkeypatch):
 
 
 def test_the_better_road_is_taken(monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.islands_over_ranks.FEWEST", 400)
-    monkeypatch.setattr("hopbytes.mpi.distributed.map_over_ranks.FEWEST", 400)
-    monkeypatch.setattr("hopbytes.mpi.distributed.map_over_ranks.PER_PE", 20)
+    monkeypatch.setattr("hopbytes.mpi.distributed.islands.FEWEST", 400)
+    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.FEWEST", 400)
+    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.PER_PE", 20)
     _, info = checked(grid(50), TREE, 3, road="both", preset="fast")
     assert set(info["roads"]) == {"islands", "levels"}
     assert info["comm_cost"] == min(info["roads"].values()) == info["roads"][info["road"]]
@@ -71,18 +71,18 @@ def test_the_better_road_is_taken(monkeypatch):
 
 @pytest.mark.parametrize("on", ["torus:3x3@2 / core:2@1", "node:3@10 core:[1,2,4]@1", "core:1"])
 def test_other_machines(on, monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.islands_over_ranks.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.map_over_ranks.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.map_over_ranks.PER_PE", 10)
+    monkeypatch.setattr("hopbytes.mpi.distributed.islands.FEWEST", 300)
+    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.FEWEST", 300)
+    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.PER_PE", 10)
     _, info = checked(grid(36), on, 3, preset="fast")
     assert info["road"] == ("levels" if on.startswith("torus") else info["road"])
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_weights_loads_and_a_shuffled_graph(seed, monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.islands_over_ranks.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.map_over_ranks.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.map_over_ranks.PER_PE", 10)
+    monkeypatch.setattr("hopbytes.mpi.distributed.islands.FEWEST", 300)
+    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.FEWEST", 300)
+    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.PER_PE", 10)
     rng = np.random.default_rng(seed)
     base = grid(48)
     name = rng.permutation(base.n).astype(np.int32)
@@ -98,7 +98,7 @@ def test_weights_loads_and_a_shuffled_graph(seed, monkeypatch):
 
 
 def test_heavy_tasks_and_tasks_without_load(monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.islands_over_ranks.FEWEST", 300)
+    monkeypatch.setattr("hopbytes.mpi.distributed.islands.FEWEST", 300)
     graph = grid(40)
     loads = np.ones(graph.n, np.int64)
     loads[[5, 900]], loads[::7] = 10**6, 0
@@ -113,9 +113,9 @@ def test_heavy_tasks_and_tasks_without_load(monkeypatch):
 
 def test_a_hub(monkeypatch):
     """Leaves of a hub are joined in pairs, since its own cluster is soon full."""
-    monkeypatch.setattr("hopbytes.mpi.distributed.islands_over_ranks.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.map_over_ranks.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.map_over_ranks.PER_PE", 10)
+    monkeypatch.setattr("hopbytes.mpi.distributed.islands.FEWEST", 300)
+    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.FEWEST", 300)
+    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.PER_PE", 10)
     n = 4000
     leaves = np.arange(1, n)
     graph = hb.CommGraph.from_edges(

@@ -12,16 +12,12 @@ from helpers.together import together
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
-from hopbytes.algorithms.two_level import (
-    Capacity,
-    groups_of_placement,
-    neighbourhood_of,
-    nodes_of,
-    routed_groups,
-)
+from hopbytes.algorithms.two_level.groups import Capacity, groups_of_placement, nodes_of
+from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
+from hopbytes.algorithms.two_level.routing import routed_groups
 from hopbytes.errors import InfeasibleError
 from hopbytes.mpi.ptram import Leaders, StrandedError, map_with_leaders
-from hopbytes.mpi.ptram.own_routes import OwnRoutes
+from hopbytes.mpi.ptram.search import OwnRoutes
 
 MACHINES = [
     "fattree:3x2x2:up=1x2x1 / core:2@1", "torus:3x4@5:nodes=2 / core:2@1", "torus:2x3x2:bw=3x2x6 / core:2@1",

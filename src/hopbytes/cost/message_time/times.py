@@ -19,8 +19,7 @@ from hopbytes.cost.message_time.levels import (
     time_by_level,
 )
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.network.node_distances import NetworkDistance
-from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

@@ -16,6 +16,7 @@ from hopbytes.formats.mappings.launch_files import HOST_NAME, Launch, LaunchForm
 from hopbytes.formats.mappings.numbering import Line
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
+from hopbytes.text.hostlist import NODE_NAME
 
 #: Largest number of ranks that a file may name; it bounds the memory of a reader.
 MAX_RANKS = 2**27
@@ -69,7 +70,7 @@ def rank_hosts(source: Source) -> RankHosts:
     hosts = []
     for number, text in lines_of(source):
         for word in text.split(","):
-            if not HOST_NAME.fullmatch(word.strip()):
+            if not NODE_NAME.fullmatch(word.strip()):
                 raise FormatError(source.name, number, f"{word.strip()[:40]!r}, expected the name of a host")
             hosts.append((number, word.strip()))
     return hosts
@@ -80,7 +81,7 @@ def counted_hosts(source: Source) -> RankHosts:
     hosts: RankHosts = []
     for number, text in lines_of(source):
         parts = COUNTED.fullmatch(text)
-        if parts is None or not HOST_NAME.fullmatch(parts["host"]):
+        if parts is None or not NODE_NAME.fullmatch(parts["host"]):
             raise FormatError(source.name, number, f"{text[:40]!r}, expected a host like n1:4")
         count = int(parts["colon"] or parts["word"] or 1)
         if not 0 < count <= MAX_RANKS - len(hosts):

@@ -15,8 +15,9 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import Capabilities, Format, Written
 from hopbytes.formats.mappings.numbering import Numbering, Numbers
-from hopbytes.machines.topology import NODE_NAMES
+from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.mapping import Mapping
+from hopbytes.text.hostlist import NODE_NAME
 
 #: Placeholder of the user's program in a printed command.
 PROGRAM = "./app"

@@ -23,7 +23,7 @@ from hopbytes.formats.mappings.host_lists import allocation_of, as_launched, che
 from hopbytes.formats.mappings.launch_files import ANY_MAPPING, PROGRAM, Launch, LaunchFormat, prepare
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.formats.mappings.stored import Plain
-from hopbytes.machines.selection.slot_counts import spread
+from hopbytes.machines.allocate.slot_counts import spread
 from hopbytes.model.mapping import Mapping
 
 #: Bounds of a file of PEs: bytes per line, and number of lines without a PE.

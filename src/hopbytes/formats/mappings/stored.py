@@ -14,9 +14,9 @@ from hopbytes._arrays import Int32, Int64, UInt8
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.base import MARK, TRACE, Source, Written, formats
 from hopbytes.formats.fingerprint import machine_sha256, pattern_sha256
-from hopbytes.formats.foam_labels import is_label_list, read_labels
 from hopbytes.formats.mappings.launch_files import ANY_MAPPING, HOST_NAME, LaunchFormat
 from hopbytes.formats.mappings.numbering import number_list
+from hopbytes.formats.patterns.openfoam import is_label_list, read_labels
 from hopbytes.machines.base import Machine
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import Allocation

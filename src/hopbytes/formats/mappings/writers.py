@@ -44,8 +44,8 @@ from hopbytes.formats.mappings.launch_files import (
 from hopbytes.formats.mappings.launchers import LAUNCHERS, RANK_VARIABLES
 from hopbytes.formats.mappings.numbering import THREAD_NAMES, Numbers, number_list
 from hopbytes.formats.mappings.place_script import place_script
-from hopbytes.machines.common.geometry import torus_geometry_of
-from hopbytes.machines.selection.slot_counts import spread
+from hopbytes.machines.allocate.slot_counts import spread
+from hopbytes.machines.network.geometry import torus_geometry_of
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 

@@ -2,14 +2,113 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
-from hopbytes.fabrics.coordinate_files import Coordinates, read_coordinates, sorted_by_place
 from hopbytes.machines.base import machines
-from hopbytes.machines.common.attached_hosts import AttachedHosts
-from hopbytes.machines.common.file_spec import FileSpec, file_spec
 from hopbytes.machines.kinds.torus import Torus
+from hopbytes.machines.network.network_machine import AttachedHosts
+from hopbytes.machines.spec_fields import FileSpec, file_spec
+from hopbytes.text.hostlist import HOST_NAME
+from hopbytes.text.lines import natural_key, read_lines
+
+MAX_NODES = 2**22
+INTEGER = re.compile(r"[0-9]{1,9}", re.ASCII)
+
+
+@frozen
+class Coordinates:
+    """Where nodes are."""
+
+    hosts: tuple[str, ...]  # in the order of the file
+    places: tuple[tuple[int, ...], ...]  # one coordinate per dimension, >= 0; several nodes may share a place
+    dims: tuple[int, ...]  # sizes: as the file says, else one more than the largest coordinate
+    notices: tuple[str, ...] = ()
+
+
+def read_coordinates(path: str, columns: int | None = None) -> Coordinates:
+    """Read a table of nodes and coordinates: a name (or number) and integers per line.
+
+    Rows may repeat a node at its place (boxfish has one per code region); it counts once. O(bytes).
+    """
+    rows: dict[str, tuple[int, ...]] = {}
+    width = columns
+    skip, in_header = 0, False
+    fields: list[str] = []
+    for number, text in enumerate(read_lines(path), start=1):
+        line = text.partition("#")[0].strip()
+        if line in ("---", "..."):
+            in_header = line == "---"
+            if not in_header and fields:
+                skip, width = _boxfish_columns(path, number, fields, columns)
+            continue
+        if in_header:
+            found = re.match(r"- \[\s*([A-Za-z_]\w*)\s*,", line)
+            if found:
+                fields.append(found[1])
+            continue
+        words = line.replace(",", " ").split()
+        if not words or (not rows and width is None and not any(INTEGER.fullmatch(word) for word in words)):
+            continue
+        if width is None:
+            width = len(words) - 1
+        _row(path, number, words, skip, width, bool(fields), rows)
+    if not rows:
+        raise FormatError(path, None, "no row, expected a node and its coordinates per line")
+    places = list(rows.values())
+    return Coordinates(tuple(rows), tuple(places), _extent(places))
+
+
+def _boxfish_columns(path: str, number: int, fields: list[str], columns: int | None) -> tuple[int, int]:
+    if "nodeid" not in fields:
+        raise FormatError(path, number, f"fields {', '.join(fields[:6])}, expected nodeid and coordinates")
+    first = fields.index("nodeid")
+    if columns is not None:
+        return first, columns
+    width = 0
+    while first + 1 + width < len(fields) and len(fields[first + 1 + width]) == 1:
+        width += 1
+    if not width:
+        raise FormatError(path, number, "no coordinates after nodeid, expected fields like x, y, z")
+    return first, width
+
+
+def _row(
+    path: str, number: int, words: list[str], skip: int, width: int, longer: bool,
+    rows: dict[str, tuple[int, ...]],
+) -> None:
+    have = len(words) - skip - 1
+    if have < width or (have > width and not longer) or not 1 <= width <= 8:
+        raise FormatError(path, number, f"{len(words)} words, expected a node and {width} coordinates")
+    name, values = words[skip], words[skip + 1 : skip + 1 + width]
+    for value in values:
+        if not INTEGER.fullmatch(value):
+            raise FormatError(path, number, f"{value[:20]!r}, expected a coordinate, an integer >= 0")
+    if not HOST_NAME.fullmatch(name):
+        raise FormatError(path, number, f"{name[:40]!r}, expected the name of a node")
+    place = tuple(map(int, values))
+    if rows.setdefault(name, place) != place:
+        raise FormatError(path, number, f"node {name} at {place}, but at {rows[name]} above")
+    if len(rows) > MAX_NODES:
+        raise FormatError(path, number, f"more than {MAX_NODES} nodes")
+
+
+def _extent(places: list[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(1 + max(axis) for axis in zip(*places, strict=True))
+
+
+def sorted_by_place(found: Coordinates) -> Coordinates:
+    """Return the same nodes in the order of their places (first dimension slowest), then of their names."""
+    keys = [(place, natural_key(host)) for place, host in zip(found.places, found.hosts, strict=True)]
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    return Coordinates(
+        tuple(found.hosts[node] for node in order), tuple(found.places[node] for node in order),
+        found.dims, found.notices,
+    )
+
 
 KEYS = {"dims": "8x8x8", "wrap": "1x1x0", "bw": "9375x4680x9375", "hosts": "n[1-8]"}
 

@@ -10,14 +10,12 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import RouteForm, distance_table
-from hopbytes.machines.base import machines
-from hopbytes.machines.common.grouped_switches import GroupedSwitches, geometry_of_groups, peers_of_ports
-from hopbytes.machines.common.networked import Count
-from hopbytes.machines.common.spec_fields import bad, bandwidths_of, network_fields, number_of, sizes_of
-from hopbytes.machines.common.tree import Tree, shorten
-from hopbytes.machines.network.network import Network
-from hopbytes.machines.network.wiring import Wiring
-from hopbytes.machines.topology import Level
+from hopbytes.machines.base import Level, machines
+from hopbytes.machines.kinds.dragonfly import GroupedSwitches, geometry_of_groups, peers_of_ports
+from hopbytes.machines.kinds.tree import Tree, shorten
+from hopbytes.machines.network.network import Network, Wiring
+from hopbytes.machines.network.network_machine import Count
+from hopbytes.machines.spec_fields import bad, bandwidths_of, network_fields, number_of, sizes_of
 
 RULES = ("minimal", "spread")
 KEYS = {
@@ -48,7 +46,7 @@ class DragonflyPlus(GroupedSwitches):
         Links to other groups per spine (``global=``); by default as few as reach every other group.
     arrangement : str
         Which port leads where, see
-        :class:`hopbytes.machines.common.grouped_switches.GroupedSwitches`.
+        :class:`hopbytes.machines.kinds.dragonfly.GroupedSwitches`.
     rule : str
         ``minimal``: one path, by the number of the target: spine (target mod spines) inside a group, link
         (target mod their count) between two groups. ``spread``: every switch divides flows evenly over
@@ -56,7 +54,7 @@ class DragonflyPlus(GroupedSwitches):
     bandwidth : tuple of three int
         Capacity of the links of nodes, between leaves and spines, between groups.
     per_hop, inside
-        See :class:`hopbytes.machines.common.networked.NetworkMachine`.
+        See :class:`hopbytes.machines.network.network_machine.NetworkMachine`.
 
     Raises
     ------

@@ -10,8 +10,18 @@ from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
-from hopbytes.machines.common.networked import NetworkMachine, check_nodes
-from hopbytes.machines.common.spec_fields import (
+from hopbytes.machines.kinds.tree import MAX_CORES, Tree
+from hopbytes.machines.network.network import (
+    AXES,
+    MAX_LINKS,
+    Geometry,
+    Network,
+    Wiring,
+    from_nodes,
+    name_link_of_node,
+)
+from hopbytes.machines.network.network_machine import NetworkMachine, check_nodes
+from hopbytes.machines.spec_fields import (
     bad,
     bandwidth_field,
     bandwidths_of,
@@ -20,9 +30,6 @@ from hopbytes.machines.common.spec_fields import (
     number_of,
     sizes_of,
 )
-from hopbytes.machines.common.tree import MAX_CORES, Tree
-from hopbytes.machines.network.network import AXES, MAX_LINKS, Geometry, Network
-from hopbytes.machines.network.wiring import Wiring, from_nodes, name_link_of_node
 
 KEYS = {"nodes": "4", "bw": "100 or 100x50 (nodes x routers)"}
 
@@ -41,7 +48,7 @@ class HyperX(NetworkMachine):
     bandwidth : tuple of two int
         Capacity of the links of nodes, and of those between routers.
     per_hop, inside
-        See :class:`hopbytes.machines.common.networked.NetworkMachine`.
+        See :class:`hopbytes.machines.network.network_machine.NetworkMachine`.
 
     Notes
     -----

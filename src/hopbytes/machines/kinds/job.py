@@ -8,13 +8,11 @@ import platform
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import machines
-from hopbytes.machines.common.node_machine import NodeMachine, cut_overrides
 from hopbytes.machines.kinds.local import this_node
-from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import find_job, missing_list, same_host
-from hopbytes.machines.node.job_info import JobInfo
-from hopbytes.machines.node.node_tree import NodeTree
-from hopbytes.text.host_file import read_slots
+from hopbytes.machines.node.job import JobInfo, find_job, missing_list, same_host
+from hopbytes.machines.node.node_machine import NodeMachine, cut_overrides
+from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
+from hopbytes.text.hostlist import read_slots
 from hopbytes.text.open_input import check_file
 
 PROBE = "'hopbytes probe -o job.machine.json -- srun …' asks each node"

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import machines
-from hopbytes.machines.common.node_machine import NodeMachine, cut_overrides
-from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import find_job, manager_without_job, same_host
-from hopbytes.machines.node.node_tree import NodeTree
+from hopbytes.machines.node.job import find_job, manager_without_job, same_host
+from hopbytes.machines.node.node_machine import NodeMachine, cut_overrides
+from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
 from hopbytes.machines.node.sysfs import collect, node_from_files
 
 #: Where jobs say which GPUs of a maker are theirs.

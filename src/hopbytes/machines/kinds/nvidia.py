@@ -7,10 +7,33 @@ from typing import ClassVar
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import machines
-from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides
 from hopbytes.machines.kinds.hwloc import file_and_hosts
-from hopbytes.machines.node.gpu_topology import read_gpu_hosts
-from hopbytes.machines.node.inventory import NodeInventory
+from hopbytes.machines.node.gpu_tables import is_amd, read_amd, read_amd_json, read_nvidia_smi
+from hopbytes.machines.node.nccl_topology import GpuHosts, read_nccl
+from hopbytes.machines.node.node_machine import NodeMachine, check_names, cut_overrides
+from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
+from hopbytes.text.lines import read_bytes, text_lines
+
+MAX_FILE = 2**24
+#: Longest row of a table: 1024 GPUs and adapters.
+LONGEST_ROW = 2**14
+
+
+def read_gpu_topology(path: str) -> NodeTree:
+    """Return the first host of a file, see :func:`read_gpu_hosts`."""
+    return read_gpu_hosts(path).trees[0]
+
+
+def read_gpu_hosts(path: str) -> GpuHosts:
+    """Read the GPUs of a host, or of the hosts that share NVLink."""
+    head = read_bytes(path, MAX_FILE)
+    if head.lstrip()[:1] == b"<":
+        return read_nccl(path, MAX_FILE)
+    if head.lstrip()[:1] in (b"[", b"{"):
+        return GpuHosts([read_amd_json(path, head)], nvlink=False)
+    lines = text_lines(head, path, LONGEST_ROW)
+    tree = read_amd(path, lines) if is_amd(lines) else read_nvidia_smi(path, lines)
+    return GpuHosts([tree], nvlink=False)
 
 
 @machines.register("nvidia")

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
 import numpy as np
 
-from hopbytes._arrays import Int32
+from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
-from hopbytes.kernels.routes import NO_ROUTE
-from hopbytes.machines.base import NetworkUse, machines
-from hopbytes.machines.common.network_hierarchy import NetworkHierarchy
-from hopbytes.machines.common.networked import Count, check_nodes
-from hopbytes.machines.common.spec_fields import (
+from hopbytes.kernels.routes import NO_ROUTE, RouteForm
+from hopbytes.machines.base import GPU_NAMES, NODE_NAMES, Level, Machine, NetworkUse, machines
+from hopbytes.machines.distances import RailDistance, RailUnits
+from hopbytes.machines.kinds.tree import MAX_CORES, Tree, shorten
+from hopbytes.machines.network.network import Network, Wiring
+from hopbytes.machines.network.network_machine import Count, NetworkHierarchy, check_nodes
+from hopbytes.machines.spec_fields import (
     bad,
     bandwidths_of,
     joined,
@@ -19,12 +25,198 @@ from hopbytes.machines.common.spec_fields import (
     number_of,
     sizes_of,
 )
-from hopbytes.machines.common.tree import MAX_CORES, Tree, shorten
-from hopbytes.machines.network.network import Network
-from hopbytes.machines.network.rail_distances import RailDistance, RailUnits
-from hopbytes.machines.network.rail_network import RailSizes, domain_leaf_rail, pods_of, rail_network
-from hopbytes.machines.topology import GPU_NAMES, Level
 from hopbytes.util.computed_once import computed_once
+
+
+class RailSizes(NamedTuple):
+    """Sizes of a rail-optimised network: hosts, rails, hosts of a domain and of a pod, spine switches."""
+
+    hosts: int
+    rails: int
+    domain: int
+    pod: int
+    spines: int
+
+    @property
+    def gpus(self) -> int:
+        """Number of GPUs."""
+        return self.hosts * self.rails
+
+    @property
+    def domains(self) -> int:
+        """Number of NVLink domains."""
+        return -(-self.hosts // self.domain)
+
+    @property
+    def leaves(self) -> int:
+        """Number of leaf switches: one per rail and pod."""
+        return -(-self.hosts // self.pod) * self.rails
+
+    @property
+    def vertices(self) -> int:
+        """Number of GPUs and switches."""
+        return self.gpus + self.domains + self.leaves + self.spines
+
+    @property
+    def links(self) -> int:
+        """Number of directed links."""
+        return 4 * self.gpus + 2 * self.leaves * self.spines
+
+    @property
+    def table_entries(self) -> int:
+        """Entries of the table of routes."""
+        return self.vertices * self.gpus
+
+
+def domain_leaf_rail(sizes: RailSizes) -> tuple[Int32, Int32, Int32]:
+    """int32[GPUs] each: the NVLink domain, the leaf switch and the rail of every GPU."""
+    gpu = np.arange(sizes.gpus)
+    host, rail = gpu // sizes.rails, gpu % sizes.rails
+    leaf = host // sizes.pod * sizes.rails + rail
+    return (host // sizes.domain).astype(np.int32), leaf.astype(np.int32), rail.astype(np.int32)
+
+
+@lru_cache(maxsize=16)
+def rail_network(sizes: RailSizes, bandwidth: tuple[int, int, int], rule: str) -> Network:
+    """Return the network with its routes.
+
+    Links are numbered: GPU to NVLink switch, back, GPU to leaf, back, then leaf to spine and back. The
+    table has a row per GPU and switch: O(GPUs x (GPUs + switches)).
+    """
+    gpus, domains, leaves, spines = sizes.gpus, sizes.domains, sizes.leaves, sizes.spines
+    domain, leaf, _ = domain_leaf_rail(sizes)
+    gpu = np.arange(gpus)
+    nvswitch, leaf_vertex = gpus + domain.astype(np.int64), gpus + domains + leaf.astype(np.int64)
+    low = gpus + domains + np.repeat(np.arange(leaves), spines)
+    high = gpus + domains + leaves + np.tile(np.arange(spines), leaves)
+    tail = np.concatenate([gpu, nvswitch, gpu, leaf_vertex, low, high])
+    head = np.concatenate([nvswitch, gpu, leaf_vertex, gpu, high, low]).astype(np.int32)
+    capacity = np.repeat(np.array(bandwidth, np.int64), [2 * gpus, 2 * gpus, 2 * leaves * spines])
+    form = RouteForm(
+        "forwarding", np.array([gpus, sizes.vertices, len(tail)], np.int64),
+        _forward(sizes, rule).reshape(-1), np.arange(sizes.vertices, dtype=np.int32), head,
+    )
+
+    def name_vertex(vertex: int) -> str:
+        if vertex < gpus:
+            return f"n{vertex // sizes.rails}.gpu{vertex % sizes.rails}"
+        if vertex < gpus + domains:
+            return f"nvswitch{vertex - gpus}"
+        if vertex < gpus + domains + leaves:
+            pod, rail = divmod(vertex - gpus - domains, sizes.rails)
+            return f"leaf{pod}.{rail}"
+        return f"spine{vertex - gpus - domains - leaves}"
+
+    def name_link(link: int) -> str:
+        return f"{name_vertex(int(tail[link]))} -> {name_vertex(int(head[link]))}"
+
+    def wiring() -> Wiring:
+        return Wiring(tail.astype(np.int64), head.astype(np.int64), gpu, sizes.vertices)
+
+    return Network(
+        form, gpus, sizes.vertices - gpus, capacity, "as given", name_link, name_vertex, wiring,
+        shortest=rule == "spines",
+    )
+
+
+def _forward(sizes: RailSizes, rule: str) -> Int32:
+    """int32[vertices, GPUs]: the link by which every GPU and switch sends to every GPU."""
+    gpus, domains, leaves, spines = sizes.gpus, sizes.domains, sizes.leaves, sizes.spines
+    domain, leaf, rail = domain_leaf_rail(sizes)
+    target = np.arange(gpus, dtype=np.int64)
+    up_nvlink, down_nvlink, up_leaf, down_leaf = (number * gpus + target for number in range(4))
+    up_spine = 4 * gpus + np.arange(leaves * spines).reshape(leaves, spines)
+    table = np.empty((sizes.vertices, gpus), np.int32)
+    # A GPU sends to its domain through the NVLink switch, elsewhere by its own rail.
+    for source in range(gpus):
+        by_nvlink = domain == domain[source]
+        if rule == "pxn":
+            by_nvlink = by_nvlink | (rail != rail[source])
+        table[source] = np.where(by_nvlink, up_nvlink[source], up_leaf[source])
+    for number in range(domains):
+        hosts = min(sizes.domain, sizes.hosts - number * sizes.domain)
+        # A message that leaves the domain goes to the GPU on the rail of its target (PXN).
+        relay = (number * sizes.domain + target // sizes.rails % hosts) * sizes.rails + rail
+        table[gpus + number] = down_nvlink[np.where(domain == number, target, relay)]
+    chosen = target % max(1, spines)
+    for number in range(leaves):
+        here = leaf == number
+        upwards = up_spine[number, chosen] if spines else np.full(gpus, -1, np.int64)
+        table[gpus + domains + number] = np.where(here, down_leaf, upwards)
+    for number in range(spines):
+        table[gpus + domains + leaves + number] = leaves * spines + up_spine[leaf, number]
+    return table
+
+
+def pods_of(sizes: RailSizes) -> Int64:
+    """int64[GPUs]: the pod of every GPU."""
+    return np.arange(sizes.gpus, dtype=np.int64) // (sizes.rails * sizes.pod)
+
+
+#: Names of levels whose hosts share NVLink.
+DOMAIN_NAMES = ("domain", "nvlink", "nvl")
+
+
+def rails_from_levels(
+    tiers: Sequence[Level], counts: Sequence[int | tuple[int, ...]], marked: Sequence[bool],
+    given: Sequence[bool],
+) -> Machine:
+    """Return the machine of levels of which that of GPUs has rails.
+
+    A level above the hosts is a pod, whose hosts share leaf switches; hosts of one named ``domain`` or
+    ``nvlink`` share NVLink. The distance of the level of hosts is that of GPUs on one rail of a pod; others
+    are twice as far. Bandwidths of the levels of GPUs, hosts and pods are those of NVLink, adapters and links
+    to spine switches.
+
+    >>> from hopbytes.machines.spec import parse_machine
+    >>> parse_machine("node:4@20 gpu:2@1:rails").distance().matrix()[0].tolist()
+    [0, 1, 20, 40, 20, 40, 20, 40]
+    """
+    names = [level.name for level in tiers]
+    place = next(number for number, mark in enumerate(marked) if mark)
+    if sum(marked) > 1 or names[place] not in GPU_NAMES:
+        raise bad(f"rails of level {shorten(names[place])}, expected them at gpu: node:32 gpu:8:rails")
+    if not place or names[place - 1] not in NODE_NAMES:
+        raise bad("gpu with rails without hosts right above, expected levels like node:32 gpu:8:rails")
+    above = list(zip(tiers[: place - 1], counts[: place - 1], strict=True))
+    domains = [one for one in above if one[0].name in DOMAIN_NAMES]
+    pods = [one for one in above if one[0].name not in DOMAIN_NAMES]
+    if len(domains) > 1 or len(pods) > 1 or (domains and above[-1] != domains[0]):
+        found = " ".join(names[: place - 1])
+        raise bad(f"rails under levels {shorten(found)}, expected at most pods and, inside, NVLink domains")
+    if any(isinstance(count, tuple) for count in counts[: place + 1]):
+        raise bad("rails with unequal counts, expected the same number of hosts and GPUs everywhere")
+    if any(given[: place - 1]):
+        raise bad("rails: a distance above the hosts, expected none: it is twice that of the level of hosts")
+    return _machine(tiers, counts, place, pods, domains, given[place - 1])
+
+
+def _machine(
+    tiers: Sequence[Level], counts: Sequence[int | tuple[int, ...]], place: int,
+    pods: list[tuple[Level, int | tuple[int, ...]]], domains: list[tuple[Level, int | tuple[int, ...]]],
+    given: bool,
+) -> Machine:
+    sizes = [count for count in counts[: place + 1] if isinstance(count, int)]
+    rails, per_unit, hosts = sizes[place], sizes[place - 1], 1
+    for size in sizes[:place]:
+        hosts *= size
+    node, gpu = tiers[place - 1], tiers[place]
+    if given and (node.distance % 2 or not node.distance):
+        raise bad(f"rails: distance {node.distance} of hosts, expected an even number for two hops")
+    text = f"{hosts}x{rails}" + (f":domain={per_unit}" if domains else "")
+    pod = hosts // sizes[0] if pods else hosts
+    text += f":pod={pod}"
+    speeds = [level.bandwidth for level in (gpu, node, pods[0][0] if pods else node)]
+    if node.bandwidth is not None:
+        fast, adapter, up = (speed or node.bandwidth for speed in speeds)
+        text += f":bw={int(fast)}x{int(adapter)}x{int(up)}"
+    text += f"@{node.distance // 2}" if given else ""
+    machine = machines["rails"].parse(text)
+    assert isinstance(machine, NetworkHierarchy)
+    if len(tiers) == place + 1 and gpu == Level(gpu.name, 1):
+        return machine  # what is inside hosts may follow: node:4 gpu:8:rails / hwloc:node.xml
+    return machine.nested(Tree(tuple(tiers[place:]), tuple(counts[place:])))
+
 
 RULES = ("spines", "pxn")
 KEYS = {"domain": "18", "pod": "32", "spines": "16", "route": "spines or pxn", "bw": "450x50x50"}
@@ -59,7 +251,7 @@ class Rails(NetworkHierarchy):
     bandwidth : tuple of three int
         Capacity of links of NVLink, of adapters, and between leaf and spine switches, per direction.
     per_hop, inside
-        See :class:`hopbytes.machines.common.networked.NetworkMachine`; `inside` begins with a level ``gpu``.
+        See NetworkMachine; `inside` begins with a level ``gpu``.
 
     Raises
     ------

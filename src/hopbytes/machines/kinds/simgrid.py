@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import cast
 
 import numpy as np
@@ -10,20 +13,296 @@ import numpy as np
 from hopbytes._arrays import Bool, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.fabrics.simgrid_file import read_simgrid
-from hopbytes.fabrics.simgrid_platform import Cluster
-from hopbytes.machines.base import KnownHosts, Machine, machines
-from hopbytes.machines.common.attached_hosts import AttachedHosts
-from hopbytes.machines.common.file_spec import file_spec
-from hopbytes.machines.common.networked import NetworkMachine, check_nodes
-from hopbytes.machines.common.spec_fields import bad
-from hopbytes.machines.common.tree import MAX_DISTANCE, Tree
+from hopbytes.fabrics.simgrid import Cluster, Platform, PlatformRoutes, read_simgrid
+from hopbytes.kernels.routes import RouteForm
+from hopbytes.machines.base import KnownHosts, Level, Machine, machines
 from hopbytes.machines.kinds.fattree import FatTree
 from hopbytes.machines.kinds.torus import Torus
+from hopbytes.machines.kinds.tree import MAX_DISTANCE, Tree
 from hopbytes.machines.network.network import Network
-from hopbytes.machines.network.simgrid_dragonfly import DragonflyCluster
-from hopbytes.machines.network.simgrid_listed import MAX_LISTED, ListedRoutes
-from hopbytes.machines.topology import Level
+from hopbytes.machines.network.network_machine import AttachedHosts, NetworkMachine, check_nodes
+from hopbytes.machines.spec_fields import bad, file_spec
+
+PARAMETERS = re.compile(
+    r"([1-9][0-9]{0,5}),([1-9][0-9]{0,5});([1-9][0-9]{0,5}),([1-9][0-9]{0,5});"
+    r"([1-9][0-9]{0,5}),([1-9][0-9]{0,5});([1-9][0-9]{0,5})",
+    re.ASCII,
+)
+#: Links of the longest route: the host's, blade, chassis, group, blade, chassis, the host's.
+LONGEST = 7
+
+
+class DragonflyCluster:
+    """A cluster with ``topo_parameters`` like ``3,4;4,3;5,1;2``.
+
+    Three groups, four chassis in each, five blades in each, two hosts at each blade; and how many cables are
+    one link between groups, chassis and blades. Blades of a chassis are linked all to all, equal blades of
+    the chassis of a group too, and blade j of the first chassis of group i leads to group j.
+    """
+
+    def __init__(self, path: str, cluster: Cluster, most: int) -> None:
+        found = PARAMETERS.fullmatch(cluster.parameters.replace(" ", ""))
+        if found is None:
+            what = f"topo_parameters {cluster.parameters[:30]!r}, expected '3,4;4,3;5,1;2' of a DRAGONFLY"
+            raise FormatError(path, cluster.line, what)
+        groups, self.blue, chassis, self.black, blades, self.green, nodes = map(int, found.groups())
+        size = groups * chassis * blades * nodes
+        if size != len(cluster.hosts):
+            what = f"{len(cluster.hosts)} hosts, expected {size} of this dragonfly"
+            raise FormatError(path, cluster.line, what)
+        if groups > blades:
+            what = f"{groups} groups with {blades} blades in a chassis, expected a blade for every group"
+            raise FormatError(path, cluster.line, what)
+        if len(cluster.hosts) > most:
+            raise FormatError(path, cluster.line, f"{len(cluster.hosts)} hosts, expected at most {most}")
+        self.sizes = groups, chassis, blades, nodes
+        self.cluster = cluster
+        self.names: list[str] = []
+        self.capacity: list[int] = []
+
+    def zones(self) -> tuple[tuple[int, ...], ...]:
+        """Group, chassis and blade of every host, each numbered over the whole cluster."""
+        hosts = np.arange(len(self.cluster.hosts))
+        _, chassis, blades, nodes = self.sizes
+        per = (chassis * blades * nodes, blades * nodes, nodes)
+        return tuple(zip(*((hosts // each).tolist() for each in per), strict=True))
+
+    def network(self) -> Network:
+        """Return the network with a listed route for every pair. O(hosts²)."""
+        groups, chassis, blades, _ = self.sizes
+        hosts = self.cluster.hosts
+        own = [self._pair(f"{host} up", f"{host} down", 1) for host in hosts]
+        green = self._all_to_all((groups, chassis), blades, "blade", "group {}, chassis {}", self.green)
+        black = self._all_to_all((groups, blades), chassis, "chassis", "group {}, blade {}", self.black)
+        blue = self._all_to_all((), groups, "group", "", self.blue)
+        rows = [self._routes(host, np.array(own, np.int64), green, black, blue) for host in range(len(hosts))]
+        links = np.concatenate(rows)
+        lengths = (links >= 0).sum(axis=1)
+        pairs = np.arange(len(hosts) + 1, dtype=np.int64) * len(hosts)
+        form = RouteForm(
+            "listed",
+            np.concatenate([[len(hosts)], pairs, [0], np.cumsum(lengths)]).astype(np.int64),
+            links[links >= 0].astype(np.int32),
+            np.tile(np.arange(len(hosts), dtype=np.int32), len(hosts)),
+        )
+        return Network(
+            form, len(hosts), groups * chassis * blades, np.array(self.capacity, np.int64), "bytes/s",
+            tuple(self.names).__getitem__, hosts.__getitem__,
+        )
+
+    def _link(self, name: str, cables: int) -> int:
+        self.names.append(name)
+        self.capacity.append(self.cluster.bandwidth * cables)
+        return len(self.names) - 1
+
+    def _pair(self, there: str, back: str, cables: int) -> tuple[int, int]:
+        """Links of a cable in both directions: one and the same where SimGrid shares it."""
+        first = self._link(there, cables)
+        return first, first if self.cluster.shared else self._link(back, cables)
+
+    def _all_to_all(
+        self, outside: tuple[int, ...], count: int, what: str, where: str, cables: int
+    ) -> Int64:
+        """int64[*outside, count, count]: link from one unit to another of each outer unit, -1 to itself."""
+        links = np.full((*outside, count, count), -1, np.int64)
+        for place in np.ndindex(*outside):
+            prefix = f"{where.format(*place)}: " if where else ""
+            for one in range(count):
+                for other in range(one + 1, count):
+                    there = f"{prefix}{what} {one} -> {what} {other}"
+                    back = f"{prefix}{what} {other} -> {what} {one}"
+                    first, second = self._pair(there, back, cables)
+                    links[place][one, other] = first
+                    links[place][other, one] = second
+        return links
+
+    def _routes(self, source: int, own: Int64, green: Int64, black: Int64, blue: Int64) -> Int64:
+        """int64[hosts, LONGEST]: links from one host to every other, -1 for none at a place.
+
+        As in SimGrid, a route to another blade continues as if it had reached the first chassis, so that
+        inside a group the link to the own chassis may follow.
+        """
+        _, chassis, blades, nodes = self.sizes
+        target = np.arange(len(own))
+        at_group, at_chassis, at_blade = _place(np.full_like(target, source), chassis, blades, nodes)
+        group, box, blade = _place(target, chassis, blades, nodes)
+        links = np.full((len(own), LONGEST), -1, np.int64)
+        links[:, 0], links[:, -1] = own[source, 0], own[:, 1]
+        away = group != at_group
+        step = away & (at_blade != group)
+        links[step, 1] = green[at_group[step], at_chassis[step], at_blade[step], group[step]]
+        step = away & (at_chassis != 0)
+        links[step, 2] = black[at_group[step], group[step], at_chassis[step], 0]
+        links[away, 3] = blue[at_group[away], group[away]]
+        at_blade, at_chassis = np.where(away, at_group, at_blade), np.where(away, 0, at_chassis)
+        step = at_blade != blade
+        links[step, 4] = green[group[step], at_chassis[step], at_blade[step], blade[step]]
+        at_chassis = np.where(step, 0, at_chassis)
+        step = at_chassis != box
+        links[step, 5] = black[group[step], blade[step], at_chassis[step], box[step]]
+        return links
+
+
+def _place(host: Int64, chassis: int, blades: int, nodes: int) -> tuple[Int64, Int64, Int64]:
+    """Group, chassis in it and blade in that of each host."""
+    blade = host // nodes
+    return blade // (blades * chassis), blade // blades % chassis, blade % blades
+
+
+#: Most hosts: routes are stored for every pair.
+MAX_LISTED = 2048
+
+
+@dataclass(slots=True)
+class _Unit:
+    """Hosts whose routes differ only in their own links, the first and the last of each; or a single host."""
+
+    hosts: list[int]
+    up: list[int] = field(default_factory=list)
+    down: list[int] = field(default_factory=list)
+
+
+class ListedRoutes:
+    """Numbers the links of a platform and lists all routes."""
+
+    def __init__(self, platform: Platform) -> None:
+        self.platform = platform
+        self.hosts = tuple(platform.hosts)
+        if len(self.hosts) > MAX_LISTED:
+            raise UnsupportedError(
+                f"{platform.path}: routes between {len(self.hosts)} hosts, expected at most {MAX_LISTED}, "
+                "or a TORUS or FAT_TREE cluster"
+            )
+        self.routes = PlatformRoutes(platform)
+        self.names: list[str] = []
+        self.capacity: list[int] = []
+        self.number: dict[str, int] = {}
+        self.units = self._units()
+        self.zones = self._zones()
+
+    def _link(self, name: str) -> int:
+        """Number of a link; what SimGrid shares between directions is one."""
+        links, plain = self.platform.links, name.removesuffix("_UP").removesuffix("_DOWN")
+        known = name if name in links else plain
+        name = name if known in self.platform.split else known
+        if name not in self.number:
+            self.number[name] = len(self.names)
+            self.names.append(name)
+            self.capacity.append(links[known])
+        return self.number[name]
+
+    def _units(self) -> list[_Unit]:
+        """Clusters without hosts that are gateways, and all other hosts one by one."""
+        zones = self.platform.zones
+        gateways = {point for zone in zones.values() for hop in zone.hops.values()
+                    for point in (hop.from_point, hop.to_point)}  # fmt: skip
+        clusters: dict[str, _Unit] = {}
+        units: list[_Unit] = []
+        for number, host in enumerate(self.hosts):
+            zone = zones[self.platform.zone_of[host]]
+            if host in gateways or host not in zone.up or host not in zone.down:
+                units.append(_Unit([number]))
+                continue
+            if zone.name not in clusters:
+                clusters[zone.name] = _Unit([])
+                units.append(clusters[zone.name])
+            unit = clusters[zone.name]
+            unit.hosts.append(number)
+            unit.up.append(self._link(zone.up[host]))
+            unit.down.append(self._link(zone.down[host]))
+        return units
+
+    def _zones(self) -> tuple[tuple[int, ...], ...]:
+        """Per host the numbers of the zones around it, outermost first, as many for all.
+
+        Those of a host outside clusters end in a number of its own.
+        """
+        zones = self.platform.zones
+        places = {name: place for place, name in enumerate(zones)}
+        chains = []
+        for number, host in enumerate(self.hosts):
+            zone = zones[self.platform.zone_of[host]]
+            chain = [] if host in zone.up else [len(zones) + number]
+            name = zone.name
+            while name:
+                chain.append(places[name])
+                name = zones[name].parent
+            chains.append(tuple(reversed(chain)))
+        depth = max(map(len, chains))
+        return tuple(chain + (chain[-1:] or (0,)) * (depth - len(chain)) for chain in chains)
+
+    def _between(self, one: _Unit, other: _Unit) -> list[int] | None:
+        """Links of all routes from one unit to another but the hosts' own; None without a route."""
+        source, target = one.hosts[0], other.hosts[-1]
+        if source == target:
+            zone = self.platform.zones[self.platform.zone_of[self.hosts[source]]]
+            if not one.up:
+                return None
+            return [self._link(zone.backbone)] if zone.backbone else []
+        names = self.routes.route(self.hosts[source], self.hosts[target])
+        if names is None:
+            return None
+        links = [self._link(name) for name in names]
+        return links[bool(one.up) : len(links) - bool(other.down)]
+
+    def network(self) -> Network:
+        """Return the network with a listed route for every pair that has one."""
+        targets: list[Int64] = []
+        lengths: list[Int64] = []
+        links: list[Int64] = []
+        counts = np.zeros(len(self.hosts), np.int64)
+        rows_of: list[tuple[Int64, Int64, list[Int64]]] = [_NONE] * len(self.hosts)
+        for one in self.units:
+            routes = [(other, self._between(one, other)) for other in self.units]
+            blocks = [(other, between) for other, between in routes if between is not None]
+            everyone = _joined([np.array(other.hosts, np.int64) for other, _ in blocks])
+            each = _joined([
+                np.full(len(other.hosts), bool(one.up) + len(between) + bool(other.down))
+                for other, between in blocks
+            ])  # fmt: skip
+            for place, host in enumerate(one.hosts):
+                rows_of[host] = everyone, each, [self._rows(one, place, *block) for block in blocks]
+        for host, (everyone, each, rows) in enumerate(rows_of):
+            targets.append(everyone)
+            lengths.append(each)
+            links.extend(rows)
+            counts[host] = len(everyone)
+        return self._listed(counts, _joined(targets), _joined(lengths), _joined(links))
+
+    def _rows(self, one: _Unit, place: int, other: _Unit, between: Sequence[int]) -> Int64:
+        size = len(other.hosts)
+        down = np.array(other.down, np.int64)[:, None] if other.down else np.empty((size, 0), np.int64)
+        head = np.array([*one.up[place : place + 1], *between], np.int64)
+        return np.hstack([np.broadcast_to(head, (size, len(head))), down]).reshape(-1)
+
+    def _listed(self, counts: Int64, targets: Int64, lengths: Int64, links: Int64) -> Network:
+        # Targets ascend in every row: a host that is a gateway stands between those of its cluster.
+        source = np.repeat(np.arange(len(self.hosts)), counts)
+        order = np.lexsort((targets, source))
+        before = (np.cumsum(lengths) - lengths)[order]
+        targets, lengths = targets[order], lengths[order]
+        pairs, starts = np.concatenate([[0], np.cumsum(counts)]), np.concatenate([[0], np.cumsum(lengths)])
+        links = links[np.repeat(before - starts[:-1], lengths) + np.arange(len(links))]
+        form = RouteForm(
+            "listed",
+            np.concatenate([[len(self.hosts)], pairs, starts]).astype(np.int64),
+            links.astype(np.int32),
+            targets.astype(np.int32),
+        )
+        names, hosts = tuple(self.names), self.hosts
+        switches = sum(bool(zone.up) for zone in self.platform.zones.values())
+        return Network(
+            form, len(hosts), switches, np.array(self.capacity, np.int64),
+            "bytes/s", names.__getitem__, hosts.__getitem__,
+        )
+
+
+_NONE: tuple[Int64, Int64, list[Int64]] = np.empty(0, np.int64), np.empty(0, np.int64), []
+
+
+def _joined(parts: Sequence[Int64]) -> Int64:
+    return np.concatenate(list(chain([np.empty(0, np.int64)], parts))).astype(np.int64)
+
 
 KEYS = {"hosts": "n[1-8]"}
 _SIZES = "[0-9]+(?:,[0-9]+)*"
@@ -55,7 +334,7 @@ class Simgrid(NetworkMachine):
     zones : tuple of tuple of int
         Numbers of the zones around each host, outermost first, as many for all.
     per_hop, inside
-        See :class:`hopbytes.machines.common.networked.NetworkMachine`.
+        See :class:`hopbytes.machines.network.network_machine.NetworkMachine`.
     warnings : tuple of str
         What of the file has no effect.
     """

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from hopbytes.errors import FormatError
-from hopbytes.fabrics.slurm_topology import read_slurm_topology
-from hopbytes.fabrics.slurm_yaml import GridOfHosts, read_slurm_yaml
+from hopbytes.fabrics.slurm import GridOfHosts, read_slurm_topology, read_slurm_yaml
 from hopbytes.machines.base import Machine, machines
-from hopbytes.machines.common.attached_hosts import AttachedHosts
-from hopbytes.machines.common.file_spec import FileSpec, file_spec
-from hopbytes.machines.common.named_tree import NamedTree, keep
 from hopbytes.machines.kinds.torus import Torus
+from hopbytes.machines.named_tree import NamedTree, keep
+from hopbytes.machines.network.network_machine import AttachedHosts
+from hopbytes.machines.spec_fields import FileSpec, file_spec
 from hopbytes.text.open_input import plain_name
 
 KEYS = {"topology": "NAME", "hosts": "n[1-8]", "LEVEL": "60"}

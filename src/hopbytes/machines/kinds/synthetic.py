@@ -13,10 +13,9 @@ from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import machines
-from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides
-from hopbytes.machines.common.tree import shorten
-from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.node_tree import NodeTree, Part, node_tree
+from hopbytes.machines.kinds.tree import shorten
+from hopbytes.machines.node.node_machine import NodeMachine, check_names, cut_overrides
+from hopbytes.machines.node.node_tree import NodeInventory, NodeTree, Part, node_tree
 from hopbytes.text.cpu_lists import MAX_PUS
 from hopbytes.text.hostlist import expand_hosts
 

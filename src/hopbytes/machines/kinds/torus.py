@@ -10,9 +10,11 @@ from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
-from hopbytes.machines.common.geometry import occupied
-from hopbytes.machines.common.networked import NetworkMachine, check_nodes
-from hopbytes.machines.common.spec_fields import (
+from hopbytes.machines.kinds.tree import MAX_CORES, Tree, shorten
+from hopbytes.machines.network.geometry import hilbert_order, occupied
+from hopbytes.machines.network.network import AXES, Geometry, Network, Wiring
+from hopbytes.machines.network.network_machine import NetworkMachine, check_nodes
+from hopbytes.machines.spec_fields import (
     bad,
     bandwidth_field,
     bandwidths_of,
@@ -21,10 +23,6 @@ from hopbytes.machines.common.spec_fields import (
     number_of,
     sizes_of,
 )
-from hopbytes.machines.common.tree import MAX_CORES, Tree, shorten
-from hopbytes.machines.network.curves import hilbert_order
-from hopbytes.machines.network.network import AXES, Geometry, Network
-from hopbytes.machines.network.wiring import Wiring
 
 KEYS = {"nodes": "2", "wrap": "1x0x1", "bw": "9375x4680x9375", "order": "hilbert", "route": "spread"}
 RULES = ("ordered", "spread")
@@ -54,7 +52,7 @@ class Torus(NetworkMachine):
         lead nearer, as adaptive routing does; where both directions round a ring are equally long, half of
         the flow takes each.
     per_hop, inside
-        See :class:`hopbytes.machines.common.networked.NetworkMachine`.
+        See :class:`hopbytes.machines.network.network_machine.NetworkMachine`.
 
     Raises
     ------

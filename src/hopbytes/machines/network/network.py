@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from math import lcm
+from collections.abc import Callable, Iterator, Sequence
+from math import gcd, lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +13,118 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.kernels import routes as kernels
 from hopbytes.kernels.routes import RouteForm, Routes
-from hopbytes.machines.network.link_prices import CapacityClasses, capacity_classes, link_prices
-from hopbytes.machines.network.wiring import Wiring
 from hopbytes.util.computed_once import computed_once
+
+
+class Wiring(NamedTuple):
+    """Where links begin and end, as a graph of vertices 0..vertices-1."""
+
+    #: int64[n_links]: Vertex each link leaves and the one it enters; arbitrary for numbers of no link
+    #: (capacity 0)
+    tail: Int64
+    head: Int64  # int64[n_links]
+    at: Int64  # int64[n_endpoints]: Vertex of every endpoint: its own, or the router it is part of
+    vertices: int
+
+
+def from_nodes(nodes: int, each: int) -> tuple[Int64, Int64, Int64]:
+    """Return tails and heads of the links of nodes, up and down in turn, and the vertices of endpoints.
+
+    Nodes are vertices 0..nodes-1, routers with `each` nodes follow.
+
+    >>> tail, head, at = from_nodes(2, 1)
+    >>> tail.tolist(), head.tolist(), at.tolist()
+    ([0, 2, 1, 3], [2, 0, 3, 1], [0, 1])
+    """
+    node = np.arange(nodes, dtype=np.int64)
+    ends = np.stack([node, nodes + node // each], axis=1)
+    return ends.reshape(-1), ends[:, ::-1].reshape(-1), node
+
+
+def name_link_of_node(link: int, each: int, name_router: Callable[[int], str]) -> str:
+    """Return the name of a link of a node, numbered as :func:`from_nodes` has them.
+
+    >>> [name_link_of_node(link, 2, "r{}".format) for link in (4, 5)]
+    ['n2 -> r1', 'r1 -> n2']
+    """
+    ends = (f"n{link // 2}", name_router(link // 2 // each))
+    return " -> ".join(reversed(ends) if link % 2 else ends)
+
+
+#: Prices are exact where the slowest link needs none above this; else the best ones up to it are searched.
+MOST_PRICE = 2**16
+#: Relative error of the ratio of two prices that is negligible.
+AS_GOOD_AS_EXACT = 2.0**-24
+#: Where small prices cannot express the ratio of capacities, the fastest link gets a price about this large.
+LEAST_PRICE, HIGHEST_PRICE = 2**12, 2**32
+
+
+class CapacityClasses(NamedTuple):
+    """Distinct capacities ascending, links sorted by them, and where the links of each begin.
+
+    `values` are integers > 0; the links of capacity ``values[i]`` are ``links[start[i]:start[i + 1]]``,
+    ascending. `links` is None where all links are of one class.
+    """
+
+    values: tuple[int, ...]
+    links: Int64 | None
+    start: tuple[int, ...]
+
+
+def capacity_classes(capacity: Int64) -> CapacityClasses:
+    """Group links by capacity, int64[links]; O(links log links), links of capacity 0 are left out."""
+    if len(capacity) and int(capacity.min()) == int(capacity.max()) > 0:
+        return CapacityClasses((int(capacity[0]),), None, (0, len(capacity)))
+    order = np.argsort(capacity, kind="stable")
+    order = order[np.searchsorted(capacity[order], 1) :]
+    values, first = np.unique(capacity[order], return_index=True)
+    return CapacityClasses(tuple(values.tolist()), order, (*first.tolist(), len(order)))
+
+
+def link_prices(found: CapacityClasses, n_links: int) -> tuple[Int64 | None, int]:
+    """Return integers per link for searches, see :meth:`hopbytes.machines.network.network.Network.prices`."""
+    if len(found.values) < 2 or found.links is None:
+        return None, found.values[0] if found.values else 1
+    chosen = prices_of(found.values)
+    prices = np.zeros(n_links, np.int64)
+    prices[found.links] = np.repeat(np.array(chosen, np.int64), np.diff(found.start))
+    prices.setflags(write=False)
+    return prices, chosen[0] * found.values[0]
+
+
+def prices_of(capacities: Sequence[int]) -> tuple[int, ...]:
+    """Return integers in the ratio of 1 / capacity, as small as they can be.
+
+    The least common multiple over the capacity is exact; it is taken while the slowest link costs no more
+    than 2**16. Rates that were rounded to whole bytes per second have multiples of 2**30 and more although
+    they are as 6 to 11. So the smallest price of the slowest link is taken with which all ratios are
+    right to 2**-24, or else the best one up to 2**16.
+
+    >>> prices_of([2, 3]), prices_of([6_818_181_818, 12_500_000_000])
+    ((3, 2), (11, 6))
+    """
+    divisor, multiple = gcd(*capacities), 1
+    for value in capacities:
+        reduced = value // divisor
+        multiple = multiple * reduced // gcd(multiple, reduced)
+        if multiple * divisor > MOST_PRICE * capacities[0]:
+            return _nearly(capacities)
+    return tuple(multiple * divisor // value for value in capacities)
+
+
+def _nearly(capacities: Sequence[int]) -> tuple[int, ...]:
+    share = np.array([capacities[0] / value for value in capacities])
+    error = np.zeros(MOST_PRICE)
+    slowest = np.arange(1, MOST_PRICE + 1, dtype=np.float64)
+    for part in share[1:].tolist():
+        price = np.maximum(np.rint(slowest * part), 1)
+        np.maximum(error, np.abs(price / (slowest * part) - 1), out=error)
+    good = np.flatnonzero(error <= AS_GOOD_AS_EXACT)
+    best = int(good[0] if len(good) else error.argmin()) + 1
+    if error[best - 1] > 1 / LEAST_PRICE:
+        best = max(best, min(HIGHEST_PRICE, round(LEAST_PRICE / float(share[-1]))))
+    return tuple(max(1, round(best * part)) for part in share.tolist())
+
 
 #: Flows whose routes are held at the same time; the lists of links are built batch by batch.
 BATCH = 2**16

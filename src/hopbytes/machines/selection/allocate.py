@@ -9,20 +9,26 @@ import numpy as np
 
 from hopbytes._arrays import Bool, Int64
 from hopbytes.errors import FormatError, InfeasibleError
-from hopbytes.machines.base import Machine
-from hopbytes.machines.common.file_spec import with_options
-from hopbytes.machines.common.gpu_level import asked_of_gpus, gpu_of_slots
-from hopbytes.machines.common.level_names import assumed, level_name
-from hopbytes.machines.selection.chosen_hosts import choose_hosts
-from hopbytes.machines.selection.slot_cutting import PLACES, Slots, notices_of_slots, place_name
-from hopbytes.machines.selection.units import (
+from hopbytes.machines.allocate.hosts import choose_hosts
+from hopbytes.machines.allocate.slots import (
+    PLACES,
+    Slots,
+    asked_of_gpus,
+    gpu_of_slots,
+    notices_of_slots,
+    place_name,
+)
+from hopbytes.machines.allocate.units import (
     capacities,
     excluded,
     reserved,
     said_cores,
     said_missing,
 )
+from hopbytes.machines.base import Machine
+from hopbytes.machines.kinds.tree import assumed, level_name
 from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
+from hopbytes.machines.spec_fields import with_options
 from hopbytes.model.allocation import Allocation
 from hopbytes.util.checks import check_texts, texts_of
 
@@ -71,7 +77,7 @@ def machine(
         PEs that can take more than others: ``"node=0-3:2"`` gives those of nodes 0 to 3 twice the load
         of the others; units as for `exclude`. Beside ``cap=`` of the spec's levels, which multiply.
     rails, adapters, node_name_map : str, optional
-        For fabrics (``ib:``, ``netloc:``): which adapters of a host tasks use, and a file that says whose
+        For fabrics (``ib:``): which adapters of a host tasks use, and a file that says whose
         adapters are; the same as ``rails=``, ``adapters=`` and ``names=`` in the spec.
 
     Returns
@@ -149,7 +155,7 @@ def _cut(
         return replace(Allocation.whole(hardware, names), gpus=of_place)
     cores = np.flatnonzero(allowed)
     if per == "gpu" and of_place is None:
-        from hopbytes.machines.selection.gpu_slots import gpu_slots
+        from hopbytes.machines.allocate.slots import gpu_slots
 
         starts, places, near = gpu_slots(hardware, cores, size)
         notices = notices_of_slots(cores, len(places), size, "gpu", 0)

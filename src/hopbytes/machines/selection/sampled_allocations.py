@@ -9,8 +9,8 @@ import numpy as np
 from hopbytes._arrays import Bool, Int64
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
-from hopbytes.machines.common.geometry import nodes_along_curve
-from hopbytes.machines.common.tree import shorten
+from hopbytes.machines.kinds.tree import shorten
+from hopbytes.machines.network.geometry import nodes_along_curve
 from hopbytes.util.random_numbers import RandomNumbers
 
 #: Methods of sampling, with their keys and defaults; ``nodes`` has none.

@@ -13,16 +13,14 @@ from typing import Any
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
-from hopbytes.algorithms.two_level import nodes_of
+from hopbytes.algorithms.two_level.groups import nodes_of
 from hopbytes.cost.objectives.link_sums import network_of
 from hopbytes.errors import HopbytesError, UnsupportedError, printable
-from hopbytes.formats.exchange import write
-from hopbytes.formats.reading import read
+from hopbytes.formats.exchange import read, write
 from hopbytes.machines.selection.allocate import machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.mpi.ptram.distributed_mapping import map_with_leaders
-from hopbytes.mpi.ptram.node_leaders import Leaders, StrandedError
+from hopbytes.mpi.ptram.leaders import Leaders, StrandedError, map_with_leaders
 from hopbytes.report.summary import map_record
 from hopbytes.util.options import build
 

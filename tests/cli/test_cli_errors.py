@@ -72,7 +72,6 @@ OUR_ERRORS = [
         ["repetitions", "2147483647"],
     ),
     ("list of nothing known", ("show", "mapers"), ["mapers", "'mappers'"]),
-    ("compare without file", ("compare-runs", "nope.jsonl"), ["nope.jsonl"]),
 ]
 
 USAGE_ERRORS = [
@@ -84,10 +83,13 @@ USAGE_ERRORS = [
     ("no pattern", ("map", *ON)),
     ("seed no integer", ("map", EXAMPLE, *ON, "--seed", "one")),
     ("no thread", ("map", EXAMPLE, *ON, "--threads", 0)),
-    ("count without number", ("map", EXAMPLE, *ON, "--per", "node=x")),
-    ("two weights", ("map", EXAMPLE, *ON, "--weight", "unit", "--weight", "messages")),
+    ("count without number", ("map", EXAMPLE, *ON, "--tasks-per", "node=x")),
     ("a picture of a route", ("show", "torus:4x4", "-o", "x.svg", "--route", 0, 1)),
-    ("slots of two levels", ("map", EXAMPLE, *ON, "--per", "node", "--per", "core")),
+    ("two pictures", ("eval", EXAMPLE, "a.json", "b.json", "-o", "x.svg")),
+    ("an order beside mappings", ("eval", EXAMPLE, "a.json", "b.json", "--order", "block")),
+    ("a measurement without --measure", ("probe", *ON, "--", "srun")),
+    ("a launch without a command", ("verify", "a.json")),
+    ("JSON of no mapping", ("verify", "--json", "--", "mpirun")),
 ]
 
 FILES = {

@@ -32,14 +32,14 @@ def completed(tmp_path, words):
 @pytest.mark.parametrize(
     ("words", "offered", "absent"),
     [
-        ("hopbytes ''", {"map", "eval", "compare-runs"}, {"where", "replay"}),
+        ("hopbytes ''", {"map", "eval", "bench-pattern"}, {"list"}),
         ("hopbytes ma", {"map"}, {"eval"}),
         ("hopbytes map --pre", {"--preset"}, {"--on"}),
         ("hopbytes map --p", {"--per", "--preset", "--pack"}, {"--order"}),
         ("hopbytes map --preset ''", {"fast", "eco", "strong"}, {"map"}),
         ("hopbytes map x --format sl", {"slurm"}, {"openmpi"}),
         ("hopbytes map x --mapper mul", {"multisection"}, {"swap"}),
-        ("hopbytes show ''", {"presets", "formats"}, {"eco"}),
+        ("hopbytes show pre", {"presets"}, {"eco"}),
         ("hopbytes show str", {"strong"}, {"eco"}),
         ("hopbytes map x --on to", {"torus:"}, {"tree:"}),
         ("hopbytes map st", {"stencil:"}, {"ml:"}),
@@ -53,7 +53,7 @@ def test_bash_completes_verbs_options_and_values(tmp_path, words, offered, absen
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_scripts_are_ones_the_shell_can_read(hopbytes, shell):
-    done = hopbytes("completion", shell)
+    done = hopbytes("--completion", shell)
     assert done.returncode == 0
     assert f"{shell}_complete" in done.stdout
     if shutil.which(shell):
@@ -61,6 +61,6 @@ def test_scripts_are_ones_the_shell_can_read(hopbytes, shell):
 
 
 def test_other_shells_are_refused(hopbytes):
-    done = hopbytes("completion", "tcsh")
+    done = hopbytes("--completion", "tcsh")
     assert (done.returncode, done.stdout) == (2, "")
     assert "zsh" in done.stderr

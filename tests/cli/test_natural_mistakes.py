@@ -60,8 +60,6 @@ REFUSED = {
     "a duration in words": (
         ("map", LJ, *ON, "--time-limit", "soon"), 2, ("seconds such as 300, or 90s, 5m, 1h",),
     ),
-    "compare with a mapping alone": (("compare", "lj.json"), 1, ("expected lines of bench/run.py",)),
-    "compare-runs of a mapping": (("compare-runs", "lj.json"), 1, ("expected lines of bench/run.py",)),
     "sbatch as launcher": (
         ("run", "--pattern", LJ, "--", "sbatch", "job.sh"), 1,
         ("submits a job", "inside the job script, in front of srun"),

@@ -190,6 +190,6 @@ def test_a_closed_pipe_is_no_error_message(tmp_path):
 
 
 def test_closed_stdout_and_stderr_do_not_crash(tmp_path):
-    code = f"exec {PROGRAM} list machines >&- 2>&-"
+    code = f"exec {PROGRAM} show machines >&- 2>&-"
     assert subprocess.run(["sh", "-c", code], cwd=tmp_path, timeout=60).returncode in (0, 1)
     assert sys.executable

@@ -125,12 +125,3 @@ def test_compare_sets_two_mappings_side_by_side(stored, tmp_path):
     text = output_with(80, "eval", PATTERN, stored, other)
     assert f"{facts['other']['comm_cost']:,}" in text
     assert max(map(len, text.splitlines())) <= 80
-
-
-def test_benchmark_runs_are_still_understood_by_the_former_verb(tmp_path):
-    row = {"instance": "a", "preset": "eco", "seed": 0, "wall_seconds": 1.0, "cpu_seconds": 1.0}
-    path = tmp_path / "runs.jsonl"
-    rows = [row | {"tool": "hopbytes", "comm_cost": 5}, row | {"tool": "theirs", "comm_cost": 10}]
-    path.write_text("".join(json.dumps(each) + "\n" for each in rows))
-    former = output_with(80, "compare", path, "--baseline", "theirs", "--json")
-    assert former == output_with(80, "compare-runs", path, "--baseline", "theirs", "--json")

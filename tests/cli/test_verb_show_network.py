@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-from helpers.fabric_text import two_level_fabric
-
 
 def test_show_tells_of_the_network(hopbytes):
     done = hopbytes("show", "torus:4x4:bw=5x6@10 / core:2")
@@ -40,18 +38,11 @@ def test_nodes_of_generated_networks_go_by_the_names_routes_have(hopbytes):
     assert chosen.stdout.split()[-4:] == ["n1", "n1", "n6", "n6"]
 
 
-def test_show_takes_the_options_of_machines(hopbytes, tmp_path):
-    folder = two_level_fabric().write(tmp_path / "fabric")
-    plain = json.loads(hopbytes("show", f"ib:{folder}:rails=spread@n[1-2]", "--json").stdout)
-    told = json.loads(hopbytes("show", f"ib:{folder}@n[1-2]", "--rails", "spread", "--json").stdout)
-    assert told == plain
-
-
 def test_other_distances_of_levels(hopbytes):
     asked = ("show", "torus:4x4 / package:2 core:2", "--distance", "package=7,core=2", "--json")
     levels = json.loads(hopbytes(*asked).stdout)["levels"]
     assert [(level["name"], level["distance"]) for level in levels][-2:] == [("package", 7), ("core", 2)]
-    for given, said in (("package", "--level-distance: 'package', expected"), ("rack=3", "rack")):
+    for given, said in (("package", "--distance: 'package', expected"), ("rack=3", "rack")):
         done = hopbytes("show", "node:2 package:2 core:2", "--distance", given)
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)
         assert said in done.stderr
@@ -72,7 +63,6 @@ def test_faults(hopbytes):
         (("torus:4", "--route", "n4", "1"), "node 'n4'"),
         (("torus:4", "--hosts", "n[0-1],x"), "1 of them none of n0 to n3 (x)"),
         (("node:4 core:2", "--hosts", "n[0-1]"), "2 hosts for 4 nodes"),
-        (("torus:4", "--rails", "same"), "rails"),
     ):
         done = hopbytes("show", *words)
         assert done.returncode == 1

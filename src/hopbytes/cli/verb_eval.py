@@ -60,15 +60,18 @@ def eval(
     """
     from hopbytes.cli.output import check_drawing, draw_evaluation, print_evaluation, tell
 
-    if not mappings and order is None:
-        raise UsageError("the mapping is missing: give either MAPPING or --order ORDER")
-    given = {"-o": output, "--all": all, "--order": order, "--compare-with": compare_with}
+    if bool(mappings) == (order is not None):
+        both = "both are given (--compare-with names the other order)"
+        what = both if mappings else "the mapping is missing"
+        raise UsageError(f"{what}: give either MAPPING or --order ORDER")
+    given = {"-o": output, "--all": all, "--compare-with": compare_with}
     if distributed:
         from hopbytes.cli.over_ranks import eval_distributed
 
-        given |= {"--mapping-format": mapping_format, "several mappings": len(mappings or ()) > 1}
+        assert mappings  # not reached with an order
+        given |= {"--mapping-format": mapping_format, "several mappings": mappings[1:]}
         _refuse(given, "--distributed")
-        return eval_distributed(pattern, (mappings or [""])[0], machine, json=json)
+        return eval_distributed(pattern, mappings[0], machine, json=json)
     check_drawing(output, force=force)
     # A stored mapping contains its machine.
     where = None if mappings and machine.unsaid else machine.allocation()
@@ -87,7 +90,7 @@ def eval(
     else:
         assert where is not None
         mapping = launcher_placement(where, graph.n, str(order), **spread.keywords())
-    launcher = compare_with or (None if mappings else order) or usual_order(mapping_format, mapping.where)
+    launcher = compare_with or usual_order(mapping_format, mapping.where)
     evaluation = hb.evaluate(graph, mapping, random_seeds=RANDOM_SEEDS * (all or json), launcher=launcher)
     print_evaluation(graph, mapping, evaluation, complete=all, json=json)
     draw_evaluation(graph, mapping, output, launcher=launcher, force=force)

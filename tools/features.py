@@ -195,7 +195,7 @@ HEAD = """\
 # Features, before and today
 
 Made by `python tools/features.py`. The left column is what the program had before it became half as large, the
-right column what is typed today. A test checks that each command is accepted and that each name is there.
+right column what is typed today. A test checks that commands are accepted and that names are there.
 What moved to the laboratory (`pip install ./bench`) is named with its command there."""
 
 if __name__ == "__main__":

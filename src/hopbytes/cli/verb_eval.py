@@ -8,51 +8,34 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from hopbytes._frozen import field_names, frozen
+from hopbytes.cli import options as opt
 from hopbytes.cli.declare import UsageError, option
 from hopbytes.cli.machine_options import AnyMachineOptions, MachineOptions, SpreadOptions
 from hopbytes.cli.method_options import EffortOptions
-from hopbytes.cli.options import (
-    ORDER_HELP,
-    All,
-    BlockOptions,
-    ComparedOrder,
-    Force,
-    Json,
-    Maker,
-    MappingFormat,
-    Mappings,
-    PatternFile,
-    Picture,
-    Quiet,
-    ReadingOptions,
-    factor,
-    given_mapping,
-    seconds,
-)
 
 if TYPE_CHECKING:
     from hopbytes.model.allocation import Allocation
     from hopbytes.model.comm_graph import CommGraph
 
 def eval(
-    pattern: PatternFile,
+    pattern: opt.PatternFile,
     machine: AnyMachineOptions,
-    reading: ReadingOptions,
+    reading: opt.ReadingOptions,
     spread: SpreadOptions,
-    mappings: Mappings = None,
+    mappings: opt.Mappings = None,
     order: Annotated[str | None, option(
-        f"Evaluate a launcher's own order instead of a MAPPING: {ORDER_HELP}.", "ORDER", values="orders",
+        f"Evaluate a launcher's own order instead of a MAPPING: {opt.ORDER_HELP}.", "ORDER", values="orders",
     )] = None,
     distributed: Annotated[bool, option(
         "Evaluate a partition on the processes of an MPI job: mpirun -n P hopbytes eval --distributed … "
         "PATTERN and MAPPING are files as 'map --distributed' reads and writes them.", rare=True,
     )] = False,
-    compare_with: ComparedOrder = None,
-    mapping_format: MappingFormat = None,
-    json: Json = False,
-    all: All = False,
-    output: Picture = None,
-    force: Force = False,
+    compare_with: opt.ComparedOrder = None,
+    mapping_format: opt.MappingFormat = None,
+    json: opt.Json = False,
+    all: opt.All = False,
+    output: opt.Picture = None,
+    force: opt.Force = False,
 ) -> None:
     """Evaluate a mapping of PATTERN beside the launcher's own order: a verdict and a table.
 
@@ -64,7 +47,7 @@ def eval(
         both = "both are given (--compare-with names the other order)"
         what = both if mappings else "the mapping is missing"
         raise UsageError(f"{what}: give either MAPPING or --order ORDER")
-    given = {"-o": output, "--all": all, "--compare-with": compare_with}
+    given: dict[str, Any] = {"-o": output, "--all": all, "--compare-with": compare_with}
     if distributed:
         from hopbytes.cli.over_ranks import eval_distributed
 
@@ -86,7 +69,7 @@ def eval(
     tell(*(where.notices if where is not None else ()))
     graph = reading.read(pattern)
     if mappings:
-        mapping = given_mapping(mappings[0], mapping_format, where, graph)
+        mapping = opt.given_mapping(mappings[0], mapping_format, where, graph)
     else:
         assert where is not None
         mapping = launcher_placement(where, graph.n, str(order), **spread.keywords())
@@ -110,7 +93,7 @@ def _side_by_side(
     from hopbytes.cli.output import print_json, print_text
     from hopbytes.report.mapping_comparison import compare
 
-    first, *others = (given_mapping(path, form, where, graph) for path in paths)
+    first, *others = (opt.given_mapping(path, form, where, graph) for path in paths)
     for path, other in zip(paths[1:], others, strict=True):
         comparison = dataclasses.replace(compare(graph, first, other), slot=first.where.slot_word)
         if json:
@@ -120,19 +103,19 @@ def _side_by_side(
 
 
 def report(
-    pattern: PatternFile,
+    pattern: opt.PatternFile,
     machine: MachineOptions,
-    reading: ReadingOptions,
+    reading: opt.ReadingOptions,
     effort: EffortOptions,
-    mappings: Mappings = None,
+    mappings: opt.Mappings = None,
     output: Annotated[str, option(
         "File to write, one page of HTML; - is standard output.",
         "FILE", names=("--output", "-o"), panel="Output", values="files",
     )] = "report.html",
-    mapping_format: MappingFormat = None,
-    compare_with: ComparedOrder = None,
-    force: Force = False,
-    quiet: Quiet = False,
+    mapping_format: opt.MappingFormat = None,
+    compare_with: opt.ComparedOrder = None,
+    force: opt.Force = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Write a page about mappings of PATTERN: verdict, charts, tables, and how to launch.
 
@@ -151,12 +134,12 @@ def report(
     with watched(pattern, reading, effort, quiet=quiet) as watch:
         if mappings:
             paths = list(dict.fromkeys(mappings))  # a file that is named twice counts once
-            read = [given_mapping(path, mapping_format, where, watch.graph) for path in paths]
+            read = [opt.given_mapping(path, mapping_format, where, watch.graph) for path in paths]
             shown = dict(zip(names_of(paths), read, strict=True))
             origin = origin_of_files(pattern, mappings, typed)
         else:
             assert where is not None
-            shown, origin = made_here(pattern, watch.map(BlockOptions(), where, effort.keywords()), typed)
+            shown, origin = made_here(pattern, watch.map(opt.BlockOptions(), where, effort.keywords()), typed)
     first = next(iter(shown.values()))
     launcher = compare_with or usual_order(mapping_format, first.where)
     write_report(watch.graph, shown, output, launcher=launcher, origin=origin, force=force)
@@ -165,7 +148,7 @@ def report(
         tell(*first.where.notices, *notices, *([] if output == "-" else [f"{output} written"]))
 
 
-_simulation: Maker = partial(option, panel="Simulation")
+_simulation: opt.Maker = partial(option, panel="Simulation")
 
 
 @frozen
@@ -176,7 +159,7 @@ class SimulationOptions:
         "How the time is found: bound (lower bounds, at once), flows (messages share links, added up per "
         "pair of nodes) or replay (SimGrid, every message).", "GRADE", values="grades", default="flows",
     )] = None
-    bytes_scale: Annotated[float, _simulation("Factor for all volumes.", "X", parser=factor)] = 1.0
+    bytes_scale: Annotated[float, _simulation("Factor for all volumes.", "X", parser=opt.factor)] = 1.0
     iterations: Annotated[int | None, _simulation(
         "Equal rounds that the pattern is the sum of, one after the other.",
         "N", least=1, default="the median number of messages between two tasks where it is known, else 1",
@@ -187,10 +170,10 @@ class SimulationOptions:
     )] = "hdr100"
     oversubscription: Annotated[float, _simulation(
         "On machines of levels: a unit above the nodes sends 1/N of what its nodes could send.",
-        "N", parser=factor, rare=True,
+        "N", parser=opt.factor, rare=True,
     )] = 1.0
     time_limit: Annotated[float | None, _simulation(
-        "Stop a simulation after this time.", "TIME", parser=seconds, default="10m",
+        "Stop a simulation after this time.", "TIME", parser=opt.seconds, default="10m",
     )] = None
 
     def keywords(self) -> dict[str, Any]:
@@ -200,20 +183,20 @@ class SimulationOptions:
 
 
 def simulate(
-    pattern: PatternFile,
+    pattern: opt.PatternFile,
     machine: MachineOptions,
-    reading: ReadingOptions,
+    reading: opt.ReadingOptions,
     spread: SpreadOptions,
     simulation: SimulationOptions,
-    mappings: Mappings = None,
+    mappings: opt.Mappings = None,
     platform: Annotated[str | None, option(
         "Keep the platform as an XML file of SimGrid (that of the launcher's order).",
         "FILE", panel="Output", values="files",
     )] = None,
-    force: Force = False,
-    compare_with: ComparedOrder = None,
-    mapping_format: MappingFormat = None,
-    json: Json = False,
+    force: opt.Force = False,
+    compare_with: opt.ComparedOrder = None,
+    mapping_format: opt.MappingFormat = None,
+    json: opt.Json = False,
 ) -> None:
     """Predict how long the messages of PATTERN take, in the launcher's own order and under mappings.
 
@@ -228,7 +211,7 @@ def simulate(
         raise UsageError("the machine is missing: give --on SPEC, or a stored MAPPING")
     where = None if machine.unsaid else machine.allocation()
     graph = reading.read(pattern)
-    chosen = {path: given_mapping(path, mapping_format, where, graph) for path in mappings or ()}
+    chosen = {path: opt.given_mapping(path, mapping_format, where, graph) for path in mappings or ()}
     where = next((mapping.where for mapping in chosen.values()), where) if where is None else where
     assert where is not None
     order = compare_with or usual_order(mapping_format, where)
@@ -245,9 +228,9 @@ def simulate(
 
 
 def advise(
-    pattern: PatternFile,
+    pattern: opt.PatternFile,
     machine: MachineOptions,
-    reading: ReadingOptions,
+    reading: opt.ReadingOptions,
     spread: SpreadOptions,
     simulation: SimulationOptions,
     presets: Annotated[list[str] | None, option(
@@ -256,8 +239,8 @@ def advise(
         default="fast, eco and strong; on networks routed too",
     )] = None,
     seeds: Annotated[int, option("Seeds of every preset to examine.", "N", panel="Method", least=1)] = 3,
-    compare_with: ComparedOrder = None,
-    json: Json = False,
+    compare_with: opt.ComparedOrder = None,
+    json: opt.Json = False,
 ) -> None:
     """Advise whether another mapping of PATTERN is worth it, by predicted times of its messages.
 

@@ -14,22 +14,9 @@ ON = ("--on", MACHINE)
 
 #: What scripts may rely on.
 JSON_KEYS = {
-    "comm_cost",
-    "imbalance",
-    "balance",
-    "problem",
-    "seconds",
-    "seed",
-    "threads",
-    "mapper",
-    "launch",
-    "n",
-    "k",
-    "machine",
-    "files",
-    "notices",
-    "version",
-}
+    "comm_cost", "imbalance", "balance", "problem", "seconds", "seed", "threads", "mapper", "launch", "n",
+    "k", "machine", "files", "notices", "version",
+}  # fmt: skip
 
 
 def placement_of(text):

@@ -1,4 +1,4 @@
-"""Numbers as people type them: shares in per cent."""
+"""Numbers as people type them: shares in per cent, durations, numbers of scanned edges."""
 
 import json
 from fractions import Fraction
@@ -7,6 +7,8 @@ import pytest
 
 import hopbytes as hb
 from helpers.errors import assert_refused
+from hopbytes.cli.declare import BadParameter
+from hopbytes.cli.options import seconds, work_units
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.capacities import exact_imbalance
 
@@ -48,3 +50,41 @@ def test_python_refuses_the_same():
         assert exact_imbalance(share) == Fraction(3, 100)
     assert exact_imbalance(Fraction(3)) == exact_imbalance("300%") == 3
     assert exact_imbalance(0.99) == Fraction(99, 100)
+
+
+def test_a_time_limit_with_a_unit(hopbytes):
+    done = hopbytes(*MESH, "--time-limit", "5m")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["deterministic"] is False
+    for typed in ("5 minutes", "m", "5mm", "1.2.3s", "5d"):
+        done = hopbytes(*MESH, "--time-limit", typed)
+        assert done.returncode == 2, typed
+        assert "expected seconds such as 300, or 90s, 5m, 1h" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("0", 0), ("2.5", 2.5), ("90s", 90), ("5m", 300), ("1h", 3600), ("1h30m", 5400), ("1H 5M", 3900),
+        ("0.5h", 1800),
+    ],
+)  # fmt: skip
+def test_durations(typed, meant):
+    assert seconds(typed) == meant
+
+
+@pytest.mark.parametrize("typed", ["-1", "nan", "inf", "1e400", "", "m", "5d", "1.2.3s"])
+def test_no_duration(typed):
+    with pytest.raises(BadParameter, match="expected seconds such as 300"):
+        seconds(typed)
+
+
+@pytest.mark.parametrize("typed", ["60959284", "60,959,284", "60_959_284", " 60,959,284 "])
+def test_numbers_of_scanned_edges(typed):
+    assert work_units(typed) == 60_959_284
+
+
+@pytest.mark.parametrize("typed", ["-1", "1,2", "1,2345", "1,234_567", ",123", "1e6", "0x10", "", "9" * 31])
+def test_no_number_of_scanned_edges(typed):
+    with pytest.raises(BadParameter, match="such as 60,959,284"):
+        work_units(typed)

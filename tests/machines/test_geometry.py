@@ -15,7 +15,7 @@ def test_the_widest_gap_of_a_ring_opens_it():
 def test_hosts_with_coordinates_of_a_file_are_places_of_a_grid(tmp_path):
     table = tmp_path / "table.txt"
     table.write_text("a 0 0\nb 0 1\nc 1 0\nd 1 1\n")
-    machine = hb.machine(f"coordinates:{table}:dims=2x2").machine
+    machine = hb.allocate(f"coordinates:{table}:dims=2x2").machine
     found = geometry_of(machine)
     assert found.sizes == (2, 2)
     assert dict(zip(machine.known_hosts.names, found.places.T.tolist(), strict=True)) == {

@@ -42,7 +42,7 @@ def exact_congestion(graph, where, pe) -> dict[int, Fraction]:
 @pytest.mark.parametrize("speeds", SPEEDS)
 @pytest.mark.parametrize("size", [1, 2**33, 2**54])
 def test_figures_are_those_of_exact_fractions(tmp_path, speeds, size):
-    where = hb.machine(f"ib:{mixed_fabric(tmp_path, speeds)} / core:2")
+    where = hb.allocate(f"ib:{mixed_fabric(tmp_path, speeds)} / core:2")
     rng = np.random.default_rng(size % 97)
     ends = rng.integers(0, 12, (2, 40))
     graph = hb.CommGraph.from_edges(*ends, rng.integers(1, 9, 40) * size, n=12)
@@ -63,15 +63,15 @@ def test_figures_are_those_of_exact_fractions(tmp_path, speeds, size):
 
 @pytest.mark.parametrize("speeds", SPEEDS)
 def test_searches_take_large_volumes_and_make_no_link_hotter(tmp_path, speeds):
-    where = hb.machine(f"ib:{mixed_fabric(tmp_path, speeds)} / core:2")
+    where = hb.allocate(f"ib:{mixed_fabric(tmp_path, speeds)} / core:2")
     goal = objectives["max_congestion"]()
     better = 0
     for seed in range(4):
         rng = np.random.default_rng(seed)
         graph = hb.CommGraph.from_edges(*rng.integers(0, 12, (2, 60)), rng.integers(1, 2**50, 60), n=12)
-        start = hb.map_tasks(graph, where, mapper="random", seed=seed)
+        start = hb.map_tasks(graph, where, "random", seed=seed)
         for refine in ("umc", "ptram", "congestion"):
-            found = hb.map_tasks(graph, where, mapper="random", refine=refine, seed=seed)
+            found = hb.map_tasks(graph, where, ["random", refine], seed=seed)
             values = [goal.value(graph, where, one.pe) for one in (found, start)]
             assert values[0] <= values[1]
             better += values[0] < values[1]
@@ -113,7 +113,7 @@ def test_prices_are_as_small_as_they_can_be_and_right():
 @pytest.mark.shared
 def test_a_recorded_pattern_of_a_thousand_processes_is_evaluated(tmp_path):
     graph = hb.read(SHARED_SAMPLES.parent / "graphs" / "mpi_lulesh_1000.graph.xz")
-    where = hb.machine(f"ib:{mixed_fabric(tmp_path, SPEEDS[1])} / core:167")
+    where = hb.allocate(f"ib:{mixed_fabric(tmp_path, SPEEDS[1])} / core:167")
     pe = np.arange(1000, dtype=np.int32)
     found = hb.evaluate(graph, hb.Mapping(pe, where), random_seeds=1).mapping.links
     assert found.max_congestion == float(max(exact_congestion(graph, where, pe).values()))

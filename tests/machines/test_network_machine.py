@@ -30,12 +30,12 @@ def check_wiring(network, pairs=200):
 
 @pytest.mark.parametrize("spec", NETWORKS)
 def test_routes_follow_the_wiring(spec):
-    check_wiring(hb.machine(spec).machine.network())
+    check_wiring(hb.allocate(spec).machine.network())
 
 
 def test_files_of_links_and_fabrics_know_their_wiring(tmp_path):
     links = tmp_path / "net.links"
     links.write_text("host a b c\nswitch s t\nlink a s\nlink b s\nlink c t\nlink s t 2 x2\n")
-    check_wiring(hb.machine(f"links:{links}").machine.network(), pairs=20)
+    check_wiring(hb.allocate(f"links:{links}").machine.network(), pairs=20)
     fabric = two_level_fabric(leaves=3, hosts=2).write(tmp_path / "fabric")
-    check_wiring(hb.machine(f"ib:{fabric}").machine.network(), pairs=40)
+    check_wiring(hb.allocate(f"ib:{fabric}").machine.network(), pairs=40)

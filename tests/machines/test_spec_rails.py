@@ -34,14 +34,14 @@ def test_levels_are_a_machine_with_rails(levels, spec):
 
 def test_distances_depend_on_the_rail():
     """Host 0 of 2 x 2 hosts with two GPUs: its own, then per host the same rail and the other one."""
-    where = hb.machine("pod:2 node:2@20 gpu:2@1:rails")
+    where = hb.allocate("pod:2 node:2@20 gpu:2@1:rails")
     assert where.distance.matrix()[0].tolist() == [0, 1, 20, 40, 40, 40, 40, 40]
 
 
 def test_hosts_of_a_file_may_be_inside():
     file = ROOT / "tests/samples/hwloc/v2_smt_gpus.xml"
     gpus = parse_machine(f"hwloc:{file}").inventory.tree(0).gpus
-    where = hb.machine(f"node:3 gpu:{len(gpus)}:rails / hwloc:{file}")
+    where = hb.allocate(f"node:3 gpu:{len(gpus)}:rails / hwloc:{file}")
     assert where.machine.network() is not None
     assert len(set(where.node_of_pe.tolist())) == 3
 

@@ -109,7 +109,7 @@ def assumed(hierarchy: str | None, distance: str | None, levels: Sequence[Level]
     """Say what the papers' notation leaves open, when no distances were given with it.
 
     >>> print(assumed("4:2", None, [Level("level2", 10), Level("level1", 1)])[0])   # doctest: +ELLIPSIS
-    `hierarchy='4:2'`: distances 1:10 (`distance` gives others); ... (nodes: `spec='node:2@10 core:4@1'`)
+    `hierarchy='4:2'`: distances 1:10 (`distance` gives others); ... (nodes: `machine='node:2@10 core:4@1'`)
     """
     if hierarchy is None or distance is not None:
         return ()
@@ -119,7 +119,7 @@ def assumed(hierarchy: str | None, distance: str | None, levels: Sequence[Level]
     spec = " ".join(
         f"{name}:{count}@{level.distance}" for name, count, level in zip(names, counts, levels, strict=False)
     )
-    named = f" (nodes: `spec='{spec}'`)" if names else " (`spec` names the level of nodes)"
+    named = f" (nodes: `machine='{spec}'`)" if names else " (`machine` names the level of nodes)"
     return (
         f"`hierarchy={hierarchy!r}`: distances {distances} (`distance` gives others); its levels have no "
         f"names, so the machine is taken as ONE host{named}",

@@ -33,7 +33,7 @@ def network_lines(facts: Facts) -> list[str]:
     """Return the facts as lines for people.
 
     >>> import hopbytes as hb
-    >>> print("\\n".join(network_lines(network_facts(hb.machine("torus:4x4:bw=5x6")))))
+    >>> print("\\n".join(network_lines(network_facts(hb.allocate("torus:4x4:bw=5x6")))))
     network    16 endpoints, 16 switches, 64 links
     capacity   5 (32 links), 6 (32 links), as given
     hops       2.13 on average, at most 4
@@ -60,7 +60,7 @@ def route_facts(where: Allocation, source: str, target: str) -> Facts:
     """Return the links from one node to another.
 
     >>> import hopbytes as hb
-    >>> [link["name"] for link in route_facts(hb.machine("torus:4"), "3", "1")["links"]]
+    >>> [link["name"] for link in route_facts(hb.allocate("torus:4"), "3", "1")["links"]]
     ['r3 -> r0 (x+)', 'r0 -> r1 (x+)']
     """
     network = where.machine.network()

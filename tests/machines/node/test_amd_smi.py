@@ -65,7 +65,7 @@ def buses(count):
 
 def levels(path, text):
     path.write_text(text)
-    where = hb.machine(f"amd:{path}@n[1-2]")
+    where = hb.allocate(f"amd:{path}@n[1-2]")
     assert not where.has_cores
     assert len(where.machine.notices()) == 1
     assert {gpu.maker for gpu in where.machine.inventory.tree(0).gpus} == {"amd"}
@@ -107,7 +107,7 @@ def test_partitions_of_a_device_are_a_unit(tmp_path, parts):
     names = [f"0000:{bus:02x}:00.{part}" for bus in (12, 34, 56) for part in range(parts)]
     path = tmp_path / "topo.txt"
     assert levels(path, amd_smi(names, lambda i, j: "XGMI")) == [("node", 2), ("card", 3), ("gpu", parts)]
-    assert hb.machine(f"amd:{path}").gpus.tolist() == [*range(3 * parts)]
+    assert hb.allocate(f"amd:{path}").gpus.tolist() == [*range(3 * parts)]
 
 
 def test_json(tmp_path):
@@ -146,7 +146,7 @@ def test_topology_files_of_rccl(tmp_path):
         text += "</cpu>"
     path = tmp_path / "topo.xml"
     path.write_text(text + "</system>")
-    where = hb.machine(f"amd:{path}@n[1-2]")
+    where = hb.allocate(f"amd:{path}@n[1-2]")
     tree = where.machine.inventory.tree(0)
     assert [tier.name for tier in where.machine.tree.tiers] == ["node", "gpu", "core"]
     assert [(gpu.name, gpu.maker) for gpu in tree.gpus] == [(f"rsmi{i}", "amd") for i in range(4)]
@@ -154,7 +154,7 @@ def test_topology_files_of_rccl(tmp_path):
     while "<gpu" in bare:
         bare = bare[: bare.index("<gpu")] + bare[bare.index("</gpu>") + 6 :]
     path.write_text(bare)
-    where = hb.machine(f"amd:{path}")
+    where = hb.allocate(f"amd:{path}")
     assert where.gpus.tolist() == [0, 1, 2, 3]
     assert where.gpu_of(3).maker == "amd"
     assert [tier.name for tier in where.machine.tree.tiers] == ["numa", "gpu", "core"]
@@ -178,7 +178,7 @@ def test_faults_are_explained(tmp_path, text, words):
     path = tmp_path / "topo.txt"
     path.write_text(text)
     with pytest.raises(FormatError, match=words) as caught:
-        hb.machine(f"amd:{path}")
+        hb.allocate(f"amd:{path}")
     assert "\n" not in str(caught.value)
 
 

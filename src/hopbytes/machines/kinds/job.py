@@ -38,7 +38,7 @@ class JobMachine(NodeMachine):
         if job is None:
             here = "not inside a job of Slurm, PBS, LSF, Flux, OAR or Grid Engine, and no default host file"
             raise UnsupportedError(
-                f"{missing_list(os.environ) or here}, expected the hosts of a job (or `spec='local'`, "
+                f"{missing_list(os.environ) or here}, expected the hosts of a job (or `machine='local'`, "
                 "job:HOSTFILE, hwloc:FILE@hosts)"
             )
         trees, warnings = nodes_of(job, this_node(), platform.node())

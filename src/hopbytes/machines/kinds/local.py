@@ -60,7 +60,7 @@ def _warnings() -> tuple[str, ...]:
     manager = manager_without_job() if job is None else None
     if manager is not None:
         outside = f"this is {host} outside any job, but jobs here run through {manager}"
-        return (f"{outside}: `spec='job'` inside one",)
+        return (f"{outside}: `machine='job'` inside one",)
     return ()
 
 

@@ -242,7 +242,7 @@ class NodeInventory:
     """The nodes of a machine one by one, each with the numbers its operating system uses.
 
     >>> import hopbytes as hb
-    >>> inventory = hb.machine("synthetic:core:2 pu:2(indexes=0,2,1,3)@n[1-2]").machine.inventory
+    >>> inventory = hb.allocate("synthetic:core:2 pu:2(indexes=0,2,1,3)@n[1-2]").machine.inventory
     >>> inventory.n_nodes, inventory.tree(1).os_pus.tolist(), len(inventory.os_cpus())
     (2, [0, 2, 1, 3], 8)
     """

@@ -44,7 +44,7 @@ def network_figure(where: Allocation, loads: LinkLoads | None = None) -> Network
     """Return the network of a machine as a graph.
 
     >>> import hopbytes as hb
-    >>> figure = network_figure(hb.machine("fattree:2x2", hosts="a,b,c,d"))
+    >>> figure = network_figure(hb.allocate("fattree:2x2", hosts="a,b,c,d"))
     >>> figure.names, figure.layers.tolist()
     (('a', 'b', 'c', 'd', 'leaf0', 'leaf1', 's2.0.0', 's2.0.1'), [0, 0, 0, 0, 1, 1, 2, 2])
     >>> figure.ends[0].tolist(), figure.links.tolist()

@@ -7,11 +7,9 @@ may get a group of tasks.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from hopbytes._arrays import Array, Bool, Float64, Int32, Int64
+from hopbytes._arrays import Bool, Float64, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.two_level.neighbourhood import MOST_SITES, WINDOW
 from hopbytes.engine.routed_search import Groups, HybridTerms
@@ -23,7 +21,6 @@ from hopbytes.kernels.routes import (
     placement_order,
     sum_over_routes,
 )
-from hopbytes.kernels.routes import Routes
 from hopbytes.machines.network import Network
 from hopbytes.mpi.ptram.leaders import Wire
 

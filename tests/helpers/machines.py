@@ -36,4 +36,4 @@ def link_names(machine, source, target):
 def allocated(spec, hosts=""):
     """Slots of a machine, of sampled hosts where they are given as the laboratory understands them."""
     machine = parse_machine(spec)
-    return hb.machine(machine, hosts=numbered(machine, hosts)) if hosts else hb.machine(machine)
+    return hb.allocate(machine, hosts=numbered(machine, hosts)) if hosts else hb.allocate(machine)

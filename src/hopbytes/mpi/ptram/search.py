@@ -7,9 +7,11 @@ may get a group of tasks.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from hopbytes._arrays import Bool, Float64, Int32, Int64
+from hopbytes._arrays import Array, Bool, Float64, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.two_level.neighbourhood import MOST_SITES, WINDOW
 from hopbytes.engine.routed_search import Groups, HybridTerms

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from helpers.errors import mentions
-from helpers.fabric_text import device, route, two_level_fabric
+from helpers.fabric_text import device_of, route, two_level_fabric
 from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.fabric import follow, read_fabric, unrouted
@@ -54,6 +54,6 @@ def test_routes_equal_ibtracert_link_by_link():
         expected = re.findall(r"^\[(\d+)\] -> \w+ port \{0x(\w+)\}\[(\d+)\] lid (\d+)", steps, re.MULTILINE)
         found = []
         for link in route(fabric, by_lid[int(source)], by_lid[int(target)]):
-            device = device(fabric, int(fabric.link_target[link]))
+            device = device_of(fabric, int(fabric.link_target[link]))
             found.append((int(fabric.link_source_port[link]), int(fabric.link_target_port[link]), device.lid))
         assert found == [(int(out), int(into), int(lid)) for out, _, into, lid in expected]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.errors import mentions
-from helpers.fabric_text import Plug, route, two_level_fabric
+from helpers.fabric_text import Plug, device_of, route, two_level_fabric
 from helpers.paths import EXAMPLES, SHARED_SAMPLES
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.fabrics.fabric import follow, leaf_switches, read_discovery, read_fabric, unrouted
@@ -23,7 +23,7 @@ SHARED = SHARED_SAMPLES / "infiniband"
 def links_by_name(fabric):
     """(device, port, device, port, capacity) of every link."""
     return {
-        (device(fabric, int(a)).name, int(p), device(fabric, int(b)).name, int(q), int(c))
+        (device_of(fabric, int(a)).name, int(p), device_of(fabric, int(b)).name, int(q), int(c))
         for a, p, b, q, c in zip(
             fabric.link_source,
             fabric.link_source_port,
@@ -46,7 +46,7 @@ def test_shipped_examples(folder):
     # LID of n8 is 12, even, so spine1 (port 30 of both leaves) carries it.
     names = [fabric.adapters[number].name for number in range(8)]
     path = route(fabric, names.index("n1 mlx5_0"), names.index("n8 mlx5_0"))
-    assert [device(fabric, int(fabric.link_target[link])).name for link in path] == [
+    assert [device_of(fabric, int(fabric.link_target[link])).name for link in path] == [
         "leaf1",
         "spine1",
         "leaf2",
@@ -88,8 +88,8 @@ def test_parallel_cables_stay_apart(tmp_path):
     up = [
         link
         for link in range(fabric.n_links)
-        if device(fabric, int(fabric.link_source[link])).name == "leaf1"
-        and device(fabric, int(fabric.link_target[link])).name == "spine1"
+        if device_of(fabric, int(fabric.link_source[link])).name == "leaf1"
+        and device_of(fabric, int(fabric.link_target[link])).name == "spine1"
     ]
     assert len(up) == 3
     used = {route(fabric, a, b)[1] for a in range(4) for b in range(4, 8)}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from helpers.errors import mentions
-from helpers.fabric_text import device, route, two_level_fabric
+from helpers.fabric_text import device_of, route, two_level_fabric
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.fabric import follow, read_fabric
 
@@ -20,7 +20,7 @@ def test_addresses_of_one_port_take_different_ways(tmp_path):
     spine = []
     for offset in (0, 1, 7):  # 7: the last address there is
         fabric = read_fabric(folder, lid_offset=offset)
-        spine.append(device(fabric, int(fabric.link_target[route(fabric, 0, 7)[1]])).name)
+        spine.append(device_of(fabric, int(fabric.link_target[route(fabric, 0, 7)[1]])).name)
     assert spine == ["spine2", "spine1", "spine1"] or spine == ["spine1", "spine2", "spine2"]
 
 

@@ -179,7 +179,7 @@ def two_level_fabric(
     return text
 
 
-def device(fabric, number):
+def device_of(fabric, number):
     """Return the device with a number: switches first, then adapters."""
     return (*fabric.switches, *fabric.adapters)[number]
 

@@ -15,6 +15,7 @@ from helpers.fabric_text import Plug, device_of, route, two_level_fabric
 from helpers.paths import EXAMPLES, SHARED_SAMPLES
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.fabrics.fabric import follow, leaf_switches, read_discovery, read_fabric, unrouted
+from hopbytes.fabrics.ibnetdiscover import bytes_per_second, rate_of
 from hopbytes.fabrics.ibtables import read_tables
 
 SHARED = SHARED_SAMPLES / "infiniband"
@@ -209,3 +210,38 @@ def test_network_files_of_ibsim(name, adapters):
     assert (len(fabric.switches), len(fabric.adapters)) == (2, adapters)
     assert fabric.forward is None
     assert len(read_tables(str(SHARED / "avakas/ibroutes/ibroute-1.txt"))[0].lids) > 300
+
+
+def test_unknown_rates(tmp_path):
+    text = two_level_fabric()
+    text.cables[0] = (*text.cables[0][:2], "4x???")
+    fabric = read_fabric(text.write(tmp_path))
+    assert set(fabric.link_capacity.tolist()) == {25_000_000_000}
+    assert "2 of 24 links have no known rate" in fabric.notices[0]
+
+
+@pytest.mark.parametrize(
+    ("rate", "bits"),
+    [  # data rates of InfiniBand as vendors publish them, in Mbit/s
+        ("4xSDR", 8_000),
+        ("4xDDR", 16_000),
+        ("4xQDR", 32_000),
+        ("4xFDR10", 40_000),
+        ("4xEDR", 100_000),
+        ("4xHDR", 200_000),
+        ("2xHDR", 100_000),
+        ("4xNDR", 400_000),
+        ("4xXDR", 800_000),
+        ("12x QDR", 96_000),
+        ("1xSDR", 2_000),
+    ],
+)
+def test_rates(rate, bits):
+    assert rate_of(f"lid 3 {rate}") == bits * 10**6 // 8
+
+
+def test_odd_rates():
+    assert rate_of("4xFDR") == 6_818_181_818  # 4 x 14.0625 Gbit/s x 64/66, rounded down
+    assert rate_of("4x ???") is None
+    assert rate_of("no rate") is None
+    assert bytes_per_second(3, "SDR") is None

@@ -9,7 +9,7 @@ import numpy as np
 
 from hopbytes._arrays import Float64, Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.cost.objectives.comm_cost import parting_level, weight_by_level
+from hopbytes.cost.objectives.comm_cost import SearchForm, parting_level, weight_by_level
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of, traffic
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import NODE_NAMES, Level
@@ -38,18 +38,6 @@ class Times:
     def seconds(self, time: int) -> float:
         """Convert an integer time to seconds."""
         return float(time / 10**self.exponent)
-
-
-@frozen
-class SearchForm:
-    """Pattern and allocation on which J approximates the message time, with the error of the approximation.
-
-    Searches minimize sums of weight times distance; a time has a second term, the latency of each message.
-    """
-
-    graph: CommGraph  # the pattern with one weight per arc as its volumes
-    where: Allocation  # the allocation with one distance per level or hop
-    error: float  # relative error of the product; 0 if it is exact
 
 
 def knows_times(where: Allocation) -> bool:

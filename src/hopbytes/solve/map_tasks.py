@@ -6,14 +6,16 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Mapping as Dictionary
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Mapper, Progress, Refiner
+from hopbytes.cost.message_time.form import SearchForm
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.cost.objectives.comm_cost import CommCost, check_scale
+from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.cost.objectives.scale import check_scale
 from hopbytes.engine import stop_asked, stopping_when
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.model.allocation import Allocation
@@ -37,9 +39,6 @@ from hopbytes.solve.slot_choice import place
 from hopbytes.solve.slot_policies import Task
 from hopbytes.util.checks import check_truths, name_of, thread_count, whole
 from hopbytes.util.clock import Clock
-
-if TYPE_CHECKING:
-    from hopbytes.cost.message_time import SearchForm
 
 WEIGHTS = ("bytes", "messages", "unit", "time")
 
@@ -274,6 +273,6 @@ def _search_form(graph: CommGraph, where: Allocation, weight: str, objective: st
         return SearchForm(graph.with_weights(weight), where, 0.0)
     if objective != "comm_cost":
         raise UnsupportedError(f"weight time with objective {objective}, expected bytes, messages or unit")
-    from hopbytes.cost.message_time import search_form, times_of
+    from hopbytes.cost.message_time.times import search_form, times_of
 
     return search_form(graph, where, times_of(graph, where))

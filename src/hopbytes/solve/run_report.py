@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._version import __version__
 from hopbytes.algorithms.base import Effort, mappers, refiners
+from hopbytes.cost.message_time.form import SearchForm
 from hopbytes.cost.metrics.loads import imbalance_of
 from hopbytes.errors import HopbytesWarning
 from hopbytes.model.comm_graph import CommGraph
@@ -19,9 +20,6 @@ from hopbytes.solve.method import Method
 from hopbytes.solve.slot_choice import Placed
 from hopbytes.solve.slot_policies import Task
 from hopbytes.util.options import describe
-
-if TYPE_CHECKING:
-    from hopbytes.cost.message_time import SearchForm
 
 
 def run_report(
@@ -69,7 +67,7 @@ def warn_of(notices: Iterable[str], stacklevel: int) -> None:
 
 def _time_report(graph: CommGraph, task: Task, pe: Any, form: SearchForm) -> dict[str, float]:
     """Return the total time of all messages, and the relative error of the cost that searches used."""
-    from hopbytes.cost.message_time import comm_time, times_of
+    from hopbytes.cost.message_time.times import comm_time, times_of
 
     times = times_of(graph, task.where)
     seconds = times.seconds(comm_time(graph, task.where, pe, times))

@@ -69,6 +69,18 @@ class CommCost(Objective):
         return distance_sum(graph, graph.volumes, where, pe, threads)
 
 
+@frozen
+class SearchForm:
+    """Pattern and allocation on which J approximates another objective, with the error of the approximation.
+
+    Searches minimize sums of weight times distance; a time has a second term, the latency of each message.
+    """
+
+    graph: CommGraph  # the pattern with one weight per arc as its volumes
+    where: Allocation  # the allocation with one distance per level or hop
+    error: float  # relative error of the product; 0 if it is exact
+
+
 def distance_sum(
     graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32, threads: int = 1
 ) -> int:

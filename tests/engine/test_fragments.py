@@ -99,7 +99,7 @@ def test_a_road_like_graph_keeps_its_answer_for_any_number_of_threads():
     csr = csr_of(4900, edges)
     graph = hb.CommGraph(csr.indptr, csr.targets, undirected=True)
     one, two = (
-        hb.map_tasks(graph, "node:4@10 core:4@1", preset="eco", seed=3, threads=threads, partition=True)
+        hb.map_tasks(graph, "node:4@10 core:4@1", "eco", seed=3, threads=threads, partition=True)
         for threads in (1, 2)
     )
     assert one.pe.tolist() == two.pe.tolist()

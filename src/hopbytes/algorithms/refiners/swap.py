@@ -245,7 +245,7 @@ def _on_nodes(graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effor
     if where.machine.network() is None:
         return
     from hopbytes.algorithms.two_level.neighbourhood import MOST_SITES
-    from hopbytes.machines.network.geometry import geometry_of
+    from hopbytes.machines.geometry import geometry_of
 
     nodes = len(np.unique(where.node_of_pe))
     if not 2 < nodes <= MOST_SITES:

@@ -21,7 +21,7 @@ from hopbytes.cost.objectives.link_sums import (
     traffic,
 )
 from hopbytes.machines.distances import NetworkDistance, TreeDistance
-from hopbytes.machines.network.network import Network
+from hopbytes.machines.network import Network
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

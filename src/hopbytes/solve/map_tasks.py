@@ -8,8 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from hopbytes._arrays import Int32
-from hopbytes.algorithms.base import Mapper, Progress, Refiner
+from hopbytes.algorithms.base import Effort, Progress
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.comm_cost import CommCost, SearchForm, check_scale
 from hopbytes.engine import stop_asked, stopping_when

@@ -28,8 +28,7 @@ import hopbytes as hb
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.machines.gpu_domains import gpu_domains
-from hopbytes.patterns.ml import training_of
-from hopbytes.patterns.rank_orders import rank_orders
+from hopbytes.patterns.ml import rank_orders, training_of
 from hopbytes.report.parallelism import parallelism
 
 MODEL = "hidden=8192,layers=96,seq=4096,micro=8"

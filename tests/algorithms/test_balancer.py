@@ -13,7 +13,7 @@ from hopbytes.algorithms.balancer import fill_empty, meet_bounds
 from hopbytes.machines.base import Level
 from hopbytes.machines.distances import TableDistance, TreeDistance
 from hopbytes.machines.kinds.table import Table
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.solve.constraints import Constraints

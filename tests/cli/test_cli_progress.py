@@ -103,7 +103,7 @@ def test_the_meter_sees_what_compiled_calls_have_scanned():
 
 SLOW = """
 import signal, sys, threading, time
-from hopbytes.cli.stopping import prompt_end
+from hopbytes.cli.signals import prompt_end
 with prompt_end(lambda: print("stopping", flush=True)):
     print("begun", flush=True)
     # As compiled code does: the handler of the main thread has no turn.

@@ -14,7 +14,7 @@ from hopbytes.formats.base import formats
 from hopbytes.launch.observed_placement import placement_by_node, placement_seen
 from hopbytes.launch.placement_probe import Seen
 from hopbytes.machines.base import Level
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 from hopbytes.model.mapping import Mapping
 from hopbytes.report.show import machine_text
 

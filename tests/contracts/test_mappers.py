@@ -15,7 +15,7 @@ from hopbytes.algorithms.base import mappers
 from hopbytes.errors import HopbytesError
 from hopbytes.machines.base import Level
 from hopbytes.machines.kinds.table import Table
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.util.options import build, describe
 
@@ -188,7 +188,7 @@ def test_every_mapper_works_with_kaminpar_hidden():
         "import sys, numpy as np, hopbytes as hb\n"
         "sys.modules['kaminpar'] = None  # importing it fails\n"
         "from hopbytes.machines.base import Level\n"
-        "from hopbytes.machines.kinds.tree import Tree\n"
+        "from hopbytes.machines.tree import Tree\n"
         "from hopbytes.algorithms.base import mappers\n"
         "where = hb.Allocation.whole(Tree((Level('node', 10), Level('core', 1)), (4, 4)))\n"
         "i = np.arange(3999)\n"

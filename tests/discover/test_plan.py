@@ -7,8 +7,8 @@ from helpers.errors import mentions
 from hopbytes.discover.measure import RankPlace, _rounds_of, pairs_of_levels, pes_of_ranks
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.kinds.synthetic import read_synthetic
-from hopbytes.machines.node.node_machine import NodeMachine
 from hopbytes.machines.node.node_tree import NodeInventory
+from hopbytes.machines.node_machine import NodeMachine
 
 
 def test_batches_are_long_enough_and_end():

@@ -17,9 +17,9 @@ from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.kinds.local import gpu_notices
 from hopbytes.machines.kinds.machine import machine_text
 from hopbytes.machines.node.job import JobInfo
-from hopbytes.machines.node.node_machine import NodeMachine
 from hopbytes.machines.node.node_tree import NodeInventory
 from hopbytes.machines.node.sysfs import add_file, collect, node_from_files
+from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.text.cpu_lists import format_list, parse_list
 
 CPUS = {

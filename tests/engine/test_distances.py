@@ -17,7 +17,7 @@ from hopbytes.engine import (
     rescale_to_63_bits,
     swap_refine,
 )
-from hopbytes.engine.distances import LARGEST, prepare
+from hopbytes.engine.problem import LARGEST, prepare
 from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search, place_greedily
 from hopbytes.kernels.records import Distances
 from hopbytes.machines.distances import kernel_distances

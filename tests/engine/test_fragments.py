@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from helpers.engine_cases import csrs
 from hopbytes.engine import RunControl, SearchProblem
-from hopbytes.engine.fragments import cluster_tree_parts, fragments_between_natural_cuts
+from hopbytes.engine.partition import cluster_tree_parts, fragments_between_natural_cuts
 from hopbytes.kernels.records import Csr
 from reference import fragments_reference as reference
 

@@ -10,12 +10,14 @@ from hopbytes.algorithms.two_level.groups import nodes_of
 from hopbytes.algorithms.two_level.neighbourhood import levels_between, neighbourhood_of, place_distances
 from hopbytes.algorithms.two_level.routing import routed
 from hopbytes.engine import RunControl
-from hopbytes.engine.places import Groups, hop_greedy, hop_swap
 from hopbytes.engine.routed_search import (
     CongestionSettings,
+    Groups,
     HybridTerms,
     congestion_search,
     congestion_swap,
+    hop_greedy,
+    hop_swap,
     hottest_link_refine,
     hybrid_greedy,
     route_classes,

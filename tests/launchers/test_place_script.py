@@ -11,8 +11,8 @@ import hopbytes as hb
 from helpers.placements import place
 from hopbytes.formats.mappings.launch_files import prepare
 from hopbytes.formats.mappings.place_script import place_script
-from hopbytes.machines.node.node_machine import NodeMachine
 from hopbytes.machines.node.node_tree import Gpu, NodeInventory, Part, node_tree
+from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.model.mapping import Mapping
 
 CPUS = sorted(os.sched_getaffinity(0))

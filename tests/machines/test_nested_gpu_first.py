@@ -8,7 +8,7 @@ import hopbytes as hb
 from helpers.errors import mentions
 from helpers.paths import GPU_SAMPLES, hwloc_sample
 from hopbytes.errors import FormatError
-from hopbytes.machines.nested import by_gpu
+from hopbytes.machines.delegating import by_gpu
 from hopbytes.machines.node.node_tree import Gpu, Part, node_tree
 
 HWLOC = hwloc_sample("v2_smt_gpus.xml")

@@ -9,8 +9,7 @@ import hopbytes as hb
 from helpers.fabric_text import two_level_fabric
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.launch.consecutive_ranks import map_for
-from hopbytes.patterns.ml import training_of
-from hopbytes.patterns.rank_orders import rank_orders
+from hopbytes.patterns.ml import rank_orders, training_of
 from hopbytes.solve.congestion_on_rails import NOISE, weighs_links
 from hopbytes.solve.rail_rule import RailRule
 

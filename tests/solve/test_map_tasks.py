@@ -11,7 +11,7 @@ from helpers.errors import mentions
 from hopbytes.algorithms.base import Mapper, Refiner
 from hopbytes.errors import HopbytesError, InfeasibleError, ScaleError, UnsupportedError
 from hopbytes.machines.base import Level
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 from hopbytes.solve.map_tasks import map_tasks
 
 

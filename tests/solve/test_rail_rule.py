@@ -7,8 +7,7 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.algorithms.base import Effort
-from hopbytes.patterns.ml import training_of
-from hopbytes.patterns.rank_orders import rank_orders
+from hopbytes.patterns.ml import rank_orders, training_of
 from hopbytes.report.parallelism import parallelism
 from hopbytes.solve.congestion_on_rails import Judged, busiest_link, worth_it
 from hopbytes.solve.presets import chain

@@ -89,9 +89,7 @@ class ReadingOptions:
         """Return the pattern in a file."""
         import hopbytes as hb
 
-        graph: CommGraph = hb.read(
-            path, self.input_format, holds="pattern", workers=threads, max_bytes=self.limit
-        )
+        graph: CommGraph = hb.read(path, self.input_format, holds="pattern", workers=threads, max_bytes=self.limit)
         return graph
 
 

@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
+from hopbytes.cli import options as opt
 from hopbytes.cli.large_graphs import LargeGraphOptions, tell_streamed
 from hopbytes.cli.machine_options import AnyMachineOptions, SpreadOptions
 from hopbytes.cli.method_options import MethodOptions, ProblemOptions
-from hopbytes.cli.options import (
-    All,
-    BlockOptions,
-    ComparedOrder,
-    Json,
-    LaunchingOptions,
-    OutputFile,
-    PatternFile,
-    Quiet,
-    ReadingOptions,
-    WritingOptions,
-)
 
 
 def map(
-    pattern: PatternFile,
+    pattern: opt.PatternFile,
     machine: AnyMachineOptions,
     problem: ProblemOptions,
     spread: SpreadOptions,
     method: MethodOptions,
     large: LargeGraphOptions,
-    reading: ReadingOptions,
-    writing: WritingOptions,
-    blocks: BlockOptions,
-    launching: LaunchingOptions,
-    output: OutputFile = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    all: All = False,
-    compare_with: ComparedOrder = None,
+    reading: opt.ReadingOptions,
+    writing: opt.WritingOptions,
+    blocks: opt.BlockOptions,
+    launching: opt.LaunchingOptions,
+    output: opt.OutputFile = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    all: opt.All = False,
+    compare_with: opt.ComparedOrder = None,
 ) -> None:
     """Map every task of PATTERN to the machine, verify the mapping and write it.
 

@@ -27,7 +27,7 @@ def free_order(graph: CommGraph, mapping: Mapping, form: str, **options: Any) ->
 
     For training jobs (``ml:``) the rank orders of Megatron-LM are compared, too: O(24 arcs).
     """
-    from hopbytes.patterns.rank_orders import MEGATRON_OPTIONS
+    from hopbytes.patterns.ml import MEGATRON_OPTIONS
 
     where, slots = mapping.where, np.sort(mapping.pe)
     if form not in ORDERED or graph.n > min(MOST_TASKS, where.k):
@@ -61,8 +61,7 @@ def free_order(graph: CommGraph, mapping: Mapping, form: str, **options: Any) ->
 
 def _best_order(graph: CommGraph, mapping: Mapping, slots: Int32) -> tuple[str, int]:
     """Return the rank order with the lowest J, ranks in order on the slots in use; "" for other patterns."""
-    from hopbytes.patterns.ml import training_of
-    from hopbytes.patterns.rank_orders import rank_orders
+    from hopbytes.patterns.ml import rank_orders, training_of
 
     training = training_of(graph)
     if training is None:

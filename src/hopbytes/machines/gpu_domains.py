@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from hopbytes._arrays import Int32
-from hopbytes.machines.composed import DelegatingMachine
 from hopbytes.machines.distances import RailDistance
 from hopbytes.model.allocation import Allocation
 
@@ -54,10 +53,7 @@ def has_rails(where: Allocation) -> bool:
 
 def adapters_per_host(where: Allocation) -> Int32 | None:
     """Return the number of network adapters of every host of the machine; None if it does not say."""
-    machine = where.machine
-    while isinstance(machine, DelegatingMachine):
-        machine = machine.base
-    adapters: Int32 | None = getattr(machine, "adapters_per_host", None)
+    adapters: Int32 | None = getattr(where.machine.innermost, "adapters_per_host", None)
     return adapters
 
 

@@ -16,8 +16,7 @@ from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.patterns.ml import is_training, training_of
-from hopbytes.patterns.rank_orders import MEGATRON_OPTIONS, rank_orders
+from hopbytes.patterns.ml import MEGATRON_OPTIONS, is_training, rank_orders, training_of
 from hopbytes.report.verdict import CHANGE, KEEP, WORTH, Verdict, verdict
 from hopbytes.simulation.simulate import Prediction, simulate
 from hopbytes.solve.map_tasks import map_tasks

@@ -10,7 +10,7 @@ import numpy as np
 
 from hopbytes.cost.objectives.link_sums import plain
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.machines.network.network import Network
+from hopbytes.machines.network import Network
 from hopbytes.model.allocation import Allocation
 
 Facts = dict[str, Any]
@@ -24,7 +24,7 @@ MOST_DENOMINATOR = 1000
 
 
 def network_facts(where: Allocation) -> Facts:
-    """Return the facts of :func:`hopbytes.machines.network.network.Network.describe`; empty without links."""
+    """Return the facts of :func:`hopbytes.machines.network.Network.describe`; empty without links."""
     network = where.machine.network()
     return {} if network is None else {"network": network.describe()}
 

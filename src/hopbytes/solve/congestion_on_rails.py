@@ -73,8 +73,7 @@ def busiest_link(graph: CommGraph, where: Allocation, pe: Int32) -> float:
 
 def usual_orders(graph: CommGraph) -> list[Int32]:
     """Return ranks in order, and for a training job the rank orders of Megatron-LM, on the first PEs."""
-    from hopbytes.patterns.ml import training_of
-    from hopbytes.patterns.rank_orders import rank_orders
+    from hopbytes.patterns.ml import rank_orders, training_of
 
     training = training_of(graph)
     orders = [] if training is None else list(rank_orders(training).values())

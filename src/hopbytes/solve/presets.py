@@ -17,7 +17,7 @@ from hopbytes.algorithms.refiners.place_blocks import PlaceBlocks
 from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.algorithms.refiners.vcycle import PLACED_UP_TO, VCycle
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.engine.settings import FEW_TASKS
+from hopbytes.engine.problem import FEW_TASKS
 from hopbytes.util.options import build
 from hopbytes.util.options import describe as _described
 from hopbytes.util.registry import Registry

@@ -9,7 +9,7 @@ import hopbytes as hb
 from helpers.engine_cases import random_csr
 from helpers.graphs import grid
 from hopbytes.engine import RunControl, SearchProblem
-from hopbytes.engine.coarse import coarsen_once
+from hopbytes.engine.partition import coarsen_once
 from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries
 
 

@@ -8,8 +8,7 @@ import pytest
 import hopbytes as hb
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
-from hopbytes.patterns.ml import training_of
-from hopbytes.patterns.rank_orders import rank_orders
+from hopbytes.patterns.ml import rank_orders, training_of
 
 GRAPH = "ml:tp=4,pp=2,dp=4,ep=4,hidden=1024,layers=8,seq=1024,micro=2"
 

@@ -7,7 +7,7 @@ import hopbytes as hb
 from helpers.machines import nodes
 from hopbytes.algorithms.base import Bounds, Effort, mappers
 from hopbytes.machines.base import Level
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.util.options import build
 

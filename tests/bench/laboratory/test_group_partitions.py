@@ -18,7 +18,7 @@ from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, part
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.base import Level
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes_laboratory.partitioners import group_partitions
 from hopbytes_laboratory.partitioners.dispatch import kaminpar_available

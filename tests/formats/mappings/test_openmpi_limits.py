@@ -7,8 +7,8 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.machines.kinds.synthetic import read_synthetic
-from hopbytes.machines.node.node_machine import NodeMachine
 from hopbytes.machines.node.node_tree import NodeInventory
+from hopbytes.machines.node_machine import NodeMachine
 
 
 def written(tmp_path, allowed, hosts, version=None, per=None):

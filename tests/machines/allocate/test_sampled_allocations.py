@@ -8,8 +8,8 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError
-from hopbytes.machines.network.geometry import nodes_along_curve
-from hopbytes.machines.selection.sampled_allocations import sample_nodes
+from hopbytes.machines.allocate.sampled_allocations import sample_nodes
+from hopbytes.machines.geometry import nodes_along_curve
 from hopbytes.machines.spec import parse_machine
 
 

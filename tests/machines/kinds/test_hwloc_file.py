@@ -254,9 +254,7 @@ def unit(kind, number, pus, inside="", more=""):
 
 def test_memory_nodes_that_may_not_be_used_are_said(tmp_path):
     """lstopo leaves them out: here a job has two of eight."""
-    inside = "".join(
-        unit("Package", i, [i], unit("NUMANode", i, [i]) + unit("PU", i, [i])) for i in range(8)
-    )
+    inside = "".join(unit("Package", i, [i], unit("NUMANode", i, [i]) + unit("PU", i, [i])) for i in range(8))
     path = small(tmp_path, inside, 'cpuset="0xff" allowed_cpuset="0x3" allowed_nodeset="0x3"')
     where = hb.allocate(f"hwloc:{path}")
     tree = where.machine.inventory.tree(0)

@@ -114,10 +114,7 @@ def test_bad_specs_are_one_line(spec, word):
 
 @pytest.mark.parametrize(
     "spec",
-    [
-        "ml:tp=8,pp=4,dp=8", "ml:tp=8,pp=4,dp=8,order=dp-tp-cp-ep-pp",
-        "ml:tp=8,pp=4,dp=8,order=pp-dp-cp-ep-tp",
-    ],
+    ["ml:tp=8,pp=4,dp=8", "ml:tp=8,pp=4,dp=8,order=dp-tp-cp-ep-pp", "ml:tp=8,pp=4,dp=8,order=pp-dp-cp-ep-tp"],
 )
 def test_rings_stay_on_their_rail_and_tensor_groups_in_their_domain(spec):
     graph = hb.read_pattern(spec)

@@ -13,8 +13,7 @@ SWITCHES = """switches:
 blocks:
 """
 LABEL = (
-    "- {{switch: leaf-{0}, nodes: ['{1}[1-3]'], "
-    "labels: {{network.topology.nvidia.com/accelerator: {2}}}}}\n"
+    "- {{switch: leaf-{0}, nodes: ['{1}[1-3]'], labels: {{network.topology.nvidia.com/accelerator: {2}}}}}\n"
 )
 NOTE = (
     "- {{switch: leaf-{0}, nodes: ['{1}[1-3]'], "

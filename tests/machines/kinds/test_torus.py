@@ -18,9 +18,7 @@ def names(machine, source, target):
 
 def test_dimensions_are_corrected_in_order():
     machine = parse_machine("torus:4x5")
-    assert names(machine, 0, 1 * 5 + 3) == [
-        "r0.0 -> r1.0 (x+)", "r1.0 -> r1.4 (y-)", "r1.4 -> r1.3 (y-)",
-    ]
+    assert names(machine, 0, 1 * 5 + 3) == ["r0.0 -> r1.0 (x+)", "r1.0 -> r1.4 (y-)", "r1.4 -> r1.3 (y-)"]
 
 
 def test_half_way_round_goes_in_positive_direction():

@@ -9,8 +9,12 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.machines.kinds.nvidia import read_gpu_topology
+from hopbytes.machines.kinds.nvidia import read_gpu_hosts
 from hopbytes.machines.spec import kind_of_file
+
+
+def first_host(path):
+    return read_gpu_hosts(path).trees[0]
 
 RULE = "=" * 20
 
@@ -95,7 +99,7 @@ def test_memory_nodes_and_steps_without_xgmi(tmp_path):
     steps = amd_smi(buses(4), lambda i, j: "PCIE", lambda i, j: 2 if i // 2 == j // 2 else 3)
     assert levels(path, steps) == expected
     assert levels(path, rocm_smi(2, lambda i, j: "PCIE", [-1, -1])) == [("node", 2), ("gpu", 2)]
-    assert read_gpu_topology(str(path)).numa == 0
+    assert first_host(str(path)).numa == 0
 
 
 @pytest.mark.parametrize("parts", [2, 3, 8])
@@ -191,6 +195,6 @@ def test_damage_never_crashes(tmp_path):
         piece = generator.choice(["", "9", "-", "\t", "GPU7", "[", '"', "TABLE:"])
         (tmp_path / "bad").write_text(text[:at] + piece + text[at + generator.randrange(9) :])
         try:
-            assert read_gpu_topology(str(tmp_path / "bad")).gpus
+            assert first_host(str(tmp_path / "bad")).gpus
         except HopbytesError as error:
             assert "\n" not in str(error)  # noqa: PT017

@@ -11,8 +11,12 @@ import hopbytes as hb
 from helpers.errors import mentions
 from helpers.paths import EXAMPLES, GPU_SAMPLES
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.machines.kinds.nvidia import read_gpu_topology
+from hopbytes.machines.kinds.nvidia import read_gpu_hosts
 from hopbytes.machines.spec import kind_of_file
+
+
+def first_host(path):
+    return read_gpu_hosts(path).trees[0]
 
 SWITCH, PAIRS = GPU_SAMPLES / "nvswitch_topo.txt", GPU_SAMPLES / "pairs_topo.txt"
 NCCL = GPU_SAMPLES / "nccl_topo.xml"
@@ -30,14 +34,14 @@ def test_all_gpus_of_an_nvswitch_are_equally_far():
     assert where.gpus.tolist() == [*range(8)] * 2
     # The threads of a core are in both ranges of the list of CPUs.
     assert sorted(where.os_pus(1)) == [4, 5, 6, 7, 36, 37, 38, 39]
-    tree = read_gpu_topology(str(SWITCH))
+    tree = first_host(str(SWITCH))
     assert [gpu.adapter.name for gpu in tree.gpus][:3] == ["mlx5_0", "mlx5_3", "mlx5_4"]
     assert tree.gpus[7].adapter[1:] == (7, 8)
 
 
 def test_pairs_are_units():
     assert levels(PAIRS) == [("node", 2), ("nvlink", 2), ("gpu", 2), ("core", 6)]
-    near = [gpu.adapter.name for gpu in read_gpu_topology(str(PAIRS)).gpus]
+    near = [gpu.adapter.name for gpu in first_host(str(PAIRS)).gpus]
     assert near == ["mlx5_0", "mlx5_0", "mlx5_1", "mlx5_1"]
 
 
@@ -160,6 +164,6 @@ def test_damage_never_crashes(tmp_path, path):
         piece = generator.choice(["", "9", "-", "\t", "NV99999", "<", '"'])
         (tmp_path / "bad").write_text(text[:at] + piece + text[at + generator.randrange(5) :])
         try:
-            assert read_gpu_topology(str(tmp_path / "bad")).gpus
+            assert first_host(str(tmp_path / "bad")).gpus
         except HopbytesError as error:
             assert "\n" not in str(error)  # noqa: PT017

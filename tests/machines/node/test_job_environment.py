@@ -12,8 +12,8 @@ from hopbytes.machines.kinds.job import nodes_of
 from hopbytes.machines.kinds.machine import machine_text
 from hopbytes.machines.kinds.synthetic import read_synthetic
 from hopbytes.machines.node.job import JobInfo, find_job, read_flux
-from hopbytes.machines.node.node_machine import NodeMachine
 from hopbytes.machines.node.node_tree import NodeInventory
+from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.machines.selection.allocate import cores_of_a_task
 
 

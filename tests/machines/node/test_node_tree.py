@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from hopbytes.machines.allocate.units import units_of
-from hopbytes.machines.node.node_machine import NodeMachine
 from hopbytes.machines.node.node_tree import NodeInventory, Part, node_tree
 from hopbytes.machines.node.sysfs import node_from_files
+from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.report.show import machine_facts
 
 HWLOC = """<topology version="2.0">

@@ -6,9 +6,13 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.machines.kinds.machine import machine_text
-from hopbytes.machines.kinds.nvidia import read_gpu_topology
+from hopbytes.machines.kinds.nvidia import read_gpu_hosts
 from hopbytes.machines.spec import kind_of_file
 from hopbytes.pictures.boxes import boxes_of, drawing
+
+
+def first_host(path):
+    return read_gpu_hosts(path).trees[0]
 
 ABOUT = "\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID"
 LEGEND = "\nLegend:\n\n  X    = Self\n  SYS  = Connection traversing PCIe\n"
@@ -130,7 +134,7 @@ def test_forms_of_the_table(tmp_path, name, copied):
     path.write_bytes((text.expandtabs(8) if copied else text).encode())
     assert described(path) == (levels, first, notices)
     where = hb.allocate(f"nvidia:{path}@n[1-2]")
-    gpus = len(read_gpu_topology(str(path)).gpus)
+    gpus = len(first_host(str(path)).gpus)
     assert where.k == 2 * gpus
     assert sorted(where.gpus.tolist()) == sorted([*range(gpus)] * 2)
     assert where.has_cores == (first is not None)
@@ -143,7 +147,7 @@ def test_no_two_gpus_have_a_core(tmp_path, name):
     """Whichever way the threads of a core are numbered: next to each other, or half of a list apart."""
     path = tmp_path / "topo.txt"
     path.write_bytes(FORMS[name][0].encode())
-    gpus = read_gpu_topology(str(path)).gpus
+    gpus = first_host(str(path)).gpus
     owner = {pu: gpu.index for gpu in gpus for pu in gpu.pus}
     assert len(owner) == sum(len(gpu.pus) for gpu in gpus)
     if name in ("one memory node with threads or without", "interleaved sockets"):
@@ -155,7 +159,7 @@ def test_no_two_gpus_have_a_core(tmp_path, name):
 def test_adapters_by_the_names_of_the_legend(tmp_path):
     path = tmp_path / "topo.txt"
     path.write_text(FORMS["titles underlined, adapters with a legend"][0])
-    assert [gpu.adapter.name for gpu in read_gpu_topology(str(path)).gpus] == ["mlx5_0", "mlx5_0"]
+    assert [gpu.adapter.name for gpu in first_host(str(path)).gpus] == ["mlx5_0", "mlx5_0"]
     assert kind_of_file(str(path)) == "nvidia"
 
 

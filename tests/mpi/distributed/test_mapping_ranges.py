@@ -7,7 +7,7 @@ import hopbytes as hb
 from helpers.slabs import part_of
 from helpers.together import together
 from hopbytes.errors import HopbytesError
-from hopbytes.mpi.distributed import (
+from hopbytes.mpi import (
     DistributedMapping,
     evaluate_distributed,
     read_distributed,

@@ -95,8 +95,8 @@ def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec
             leaders = Leaders(comm, where.machine.network())
             if comm.Get_rank():
                 return leaders.serve()
-            found = leaders.refine(
-                problem, start, nearest=9, rounds=6, paper_rule=rule == "paper", nearby=nearby
+            found = leaders.search(
+                problem, start=start, nearest=9, rounds=6, paper_rule=rule == "paper", nearby=nearby
             )
             leaders.close(0)
             return found
@@ -115,8 +115,8 @@ def test_nearest_nodes_are_those_of_the_serial_search():
     nodes = nodes_of(where)
     near = neighbourhood_of(nodes).near.reshape(nodes.count, -1)
     own = OwnRoutes(where.machine.network(), np.arange(24, dtype=np.int32), 7, 12, 0)
-    for place in own.places.tolist():
-        assert own.nearest(place, 9).tolist() == near[place][near[place] != place][:9].tolist()
+    for site in own.sites.tolist():
+        assert own.nearest(site, 9).tolist() == near[site][near[site] != site][:9].tolist()
 
 
 def test_more_leaders_than_nodes_are_refused():

@@ -19,7 +19,7 @@ from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels import checked_sum
-from hopbytes.kernels.grouping import group_objects
+from hopbytes.kernels.graph import group_objects
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.allocate.slot_counts import spread
 from hopbytes.model.allocation import Allocation

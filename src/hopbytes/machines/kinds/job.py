@@ -10,8 +10,8 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import machines
 from hopbytes.machines.kinds.local import this_node
 from hopbytes.machines.node.job import JobInfo, find_job, missing_list, same_host
-from hopbytes.machines.node.node_machine import NodeMachine, cut_overrides
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
+from hopbytes.machines.node_machine import NodeMachine, cut_overrides
 from hopbytes.text.hostlist import read_slots
 from hopbytes.text.open_input import check_file
 

@@ -167,8 +167,7 @@ def node_tree(
         cores = np.where(cores < 0, logical_pus + len(logical_pus), cores)
     try:
         whole = NodeTree(
-            tuple(kinds), units, os_pus, logical_pus, cores, gpus, host, numa, numa_barred, notices,
-            pus_known,
+            tuple(kinds), units, os_pus, logical_pus, cores, gpus, host, numa, numa_barred, notices, pus_known
         )
         return whole if allowed is None else whole.restricted(allowed)
     except FormatError as error:

@@ -8,7 +8,7 @@ from hopbytes._arrays import Float64, Int64
 from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.link_sums import network_of
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.network.network import Geometry, Network, Wiring
+from hopbytes.machines.network import Geometry, Network, Wiring
 from hopbytes.model.allocation import Allocation
 from hopbytes.pictures.figures.comm_matrix import node_name
 from hopbytes.pictures.figures.link_loads import LinkLoads

@@ -16,9 +16,9 @@ from hopbytes.errors import HopbytesError, InfeasibleError
 from hopbytes.formats.mappings.numbering import parse_cpus
 from hopbytes.launch.observed_placement import placement_seen
 from hopbytes.launch.placement_probe import Seen
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.machines.base import Level
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
-from hopbytes.machines.selection.allocate import allocate
 from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 

@@ -8,7 +8,7 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.errors import FormatError
-from hopbytes.machines.selection.allocate import allocate
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.text.hostlist import read_hosts
 
 

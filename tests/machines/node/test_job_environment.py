@@ -7,6 +7,7 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
+from hopbytes.machines.allocate.allocate import cores_of_a_task
 from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.machines.kinds.job import nodes_of
 from hopbytes.machines.kinds.machine import machine_text
@@ -14,7 +15,6 @@ from hopbytes.machines.kinds.synthetic import read_synthetic
 from hopbytes.machines.node.job import JobInfo, find_job, read_flux
 from hopbytes.machines.node.node_tree import NodeInventory
 from hopbytes.machines.node_machine import NodeMachine
-from hopbytes.machines.selection.allocate import cores_of_a_task
 
 
 def test_no_job_outside_any():

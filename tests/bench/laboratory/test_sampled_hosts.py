@@ -8,9 +8,8 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError
-from hopbytes.machines.allocate.sampled_allocations import sample_nodes
-from hopbytes.machines.geometry import nodes_along_curve
 from hopbytes.machines.spec import parse_machine
+from hopbytes_laboratory.sampled_hosts import nodes_along_curve, sample_nodes
 
 
 def test_kinds_of_draws():

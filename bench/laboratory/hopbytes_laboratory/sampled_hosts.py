@@ -1,4 +1,4 @@
-"""Sampled allocations, as schedulers give them: ``--hosts sfc:nodes=512:holes=0.2:seed=3``."""
+"""Nodes of a job on a busy machine, as schedulers give them: ``--hosts sfc:nodes=512:holes=0.2:seed=3``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from hopbytes._arrays import Bool, Int64
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
-from hopbytes.machines.geometry import nodes_along_curve
+from hopbytes.machines.geometry import hilbert_order, torus_geometry_of
 from hopbytes.machines.tree import shorten
 from hopbytes.util.random_numbers import RandomNumbers
 
@@ -19,13 +19,7 @@ METHODS: dict[str, dict[str, str]] = {
     "scattered": {"seed": "0"},
     "sfc": {"holes": "0", "seed": "0", "run": "16"},
 }
-LISTED = re.compile(r"[0-9]{1,9}(-[0-9]{1,9})?", re.ASCII)
 DECIMAL = re.compile(r"[0-9]{0,4}(\.[0-9]{1,9})?", re.ASCII)
-
-
-def is_sampled(hosts: object) -> bool:
-    """Tell whether hosts are sampled (``sfc:…``) or numbered (``nodes:0-15``) instead of named."""
-    return isinstance(hosts, str) and hosts.partition(":")[0] in (*METHODS, "nodes") and ":" in hosts
 
 
 def sample_nodes(machine: Machine, text: str) -> Bool:
@@ -34,16 +28,12 @@ def sample_nodes(machine: Machine, text: str) -> Bool:
     The same seed gives the same nodes. O(nodes log nodes).
 
     >>> from hopbytes.machines.spec import parse_machine
-    >>> sample_nodes(parse_machine("torus:3x3"), "nodes:0-1,8").astype(int).tolist()
-    [1, 1, 0, 0, 0, 0, 0, 0, 1]
+    >>> sample_nodes(parse_machine("torus:3x3"), "first:nodes=2").astype(int).tolist()
+    [1, 1, 0, 0, 0, 0, 0, 0, 0]
     """
-    method, _, rest = text.partition(":")
+    method = text.partition(":")[0]
     count = int(machine.node_of_core()[-1]) + 1
-    used = np.zeros(count, np.bool_)
-    if method == "nodes":
-        used[_numbers(text, rest, count)] = True
-        return used
-    given = _keys(text, method, rest)
+    given = _keys(text)
     wanted = _integer(text, "nodes", given["nodes"], 1, count)
     order = np.arange(count)
     if method != "first":
@@ -52,16 +42,42 @@ def sample_nodes(machine: Machine, text: str) -> Bool:
         order = rng.permutation(count) if scattered else _free_along_curve(machine, text, given, rng)
     if len(order) < wanted:
         raise InfeasibleError(f"`hosts={text!r}`: {len(order)} of {count} nodes are free, expected {wanted}")
+    used = np.zeros(count, np.bool_)
     used[order[:wanted]] = True
     return used
+
+
+def numbered(machine: Machine, hosts: str | None) -> str | None:
+    """Return ``nodes:0,4,9`` for sampled hosts, other hosts as they are.
+
+    >>> from hopbytes.machines.spec import parse_machine
+    >>> numbered(parse_machine("torus:3x3"), "first:nodes=2"), numbered(parse_machine("core:2"), "a")
+    ('nodes:0,1', 'a')
+    """
+    if hosts is None or hosts.partition(":")[0] not in METHODS:
+        return hosts
+    return "nodes:" + ",".join(map(str, np.flatnonzero(sample_nodes(machine, hosts)).tolist()))
+
+
+def nodes_along_curve(machine: Machine) -> Int64:
+    """int64[nodes]: nodes in the order in which schedulers keep jobs compact.
+
+    That is the order of their routers along a Hilbert curve on tori and meshes, machine order elsewhere.
+    """
+    found = torus_geometry_of(machine)
+    if found is None:
+        return np.arange(int(machine.node_of_core()[-1]) + 1, dtype=np.int64)
+    order = hilbert_order(found.sizes)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return np.argsort(rank[np.ravel_multi_index(tuple(found.places), found.sizes)], kind="stable")
 
 
 def _free_along_curve(machine: Machine, text: str, given: dict[str, str], rng: RandomNumbers) -> Int64:
     """Free nodes in the order of the curve, from a random start."""
     if not DECIMAL.fullmatch(given["holes"]) or not given["holes"] or not 0 <= float(given["holes"]) < 1:
-        raise FormatError(
-            "`hosts`", None, f"{shorten(text)}: holes={given['holes'][:20]}, expected 0 <= holes < 1"
-        )
+        what = f"{shorten(text)}: holes={given['holes'][:20]}, expected 0 <= holes < 1"
+        raise FormatError("`hosts`", None, what)
     holes, run = float(given["holes"]), _integer(text, "run", given["run"], 1, 10**6)
     order = nodes_along_curve(machine)
     order = np.roll(order, -rng.below(len(order)))
@@ -80,16 +96,16 @@ def _free_along_curve(machine: Machine, text: str, given: dict[str, str], rng: R
     return order[~taken]
 
 
-def _keys(text: str, method: str, rest: str) -> dict[str, str]:
+def _keys(text: str) -> dict[str, str]:
+    method, _, rest = text.partition(":")
     known = {"nodes": "N"} | METHODS[method]
     given: dict[str, str] = {}
     for item in rest.split(":"):
         key, equals, value = item.partition("=")
         if not equals or key not in known or key in given:
             listed = ", ".join(f"{name}={default}" for name, default in known.items())
-            raise FormatError(
-                "`hosts`", None, f"{shorten(text)}: {shorten(item)}, expected each once: {listed}"
-            )
+            what = f"{shorten(text)}: {shorten(item)}, expected each once: {listed}"
+            raise FormatError("`hosts`", None, what)
         given[key] = value
     if "nodes" not in given:
         raise FormatError("`hosts`", None, f"{shorten(text)}: without nodes=N, expected how many")
@@ -101,14 +117,3 @@ def _integer(text: str, key: str, value: str, least: int, most: int) -> int:
         what = f"{key}={value[:20]}, expected an integer from {least} to {most}"
         raise FormatError("`hosts`", None, f"{shorten(text)}: {what}")
     return int(value)
-
-
-def _numbers(text: str, rest: str, count: int) -> Int64:
-    found = []
-    for word in rest.split(","):
-        low, _, high = word.partition("-")
-        if not LISTED.fullmatch(word) or not int(low) <= int(high or low) < count:
-            what = f"{shorten(word)}, expected numbers like 0-15,40 below {count}"
-            raise FormatError("`hosts`", None, f"{shorten(text)}: {what}")
-        found.append(np.arange(int(low), int(high or low) + 1))
-    return np.concatenate(found)

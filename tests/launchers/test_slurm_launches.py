@@ -19,7 +19,7 @@ import hopbytes as hb
 from helpers.paths import EXAMPLES
 from helpers.placements import cores_in_node, expand, place
 from hopbytes.formats.mappings import mapping_slurm as place_slurm
-from hopbytes.formats.mappings.slot_symmetry import renumbered
+from hopbytes.formats.mappings.launch_files import renumbered
 from hopbytes.model.mapping import Mapping
 
 HOSTS = ("n3", "n1", "n4", "n2")  # not in Slurm's own order

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from helpers.placements import mappings, place, read, write
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.formats.mappings.mapping_json import check_same_machine
+from hopbytes.formats.mappings.stored import check_same_machine
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph

@@ -37,12 +37,12 @@ def test_json_is_read_where_the_machines_file_is_elsewhere(tmp_path, monkeypatch
     (tmp_path / "m").mkdir()
     (tmp_path / "m/square").write_text("0 1\n1 0\n")
     monkeypatch.chdir(tmp_path / "m")
-    where = hb.machine("table:square")
+    where = hb.allocate("table:square")
     hb.write(Mapping(np.array([1, 0], np.int32), where), "../stored.json")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FormatError, match=r"square: no such file.*`where`"):
         hb.read("stored.json")
-    assert hb.read("stored.json", where=hb.machine("table:m/square")).pe.tolist() == [1, 0]
+    assert hb.read("stored.json", where=hb.allocate("table:m/square")).pe.tolist() == [1, 0]
 
 
 def test_json_keeps_capacities():

@@ -16,8 +16,7 @@ from hopbytes.formats.mappings.host_lists import HostList, hosts_in_blocks
 from hopbytes.formats.mappings.launch_files import ANY_MAPPING, PLACEHOLDERS, Launch, LaunchFormat, prepare
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.patterns.ml import MachineLearning, training_of
-from hopbytes.patterns.rank_orders import MEGATRON_OPTIONS, rank_orders
+from hopbytes.patterns.ml import MEGATRON_OPTIONS, MachineLearning, rank_orders, training_of
 
 #: Largest size of a ConfigMap that Kubernetes accepts.
 LARGEST = 2**20

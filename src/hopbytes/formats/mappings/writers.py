@@ -45,8 +45,8 @@ from hopbytes.formats.mappings.launchers import LAUNCHERS, RANK_VARIABLES
 from hopbytes.formats.mappings.numbering import THREAD_NAMES, Numbers
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.machines.allocate.slot_counts import spread
-from hopbytes.machines.network.geometry import torus_geometry_of
-from hopbytes.model.allocation import Allocation
+from hopbytes.machines.geometry import torus_geometry_of
+from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.mapping import Mapping
 from hopbytes.text.cpu_lists import format_list, number_range
 from hopbytes.text.lines import natural_key
@@ -453,7 +453,8 @@ class Cray(LaunchFormat):
         order = _rank_order(source)
         check_count(source, len(order))
         pe = np.empty(len(order), np.int32)
-        pe[order] = spread(where, len(order), tasks_per_node=int(comment[1]) if comment and order else None)
+        use = SlotUse(tasks_per_node=int(comment[1])) if comment and order else None
+        pe[order] = spread(where, len(order), use)
         return as_launched(source, pe, where)
 
     def sniff(self, name: str, head: bytes) -> bool:

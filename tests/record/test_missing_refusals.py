@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 from hopbytes.launch.command import LaunchCommand
-from hopbytes.launch.launchers import silent_end
+from hopbytes.launch.installed import silent_end
 from hopbytes.record.application import Application
 from hopbytes.record.counts import Counts, counted
 from hopbytes.record.interposer import with_preloaded

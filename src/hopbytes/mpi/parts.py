@@ -41,7 +41,7 @@ def parts_of_processes(
         processes; otherwise rank i runs on its PE i, of which there is one per part. By default a machine is
         built from what the processes report about themselves, and `parts` has to be their number.
     options
-        Those of :func:`hopbytes.mpi.map_distributed`: `preset`, `imbalance`, `seed`, `road`.
+        Those of :func:`hopbytes.mpi.map_distributed`: `preset`, `imbalance`, `seed`, `strategy`.
 
     Returns
     -------

@@ -227,10 +227,10 @@ class DistributedMapping:
     where : Allocation
     info : dict
         The same on all processes: "comm_cost", "imbalance", "bound_asked", "bound_kept", "balance" ("met" or
-        "relaxed"), "road" (the better one) and "roads" (J of each). "courses" lists vertices and costs of the
-        levels of each road, and the costs of the first solutions of all ranks. By rank: "sent" (bytes by
-        phase), "seconds" (by phase), "computing" (processor seconds outside collective calls), "peak_bytes"
-        (of the process) and "held" (vertices, ghosts and arcs).
+        "relaxed"), "strategy" (the better one) and "strategies" (J of each). "history" lists vertices and
+        costs of the levels of each strategy, and the costs of the first solutions of all ranks. By rank:
+        "sent" (bytes by phase), "seconds" (by phase), "computing" (processor seconds outside collective
+        calls), "peak_bytes" (of the process) and "held" (vertices, ghosts and arcs).
     """
 
     pe: Int32

@@ -45,7 +45,7 @@ def copied(record):
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("seed", range(6))
 def test_placing_and_moving_equal_their_definitions(machine, seed):
-    rng, where = np.random.default_rng(seed), hb.machine(machine)
+    rng, where = np.random.default_rng(seed), hb.allocate(machine)
     n = int(rng.integers(2, 60))
     graph = random_graph(rng, n, 6, weighted=True)
     loads = None if seed % 3 == 0 else rng.integers(0 if seed % 3 == 1 else 1, 5, n)

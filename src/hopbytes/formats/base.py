@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Dictionary
 from dataclasses import field
 from io import BufferedReader
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from hopbytes import kernels
 from hopbytes._frozen import frozen
@@ -17,6 +17,8 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.text.open_input import MAX_BYTES
 from hopbytes.util.registry import Registry
+
+F = TypeVar("F", bound="Format")
 
 #: Names that users type for a format, taken from its file or its launcher.
 ALIASES = {
@@ -190,18 +192,23 @@ class Source:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
-            found = f"byte 0x{data[error.start]:02x}, expected text in UTF-8"
-            raise FormatError(self.name, line, found) from None
+            raise self.error(f"byte 0x{data[error.start]:02x}, expected text in UTF-8", line) from None
+
+    def error(self, what: str, line: int | None = None) -> FormatError:
+        """Return the error for what was found in the file, and what was expected."""
+        return FormatError(self.name, line, what)
 
 
-class Format(ABC):
-    """One file format. Register an instance: ``formats.register("metis")(Metis())``."""
+class Format:
+    """One file format. Register the class: ``@registered("metis")``."""
 
     __slots__ = ()
     #: The kind of content: "pattern" or "mapping".
     holds: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str] = ""
+    #: Occurs in the first 4 KiB of files of this format; see :meth:`sniff`.
+    signature: ClassVar[re.Pattern[bytes] | None] = None
     #: Files are no text. :meth:`sniff` of other formats is not called for content with control characters.
     binary: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities()
@@ -229,13 +236,13 @@ class Format(ABC):
         """Return the files and the launch command for a mapping."""
         raise UnsupportedError("this format cannot hold a mapping")
 
-    @abstractmethod
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether a file looks like this format.
+        """Tell whether a file looks like this format, by default by its :attr:`signature`.
 
         `name` is in lower case and without the suffix of a compression; `head` is the first 4 KiB. The
         method is called only when the suffix alone does not determine the format.
         """
+        return self.signature is not None and self.signature.search(head) is not None
 
     def ambiguity(self, source: Source) -> str | None:
         """Return why content of this format may equally be another format; None if it is unambiguous.
@@ -243,6 +250,16 @@ class Format(ABC):
         The method is called before reading, and only if the user did not name the format.
         """
         return None
+
+
+def registered(name: str) -> Callable[[type[F]], type[F]]:
+    """Return a decorator that registers an instance of a format under its name."""
+
+    def register(kind: type[F]) -> type[F]:
+        formats.register(name)(kind())
+        return kind
+
+    return register
 
 
 def losses(graph: CommGraph, *, messages: str = "", loads: str = "") -> list[str]:

@@ -161,7 +161,7 @@ def new_ranks(
     graph = CommGraph.from_edges(table[:, 0], table[:, 1], table[:, 2], n=len(sends))
     identity = np.empty(len(spots), np.int32)
     identity[process] = np.arange(len(spots), dtype=np.int32)
-    mapped = map_tasks(graph, where, preset=preset, seed=seed, threads=1, partition=False).pe
+    mapped = map_tasks(graph, where, preset, seed=seed, threads=1, partition=False).pe
     cost = CommCost()
     if cost.value(graph, where, mapped) >= cost.value(graph, where, identity):
         return np.arange(len(spots), dtype=np.int64)

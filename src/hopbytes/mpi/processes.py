@@ -17,9 +17,8 @@ from hopbytes.formats.mappings.numbering import parse_cpus
 from hopbytes.launch.observed_placement import placement_seen
 from hopbytes.launch.placement_probe import Seen
 from hopbytes.machines.base import Level
-from hopbytes.machines.kinds.tree import Tree
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
-from hopbytes.machines.selection.allocate import machine as machine_from
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 
 Comm: TypeAlias = Any  # mpi4py.MPI.Intracomm; mpi4py has to be optional

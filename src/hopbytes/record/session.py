@@ -23,10 +23,10 @@ from hopbytes.launch.passing import run_through
 from hopbytes.launch.start import machine_of_command, shared_folder
 from hopbytes.launch.verify import seen_launch
 from hopbytes.machines.node.job import READERS, same_host
-from hopbytes.machines.selection.allocate import machine as parsed_machine
+from hopbytes.machines.selection.allocate import allocate as parsed_machine
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.patterns.base import recorded_hosts
 from hopbytes.patterns.collective_messages import check_model
-from hopbytes.patterns.origin import recorded_hosts
 from hopbytes.record.application import (
     Application,
     application_of,

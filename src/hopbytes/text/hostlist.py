@@ -242,8 +242,7 @@ def _one_line(path: str, line: int, words: list[str], allocated: Allocated) -> t
     if words[0].lower() == "rank" or (words[0].startswith("+") and place is None):
         raise FormatError(path, line, f"{text[:60]!r} of a rankfile or of empty nodes, expected a host")
     if wrong or found is None or not all(c.isdecimal() and len(c) < 10 for c in [*stated, *bounds]):
-        what = f"{text[:60]!r}, expected HOST, HOST:N or HOST slots=N"
-        raise FormatError(path, line, what)
+        raise FormatError(path, line, f"{text[:60]!r}, expected HOST, HOST:N or HOST slots=N")
     if place is None:
         return expand_hosts(found[1], path, line), int(counts[0]) if counts else None
     of_job = allocated()

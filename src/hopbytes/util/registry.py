@@ -1,4 +1,4 @@
-"""Registries of named objects; `name` is defined in ``name.py`` of a known package, or where `files` says.
+"""Registries of named objects; `name` is defined in ``name.py`` of a known package, or where `modules` says.
 
 An algorithm, a topology or a format is therefore added by adding one file; a table names the files that
 define several. Looking up a name imports only its own file, so that commands start quickly; listing a

@@ -25,7 +25,7 @@ def mapped(graph, on, size, **options):
 def checked(graph, on, size, **options):
     """Map; what the run says of its result is what the whole graph says."""
     pe, info = mapped(graph, on, size, **options)
-    where = hb.machine(on)
+    where = hb.allocate(on)
     assert len(pe) == graph.n
     placed = hb.Mapping(pe, where)
     assert info["comm_cost"] == hb.evaluate(graph, placed).comm_cost
@@ -52,7 +52,7 @@ def test_quality_bounds_and_answer_of_a_grid(size, strategy, monkeypatch):
     pe, info = checked(graph, TREE, size, strategy=strategy, preset="fast")
     again, _ = mapped(graph, TREE, size, strategy=strategy, preset="fast")
     assert pe.tobytes() == again.tobytes()
-    alone = hb.map_tasks(graph, TREE, preset="eco", partition=True, threads=1).info["comm_cost"]
+    alone = hb.map_tasks(graph, TREE, "eco", partition=True, threads=1).info["comm_cost"]
     assert info["comm_cost"] <= 1.25 * alone
     history = info["history"][strategy]
     assert (size == 1 and strategy == "islands") or history["levels"][-1] == graph.n

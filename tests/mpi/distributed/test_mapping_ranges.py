@@ -14,7 +14,7 @@ from hopbytes.mpi import (
     write_distributed,
 )
 
-WHERE = hb.machine("node:2@10 core:3@1")
+WHERE = hb.allocate("node:2@10 core:3@1")
 GRAPH = hb.read("stencil:9x7:bytes=4")
 PE = (np.arange(63) * 6 // 63).astype(np.int32)
 

@@ -45,7 +45,7 @@ def led(size, graph, where, mapper, refiner):
 
 def case(spec, seed):
     rng = np.random.default_rng(seed)
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     if seed % 2:  # an allocation with holes, nodes of unequal size, fewer tasks than slots
         keep = np.sort(rng.choice(where.k, where.k - where.k // 5, replace=False))
         where = where.select(keep)
@@ -57,7 +57,7 @@ def test_any_number_of_leaders_gives_the_serial_placement(spec):
     for seed in range(3):
         graph, where = case(spec, seed)
         mapper, refiner = HybridGreedy(raw=seed == 0, guarded=seed == 2), HottestLink(nearest=5)
-        serial = hb.map_tasks(graph, where, mapper=mapper, refine=refiner, seed=3, threads=1)
+        serial = hb.map_tasks(graph, where, [mapper, refiner], seed=3, threads=1)
         nodes = nodes_of(where).count
         for size in (1, 2, 3, 5):
             if size > nodes:
@@ -111,7 +111,7 @@ def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec
 
 
 def test_nearest_nodes_are_those_of_the_serial_search():
-    where = hb.machine("torus:3x4@5:nodes=2")
+    where = hb.allocate("torus:3x4@5:nodes=2")
     nodes = nodes_of(where)
     near = neighbourhood_of(nodes).near.reshape(nodes.count, -1)
     own = OwnRoutes(where.machine.network(), np.arange(24, dtype=np.int32), 7, 12, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import tokenize
 import zipfile
 import zlib
@@ -14,7 +15,7 @@ from numpy.lib import format as npy
 
 from hopbytes._arrays import Array
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import MARK, Format, Source, Written, formats
+from hopbytes.formats.base import MARK, Format, Source, Written, registered
 from hopbytes.formats.parsing import check_tasks
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.text.open_input import check_expansion
@@ -38,8 +39,7 @@ def load_members(source: Source) -> dict[str, Array | bytes]:
         with zipfile.ZipFile(data) as archive:
             total = sum(info.file_size for info in archive.infolist())
             if total > limit:
-                what = f"{total} bytes after decompression, expected at most {limit}"
-                raise FormatError(source.name, None, what)
+                raise source.error(f"{total} bytes after decompression, expected at most {limit}")
             check_expansion(source.name, data.getbuffer().nbytes, total, limit)
             return {
                 info.filename.removesuffix(".npy"): _member(source.name, archive, info)
@@ -47,7 +47,7 @@ def load_members(source: Source) -> dict[str, Array | bytes]:
             }
     except FAULTS as error:
         what = f"a damaged archive ({str(error)[:200]}), expected arrays of NumPy"
-        raise FormatError(source.name, None, " ".join(what.split())) from None
+        raise source.error(" ".join(what.split())) from None
 
 
 def _member(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Array | bytes:
@@ -93,25 +93,22 @@ def integers(source: Source, name: str, value: Array | bytes | None, dtype: Any)
     if value is None:
         return None
     if isinstance(value, bytes) or value.ndim != 1 or (value.size and value.dtype.kind not in "iub"):
-        raise FormatError(source.name, None, f"{name} has another type, expected a 1-d array of integers")
+        raise source.error(f"{name} has another type, expected a 1-d array of integers")
     info = np.iinfo(dtype)
     if value.size and (int(value.min()) < 0 or int(value.max()) > info.max):
-        what = f"{name} has values from {value.min()} to {value.max()}, expected 0..{info.max}"
-        raise FormatError(source.name, None, what)
+        raise source.error(f"{name} has values from {value.min()} to {value.max()}, expected 0..{info.max}")
     return np.array(value, dtype=dtype)
 
 
+@registered("npz")
 class Npz(Format):
     """Written archives are readable by ``scipy.sparse.load_npz``: CSR arrays, with additional arrays."""
 
     holds = "pattern"
+    signature = re.compile(rb"\APK\x03\x04[\s\S]{0,192}\.npy")
     suffixes = (".npz",)
     binary = True
     summary = "NumPy archive: SciPy sparse matrix, or indptr, targets, volumes, messages, loads"
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the file is a zip archive whose first member is an array."""
-        return head.startswith(b"PK\x03\x04") and b".npy" in head[:200]
 
     def read(self, source: Source) -> CommGraph:
         """Return the graph; it is directed unless the archive says ``undirected``."""
@@ -122,8 +119,7 @@ class Npz(Format):
         if "format" in arrays and "shape" in arrays:
             return _from_scipy(source, arrays)
         names = ", ".join(sorted(members)) or "nothing"
-        what = f"the archive holds {names}, expected a SciPy sparse matrix or indptr and targets"
-        raise FormatError(source.name, None, what)
+        raise source.error(f"the archive holds {names}, expected a SciPy sparse matrix or indptr and targets")
 
     def write_pattern(self, graph: CommGraph) -> Written:
         """Return all arrays; the facts about the source are lost, unlike in ``.pattern``."""
@@ -145,9 +141,6 @@ class Npz(Format):
         return Written({"": pack(arrays)})
 
 
-formats.register("npz")(Npz())
-
-
 def _flag(arrays: dict[str, Array], name: str) -> bool:
     return name in arrays and arrays[name].size == 1 and bool(arrays[name].reshape(-1)[0])
 
@@ -159,7 +152,7 @@ def _from_rows(source: Source, arrays: dict[str, Array]) -> CommGraph:
     targets = integers(source, "targets", arrays.get("targets", arrays.get("indices")), np.int32)
     volumes = integers(source, "volumes", arrays.get("volumes", arrays.get("data")), np.int64)
     if parts["indptr"] is None or targets is None or not len(parts["indptr"]):
-        raise FormatError(source.name, None, "indptr is missing or empty, expected n + 1 row pointers")
+        raise source.error("indptr is missing or empty, expected n + 1 row pointers")
     scale = int(arrays["scale"].reshape(-1)[0]) if "scale" in arrays and arrays["scale"].size == 1 else 1
     graph = CommGraph.of_own(
         parts["indptr"], targets, None if _flag(arrays, "unweighted") else volumes, parts["messages"],
@@ -175,7 +168,7 @@ def checked_undirected(source: Source, graph: CommGraph) -> CommGraph:
 
     if graph.undirected and kernels.find_asymmetry(graph.arcs(graph.volumes), source.workers) >= 0:
         what = "the graph is marked as undirected, but the two directions differ, expected equal ones"
-        raise FormatError(source.name, None, what)
+        raise source.error(what)
     return graph
 
 
@@ -183,14 +176,14 @@ def _from_scipy(source: Source, arrays: dict[str, Array]) -> CommGraph:
     layout = arrays["format"].reshape(-1)[:1].astype("S8").tolist()[0].decode("ascii", "replace")
     shape = arrays["shape"]
     if shape.shape != (2,) or shape.dtype.kind not in "iu" or shape[0] != shape[1]:
-        raise FormatError(source.name, None, f"shape {shape.tolist()}, expected a square matrix")
+        raise source.error(f"shape {shape.tolist()}, expected a square matrix")
     n = int(shape[0])
     if layout not in ("csr", "csc", "coo"):
         raise UnsupportedError(f"{source.name}: a {layout!r} matrix, expected csr, csc or coo (.tocsr())")
     needed = ("row", "col", "data") if layout == "coo" else ("indptr", "indices", "data")
     missing = [name for name in needed if name not in arrays or arrays[name].ndim != 1]
     if missing:
-        raise FormatError(source.name, None, f"{missing[0]} is missing, expected a {layout} matrix")
+        raise source.error(f"{missing[0]} is missing, expected a {layout} matrix")
     data = arrays["data"]
     check_tasks(source, None, n, len(data))
     if layout == "csr" and "undirected" in arrays and len(arrays["indptr"]) == n + 1:
@@ -201,8 +194,7 @@ def _from_scipy(source: Source, arrays: dict[str, Array]) -> CommGraph:
         indptr = integers(source, "indptr", arrays["indptr"], np.int64)
         assert indptr is not None
         if len(indptr) != n + 1 or int(indptr[-1]) != len(data) or bool(np.any(np.diff(indptr) < 0)):
-            what = "indptr does not match shape and data, expected ascending row pointers"
-            raise FormatError(source.name, None, what)
+            raise source.error("indptr does not match shape and data, expected ascending row pointers")
         outer, inner = np.repeat(np.arange(n, dtype=np.int32), np.diff(indptr)), arrays["indices"]
         rows, columns = (outer, inner) if layout == "csr" else (inner, outer)
     return CommGraph.from_edges(rows, columns, data, n=n, meta={"name": source.title, "format": "npz"})
@@ -214,17 +206,15 @@ ARRAYS: dict[str, Any] = {
 }
 
 
+@registered("pattern")
 class Pattern(Format):
     """The native format of hopbytes: arrays, scale, direction and the facts about the source."""
 
     holds = "pattern"
+    signature = re.compile(rb"\APK\x03\x04[\s\S]{0,185}header\.json")
     suffixes = (".pattern",)
     binary = True
     summary = "native archive of hopbytes: all arrays, scale and facts about the source"
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the file is a zip archive that begins with the header."""
-        return head.startswith(b"PK\x03\x04") and b"header.json" in head[:200]
 
     def read(self, source: Source) -> CommGraph:
         """Return the graph that was written."""
@@ -233,7 +223,7 @@ class Pattern(Format):
         arrays = {name: integers(source, name, members.get(name), dtype) for name, dtype in ARRAYS.items()}
         indptr, targets = arrays.pop("indptr"), arrays.pop("targets")
         if indptr is None or targets is None or not len(indptr):
-            raise FormatError(source.name, None, "indptr or targets is missing, expected both")
+            raise source.error("indptr or targets is missing, expected both")
         graph = CommGraph.of_own(
             indptr, targets, **arrays, undirected=header["undirected"], scale=header["scale"],
             meta=header["meta"],
@@ -252,26 +242,21 @@ class Pattern(Format):
         return Written({"": pack(members)})
 
 
-formats.register("pattern")(Pattern())
-
-
 def _header(source: Source, content: Array | bytes | None) -> dict[str, Any]:
     if not isinstance(content, bytes):
-        raise FormatError(source.name, None, "no header.json inside, expected a pattern written by hopbytes")
+        raise source.error("no header.json inside, expected a pattern written by hopbytes")
     try:
         header = json.loads(content)
     except (ValueError, RecursionError):
-        raise FormatError(source.name, None, "header.json is damaged, expected JSON") from None
+        raise source.error("header.json is damaged, expected JSON") from None
     if not isinstance(header, dict) or header.get("format") != "hopbytes pattern":
-        what = "header.json has another format, expected that of a pattern written by hopbytes"
-        raise FormatError(source.name, None, what)
+        raise source.error("header.json has another format, expected that of a pattern written by hopbytes")
     if header.get("version") != VERSION:
         what = f"pattern version {str(header.get('version'))[:20]}, expected version {VERSION}"
         raise UnsupportedError(f"{source.name}: {what}")
     for key, kind in (("undirected", bool), ("scale", int), ("meta", dict)):
         if not isinstance(header.get(key), kind):
-            what = f"header.json has no valid {key!r}, expected a value of type {kind.__name__}"
-            raise FormatError(source.name, None, what)
+            raise source.error(f"header.json has no valid {key!r}, expected a value of type {kind.__name__}")
     if not 1 <= header["scale"] <= 10**9:
-        raise FormatError(source.name, None, f"scale {header['scale']}, expected 1 to 10^9")
+        raise source.error(f"scale {header['scale']}, expected 1 to 10^9")
     return header

@@ -15,7 +15,16 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Bool, Int32, Int64, UInt8
 from hopbytes.errors import FormatError
-from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, check_symmetric, formats, losses
+from hopbytes.formats.base import (
+    HEAD_BYTES,
+    MARK,
+    Format,
+    Source,
+    Written,
+    check_symmetric,
+    losses,
+    registered,
+)
 from hopbytes.formats.parsing import INITIAL_CAPACITY, first_line, parsed, raise_fault, shown, whole_numbers
 from hopbytes.kernels.records import Csr, Slot, Status
 from hopbytes.model.comm_graph import CommGraph
@@ -42,6 +51,7 @@ class Header(NamedTuple):
     edge_weights: bool
 
 
+@registered("metis")
 class Metis(Format):
     """All flags are supported; the first weight of a vertex is its load, vertex sizes are skipped."""
 
@@ -88,16 +98,13 @@ class Metis(Format):
         return Written({"": _pieces(graph, keep)}, notices=tuple(notices))
 
 
-formats.register("metis")(Metis())
-
-
 def read_header(source: Source) -> Header:
     """Read and check the first line that is not a comment."""
     line, text = first_line(source, b"%")
     fields = text.split()
 
     def refuse(what: str) -> FormatError:
-        return FormatError(source.name, line, what)
+        return source.error(what, line)
 
     if not 2 <= len(fields) <= 4 or not all(f.isdigit() and len(f) < 20 for f in fields):
         raise refuse(f"{shown(text.strip())}, expected a header: vertices edges [flags [weights per vertex]]")
@@ -193,7 +200,7 @@ def _with_room(source: Source, header: Header, rows: int, arcs: int) -> tuple[in
     if room > most:
         what = f"{header.n} vertices, {header.edges} edges: they need {room} bytes of memory"
         hint = f"expected at most {most}, {MEMORY_PER_BYTE} times `max_bytes`"
-        raise FormatError(source.name, header.line, f"{what}, {hint}")
+        raise source.error(f"{what}, {hint}", header.line)
     return rows, arcs
 
 
@@ -260,7 +267,7 @@ def _pieces(graph: CommGraph, keep: Bool) -> Iterator[bytes]:
 
 
 #: The first three lines of a file, in any layout of blanks.
-BEGINNING = re.compile(rb"\s*0\s+[0-9]+\s+[0-9]+\s+[01]\s+[01]{1,3}\s")
+BEGINNING = re.compile(rb"\A\s*0\s+[0-9]+\s+[0-9]+\s+[01]\s+[01]{1,3}\s")
 
 
 class _ScotchHeader(NamedTuple):
@@ -273,16 +280,14 @@ class _ScotchHeader(NamedTuple):
     loads: bool
 
 
+@registered("scotch")
 class Scotch(Format):
     """Vertices may have labels; edge loads become volumes, vertex loads the loads of tasks."""
 
     holds = "pattern"
+    signature = BEGINNING
     suffixes = (".grf", ".src")
     summary = "Scotch graph: undirected, integer edge and vertex loads; OpenFOAM writes one of its mesh"
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the file begins with version 0, two counts, a first number of 0 or 1, and flags."""
-        return BEGINNING.match(head) is not None
 
     def read(self, source: Source) -> CommGraph:
         """Return an undirected graph; volumes and loads are None if the file has none."""
@@ -302,27 +307,24 @@ class Scotch(Format):
         return CommGraph.from_metis(xadj, targets, volumes, vwgt=loads, meta=meta)
 
 
-formats.register("scotch")(Scotch())
-
-
 def _scotch_header(source: Source) -> _ScotchHeader:
     """Read version, counts and flags, which stand on three lines."""
     line, version = first_line(source, b"")
     if version.split() == [b"2"]:
         what = "a distributed Scotch graph, expected one file of version 0, which dggath makes"
-        raise FormatError(source.name, line, what)
+        raise source.error(what, line)
     if version.split() != [b"0"]:
-        raise FormatError(source.name, line, f"{shown(version.strip())}, expected the version 0 alone")
+        raise source.error(f"{shown(version.strip())}, expected the version 0 alone", line)
     line, counts = first_line(source, b"", after=line)
     found = re.fullmatch(rb"\s*([0-9]{1,18})\s+([0-9]{1,18})\s*", counts)
     if found is None or int(found[1]) > MAX_TASKS:
         what = f"{shown(counts.strip())}, expected the numbers of vertices (at most {MAX_TASKS}) and of arcs"
-        raise FormatError(source.name, line, what)
+        raise source.error(what, line)
     line, text = first_line(source, b"", after=line)
     flags = re.fullmatch(rb"\s*([01])\s+([01]{1,3})\s*", text)
     if flags is None:
         what = f"{shown(text.strip())}, expected the first vertex number, 0 or 1, and three flags 0 or 1"
-        raise FormatError(source.name, line, what)
+        raise source.error(what, line)
     labels, edge_loads, loads = (flag == "1" for flag in flags[2].decode().zfill(3))
     return _ScotchHeader(line, int(found[1]), int(found[2]), int(flags[1]), labels, edge_loads, loads)
 
@@ -332,21 +334,20 @@ def _scotch_rows(source: Source, header: _ScotchHeader, numbers: Int64) -> tuple
     at, before, width = 0, header.labels + header.loads, 1 + header.edge_loads
     if header.n > len(numbers):
         what = f"{header.n} vertices in the header, more than {len(numbers)} numbers can describe"
-        raise FormatError(source.name, header.line - 1, what)
+        raise source.error(what, header.line - 1)
     starts = np.empty(header.n, np.int64)
     known = memoryview(numbers.data)
     for vertex in range(header.n):
         starts[vertex] = at
         at += before
         if at >= len(numbers):
-            what = f"the file ends after {vertex} vertices, expected {header.n}"
-            raise FormatError(source.name, None, what)
+            raise source.error(f"the file ends after {vertex} vertices, expected {header.n}")
         at += 1 + width * known[at]
     degrees = numbers[starts + before]
     arcs = int(degrees.sum())
     if arcs != header.arcs or at != len(numbers):
         what = f"{arcs} arcs and {len(numbers) - at} numbers behind them, expected {header.arcs} arcs alone"
-        raise FormatError(source.name, header.line - 1, what)
+        raise source.error(what, header.line - 1)
     return starts, degrees
 
 
@@ -356,9 +357,9 @@ def _places(source: Source, names: Int64, ends: Int64) -> Int64:
     known = names[order]
     if bool(np.any(known[1:] == known[:-1])):
         twice = known[1:][known[1:] == known[:-1]][0]
-        raise FormatError(source.name, None, f"label {twice} a second time, expected distinct labels")
+        raise source.error(f"label {twice} a second time, expected distinct labels")
     place = np.minimum(np.searchsorted(known, ends), max(len(known) - 1, 0))
     missing = known[place] != ends if len(known) else np.ones(len(ends), bool)
     if bool(np.any(missing)):
-        raise FormatError(source.name, None, f"neighbour {ends[missing][0]}, expected a vertex of the file")
+        raise source.error(f"neighbour {ends[missing][0]}, expected a vertex of the file")
     return order[place]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
-from hopbytes.formats.base import Format, Source, formats
+from hopbytes.formats.base import Format, Source, registered
 from hopbytes.formats.patterns.recorded import Traffic, check_complete
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import check_model, expand
@@ -64,15 +64,15 @@ def said_in_files(source: Source) -> Iterator[tuple[str, int, Said]]:
     the others are those of the folder whose names differ in nothing else.
     """
     first: Said | None = None
-    for place, line in bounded_lines(source.stream, source.name):
+    for line_number, line in bounded_lines(source.stream, source.name):
         for words in said(line):
             first = first or words
-            yield source.name, place, words
+            yield source.name, line_number, words
     for path in () if first is None else _others(source.path or "", *first.thread[:2]):
         with open_stream(path, max_bytes=source.max_bytes) as opened:
-            for place, line in bounded_lines(opened.stream, opened.name):
+            for line_number, line in bounded_lines(opened.stream, opened.name):
                 for words in said(line):
-                    yield opened.name, place, words
+                    yield opened.name, line_number, words
 
 
 def _others(path: str, host: bytes, process: bytes) -> list[str]:
@@ -282,6 +282,7 @@ KINDS = {
 TREES = (b"TREE", b"0")  # tuning lines name the algorithm, older ones by its number
 
 
+@registered("nccl")
 class NcclLog(Format):
     """The log of all ranks, as ``mpirun`` prints it, or a file for each process (NCCL_DEBUG_FILE=nccl.%h.%p).
 
@@ -307,12 +308,9 @@ class NcclLog(Format):
         """Return the messages of all calls, or of one byte per channel where the log has none."""
         model = source.options.get("collectives")
         log = _Log(source.name, None if model is None else check_model(model))
-        for name, place, words in said_in_files(source):
-            log.take(name, place, words)
+        for name, line_number, words in said_in_files(source):
+            log.take(name, line_number, words)
         return log.graph(source)
-
-
-formats.register("nccl")(NcclLog())
 
 
 def _add_channel(member: _Member, text: bytes) -> None:
@@ -359,7 +357,7 @@ class _Log:
         self.of_process: dict[tuple[bytes, bytes], list[_Member]] = {}
         self.announces = False  # since NCCL 2.18 communicators are named before their channels are
 
-    def take(self, name: str, place: int, words: Said) -> None:
+    def take(self, name: str, line_number: int, words: Said) -> None:
         """Process a line."""
         text = words.text
         member, choice, call = MEMBER.search(text), CHOICE.match(text), CALL.match(text)
@@ -374,9 +372,9 @@ class _Log:
             elif text.startswith(ABOUT_CHANNELS):
                 self._channel(words)
         except (UnsupportedError, ScaleError) as error:
-            raise type(error)(f"{name}:{place}: {error}") from None
+            raise type(error)(f"{name}:{line_number}: {error}") from None
         except ValueError as error:
-            raise FormatError(name, place, str(error)) from None
+            raise FormatError(name, line_number, str(error)) from None
 
     def _channel(self, words: Said) -> None:
         """Process a line about channels: of the communicator it names, or that its thread sets up.

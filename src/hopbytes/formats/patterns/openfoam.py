@@ -9,7 +9,7 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError
-from hopbytes.formats.base import Format, Source, formats
+from hopbytes.formats.base import Format, Source, registered
 from hopbytes.formats.files import open_source, plain_name
 from hopbytes.formats.parsing import whole_numbers
 from hopbytes.model.comm_graph import CommGraph
@@ -63,6 +63,7 @@ def _entry(header: bytes, key: bytes) -> bytes:
 OTHER = {"owner": "neighbour", "neighbour": "owner"}
 
 
+@registered("polymesh")
 class PolyMesh(Format):
     """A task per cell and an edge for every pair of cells with a face between them, faces counted.
 
@@ -81,7 +82,7 @@ class PolyMesh(Format):
         """Return an undirected graph of the cells."""
         name = plain_name(source.title)
         if source.path is None or name not in OTHER:
-            raise FormatError(source.name, None, "expected the file owner or neighbour of a mesh")
+            raise source.error("expected the file owner or neighbour of a mesh")
         labels = {name: read_labels(source.name, source.stream.read())}
         beside = os.path.join(os.path.dirname(source.path), OTHER[name])
         packed = source.title[len(name) :]
@@ -91,16 +92,12 @@ class PolyMesh(Format):
         owner, neighbour = labels["owner"], labels["neighbour"]
         if len(neighbour) > len(owner):
             what = f"{len(neighbour)} faces with a neighbour and {len(owner)} with an owner"
-            raise FormatError(source.name, None, f"{what}, expected no more of the former")
+            raise source.error(f"{what}, expected no more of the former")
         n = int(max(owner.max(initial=-1), neighbour.max(initial=-1))) + 1
         if n > min(MAX_TASKS, 16 * (len(owner) + 1)):
-            what = f"cell {n - 1}, expected fewer cells with {len(owner)} faces"
-            raise FormatError(source.name, None, what)
+            raise source.error(f"cell {n - 1}, expected fewer cells with {len(owner)} faces")
         title = os.path.basename(os.path.dirname(os.path.abspath(source.path)))
         sides = (part[: len(neighbour)].astype(np.int32) for part in (owner, neighbour))
         return CommGraph.from_edges(
             *sides, n=n, undirected=True, meta={"name": title, "format": "polymesh"}
         )
-
-
-formats.register("polymesh")(PolyMesh())

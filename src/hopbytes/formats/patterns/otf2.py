@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import Format, Source, formats
+from hopbytes.errors import UnsupportedError
+from hopbytes.formats.base import Format, Source, registered
 from hopbytes.formats.patterns.recorded import Collectives, Traffic, chosen_model, left_out
 from hopbytes.model.comm_graph import CommGraph
 
@@ -21,6 +21,7 @@ MAGIC = b"OTF2"
 COMPLAINT = re.compile(r"^\[OTF2\] \S+ error: (.*)$", re.MULTILINE)
 
 
+@registered("otf2")
 class Otf2(Format):
     """The anchor file, ``traces.otf2``, names the archive in its folder.
 
@@ -30,13 +31,10 @@ class Otf2(Format):
     """
 
     holds = "pattern"
+    signature = re.compile(rb"\A[\s\S]{0,28}OTF2")
     suffixes = (".otf2",)
     binary = True
     summary = "OTF2 archives (Score-P, Scalasca); needs the package otf2"
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the file begins like an anchor file."""
-        return MAGIC in head[:32]
 
     def read(self, source: Source) -> CommGraph:
         """Return directed traffic between ranks of MPI_COMM_WORLD."""
@@ -63,14 +61,11 @@ class Otf2(Format):
         return traffic.graph(source, "otf2", n, notices=notices, collectives=model)
 
 
-formats.register("otf2")(Otf2())
-
-
 def _sums(source: Source) -> dict[str, Any]:
     """Return the JSON output of the process that reads the archive; FormatError if it reported an error."""
     if source.path is None or MAGIC not in source.head(32):
         what = "not the anchor file of an archive, expected traces.otf2 in the folder of its archive"
-        raise FormatError(source.name, None, what)
+        raise source.error(what)
     if importlib.util.find_spec("otf2") is None:
         what = "the package otf2 is not installed, expected it for this format: pip install otf2"
         raise UnsupportedError(f"{source.name}: {what}")
@@ -83,6 +78,6 @@ def _sums(source: Source) -> dict[str, Any]:
     if complaint or done.returncode:
         # If the library printed no message, the last line is the exception of the package.
         why = complaint[1] if complaint else (errors.strip().splitlines() or ["its reader crashed"])[-1]
-        raise FormatError(source.name, None, f"{why[:200]}, expected a complete OTF2 archive")
+        raise source.error(f"{why[:200]}, expected a complete OTF2 archive")
     found: dict[str, Any] = json.loads(done.stdout)
     return found

@@ -14,8 +14,7 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Array, Int32, Int64
-from hopbytes.errors import FormatError
-from hopbytes.formats.base import Format, Source, Written, check_symmetric, formats, losses
+from hopbytes.formats.base import Format, Source, Written, check_symmetric, losses, registered
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.integers import MAX_TASKS
 
@@ -39,6 +38,7 @@ class Layout(NamedTuple):
     size: int  # bytes of the whole file
 
 
+@registered("parhip")
 class Parhip(Format):
     """Undirected graphs with 32 or 64 bits per number; loads and volumes may be absent."""
 
@@ -75,10 +75,9 @@ class Parhip(Format):
         in_order = int(indptr[0]) == 0 and int(indptr[-1]) == layout.arcs
         if not in_order or not aligned or np.any(np.diff(indptr) < 0):
             what = f"offsets of rows, expected ascending ones from {begin} to {begin + width * layout.arcs}"
-            raise FormatError(source.name, None, what)
+            raise source.error(what)
         if largest >= layout.n:
-            what = f"neighbour {largest}, expected vertices from 0 to {layout.n - 1}"
-            raise FormatError(source.name, None, what)
+            raise source.error(f"neighbour {largest}, expected vertices from 0 to {layout.n - 1}")
         return _graph(source, indptr, targets, weights.get("edge weights"), weights.get("vertex weights"))
 
     def write_pattern(self, graph: CommGraph) -> Written:
@@ -91,20 +90,17 @@ class Parhip(Format):
         return Written({"": _pieces(graph)}, notices=tuple(notices))
 
 
-formats.register("parhip")(Parhip())
-
-
 def read_layout(source: Source) -> Layout:
     """Read the header; FormatError if it is malformed or the file has not the size that follows from it."""
     words = source.stream.read(HEADER_BYTES)
     if len(words) < HEADER_BYTES:
         what = f"{len(words)} bytes, expected a header of {HEADER_BYTES} bytes: flags, vertices, arcs"
-        raise FormatError(source.name, None, what)
+        raise source.error(what)
     flags, n, arcs = (int(word) for word in np.frombuffer(words, "<u8"))
     if flags >= 64:
-        raise FormatError(source.name, None, f"flags {flags}, expected 0 to 63 (is this a ParHIP file?)")
+        raise source.error(f"flags {flags}, expected 0 to 63 (is this a ParHIP file?)")
     if n > MAX_TASKS:
-        raise FormatError(source.name, None, f"{n} vertices, expected at most {MAX_TASKS}")
+        raise source.error(f"{n} vertices, expected at most {MAX_TASKS}")
     listed = [("offsets", f"<u{_width(flags, NARROW_OFFSETS)}", n + 1)]
     listed += [("neighbours", f"<u{_width(flags, NARROW_TARGETS)}", arcs)]
     if not flags & NO_LOADS:
@@ -117,7 +113,7 @@ def read_layout(source: Source) -> Layout:
         at += np.dtype(dtype).itemsize * count
     if source.size is not None and source.size != at:
         found = f"{source.size} bytes, expected {at} for {n} vertices and {arcs} arcs"
-        raise FormatError(source.name, None, f"{found} (is the file complete?)")
+        raise source.error(f"{found} (is the file complete?)")
     return Layout(n, arcs, parts, at)
 
 
@@ -135,7 +131,7 @@ def _take(source: Source, what: str, dtype: str, count: int) -> Array:
     if sys.byteorder == "big":
         found = found.astype(found.dtype.newbyteorder("="))
     if dtype[1] == "i" and count and int(found.min()) < 0:
-        raise FormatError(source.name, None, f"{what}: {found.min()}, expected numbers >= 0")
+        raise source.error(f"{what}: {found.min()}, expected numbers >= 0")
     return found
 
 
@@ -172,7 +168,7 @@ def _fill(source: Source, what: str, numbers: Array, count: int) -> None:
         got = source.stream.readinto(left.data)
         if not got:
             found_end = f"the file ends inside the {what}, expected {count} numbers there"
-            raise FormatError(source.name, None, found_end)
+            raise source.error(found_end)
         left = left[got:]
 
 
@@ -188,19 +184,19 @@ def _graph(
         volumes = None if volumes is None else np.ascontiguousarray(volumes[order])
         row = kernels.check_csr(indptr, narrow)
         if row >= 0:
-            raise FormatError(source.name, None, f"vertex {row} lists a neighbour twice, expected it once")
+            raise source.error(f"vertex {row} lists a neighbour twice, expected it once")
     graph = CommGraph.of_own(
         indptr, narrow, volumes, undirected=True,
         loads=None if loads is None else loads.astype(np.int64, copy=False),
         meta={"name": source.title, "format": "parhip"},
     )
     if graph.has_loops(source.workers):
-        raise FormatError(source.name, None, "a vertex is its own neighbour, expected no loops")
+        raise source.error("a vertex is its own neighbour, expected no loops")
     arc = kernels.find_asymmetry(graph.arcs(volumes), source.workers)
     if arc >= 0:
         vertex = int(np.searchsorted(indptr, arc, "right")) - 1
         what = f"the edge of vertices {vertex} and {narrow[arc]} differs in its two directions, expected both"
-        raise FormatError(source.name, None, f"{what} with equal weights")
+        raise source.error(f"{what} with equal weights")
     return graph
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hopbytes.errors import FormatError
-from hopbytes.formats.base import Format, Source, formats
+from hopbytes.formats.base import Format, Source, registered
 from hopbytes.formats.exchange import read_pattern
 from hopbytes.formats.files import open_source
 from hopbytes.formats.mappings.several_programs import startable
@@ -31,6 +31,7 @@ class _Program(NamedTuple):
     words: list[str]
 
 
+@registered("programs")
 class Programs(Format):
     """A line ``program PATTERN COMMAND`` per program, in the order of ranks, and ``between PATTERN``.
 
@@ -60,11 +61,8 @@ class Programs(Format):
         n = sum(program.graph.n for program in programs)
         for number, graph in between:
             if graph.n > n:
-                raise FormatError(source.name, number, f"{graph.n} ranks, but the programs have {n}")
+                raise source.error(f"{graph.n} ranks, but the programs have {n}", number)
         return _together(source, programs, [graph for _, graph in between], n)
-
-
-formats.register("programs")(Programs())
 
 
 def _is_list(head: bytes) -> bool:
@@ -88,16 +86,16 @@ def _lines(source: Source) -> list[tuple[int, list[str]]]:
         fits = (words[0] == "program" and len(words) > 2) or (words[0] == "between" and len(words) == 2)
         if not fits:
             what = f"{' '.join(words)[:60]!r}, expected `program PATTERN COMMAND` or `between PATTERN`"
-            raise FormatError(source.name, number, what)
+            raise source.error(what, number)
         if words[0] == "program" and not startable(words[2:]):
             what = f"{' '.join(words[2:])[:60]!r}, expected a program and its arguments, none of them ':'"
-            raise FormatError(source.name, number, what)
+            raise source.error(what, number)
         found.append((number, words))
     count = sum(words[0] == "program" for _, words in found)
     if not count:
-        raise FormatError(source.name, None, "no program, expected lines `program PATTERN COMMAND`")
+        raise source.error("no program, expected lines `program PATTERN COMMAND`")
     if count > MOST_PROGRAMS:
-        raise FormatError(source.name, None, f"{count} programs, expected at most {MOST_PROGRAMS}")
+        raise source.error(f"{count} programs, expected at most {MOST_PROGRAMS}")
     return found
 
 
@@ -107,7 +105,7 @@ def _check_size(source: Source, number: int, spec: str) -> None:
     ranks = math.prod(int(size[:9]) for size in sizes)
     if ranks > MOST_RANKS:
         what = f"{spec[:60]!r} has {ranks} ranks, expected at most {MOST_RANKS} of one command"
-        raise FormatError(source.name, number, what)
+        raise source.error(what, number)
 
 
 def _nested(source: Source, number: int, name: str) -> CommGraph:
@@ -122,8 +120,7 @@ def _pattern_called(source: Source, number: int, name: str) -> CommGraph:
         path = os.path.join(os.path.dirname(source.path or ""), name)
         with open_source(path, max_bytes=source.max_bytes) as opened:
             if _is_list(opened.head()):
-                what = f"{name[:60]} is a list of programs, expected a pattern"
-                raise FormatError(source.name, number, what)
+                raise source.error(f"{name[:60]} is a list of programs, expected a pattern", number)
     else:
         _check_size(source, number, name)
     return read_pattern(path, max_bytes=source.max_bytes)
@@ -136,7 +133,7 @@ def _together(source: Source, programs: list[_Program], between: list[CommGraph]
     scales = {graph.scale for graph in graphs}
     if len(scales) > 1:
         what = f"volumes in different units (scales {', '.join(map(str, sorted(scales)))})"
-        raise FormatError(source.name, None, f"{what}, expected whole numbers of bytes in all patterns")
+        raise source.error(f"{what}, expected whole numbers of bytes in all patterns")
     src = [graph.sources().astype(np.int64) + first for graph, first in zip(graphs, firsts, strict=True)]
     dst = [graph.targets.astype(np.int64) + first for graph, first in zip(graphs, firsts, strict=True)]
     known = all(graph.messages is not None for graph in graphs if graph.m)

@@ -13,7 +13,7 @@ import numpy as np
 
 from hopbytes._arrays import Array, Int32
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, formats, losses
+from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, losses, registered
 from hopbytes.formats.files import open_source, plain_name
 from hopbytes.formats.parsing import check_tasks, first_line, read_table, shown
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
@@ -23,6 +23,7 @@ from hopbytes.util.integers import MAX_TASKS
 ARCS_PER_PIECE = 1 << 16
 
 
+@registered("edges")
 class Edges(Format):
     """Fields are separated by blanks, tabs or commas; ``#`` and ``%`` start comments.
 
@@ -87,9 +88,6 @@ class Edges(Format):
         return Written({"": _edge_lines(graph)}, notices=tuple(notices))
 
 
-formats.register("edges")(Edges())
-
-
 def fields_of(line: bytes) -> list[bytes]:
     """Return the fields of a line, without its comment."""
     return [field for field in re.split(rb"[ \t\r\n,]+", re.split(rb"[#%]", line, maxsplit=1)[0]) if field]
@@ -101,8 +99,7 @@ def first_arc(source: Source) -> tuple[int, int | None, bytes]:
     fields, n = fields_of(text), None
     if len(fields) == 1:
         if not fields[0].isdigit() or len(fields[0]) > 18:
-            what = f"{shown(fields[0])}, expected the number of tasks, or an arc"
-            raise FormatError(source.name, line, what)
+            raise source.error(f"{shown(fields[0])}, expected the number of tasks, or an arc", line)
         n = int(fields[0])
         check_tasks(source, line, n, 0 if source.size is None else source.size // 4)
         try:
@@ -113,8 +110,7 @@ def first_arc(source: Source) -> tuple[int, int | None, bytes]:
             text = b""
         fields = fields_of(text)
     if fields and not 2 <= len(fields) <= 4:
-        what = f"{len(fields)} numbers, expected source target [bytes [messages]]"
-        raise FormatError(source.name, line, what)
+        raise source.error(f"{len(fields)} numbers, expected source target [bytes [messages]]", line)
     return line, n, text
 
 
@@ -146,16 +142,14 @@ class Banner(NamedTuple):
     entries: int
 
 
+@registered("mm")
 class MatrixMarket(Format):
     """Row i, column j holds the bytes from task i to task j. Symmetric files give undirected graphs."""
 
     holds = "pattern"
+    signature = re.compile(rb"\A%%matrixmarket", re.IGNORECASE)
     suffixes = (".mtx", ".mm")
     summary = "Matrix Market: coordinate or array, pattern, integer or real, general or symmetric"
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the file begins with the banner."""
-        return head.lower().startswith(b"%%matrixmarket")
 
     def read(self, source: Source) -> CommGraph:
         """Return a graph; repeated entries are summed, entries of field `pattern` count 1 each."""
@@ -168,7 +162,7 @@ class MatrixMarket(Format):
         )
         if len(table) != banner.entries:
             what = f"{banner.entries} entries in the header, but {len(table)} in the file, expected as many"
-            raise FormatError(source.name, banner.line, what)
+            raise source.error(what, banner.line)
         check_tasks(source, banner.line, n, len(table))
         if banner.dense:
             src, dst = _dense_places(n, banner.symmetric)
@@ -178,7 +172,7 @@ class MatrixMarket(Format):
                 # The line is known if there are no comments or blank lines between the entries.
                 row = int(np.argmax((src < 0) | (dst < 0)))
                 line = banner.line + 1 + row if last == banner.line + len(table) else None
-                raise FormatError(source.name, line, f"task 0, expected 1 to {n}")
+                raise source.error(f"task 0, expected 1 to {n}", line)
         volumes = None if banner.pattern else np.ascontiguousarray(table[:, -1])
         del table
         return _graph(source, banner, src, dst, volumes)
@@ -197,9 +191,6 @@ class MatrixMarket(Format):
         mmwrite(out, matrix, comment=f" {MARK}", field=field, symmetry=symmetry)
         why = "the file holds volumes only"
         return Written({"": out.getvalue()}, notices=tuple(losses(graph, messages=why, loads=why)))
-
-
-formats.register("mm")(MatrixMarket())
 
 
 def read_banner(source: Source) -> Banner:
@@ -273,17 +264,17 @@ def read_matrix(source: Source, whole: bool = False) -> Array:
     line, text = first_line(source, b"#%")
     columns = len(fields_of(text))
     if columns == 0:
-        raise FormatError(source.name, line, "no number in this line, expected a row of the matrix")
+        raise source.error("no number in this line, expected a row of the matrix", line)
     matrix, last = read_table(source, columns, line, text)
     rows = len(matrix)
     if rows != columns:
         what = f"{rows} lines of {columns} numbers, expected a square matrix"
         if 2 <= columns <= 4:
             what += "; an edge list needs the format 'edges'"
-        raise FormatError(source.name, last, what)
+        raise source.error(what, last)
     if whole and matrix.dtype != np.int64:
         row = int(np.argmax(np.any(matrix != np.rint(matrix), axis=1)))
-        raise FormatError(source.name, None, f"a decimal in row {row}, expected integer message counts")
+        raise source.error(f"a decimal in row {row}, expected integer message counts")
     return matrix.astype(np.int64) if whole else matrix
 
 
@@ -347,6 +338,7 @@ def _matrix_lines(graph: CommGraph, separator: str) -> Iterator[bytes]:
 PAIRS = (("_size.csv", "_count.csv"), (".size.csv", ".count.csv"), (".csv", ".count.csv"))
 
 
+@registered("csv")
 class Csv(Format):
     """Row i, column j holds the bytes from task i to task j.
 
@@ -403,9 +395,6 @@ class Csv(Format):
         return write_matrix(graph, ",")
 
 
-formats.register("csv")(Csv())
-
-
 def counts_beside(path: str | None) -> str | None:
     """Return the existing matrix of message counts that belongs to a matrix of bytes, or None."""
     if path is None:
@@ -444,6 +433,7 @@ def _header(head: bytes) -> str | None:
     return named[0][:40].decode("utf-8", "backslashreplace")
 
 
+@registered("dense")
 class Dense(Format):
     """Row i, column j holds the bytes from task i to task j."""
 
@@ -464,6 +454,3 @@ class Dense(Format):
     def write_pattern(self, graph: CommGraph) -> Written:
         """Return the matrix of volumes."""
         return write_matrix(graph, " ")
-
-
-formats.register("dense")(Dense())

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
-from hopbytes.formats.base import Format, Source, formats
+from hopbytes.formats.base import Format, Source, registered
 from hopbytes.formats.patterns.recorded import Collectives, Traffic, check_complete, files_of_set
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import ROOTED, check_model
@@ -144,7 +144,7 @@ class TorchCalls:
         """Return the pattern of `n` ranks."""
         highest = max((max(members) for members in self._places), default=0)
         if highest >= n:  # before calls of such a group are expanded
-            raise FormatError(source.name, None, f"rank {highest} in a group, expected 0 to {n - 1}")
+            raise source.error(f"rank {highest} in a group, expected 0 to {n - 1}")
         calls, volume = self.collectives.calls, self.collectives.volume
         what = f"{calls} collective calls of {volume} bytes are "
         told = [what + ("left out" if self.model == "ignore" else f"counted by the model {self.model}")]
@@ -174,6 +174,7 @@ PEER = re.compile(r"[^ ]*send ([0-9]{1,9})->([0-9]{1,9})", re.ASCII)
 Sums = list[int]
 
 
+@registered("flight")
 class FlightRecorder(Format):
     """A file per rank, whose number ends the name: ``flight_0.json``, ``flight_1.json`` …
 
@@ -216,9 +217,6 @@ class FlightRecorder(Format):
         lost = sum(dump.lost for dump in dumps.values())
         notices = [f"{lost} older calls are no longer in the buffers (TORCH_FR_BUFFER_SIZE)"] if lost else []
         return calls.graph(source, "flight", n, notices)
-
-
-formats.register("flight")(FlightRecorder())
 
 
 class _Dump:
@@ -366,6 +364,7 @@ def _bytes(args: dict[str, Any], kind: str) -> int:
     return whole(total, "tensors of less than 2^63 bytes")
 
 
+@registered("kineto")
 class Kineto(Format):
     """A file per rank; the files of a run have the same name but for numbers, ``trace_0.json`` …
 
@@ -399,14 +398,10 @@ class Kineto(Format):
             trace.add_to(calls)
         n = max(sizes)
         if len(sizes) != 1 or max(seen) >= n:
-            what = f"world sizes {sorted(sizes)[:4]}, expected traces of one run"
-            raise FormatError(source.name, None, what)
+            raise source.error(f"world sizes {sorted(sizes)[:4]}, expected traces of one run")
         check_complete(source.name, seen, n)
         facts = {"hosts": [hosts[rank] for rank in range(n)]} if all(hosts.values()) else {}
         return calls.graph(source, "kineto", n, (), **facts)
-
-
-formats.register("kineto")(Kineto())
 
 
 def _files(source: Source) -> Iterator[tuple[str, bytes]]:

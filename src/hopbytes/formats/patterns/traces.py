@@ -10,7 +10,7 @@ from io import BufferedReader
 from typing import Any
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import TRACE, Format, Source, formats
+from hopbytes.formats.base import TRACE, Format, Source, registered
 from hopbytes.formats.parsing import shown
 from hopbytes.formats.patterns.recorded import (
     Collectives,
@@ -47,6 +47,7 @@ DUMPI_KINDS = {
 WORLD, ITSELF = b"MPI_COMM_WORLD", b"MPI_COMM_SELF"
 
 
+@registered("dumpi")
 class Dumpi(Format):
     """Only sends are counted, because receives repeat them; a persistent request counts when it is started.
 
@@ -55,11 +56,8 @@ class Dumpi(Format):
     """
 
     holds = "pattern"
+    signature = CALL
     summary = "SST DUMPI traces as text (dumpi2ascii), PREFIX-0000.txt and the files of the other ranks"
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the start of the file contains a call."""
-        return CALL.search(head) is not None
 
     def read(self, source: Source) -> CommGraph:
         """Return directed traffic; collectives are left out unless ``collectives=`` names a model."""
@@ -78,9 +76,6 @@ class Dumpi(Format):
         return traffic.graph(source, "dumpi", n, notices=notices, collectives=model)
 
 
-formats.register("dumpi")(Dumpi())
-
-
 class _Calls:
     """Reads the calls of one rank."""
 
@@ -88,12 +83,12 @@ class _Calls:
         self.name, self.own, self.traffic, self.collectives = name, own, traffic, collectives
         self.arguments: dict[bytes, bytes] = {}
         self.persistent: dict[bytes, tuple[int, int]] = {}
-        self.place = 0
+        self.line_number = 0
 
     def read(self, stream: BufferedReader) -> None:
         call = b""
-        for place, line in bounded_lines(stream, self.name):
-            self.place = place
+        for line_number, line in bounded_lines(stream, self.name):
+            self.line_number = line_number
             match = CALL.match(line)
             if match and match[2] == b"entering":
                 call, self.arguments = match[1], {}
@@ -104,7 +99,7 @@ class _Calls:
                 self.arguments.setdefault(argument[2], argument[3].strip())
         if call:
             what = f"the file ends inside {call[:40].decode()}, expected a complete trace"
-            raise FormatError(self.name, self.place, what)
+            raise FormatError(self.name, self.line_number, what)
 
     def _done(self, short: bytes, call: bytes) -> None:
         if SENDING.fullmatch(call):
@@ -143,7 +138,7 @@ class _Calls:
         if not self._is_world():
             what = f"a message in communicator {self._text(b'comm')[:40].decode(errors='replace')}"
             why = "whose ranks the trace does not contain, expected MPI_COMM_WORLD"
-            raise UnsupportedError(f"{self.name}:{self.place}: {what}, {why}")
+            raise UnsupportedError(f"{self.name}:{self.line_number}: {what}, {why}")
         return self._number(b"dest"), volume
 
     def _add(self, target: int, volume: int) -> None:
@@ -158,23 +153,24 @@ class _Calls:
         if not named or named[1] not in DUMPI_BYTES:
             found = self._text(datatype)[:40].decode(errors="replace")
             what = f"datatype {found}, whose size the trace does not contain, expected a predefined datatype"
-            raise UnsupportedError(f"{self.name}:{self.place}: {what}")
+            raise UnsupportedError(f"{self.name}:{self.line_number}: {what}")
         return self._number(count) * DUMPI_BYTES[named[1]]
 
     def _text(self, name: bytes) -> bytes:
         if name not in self.arguments:
             what = f"a call without the argument {name.decode()}, expected all arguments"
-            raise FormatError(self.name, self.place, what)
+            raise FormatError(self.name, self.line_number, what)
         return self.arguments[name]
 
     def _number(self, name: bytes) -> int:
-        return number(self.name, self.place, self._text(name).split(b" ")[0], f"a number as {name.decode()}")
+        token = self._text(name).split(b" ")[0]
+        return number(self.name, self.line_number, token, f"a number as {name.decode()}")
 
 
 #: ``ti_trace0.txt`` and ``actions0.txt`` count from 0, ``…_rank-1.txt`` of ``smpirun`` from 1.
 FROM_ZERO = re.compile(r"(?P<before>.*?(?:trace|actions))(?P<rank>\d{1,9})(?P<after>\.txt|)")
 FROM_ONE = re.compile(r"(?P<before>.*rank-)(?P<rank>\d{1,9})(?P<after>\.txt)")
-FIRST = re.compile(rb"\d+ (init|comm_size|compute)\b")
+FIRST = re.compile(rb"\A\d+ (init|comm_size|compute)\b")
 DECIMAL = re.compile(rb"\d{1,40}(\.\d{0,40})?([eE]\+?\d{1,2})?")
 #: Bytes of the predefined datatypes by their numbers in traces (SimGrid 3.32).
 TYPE_BYTES = {
@@ -192,6 +188,7 @@ PLAIN: dict[bytes, tuple[str, int, int | None, int]] = {
 }  # fmt: skip
 
 
+@registered("simgrid")
 class Simgrid(Format):
     """One file per rank, or one for all ranks; receives are not counted, because they repeat the sends.
 
@@ -200,12 +197,9 @@ class Simgrid(Format):
     """
 
     holds = "pattern"
+    signature = FIRST
     suffixes = (".ti",)
     summary = "time-independent traces of SimGrid's SMPI (smpirun -trace-ti)"
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the file begins with a typical first action of a rank."""
-        return FIRST.match(head) is not None
 
     def read(self, source: Source) -> CommGraph:
         """Return directed traffic; volumes are counts times the sizes of their datatypes."""
@@ -214,8 +208,8 @@ class Simgrid(Format):
         from_one = bool(source.path and FROM_ONE.fullmatch(os.path.basename(source.path)))
         names = FROM_ONE if from_one else FROM_ZERO
         for _, name, stream in files_of_set(source, names, int(from_one)):
-            for place, fields in _actions(name, stream):
-                trace.take(name, place, fields)
+            for line_number, fields in _actions(name, stream):
+                trace.take(name, line_number, fields)
         n = max([trace.size - 1, *trace.seen, *trace.traffic.targets], default=-1) + 1
         trace.take_waiting(n)
         check_complete(source.name, trace.seen, n)
@@ -227,26 +221,23 @@ class Simgrid(Format):
         return trace.traffic.graph(source, "simgrid", n, **facts)
 
 
-formats.register("simgrid")(Simgrid())
-
-
 def trace_actions(path: str) -> Iterator[tuple[str, int, list[bytes]]]:
     """Yield name, line and fields of all actions of a trace, rank after rank; `path` is any of its files."""
     names = FROM_ONE if FROM_ONE.fullmatch(os.path.basename(path)) else FROM_ZERO
     with open_stream(path) as opened:
         source = Source(opened.name, opened.stream, path)
         for _, name, stream in files_of_set(source, names, int(names is FROM_ONE)):
-            for place, fields in _actions(name, stream):
-                yield name, place, fields
+            for line_number, fields in _actions(name, stream):
+                yield name, line_number, fields
 
 
 def _actions(name: str, stream: BufferedReader) -> Iterator[tuple[int, list[bytes]]]:
-    for place, line in bounded_lines(stream, name):
+    for line_number, line in bounded_lines(stream, name):
         fields = line.split(b"#", 1)[0].split()
         if len(fields) == 1:
-            raise FormatError(name, place, f"{shown(fields[0])}, expected a rank and an action")
+            raise FormatError(name, line_number, f"{shown(fields[0])}, expected a rank and an action")
         if fields:
-            yield place, fields
+            yield line_number, fields
 
 
 class _Trace:
@@ -259,10 +250,10 @@ class _Trace:
         self.default: dict[int, int] = {}
         self.waiting: list[tuple[str, int, list[bytes]]] = []
 
-    def take(self, name: str, place: int, fields: list[bytes]) -> None:
+    def take(self, name: str, line_number: int, fields: list[bytes]) -> None:
         """Process one action."""
-        self.name, self.place = name, place
-        own, action, values = rank(name, place, fields[0]), fields[1].lower(), fields[2:]
+        self.name, self.line_number = name, line_number
+        own, action, values = rank(name, line_number, fields[0]), fields[1].lower(), fields[2:]
         self.own, self.values = own, values
         self.seen.add(own)
         if action == b"init":
@@ -272,9 +263,9 @@ class _Trace:
         elif action in (b"send", b"isend", b"ssend", b"issend"):
             # Since SimGrid 3.20 there is a tag between the receiver and the count.
             at = 1 if len(values) == 2 else 2
-            self._send(rank(name, place, self._field(0)), self._number(at), at + 1)
+            self._send(rank(name, line_number, self._field(0)), self._number(at), at + 1)
         elif action == b"sendrecv":
-            self._send(rank(name, place, self._field(1)), self._number(0), 4)
+            self._send(rank(name, line_number, self._field(1)), self._number(0), 4)
         else:
             self._collective(action.removeprefix(b"i"))
 
@@ -292,13 +283,14 @@ class _Trace:
             if self.size:
                 self._lists(action)
             else:  # old traces do not contain the number of ranks
-                self.waiting.append((self.name, self.place, [str(self.own).encode(), action, *self.values]))
+                fields = [str(self.own).encode(), action, *self.values]
+                self.waiting.append((self.name, self.line_number, fields))
 
     def take_waiting(self, n: int) -> None:
         """Process actions with a count per rank that were met before the number of ranks was known."""
         self.size = n
-        for name, place, fields in self.waiting:
-            self.take(name, place, fields)
+        for name, line_number, fields in self.waiting:
+            self.take(name, line_number, fields)
 
     def _add(self, kind: str, count_at: int, type_at: int, root: int = 0) -> None:
         self.collectives.add(self.own, kind, self._number(count_at) * self._size(type_at), root)
@@ -326,7 +318,8 @@ class _Trace:
 
     def _field(self, at: int) -> bytes:
         if at >= len(self.values):
-            raise FormatError(self.name, self.place, "an incomplete action, expected its counts and ranks")
+            what = "an incomplete action, expected its counts and ranks"
+            raise FormatError(self.name, self.line_number, what)
         return self.values[at]
 
     def _number(self, at: int) -> int:
@@ -334,7 +327,7 @@ class _Trace:
         if DECIMAL.fullmatch(token):  # converted exactly, such as 2.5e8 or 65536.000000
             value = Fraction(token.decode())
             token = str(value.numerator).encode() if value.denominator == 1 else token
-        return number(self.name, self.place, token, "a whole number")
+        return number(self.name, self.line_number, token, "a whole number")
 
     def _size(self, at: int) -> int:
         if at >= len(self.values):
@@ -343,4 +336,4 @@ class _Trace:
         if token.isdigit() and len(token) < 4 and int(token) in TYPE_BYTES:
             return TYPE_BYTES[int(token)]
         what = f"datatype {shown(token)}, whose size traces do not contain, expected a predefined datatype"
-        raise UnsupportedError(f"{self.name}:{self.place}: {what}")
+        raise UnsupportedError(f"{self.name}:{self.line_number}: {what}")

@@ -17,7 +17,7 @@ from hopbytes.errors import HopbytesWarning
 from hopbytes.kernels.records import Distances
 from hopbytes.machines.base import Level
 from hopbytes.machines.distances import TreeDistance
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph

@@ -17,7 +17,7 @@ from hopbytes.algorithms.two_level.groups import nodes_of
 from hopbytes.cost.objectives.link_sums import network_of
 from hopbytes.errors import HopbytesError, UnsupportedError, printable
 from hopbytes.formats.exchange import read, write
-from hopbytes.machines.selection.allocate import machine
+from hopbytes.machines.selection.allocate import allocate
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.distributed.rows import sentence
@@ -69,7 +69,7 @@ def _lead(comm: Any, arguments: argparse.Namespace) -> int:
     fault, leaders, pattern = "", None, None
     try:
         steps = _steps(arguments)
-        where = machine(arguments.on, hosts=arguments.hosts)
+        where = allocate(arguments.on, hosts=arguments.hosts)
         leaders = Leaders(comm, network_of(where, "hopbytes.mpi.ptram"))
         leaders.check(nodes_of(where).count)
         if rank == 0:

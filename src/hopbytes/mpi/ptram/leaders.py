@@ -13,10 +13,9 @@ from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
 from hopbytes.algorithms.two_level.groups import Grouped
 from hopbytes.algorithms.two_level.routing import Routed
-from hopbytes.engine.places import Groups
-from hopbytes.engine.routed_search import HybridTerms
+from hopbytes.engine.routed_search import Groups, HybridTerms
 from hopbytes.errors import InfeasibleError
-from hopbytes.machines.network.network import Network
+from hopbytes.machines.network import Network
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
@@ -179,6 +178,6 @@ def map_with_leaders(
     the result.
     """
     steps = LedGreedy(mapper, leaders), LedRefinement(refiner, leaders)
-    mapping = map_tasks(graph, where, mapper=steps[0], refine=steps[1], seed=seed, threads=1)
+    mapping = map_tasks(graph, where, list(steps), seed=seed, threads=1)
     names = {"mapper": describe(mappers, mapper), "refine": [describe(refiners, refiner)]}
     return Mapping(mapping.pe, mapping.where, {**mapping.info, **names})

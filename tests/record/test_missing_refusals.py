@@ -6,7 +6,7 @@ import pytest
 
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.launchers import silent_end
-from hopbytes.record.application import Application
+from hopbytes.record.application import Application, explain_two_libraries
 from hopbytes.record.counts import Counts, counted
 from hopbytes.record.interposer import with_preloaded
 from hopbytes.record.session import reason
@@ -114,3 +114,18 @@ def test_a_name_alone_takes_the_value_of_the_environment(monkeypatch):
     monkeypatch.setenv("LD_PRELOAD", "/env.so")
     command = LaunchCommand.parse(["mpirun", "-x", "LD_PRELOAD", "./a"])
     assert with_preloaded(command, "/i.so").words()[2] == "LD_PRELOAD=/i.so:/env.so"
+
+
+@pytest.mark.parametrize(
+    ("words", "theirs", "expected"),
+    [
+        ("mpirun -n 2 ./halo", "libmpi.so.12", "mpirun starts programs of Open MPI"),
+        ("mpirun -n 2 ./halo", "libmpi.so.40", "expected the compiler of its MPI"),
+        ("srun -n 2 ./halo", "libmpi.so.12", "expected the compiler of its MPI"),  # starts programs of any
+    ],
+)
+def test_a_second_mpi_library_is_explained(tmp_path, words, theirs, expected):
+    (tmp_path / "clash.0").write_text(f"/opt/theirs/{theirs}\n")
+    said = explain_two_libraries(str(tmp_path), LaunchCommand.parse(words.split()), "")
+    assert expected in said
+    assert f"/opt/theirs/{theirs}" in said

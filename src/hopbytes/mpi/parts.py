@@ -10,7 +10,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import HopbytesError, UnsupportedError
-from hopbytes.machines.selection.allocate import allocate as machine_from
+from hopbytes.machines.selection.allocate import allocate
 from hopbytes.model.allocation import Allocation
 from hopbytes.mpi.distributed.mapping import map_distributed
 from hopbytes.mpi.distributed.rows import Member, Rows, Slab, agree_on_slab, row_pointers
@@ -63,7 +63,7 @@ def _pes_of_parts(
 ) -> tuple[Allocation, Int64]:
     """Return a machine with a PE per part, and int64[parts], the part of each PE."""
     if isinstance(machine, str):
-        machine = machine_from(machine)
+        machine = allocate(machine)
     if machine is None and parts != len(spots):
         what = f"{parts} parts for {len(spots)} processes"
         raise UnsupportedError(f"{what}: name a `machine` with {parts} PEs, of which PE i gets part i")

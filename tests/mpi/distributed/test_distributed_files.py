@@ -194,7 +194,7 @@ WRONG_DATASETS = [
     ({"other": [1]}, "has other, expected"),
     ({"xadj": METIS["xadj"][:-1], "adjncy": METIS["adjncy"]}, "expected numbers from 0 to"),
     ({**METIS, "xadj": METIS["xadj"] + 1}, "expected numbers from 0 to"),
-    ({**METIS, "xadj": np.concatenate([[0, 5, 3], METIS["xadj"][3:]])}, "descends between rows 0"),
+    ({**METIS, "xadj": np.concatenate([[0, 5, 3], METIS["xadj"][3:]])}, "is below that of vertex 1"),
     ({**METIS, "adjncy": METIS["adjncy"] + 1}, f"expected numbers from 0 to {GRAPH.n - 1}"),
     ({**METIS, "adjwgt": METIS["adjwgt"][1:]}, "adjwgt has"),
     ({**METIS, "adjwgt": METIS["adjwgt"] * 0.3}, "expected whole numbers"),

@@ -9,7 +9,7 @@ import itertools
 import math
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from hopbytes.errors import FormatError, UnsupportedError, damaged
 from hopbytes.formats.base import HEAD_BYTES, Source, formats
 from hopbytes.formats.files import check_writable
 from hopbytes.formats.patterns.metis import Header, MetisRows, read_header
-from hopbytes.formats.patterns.parhip import HEADER_BYTES, Layout, read_layout
+from hopbytes.formats.patterns.parhip import HEADER_BYTES, read_layout
 from hopbytes.formats.recognition import fits
 from hopbytes.kernels.records import Slot
 from hopbytes.mpi.distributed.rows import (
@@ -48,7 +48,11 @@ NAMES = {
     "weights": ("adjwgt", "weights", "data", "volumes"),
     "loads": ("vwgt", "loads", "vertex_weights"),
 }
-#: Bytes of text that are parsed at once.
+#: Names of sections of ParHIP files.
+SECTIONS = {
+    "rows": "offsets", "neighbours": "neighbours", "weights": "edge weights", "loads": "vertex weights"
+}  # fmt: skip
+#: Bytes of text that are counted at once.
 TEXT_AT_ONCE = 1 << 23
 COMMENT = re.compile(rb"^[ \t\r]*%", re.MULTILINE)
 #: Length of the header of a binary file, and lines that are made at once.
@@ -97,51 +101,59 @@ def _kind(path: str) -> str:
     for kind in ("parhip", "metis"):
         if suffix in formats[kind].suffixes or fits(formats[kind], path, head):
             return kind
-    what = "expected a METIS or ParHIP graph; `hopbytes convert` writes them (HDF5 files end with .h5)"
+    what = "expected a METIS or ParHIP graph; `hopbytes write` makes them (HDF5 files end with .h5)"
     raise UnsupportedError(f"{path}: {what}")
+
+
+def _divided_rows(
+    path: str, n: int, arcs: int, present: Container[str], numbers: Callable[[str, int, int], Int64],
+    rank: int, size: int,
+) -> Slab:
+    """Return the rows of one of `size` processes, of which every one has about as many vertices and arcs.
+
+    `numbers` reads a range of "rows" (the first arc of each, and the number of all), "neighbours", "weights"
+    or "loads", as far as they are present. O((n + m) / P) memory.
+    """
+    first, end = (
+        first_row(n, arcs, lambda vertex: int(numbers("rows", vertex, vertex + 1)[0]), part, size)
+        for part in (rank, rank + 1)
+    )
+    begins = numbers("rows", first, end + 1)
+    low, high, degrees = int(begins[0]), int(begins[-1]), np.diff(begins)
+    if np.any(degrees < 0):
+        row = first + int(np.argmin(degrees))
+        raise FormatError(path, None, f"the offset of vertex {row + 1} is below that of vertex {row}")
+    if not 0 <= low <= high <= arcs:
+        raise FormatError(path, None, f"offsets of the rows {first} to {end} are outside of the file")
+    targets = numbers("neighbours", low, high)
+    if len(targets) and not 0 <= int(targets.min()) <= int(targets.max()) < n:
+        wrong = targets[(targets < 0) | (targets >= n)][0]
+        raise FormatError(path, None, f"neighbour {wrong}, expected numbers from 0 to {n - 1}")
+    weights = numbers("weights", low, high) if "weights" in present else None
+    return Slab(begins - low, targets, weights, numbers("loads", first, end) if "loads" in present else None)
 
 
 def _parhip_rows(path: str, rank: int, size: int) -> Slab:
     with contextlib.closing(RangeFile(path)) as file:
         header = _buffered(file.bytes(0, min(HEADER_BYTES, file.size)))
         layout = read_layout(Source(path, header, path, {}, file.size))
+        parts = {name: layout.parts[word] for name, word in SECTIONS.items() if word in layout.parts}
+        kind, _, origin = parts["neighbours"]
+        width = np.dtype(kind).itemsize
 
-        def arcs_before(vertex: int) -> int:
-            return int(_row_offsets(file, layout, vertex, vertex + 1)[0])
+        def numbers(what: str, first: int, end: int) -> Int64:
+            dtype, _, start = parts[what]
+            values: Int64 = file.numbers(dtype, start, first, end - first).astype(np.int64)
+            if what != "rows":
+                return values
+            rest = (values - origin) % width  # rows begin at bytes of the file
+            if np.any(rest):
+                vertex = first + int(np.argmax(rest > 0))
+                what = f"the offset of vertex {vertex} is not a multiple of {width} bytes"
+                raise FormatError(path, None, f"{what} behind the first neighbour")
+            return (values - origin) // width
 
-        first, end = (first_row(layout.n, layout.arcs, arcs_before, part, size) for part in (rank, rank + 1))
-        offsets = _row_offsets(file, layout, first, end + 1)
-        indptr = offsets - offsets[0]
-        if len(indptr) > 1 and int(np.diff(indptr).min()) < 0:
-            row = first + int(np.argmin(np.diff(indptr)))
-            raise FormatError(path, None, f"the offset of vertex {row + 1} is below that of vertex {row}")
-        low, high = int(offsets[0]), int(offsets[-1])
-        if not 0 <= low <= high <= layout.arcs:
-            raise FormatError(path, None, f"offsets of the rows {first} to {end} are outside of the file")
-
-        def section(what: str, begin: int, stop: int) -> Int64 | None:
-            if what not in layout.parts:
-                return None
-            dtype, _, start = layout.parts[what]
-            return file.numbers(dtype, start, begin, stop - begin).astype(np.int64)
-
-        targets = section("neighbours", low, high)
-        assert targets is not None
-        weights = section("edge weights", low, high)
-        return Slab(indptr, targets, weights, section("vertex weights", first, end))
-
-
-def _row_offsets(file: RangeFile, layout: Layout, first: int, end: int) -> Int64:
-    """Return the numbers of the first arcs of rows."""
-    dtype, _, start = layout.parts["offsets"]
-    kind, _, begin = layout.parts["neighbours"]
-    width = np.dtype(kind).itemsize
-    offsets: Int64 = file.numbers(dtype, start, first, end - first).astype(np.int64) - begin
-    if np.any(offsets % width):
-        vertex = first + int(np.argmax(offsets % width > 0))
-        what = f"the offset of vertex {vertex} is not a multiple of {width} bytes"
-        raise FormatError(file.path, None, f"{what} behind the first neighbour")
-    return offsets // width
+        return _divided_rows(path, layout.n, layout.arcs, parts, numbers, rank, size)
 
 
 def _metis_rows(member: Member, path: str) -> Slab:
@@ -225,8 +237,7 @@ def _buffered(data: bytes) -> io.BufferedReader:
 def hdf5_rows(graph: str, rank: int, size: int) -> Slab:
     """Return the rows of one of `size` processes.
 
-    Every process opens the file to read it, so that HDF5 with MPI is not needed. Rows are divided so that
-    every process has about as many vertices and arcs. O((n + m) / P) memory.
+    Every process opens the file to read it, so that HDF5 with MPI is not needed.
     """
     try:
         import h5py
@@ -245,36 +256,32 @@ def hdf5_rows(graph: str, rank: int, size: int) -> Slab:
 
 
 def _hdf5_read(path: str, group: Any, rank: int, size: int) -> Slab:
-    rows, neighbours = _dataset(group, "rows"), _dataset(group, "neighbours")
-    for what, data in (("rows", rows), ("neighbours", neighbours)):
-        if data is None:
+    data = {what: dataset for what in NAMES if (dataset := _dataset(group, what)) is not None}
+    for what in ("rows", "neighbours"):
+        if what not in data:
             expected = f"a dataset with one of the names {', '.join(NAMES[what])}"
             raise FormatError(path, None, f"{group.name} has {_some_names(group)}, expected {expected}")
-    weights, loads = _dataset(group, "weights"), _dataset(group, "loads")
-    n, m = _dataset_length(path, rows) - 1, _dataset_length(path, neighbours)
-    for data, count in ((weights, m), (loads, n)):
-        if data is not None and _dataset_length(path, data) != count:
-            raise FormatError(path, None, f"{data.name} has {len(data)} numbers, expected {count}")
-    if n < 0 or _hdf5_range(path, rows, 0, 1)[0] != 0 or _hdf5_range(path, rows, n, n + 1)[0] != m:
-        what = f"{rows.name}: expected numbers from 0 to {m}"
+    for dataset in data.values():
+        if len(dataset.shape) != 1 or dataset.dtype.kind not in "iuf":
+            what = f"{dataset.name}: {dataset.dtype} of shape {dataset.shape}"
+            raise FormatError(path, None, f"{what}, expected a list of integers")
+    n, m = len(data["rows"]) - 1, len(data["neighbours"])
+    for what, count in (("weights", m), ("loads", n)):
+        if what in data and len(data[what]) != count:
+            length = f"{data[what].name} has {len(data[what])} numbers"
+            raise FormatError(path, None, f"{length}, expected {count}")
+
+    def numbers(what: str, first: int, end: int) -> Int64:
+        values = data[what][first:end]
+        whole: Int64 = values.astype(np.int64)  # floating-point numbers have to be whole
+        if data[what].dtype.kind != "i" and not np.array_equal(whole, values):
+            raise FormatError(path, None, f"{data[what].name}: expected whole numbers below 2^63")
+        return whole
+
+    if n < 0 or numbers("rows", 0, 1)[0] != 0 or numbers("rows", n, n + 1)[0] != m:
+        what = f"{data['rows'].name}: expected numbers from 0 to {m}"
         raise FormatError(path, None, f"{what}, the number of neighbours")
-
-    def arcs_before(vertex: int) -> int:
-        return int(_hdf5_range(path, rows, vertex, vertex + 1)[0])
-
-    first, end = (first_row(n, m, arcs_before, part, size) for part in (rank, rank + 1))
-    begins = _hdf5_range(path, rows, first, end + 1)
-    low, high = int(begins[0]), int(begins[-1])
-    if not 0 <= low <= high <= m or (len(begins) > 1 and int(np.diff(begins).min()) < 0):
-        raise FormatError(path, None, f"{rows.name} descends between rows {first} and {end}")
-    targets = _hdf5_range(path, neighbours, low, high)
-    if len(targets) and not 0 <= int(targets.min()) <= int(targets.max()) < n:
-        wrong = targets[(targets < 0) | (targets >= n)][0]
-        raise FormatError(path, None, f"{neighbours.name}: {wrong}, expected numbers from 0 to {n - 1}")
-    return Slab(
-        begins - low, targets, None if weights is None else _hdf5_range(path, weights, low, high),
-        None if loads is None else _hdf5_range(path, loads, first, end),
-    )
+    return _divided_rows(path, n, m, data, numbers, rank, size)
 
 
 def _hdf5_group(path: str, file: Any, name: str | None) -> Any:
@@ -299,22 +306,6 @@ def _dataset(group: Any, what: str) -> Any:
 def _some_names(group: Any) -> str:
     names = sorted(group)
     return ", ".join(names[:6]) + (", …" if len(names) > 6 else "") if names else "nothing"
-
-
-def _dataset_length(path: str, data: Any) -> int:
-    if len(data.shape) != 1 or data.dtype.kind not in "iuf":
-        what = f"{data.name}: {data.dtype} of shape {data.shape}"
-        raise FormatError(path, None, f"{what}, expected a list of integers")
-    return int(data.shape[0])
-
-
-def _hdf5_range(path: str, data: Any, first: int, end: int) -> Int64:
-    """Return a range of a dataset as int64; floating-point numbers have to be whole."""
-    values = data[first:end]
-    whole: Int64 = values.astype(np.int64)
-    if data.dtype.kind != "i" and not np.array_equal(whole, values):
-        raise FormatError(path, None, f"{data.name}: expected whole numbers below 2^63")
-    return whole
 
 
 def generated_slab(spec: str, rank: int, size: int) -> Slab:

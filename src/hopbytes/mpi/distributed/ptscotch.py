@@ -120,10 +120,11 @@ def cut_by_ptscotch(rows: Rows, caps: Int64, seed: int) -> Int32:
         call(serial, "archInit", target)
         call(serial, "archCmpltw", target, count, _at(caps_))
         call(parallel, "dgraphMap", bound, target, strategy, _at(block))
-        for structure in (bound, plain):
-            parallel.SCOTCH_dgraphExit(structure)
-        for name, structure in (("archExit", target), ("stratExit", strategy), ("contextExit", context)):
-            getattr(serial, f"SCOTCH_{name}")(structure)
+        for graph in (bound, plain):
+            parallel.SCOTCH_dgraphExit(graph)
+        serial.SCOTCH_archExit(target)
+        serial.SCOTCH_stratExit(strategy)
+        serial.SCOTCH_contextExit(context)
         return block
 
     return rows.member.agreed(partitioned).astype(np.int32)

@@ -16,14 +16,14 @@ from helpers.errors import mentions
 from hopbytes.discover.measure import (
     SIZES,
     Fit,
-    RankPlace,
+    Rank,
     _rounds_of,
     fit,
     measure,
     measure_to_file,
     pairs_of_levels,
     pes_of_ranks,
-    read_places,
+    read_ranks,
     read_times,
     with_measured,
 )
@@ -46,9 +46,9 @@ def test_a_file_of_somebody_else_is_refused_before_anything_is_measured(tmp_path
 
 def test_lines_of_ranks():
     lines = ["noise", "[1,0]#hopbytes-measure where 1 n2 4-5 .", "#hopbytes-measure where 0 n1  ."]
-    assert read_places(lines) == [RankPlace("n1", frozenset()), RankPlace("n2", frozenset({4, 5}))]
+    assert read_ranks(lines) == [Rank("n1", frozenset()), Rank("n2", frozenset({4, 5}))]
     with pytest.raises(FormatError, match="1 ranks"):
-        read_places(lines[:2])
+        read_ranks(lines[:2])
     assert read_times(["#hopbytes-measure time 0 1 64 1.5e-06 ."] * 2) == {(0, 1, 64): [1.5e-6, 1.5e-6]}
     with pytest.raises(FormatError, match="expected seconds"):
         read_times(["#hopbytes-measure time 0 1 64 soon ."])
@@ -127,7 +127,7 @@ def test_a_line_is_written_at_once(tmp_path, compiler):
         while packet := ours.recv(1 << 16):
             packets.append(packet.decode())
     assert len(packets) == 1
-    (place,) = read_places(packets[0].splitlines())
+    (place,) = read_ranks(packets[0].splitlines())
     assert place.cpus == os.sched_getaffinity(0)
 
 
@@ -259,15 +259,15 @@ def bound_machine() -> NodeMachine:
 def test_ranks_are_found_by_host_and_cpus():
     where = hb.allocate(bound_machine())
     cores = [frozenset(where.os_pus(2)), frozenset(where.os_pus(1)[:1])]
-    places = [RankPlace("n2.cluster", cores[0]), RankPlace("n1", cores[1])]
+    places = [Rank("n2.cluster", cores[0]), Rank("n1", cores[1])]
     assert pes_of_ranks(places, where) == [6, 1]
 
 
 def test_unbound_ranks_are_counted_when_there_is_one_per_slot():
     where = hb.allocate(bound_machine())
-    free = [RankPlace("n1", frozenset(range(8)))] * 4 + [RankPlace("n2", frozenset(range(8)))] * 4
+    free = [Rank("n1", frozenset(range(8)))] * 4 + [Rank("n2", frozenset(range(8)))] * 4
     assert pes_of_ranks(free, where) == list(range(8))
     with pytest.raises(InfeasibleError, match=mentions("3", "8")):
         pes_of_ranks(free[:3], where)
     with pytest.raises(FormatError, match="expected a host of the machine"):
-        pes_of_ranks([RankPlace("elsewhere", frozenset({0}))], where)
+        pes_of_ranks([Rank("elsewhere", frozenset({0}))], where)

@@ -14,9 +14,8 @@ from hopbytes.mpi.distributed.coarsening import (
     of_coarse,
     summed_pairs,
 )
-from hopbytes.mpi.distributed.mapping import cost_over_ranks
 from hopbytes.mpi.distributed.refinement import Target, refine_band, refine_over_ranks, repaired, shares
-from hopbytes.mpi.distributed.rows import Member, Slab, checked_rows
+from hopbytes.mpi.distributed.rows import Member, Slab, checked_rows, cost_over_ranks
 from reference.parallel_reference import contract
 
 WHERE = hb.allocate("node:3@10 core:2@1")

@@ -330,8 +330,8 @@ class Rows:
         theirs = self.member.counts(mine)
         (asked,) = self.member.exchange(mine, theirs, wanted)
         (answers,) = self.member.exchange(theirs, mine, values[asked - self.first])
-        found: Int64 = answers[position]
-        return found
+        all_values: Int64 = answers[position]
+        return all_values
 
 
 def checked_rows(member: Member, slab: Slab) -> Rows:
@@ -389,8 +389,8 @@ def first_row(n: int, m: int, arcs_before: Callable[[int], int], part: int, size
 
 def mixed(numbers: UInt64) -> UInt64:
     """Return hashes of 64-bit words: the step of the generator SplitMix64."""
-    x = numbers + _ODD
+    x: UInt64 = numbers + _ODD
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    found: UInt64 = x ^ (x >> np.uint64(31))
-    return found
+    x ^= x >> np.uint64(31)
+    return x

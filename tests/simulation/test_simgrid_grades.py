@@ -1,4 +1,6 @@
-"""SimGrid's times against those worked out by hand, between grades, and programs that fail in its place."""
+"""Flows and replays by SimGrid beside times worked out by hand, and programs that fail in its place."""
+
+from __future__ import annotations
 
 import os
 import shutil
@@ -9,9 +11,11 @@ from pathlib import Path
 import pytest
 
 import hopbytes as hb
-from hopbytes.errors import HopbytesError, MissingPackageError, UnsupportedError
-from hopbytes.simulation import simgrid
-from hopbytes.simulation.simgrid import actions
+from bench.studies.simulation_time import by_simgrid
+from hopbytes.errors import FormatError, HopbytesError, MissingPackageError, UnsupportedError
+from hopbytes.simulation import bound, simgrid
+from hopbytes.simulation.simgrid import actions, actions_in_order
+from hopbytes.simulation.simulate import GRADES, trace_of
 
 needs_simgrid = pytest.mark.skipif(
     shutil.which("smpirun") is None, reason="needs SimGrid's smpirun (Debian: libsimgrid-dev)"
@@ -76,14 +80,9 @@ def test_flows_agree_with_the_replay(spec, mapper):
     """Within 3 %; neither is below the lower bounds."""
     graph, where = hb.read("stencil:4x4x2:points=27"), hb.allocate(spec)
     mapping = hb.map_tasks(graph, where, mapper)
-    bound, flows, replay = (hb.simulate(graph, mapping, grade=each).seconds for each in simgrid_grades())
+    least, flows, replay = (hb.simulate(graph, mapping, grade=grade).seconds for grade in GRADES)
     assert flows == pytest.approx(replay, rel=0.03)
-    assert min(flows, replay) > 0.9999 * bound
-
-
-def simgrid_grades():
-    """Return all grades."""
-    return "bound", "flows", "replay"
+    assert min(flows, replay) > 0.9999 * least
 
 
 def test_the_default_is_flows():
@@ -230,3 +229,117 @@ def test_clusters_take_as_long_as_in_simgrid_itself(tmp_path, kind, shape, last)
     trace = actions(graph.sources(), graph.targets, graph.arc_volumes().astype(float), 16)
     theirs = simgrid.simulated_seconds([path.read_bytes()], hosts, trace, timeout=60)
     assert ours == pytest.approx(theirs, rel=1e-3)
+
+
+TWO = "node:2@10:bw=1e9:lat=0 core:1"
+#: Back and forth: 1 MB each way, one after the other. The sum of both would take the time of one.
+BACK_AND_FORTH = """0 init
+0 comm_size 2
+0 compute 1e12
+0 isend 1 5 1000000 6
+0 recv 1 6 1000000 6
+1 init
+1 recv 0 5 1000000 6
+1 send 0 6 1e6 6
+1 reduce 1 99999999 0 6
+0 reduce 1 99999999 0 6
+0 finalize
+"""
+
+
+def trace(tmp_path, text):
+    path = tmp_path / "all.ti"
+    path.write_text(text)
+    return str(path)
+
+
+@needs_simgrid
+def test_messages_follow_one_another(tmp_path):
+    graph = hb.read(trace(tmp_path, BACK_AND_FORTH))
+    mapping = hb.Mapping(range(2), hb.allocate(TWO))
+    found = hb.simulate(graph, mapping, grade="replay")
+    assert found.seconds == pytest.approx(2e-3, rel=1e-3)
+    assert any("computation is left out" in notice for notice in found.notices)
+    assert hb.simulate(graph, mapping, grade="replay", iterations=1).seconds == pytest.approx(1e-3, rel=1e-3)
+    assert hb.simulate(graph, mapping, grade="replay", bytes_scale=3).seconds == pytest.approx(6e-3, rel=1e-3)
+    assert hb.simulate(graph, mapping, grade="flows").seconds == pytest.approx(1e-3, rel=1e-3)
+
+
+@needs_simgrid
+def test_a_trace_that_waits_forever_is_one_line(tmp_path):
+    graph = hb.read(trace(tmp_path, "0 init\n0 comm_size 2\n0 recv 1 5 10 6\n1 init\n1 barrier\n"))
+    with pytest.raises(HopbytesError, match="nobody sends") as caught:
+        hb.simulate(graph, hb.Mapping(range(2), hb.allocate(TWO)), grade="replay")
+    assert "\n" not in str(caught.value)
+
+
+def test_actions_are_cleaned(tmp_path):
+    """Old sends get a tag, computation goes, and ranks that do not end get an end."""
+    path = trace(tmp_path, "0 init\n0 sleep 1\n0 SEND 1 64\n1 init\n1 allreduce 8 1e9 # all\n1 recv 0 64\n")
+    assert list(actions_in_order(path, 2)) == [
+        "0 init", "0 send 1 0 64", "1 init", "1 allreduce 8 0", "1 recv 0 0 64", "0 finalize", "1 finalize",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("0 fly 1", "fly"), ("0 send 1 x 3 6", "expected a number"), ("7 init", "expected 0 to 1"),
+     ("0 send 1 $(id) 3", "expected a number"), ("1 barrier", "expected init")],
+)  # fmt: skip
+def test_actions_that_cannot_be_replayed(tmp_path, line, said):
+    path = trace(tmp_path, f"0 init\n{line}\n")
+    with pytest.raises(FormatError, match=r":2: .*" + said.replace("$", r"\$")):
+        list(actions_in_order(path, 2))
+    with pytest.raises(HopbytesError, match="1 of 2 ranks"):
+        list(actions_in_order(trace(tmp_path, "0 init\n"), 2))
+
+
+def test_a_trace_that_is_gone(tmp_path):
+    path = trace(tmp_path, BACK_AND_FORTH)
+    graph = hb.read(path)
+    assert trace_of(graph) == path
+    assert trace_of(hb.read("stencil:4")) is None
+    (tmp_path / "all.ti").unlink()
+    with pytest.raises(FormatError, match=r"all\.ti"):
+        list(actions_in_order(path, 2))
+
+
+@needs_simgrid
+@pytest.mark.parametrize(
+    "spec",
+    ["torus:4x2x2:lat=1e-7:bw=12500000000 / core:4", "fattree:4x4:up=1x1 / core:4",
+     "dragonfly:4x2x2 / core:4", "node:16 core:4", "island:2@100 node:8@10 core:4"],
+)  # fmt: skip
+def test_both_solve_the_same_model(monkeypatch, spec):
+    """In random order of ranks: within 1e-4 with exact steps, which SimGrid's own precision explains."""
+    graph, where = hb.read("hierarchical:4x4x4"), hb.allocate(spec)
+    mapping = hb.map_tasks(graph, where, "random")
+    theirs = by_simgrid(graph, mapping)
+    stepped = hb.simulate(graph, mapping, grade="flows")
+    monkeypatch.setattr(bound, "TOLERANCE", 0.0)
+    exact = hb.simulate(graph, mapping, grade="flows")
+    assert exact.seconds == pytest.approx(theirs, rel=1e-4)
+    assert stepped.seconds == pytest.approx(theirs, rel=5e-3)
+
+
+def test_many_flows_are_announced():
+    """5256 flows of 73 nodes on a switch, all the same: as long as the node that sends 72 of them."""
+    where = hb.allocate("node:73@10:bw=1e9:lat=1e-6 core:1")
+    graph, told = hb.read("alltoall:tasks=73:bytes=1000000"), []
+    found = hb.simulate(graph, hb.Mapping(range(73), where), tell=told.append)
+    assert told == [f"hopbytes simulates {found.flows} flows, which takes up to about 5 seconds"]
+    assert found.seconds == pytest.approx(found.parts["link"] + 1e-6, rel=1e-3)
+
+
+def test_the_time_limit_holds(monkeypatch):
+    where = hb.allocate("node:73@10:bw=1e9:lat=1e-6 core:1")
+    graph = spread_sizes(73)
+    monkeypatch.setattr(bound, "TOLERANCE", 0.0)
+    with pytest.raises(HopbytesError, match="0 seconds"):
+        hb.simulate(graph, hb.Mapping(range(73), where), time_limit=0)
+
+
+def spread_sizes(n):
+    """Return an all-to-all with a size of its own for every pair."""
+    pairs = [(a, b) for a in range(n) for b in range(n) if a != b]
+    return hb.CommGraph.from_edges(*zip(*pairs, strict=True), range(1, len(pairs) + 1))

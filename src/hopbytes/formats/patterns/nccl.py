@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.base import Format, Source, registered
-from hopbytes.formats.patterns.recorded import Traffic, check_complete
+from hopbytes.formats.patterns.recorded import Traffic, check_complete, faults
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import check_model, expand
 from hopbytes.text.lines import bounded_lines
@@ -361,7 +361,7 @@ class _Log:
         """Process a line."""
         text = words.text
         member, choice, call = MEMBER.search(text), CHOICE.match(text), CALL.match(text)
-        try:
+        with faults(name, line_number):
             if member:
                 self._join(words, member)
             elif choice:
@@ -371,10 +371,6 @@ class _Log:
                 self._call(words, call)
             elif text.startswith(ABOUT_CHANNELS):
                 self._channel(words)
-        except (UnsupportedError, ScaleError) as error:
-            raise type(error)(f"{name}:{line_number}: {error}") from None
-        except ValueError as error:
-            raise FormatError(name, line_number, str(error)) from None
 
     def _channel(self, words: Said) -> None:
         """Process a line about channels: of the communicator it names, or that its thread sets up.

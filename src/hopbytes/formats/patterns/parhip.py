@@ -15,6 +15,7 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Array, Int32, Int64
 from hopbytes.formats.base import Format, Source, Written, check_symmetric, losses, registered
+from hopbytes.formats.parsing import filled
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.integers import MAX_TASKS
 
@@ -163,13 +164,8 @@ def _with_room(found: Any, held: int, count: int) -> Any:
 
 def _fill(source: Source, what: str, numbers: Array, count: int) -> None:
     """Read all of these numbers, which are some of `count`, from the stream."""
-    left = numbers.view(np.uint8)
-    while len(left):
-        got = source.stream.readinto(left.data)
-        if not got:
-            found_end = f"the file ends inside the {what}, expected {count} numbers there"
-            raise source.error(found_end)
-        left = left[got:]
+    if not filled(numbers, source.stream):
+        raise source.error(f"the file ends inside the {what}, expected {count} numbers there")
 
 
 def _graph(

@@ -8,13 +8,19 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from hopbytes.errors import FormatError, ScaleError, UnsupportedError
+from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Format, Source, registered
-from hopbytes.formats.patterns.recorded import Collectives, Traffic, check_complete, files_of_set
+from hopbytes.formats.patterns.recorded import (
+    Collectives,
+    Traffic,
+    check_complete,
+    faults,
+    files_of_set,
+    open_beside,
+)
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import ROOTED, check_model
 from hopbytes.text.documents import parse_object
-from hopbytes.text.open_input import check_reference, named_in, open_stream
 from hopbytes.util.integers import MAX_SUM
 
 #: Calls by their names without underscores and endings, and the collectives that they are.
@@ -147,22 +153,12 @@ class TorchCalls:
             raise source.error(f"rank {highest} in a group, expected 0 to {n - 1}")
         calls, volume = self.collectives.calls, self.collectives.volume
         what = f"{calls} collective calls of {volume} bytes are "
-        told = [what + ("left out" if self.model == "ignore" else f"counted by the model {self.model}")]
+        counted = [what + ("left out" if self.model == "ignore" else f"counted by the model {self.model}")]
         if self.rootless and self.model != "ignore":
-            told.append(f"the root of {self.rootless} calls was not recorded, the first rank is assumed")
+            counted.append(f"the root of {self.rootless} calls was not recorded, the first rank is assumed")
         self.collectives.expand_into(self.traffic, self.model, n)
-        told = [*notices, *(told if calls else ())]
-        return self.traffic.graph(source, format, n, notices=told, collectives=self.model, **facts)
-
-
-def guarded(name: str, number: int, error: Exception) -> FormatError | ScaleError | UnsupportedError:
-    """Return the error to raise for a fault in record `number` of a file."""
-    where = f"record {number}: {error}"
-    if isinstance(error, UnsupportedError):
-        return UnsupportedError(f"{name}: {where}")
-    if isinstance(error, ScaleError):
-        return ScaleError(f"{name}: {where}")
-    return FormatError(name, None, where)
+        counted = [*notices, *(counted if calls else ())]
+        return self.traffic.graph(source, format, n, notices=counted, collectives=self.model, **facts)
 
 
 #: The rank is the last number in the name of a file.
@@ -233,12 +229,10 @@ class _Dump:
         self.ranks = _groups(name, found.get("pg_config"))
         self.lost = 0
         for number, entry in enumerate(entries):
-            try:
+            with faults(name, where=f"record {number}: "):
                 self._take(entry)
                 if number == 0:
                     self.lost = whole(entry.get("record_id", 0), "a number of a record")
-            except (ValueError, ScaleError, UnsupportedError) as error:
-                raise guarded(name, number, error) from None
 
     def _take(self, entry: Any) -> None:
         if not isinstance(entry, dict):
@@ -264,7 +258,7 @@ class _Dump:
 
     def add_to(self, calls: TorchCalls, own: int, members: dict[str, tuple[int, ...]]) -> None:
         """Add the calls of rank `own`, given the ranks of each group."""
-        try:
+        with faults(self.name):
             for (group, kind), (sent, received, count) in self.collective.items():
                 calls.add(own, kind, members[group], sent, received, calls=count)
             for (group, peer), (sent, _, count) in self.sends.items():
@@ -273,18 +267,14 @@ class _Dump:
                     what = f"a send to member {peer} of group {group[:40]!r}"
                     raise ValueError(f"{what}, expected 0 to {len(ranks) - 1}")
                 calls.traffic.add(own, ranks[peer], sent, count)
-        except ValueError as error:
-            raise FormatError(self.name, None, str(error)) from None
 
 
 def _groups(name: str, found: Any) -> dict[str, tuple[int, ...]]:
     """Return the ranks of each group that the dump tells."""
     groups = {}
     for group, facts in (found if isinstance(found, dict) else {}).items():
-        try:
+        with faults(name, where=f"group {group[:40]!r}: "):
             ranks = rank_list(facts.get("ranks", [])) if isinstance(facts, dict) else None
-        except ValueError as error:
-            raise FormatError(name, None, f"group {group[:40]!r}: {error}") from None
         if ranks:
             groups[group] = ranks
     return groups
@@ -416,9 +406,7 @@ def _files(source: Source) -> Iterator[tuple[str, bytes]]:
     for other in sorted(os.listdir(folder or ".")):
         if other != own and alike.fullmatch(other):
             path = os.path.join(folder, other)
-            with named_in(source.path):
-                check_reference(path)
-            with open_stream(path, max_bytes=source.max_bytes) as opened:
+            with open_beside(source, path) as opened:
                 yield opened.name, opened.stream.read()
 
 
@@ -436,12 +424,10 @@ class _Trace:
             raise FormatError(name, None, "no traceEvents, expected a trace of torch.profiler")
         self.events = events
         self.host = str(found.get("host_name") or "")
-        try:
+        with faults(name, where="distributedInfo: "):
             self.rank = whole(facts.get("rank"), "a rank", LARGEST_RANK)
             self.size = whole(facts.get("world_size"), "a number of ranks", LARGEST_RANK)
             self.groups = _groups_of_trace(facts.get("pg_config"))
-        except ValueError as error:
-            raise FormatError(name, None, f"distributedInfo: {error}") from None
 
     def add_to(self, calls: TorchCalls) -> None:
         """Add the calls of this rank."""
@@ -449,10 +435,8 @@ class _Trace:
         for number, event in enumerate(self.events):
             if isinstance(event, dict) and event.get("name") == "record_param_comms":
                 records += 1
-                try:
+                with faults(self.name, where=f"record {number}: "):
                     self._take(calls, event.get("args"))
-                except (ValueError, ScaleError, UnsupportedError) as error:
-                    raise guarded(self.name, number, error) from None
         if not records:
             self._take_gloo(calls)
 
@@ -489,7 +473,7 @@ class _Trace:
 
     def _take_gloo(self, calls: TorchCalls) -> None:
         """Add calls of gloo, which has no records with groups."""
-        try:
+        with faults(self.name):
             found = list(gloo_calls(self.events))
             if not found:
                 return
@@ -507,10 +491,6 @@ class _Trace:
                         calls.add_parts(self.rank, members, [call.sent] * len(members))
                 else:
                     calls.add(self.rank, call.kind, members, call.sent, call.sent, root=call.root)
-        except (UnsupportedError, ScaleError) as error:
-            raise type(error)(f"{self.name}: {error}") from None
-        except ValueError as error:
-            raise FormatError(self.name, None, str(error)) from None
 
 
 def rank_sizes(value: Any) -> list[int]:

@@ -12,6 +12,7 @@ from hopbytes._arrays import Array, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.formats.files import open_source
+from hopbytes.formats.parsing import filled
 from hopbytes.formats.patterns.parhip import read_layout
 from hopbytes.formats.streams.graph_stream import BLOCK_ARCS, BLOCK_ROWS, GraphStream
 from hopbytes.kernels.streaming import Block
@@ -163,10 +164,7 @@ class SectionReader:
         """Return the next numbers; FormatError where the file ends before."""
         section = self._section
         found = np.empty(count, section.dtype)
-        view, filled = found.view(np.uint8), 0
-        while filled < len(view) and (got := self._stream.readinto(view[filled:])):
-            filled += got
-        if filled < len(view):
+        if not filled(found, self._stream):
             what = f"the file ends inside the {section.what}, expected {count} more numbers there"
             raise FormatError(section.path, None, what)
         return found

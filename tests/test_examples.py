@@ -63,10 +63,10 @@ def test_commands_of_the_first_hour_that_need_no_launcher(tmp_path):
 
 
 RECIPES = {
-    "Reverse": "hb.map_tasks(ring, hb.machine('core:3'), mapper='reverse:offset=1').pe.tolist() == [0, 2, 1]",
-    "OnePass": "hb.map_tasks(ring, hb.machine('node:2 core:2'), mapper='identity', refine='one_pass').n == 3",
+    "Reverse": "hb.map_tasks(ring, hb.allocate('core:3'), 'reverse:offset=1').pe.tolist() == [0, 2, 1]",
+    "OnePass": "hb.map_tasks(ring, hb.allocate('node:2 core:2'), ['identity', 'one_pass']).n == 3",
     "Ring": "hb.read('ring:5').n == 5",
-    "Blades": "(hb.machine('blades:3').k, hb.machine('blades:3', hosts='b1n0,b2n1').k) == (24, 8)",
+    "Blades": "(hb.allocate('blades:3').k, hb.allocate('blades:3', hosts='b1n0,b2n1').k) == (24, 8)",
 }
 
 

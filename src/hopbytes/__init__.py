@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from hopbytes.formats.exchange import write as write
     from hopbytes.html_report.write_report import write_report as write_report
     from hopbytes.machines.base import Machine as Machine
-    from hopbytes.machines.selection.allocate import machine as machine
+    from hopbytes.machines.selection.allocate import allocate as allocate
     from hopbytes.model.allocation import Allocation as Allocation
     from hopbytes.model.comm_graph import CommGraph as CommGraph
     from hopbytes.model.mapping import Mapping as Mapping
@@ -47,10 +47,12 @@ if TYPE_CHECKING:
     from hopbytes.simulation.simulate import simulate as simulate
     from hopbytes.solve import presets as presets
     from hopbytes.solve.batch import BatchReport as BatchReport
+    from hopbytes.solve.constraints import Constraints as Constraints
     from hopbytes.solve.map_stream import map_stream as map_stream
     from hopbytes.solve.map_tasks import map_tasks as map_tasks
     from hopbytes.solve.presets import Chain as Chain
     from hopbytes.solve.remapper import Remapper as Remapper
+    from hopbytes.util.limits import Limits as Limits
 
 #: Public name → module that defines it, or that it is (see _MODULES).
 _MODULE_OF = {
@@ -59,12 +61,14 @@ _MODULE_OF = {
     "Bounds": "hopbytes.algorithms.base",
     "Chain": "hopbytes.solve.presets",
     "CommGraph": "hopbytes.model.comm_graph",
+    "Constraints": "hopbytes.solve.constraints",
     "Effort": "hopbytes.algorithms.effort",
     "Evaluation": "hopbytes.cost.metrics.evaluation",
     "FormatError": "hopbytes.errors",
     "HopbytesError": "hopbytes.errors",
     "HopbytesWarning": "hopbytes.errors",
     "InfeasibleError": "hopbytes.errors",
+    "Limits": "hopbytes.util.limits",
     "Machine": "hopbytes.machines.base",
     "Mapper": "hopbytes.algorithms.base",
     "Mapping": "hopbytes.model.mapping",
@@ -78,10 +82,10 @@ _MODULE_OF = {
     "ScaleError": "hopbytes.errors",
     "UnsupportedError": "hopbytes.errors",
     "WrongTypeError": "hopbytes.errors",
+    "allocate": "hopbytes.machines.selection.allocate",
     "compare": "hopbytes.report.mapping_comparison",
     "convert": "hopbytes.formats.exchange",
     "evaluate": "hopbytes.cost.metrics.evaluation",
-    "machine": "hopbytes.machines.selection.allocate",
     "map_stream": "hopbytes.solve.map_stream",
     "map_tasks": "hopbytes.solve.map_tasks",
     "mappers": "hopbytes.algorithms.mappers",
@@ -102,7 +106,8 @@ __all__ = [*_MODULE_OF, "__version__"]
 
 #: Names that people try, and what does it; others are compared with the public names.
 _MEANT = {
-    "map": "map_tasks", "load": "read", "save": "write", "Graph": "CommGraph", "report": "write_report",
+    "map": "map_tasks", "machine": "allocate",
+    "load": "read", "save": "write", "Graph": "CommGraph", "report": "write_report",
     "pattern": "read_pattern", "generate": "read_pattern", "predict": "simulate", "show": "print()",
     "list_mappers": "list(hopbytes.mappers)", "list_refiners": "list(hopbytes.refiners)",
     "list_presets": "list(hopbytes.presets)", "from_networkx": "CommGraph.of", "from_scipy": "CommGraph.of",

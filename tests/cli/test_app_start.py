@@ -106,7 +106,7 @@ def test_the_verdict_of_map_loads_nothing_for_simgrid(tmp_path):
 
 @pytest.mark.parametrize("said", [None, "3"])
 def test_only_the_loading_of_numpy_sees_one_thread(said, monkeypatch):
-    from hopbytes.cli.commands import load_numpy
+    from hopbytes.cli.declare import load_numpy
 
     seen = []
     monkeypatch.delenv(BLAS, raising=False)

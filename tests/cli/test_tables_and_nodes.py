@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import subprocess
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.paths import EXAMPLES, PROGRAM
+from helpers.terminal import on_terminal
 from hopbytes.report.ranks_text import ranges, ranks_per_node
 
 PATTERN = EXAMPLES / "halo_96.pattern"
@@ -82,31 +82,16 @@ def test_show_tells_the_ranks_of_each_node(stored):
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_a_terminal_gets_a_line_per_node_and_is_told_how_to_write(stored):
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [PROGRAM, "map", PATTERN, *ON, "--preset", "fast"], stdin=subprocess.DEVNULL, stdout=theirs,
-        stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    os.close(theirs)
-    shown = b""
-    while True:
-        try:
-            block = os.read(ours, 65536)
-        except OSError:
-            break
-        if not block:
-            break
-        shown += block
-    os.close(ours)
-    assert process.wait(timeout=60) == 0
-    lines = shown.decode().split("\r\n")
+def test_a_terminal_gets_a_line_per_node_and_is_told_how_to_write():
+    with on_terminal("map", PATTERN, *ON, "--preset", "fast", "-q") as run:
+        lines = run.rest().decode().split("\r\n")
+    assert run.process.returncode == 0
     assert [line.split(":")[0] for line in lines[:8]] == [f"n{number}" for number in range(1, 9)]
     assert any("-o FILE" in line for line in lines)
 
 
 def test_long_lists_of_ranks_are_cut_and_counted():
-    where = hb.machine("node:2 core:64")
+    where = hb.allocate("node:2 core:64")
     scattered = hb.Mapping(np.arange(128, dtype=np.int32).reshape(2, 64).T.reshape(-1).copy(), where)
     lines = ranks_per_node(scattered, 60)
     assert len(lines) == 2
@@ -125,12 +110,3 @@ def test_compare_sets_two_mappings_side_by_side(stored, tmp_path):
     text = output_with(80, "eval", PATTERN, stored, other)
     assert f"{facts['other']['comm_cost']:,}" in text
     assert max(map(len, text.splitlines())) <= 80
-
-
-def test_benchmark_runs_are_still_understood_by_the_former_verb(tmp_path):
-    row = {"instance": "a", "preset": "eco", "seed": 0, "wall_seconds": 1.0, "cpu_seconds": 1.0}
-    path = tmp_path / "runs.jsonl"
-    rows = [row | {"tool": "hopbytes", "comm_cost": 5}, row | {"tool": "theirs", "comm_cost": 10}]
-    path.write_text("".join(json.dumps(each) + "\n" for each in rows))
-    former = output_with(80, "compare", path, "--baseline", "theirs", "--json")
-    assert former == output_with(80, "compare-runs", path, "--baseline", "theirs", "--json")

@@ -14,22 +14,9 @@ ON = ("--on", MACHINE)
 
 #: What scripts may rely on.
 JSON_KEYS = {
-    "comm_cost",
-    "imbalance",
-    "balance",
-    "problem",
-    "seconds",
-    "seed",
-    "threads",
-    "mapper",
-    "launch",
-    "n",
-    "k",
-    "machine",
-    "files",
-    "notices",
-    "version",
-}
+    "comm_cost", "imbalance", "balance", "problem", "seconds", "seed", "threads", "mapper", "launch", "n",
+    "k", "machine", "files", "notices", "version",
+}  # fmt: skip
 
 
 def placement_of(text):
@@ -179,7 +166,8 @@ def test_partition_keeps_its_bound(hopbytes, tmp_path):
 
 def test_counts_per_node_and_level(hopbytes):
     done = hopbytes(
-        "map", EXAMPLE, "--on", "node:16@10 package:2@3 core:8@1", "--tasks-per-node", 4, "--per", "package=2"
+        "map", EXAMPLE, "--on", "node:16@10 package:2@3 core:8@1", "--tasks-per-node", 4,
+        "--tasks-per", "package=2",
     )
     assert done.returncode == 0, done.stderr
     pes = placement_of(done.stdout)

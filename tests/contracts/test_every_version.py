@@ -15,7 +15,7 @@ from helpers.stand_ins import LAUNCHERS, OF_PROGRAMS, Job, RefusedError, words_o
 from hopbytes.errors import HopbytesError
 from hopbytes.formats.base import formats
 from hopbytes.formats.mappings.numbering import parse_cpus
-from hopbytes.machines.network.geometry import torus_geometry_of
+from hopbytes.machines.geometry import torus_geometry_of
 from hopbytes.model.mapping import Mapping
 
 TEN = tuple(f"n{number}" for number in (10, 2, 1, 12, 11, 3, 9, 4, 8, 5, 7, 6))
@@ -24,7 +24,7 @@ PROCESSES = {"problem": "processes"}
 
 def ranks_of(spec, pe, hosts, **options):
     """A mapping of processes on a machine with host names, cut as options say."""
-    return Mapping(np.array(pe, np.int32), hb.machine(spec, hosts=hosts, **options), PROCESSES)
+    return Mapping(np.array(pe, np.int32), hb.allocate(spec, hosts=hosts, **options), PROCESSES)
 
 
 def blocks(hosts, share):
@@ -60,7 +60,7 @@ CASES = {
     "many separate cores per rank": Mapping(
         np.array([0, 1], np.int32),
         hb.Allocation(
-            hb.machine("node:1@10 core:64@1").machine, np.array([0, 32, 64]),
+            hb.allocate("node:1@10 core:64@1").machine, np.array([0, 32, 64]),
             np.concatenate([np.arange(0, 64, 2), np.arange(1, 64, 2)]), ("a",),
         ),
         PROCESSES,

@@ -153,7 +153,7 @@ def test_every_kind_of_distance_is_counted_right(tmp_path, machine):
 
 def test_the_order_of_vertices_matters_little_with_a_buffer(tmp_path):
     ordered, shuffled = grid(40), grid(40, 1)
-    whole = hb.map_tasks(ordered, MACHINE, preset="fast", partition=True).comm_cost
+    whole = hb.map_tasks(ordered, MACHINE, "fast", partition=True).comm_cost
     for graph in (ordered, shuffled):
         found = hb.map_stream(written(tmp_path, graph), MACHINE, buffer=800).comm_cost
         assert found < 1.6 * whole

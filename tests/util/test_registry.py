@@ -69,7 +69,7 @@ def test_a_class_of_another_module(tmp_path, monkeypatch):
     (tmp_path / "own_module.py").write_text(textwrap.dedent(OWN))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delitem(sys.modules, "own_module", raising=False)
-    mapping = hb.map_tasks("stencil:2x2", "core:4", mapper="own_module:Reverse:by=3")
+    mapping = hb.map_tasks("stencil:2x2", "core:4", "own_module:Reverse:by=3")
     assert mapping.pe.tolist() == [3, 2, 1, 0]
     assert mapping.info["mapper"] == "Reverse:by=3"
     typed = ["map", "stencil:2x2", "--on", "core:4", "--mapper", "own_module:Reverse"]
@@ -93,7 +93,7 @@ def test_what_is_not_there_is_named(choice, said):
 
 def test_a_class_that_is_no_mapper():
     with pytest.raises(TypeError, match="expected a name or a Mapper"):
-        hb.map_tasks("stencil:2x2", "core:4", mapper="collections:Counter")
+        hb.map_tasks("stencil:2x2", "core:4", "collections:Counter")
 
 
 class Entry:

@@ -38,7 +38,7 @@ def tree_of(where: Allocation, load_caps: Int64, zero_load_caps: Int64) -> TreeO
     """Return the tree of an allocation, in which every node may hold what its PEs may hold together.
 
     >>> import hopbytes as hb
-    >>> tree = tree_of(hb.machine("node:2@10 core:2@1"), np.full(4, 5), np.full(4, 9))
+    >>> tree = tree_of(hb.allocate("node:2@10 core:2@1"), np.full(4, 5), np.full(4, 9))
     >>> tree.first_child.tolist(), tree.path.tolist(), tree.caps[:3].tolist(), tree.gains.tolist()
     ([1, 3, 5, 7, 7, 7, 7, 7], [1, 1, 2, 2, 3, 4, 5, 6], [20, 10, 10], [9, 1])
     """

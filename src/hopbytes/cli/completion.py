@@ -17,7 +17,7 @@ PROGRAM, VARIABLE = "hopbytes", "_HOPBYTES_COMPLETE"
 #: Values that no registry contains.
 WORDS = {
     "orders": ("fill", "block", "cyclic", "bynode", "socket", "plane="),
-    "weights": ("bytes", "messages", "time"),
+    "weights": ("bytes", "messages", "time", "unit"),
     "grades": ("bound", "flows", "replay"),
     "speeds": (
         "ethernet-10g", "ethernet-25g", "ethernet-100g", "hdr100", "hdr200", "ndr400", "slingshot200", "none",

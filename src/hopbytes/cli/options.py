@@ -138,11 +138,11 @@ class WritingOptions:
             return False
         return bool(format_to_write(output or "-", self.format, "mapping").capabilities.launcher)
 
-    def constraints(self, options: dict[str, Any], launched: str | None = None) -> dict[str, bool]:
-        """Return keywords of :func:`hopbytes.map_tasks` that keep to what the launcher can express."""
+    def restricted(self, where: Allocation, launched: str | None = None) -> Allocation:
+        """Return the allocation with a use of slots that the launcher can express, if the caller left it."""
         from hopbytes.launch.usual import slots_for, slots_unspecified
 
-        return slots_for(self.format, launched) if slots_unspecified(options) else {}
+        return where.using(**slots_for(self.format, launched)) if slots_unspecified(where.use) else where
 
     def check(self, output: str | None) -> None:
         """Raise an error before any work if a mapping cannot be written to `output`."""

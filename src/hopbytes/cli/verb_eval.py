@@ -8,51 +8,34 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from hopbytes._frozen import field_names, frozen
+from hopbytes.cli import options as opt
 from hopbytes.cli.declare import UsageError, option
 from hopbytes.cli.machine_options import AnyMachineOptions, MachineOptions, SpreadOptions
 from hopbytes.cli.method_options import EffortOptions
-from hopbytes.cli.options import (
-    ORDER_HELP,
-    All,
-    BlockOptions,
-    ComparedOrder,
-    Force,
-    Json,
-    Maker,
-    MappingFormat,
-    Mappings,
-    PatternFile,
-    Picture,
-    Quiet,
-    ReadingOptions,
-    factor,
-    given_mapping,
-    seconds,
-)
 
 if TYPE_CHECKING:
     from hopbytes.model.allocation import Allocation
     from hopbytes.model.comm_graph import CommGraph
 
 def eval(
-    pattern: PatternFile,
+    pattern: opt.PatternFile,
     machine: AnyMachineOptions,
-    reading: ReadingOptions,
+    reading: opt.ReadingOptions,
     spread: SpreadOptions,
-    mappings: Mappings = None,
+    mappings: opt.Mappings = None,
     order: Annotated[str | None, option(
-        f"Evaluate a launcher's own order instead of a MAPPING: {ORDER_HELP}.", "ORDER", values="orders",
+        f"Evaluate a launcher's own order instead of a MAPPING: {opt.ORDER_HELP}.", "ORDER", values="orders",
     )] = None,
     distributed: Annotated[bool, option(
         "Evaluate a partition on the processes of an MPI job: mpirun -n P hopbytes eval --distributed … "
         "PATTERN and MAPPING are files as 'map --distributed' reads and writes them.", rare=True,
     )] = False,
-    compare_with: ComparedOrder = None,
-    mapping_format: MappingFormat = None,
-    json: Json = False,
-    all: All = False,
-    output: Picture = None,
-    force: Force = False,
+    compare_with: opt.ComparedOrder = None,
+    mapping_format: opt.MappingFormat = None,
+    json: opt.Json = False,
+    all: opt.All = False,
+    output: opt.Picture = None,
+    force: opt.Force = False,
 ) -> None:
     """Evaluate a mapping of PATTERN beside the launcher's own order: a verdict and a table.
 
@@ -60,18 +43,21 @@ def eval(
     """
     from hopbytes.cli.output import check_drawing, draw_evaluation, print_evaluation, tell
 
-    if not mappings and order is None:
-        raise UsageError("the mapping is missing: give either MAPPING or --order ORDER")
-    given = {"-o": output, "--all": all, "--order": order, "--compare-with": compare_with}
+    if bool(mappings) == (order is not None):
+        both = "both are given (--compare-with names the other order)"
+        what = both if mappings else "the mapping is missing"
+        raise UsageError(f"{what}: give either MAPPING or --order ORDER")
+    given: dict[str, Any] = {"-o": output, "--all": all, "--compare-with": compare_with}
     if distributed:
         from hopbytes.cli.over_ranks import eval_distributed
 
-        given |= {"--mapping-format": mapping_format, "several mappings": len(mappings or ()) > 1}
+        assert mappings  # not reached with an order
+        given |= {"--mapping-format": mapping_format, "several mappings": mappings[1:]}
         _refuse(given, "--distributed")
-        return eval_distributed(pattern, (mappings or [""])[0], machine, json=json)
+        return eval_distributed(pattern, mappings[0], machine, json=json)
     check_drawing(output, force=force)
     # A stored mapping contains its machine.
-    where = None if mappings and machine.unsaid else machine.allocation()
+    where = None if mappings and machine.unsaid else machine.allocation(spread)
     if mappings and len(mappings) > 1:
         _refuse(given, "several mappings")
         return _side_by_side(reading.read(pattern), mappings, mapping_format, where, json=json)
@@ -83,11 +69,11 @@ def eval(
     tell(*(where.notices if where is not None else ()))
     graph = reading.read(pattern)
     if mappings:
-        mapping = given_mapping(mappings[0], mapping_format, where, graph)
+        mapping = opt.given_mapping(mappings[0], mapping_format, where, graph)
     else:
         assert where is not None
         mapping = launcher_placement(where, graph.n, str(order), **spread.keywords())
-    launcher = compare_with or (None if mappings else order) or usual_order(mapping_format, mapping.where)
+    launcher = compare_with or usual_order(mapping_format, mapping.where)
     evaluation = hb.evaluate(graph, mapping, random_seeds=RANDOM_SEEDS * (all or json), launcher=launcher)
     print_evaluation(graph, mapping, evaluation, complete=all, json=json)
     draw_evaluation(graph, mapping, output, launcher=launcher, force=force)
@@ -107,7 +93,7 @@ def _side_by_side(
     from hopbytes.cli.output import print_json, print_text
     from hopbytes.report.mapping_comparison import compare
 
-    first, *others = (given_mapping(path, form, where, graph) for path in paths)
+    first, *others = (opt.given_mapping(path, form, where, graph) for path in paths)
     for path, other in zip(paths[1:], others, strict=True):
         comparison = dataclasses.replace(compare(graph, first, other), slot=first.where.slot_word)
         if json:
@@ -117,19 +103,19 @@ def _side_by_side(
 
 
 def report(
-    pattern: PatternFile,
+    pattern: opt.PatternFile,
     machine: MachineOptions,
-    reading: ReadingOptions,
+    reading: opt.ReadingOptions,
     effort: EffortOptions,
-    mappings: Mappings = None,
+    mappings: opt.Mappings = None,
     output: Annotated[str, option(
         "File to write, one page of HTML; - is standard output.",
         "FILE", names=("--output", "-o"), panel="Output", values="files",
     )] = "report.html",
-    mapping_format: MappingFormat = None,
-    compare_with: ComparedOrder = None,
-    force: Force = False,
-    quiet: Quiet = False,
+    mapping_format: opt.MappingFormat = None,
+    compare_with: opt.ComparedOrder = None,
+    force: opt.Force = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Write a page about mappings of PATTERN: verdict, charts, tables, and how to launch.
 
@@ -148,12 +134,12 @@ def report(
     with watched(pattern, reading, effort, quiet=quiet) as watch:
         if mappings:
             paths = list(dict.fromkeys(mappings))  # a file that is named twice counts once
-            read = [given_mapping(path, mapping_format, where, watch.graph) for path in paths]
+            read = [opt.given_mapping(path, mapping_format, where, watch.graph) for path in paths]
             shown = dict(zip(names_of(paths), read, strict=True))
             origin = origin_of_files(pattern, mappings, typed)
         else:
             assert where is not None
-            shown, origin = made_here(pattern, watch.map(BlockOptions(), where, effort.keywords()), typed)
+            shown, origin = made_here(pattern, watch.map(opt.BlockOptions(), where, effort.keywords()), typed)
     first = next(iter(shown.values()))
     launcher = compare_with or usual_order(mapping_format, first.where)
     write_report(watch.graph, shown, output, launcher=launcher, origin=origin, force=force)
@@ -162,7 +148,7 @@ def report(
         tell(*first.where.notices, *notices, *([] if output == "-" else [f"{output} written"]))
 
 
-_simulation: Maker = partial(option, panel="Simulation")
+_simulation: opt.Maker = partial(option, panel="Simulation")
 
 
 @frozen
@@ -173,7 +159,7 @@ class SimulationOptions:
         "How the time is found: bound (lower bounds, at once), flows (messages share links, added up per "
         "pair of nodes) or replay (SimGrid, every message).", "GRADE", values="grades", default="flows",
     )] = None
-    bytes_scale: Annotated[float, _simulation("Factor for all volumes.", "X", parser=factor)] = 1.0
+    bytes_scale: Annotated[float, _simulation("Factor for all volumes.", "X", parser=opt.factor)] = 1.0
     iterations: Annotated[int | None, _simulation(
         "Equal rounds that the pattern is the sum of, one after the other.",
         "N", least=1, default="the median number of messages between two tasks where it is known, else 1",
@@ -184,10 +170,10 @@ class SimulationOptions:
     )] = "hdr100"
     oversubscription: Annotated[float, _simulation(
         "On machines of levels: a unit above the nodes sends 1/N of what its nodes could send.",
-        "N", parser=factor, rare=True,
+        "N", parser=opt.factor, rare=True,
     )] = 1.0
     time_limit: Annotated[float | None, _simulation(
-        "Stop a simulation after this time.", "TIME", parser=seconds, default="10m",
+        "Stop a simulation after this time.", "TIME", parser=opt.seconds, default="10m",
     )] = None
 
     def keywords(self) -> dict[str, Any]:
@@ -197,20 +183,20 @@ class SimulationOptions:
 
 
 def simulate(
-    pattern: PatternFile,
+    pattern: opt.PatternFile,
     machine: MachineOptions,
-    reading: ReadingOptions,
+    reading: opt.ReadingOptions,
     spread: SpreadOptions,
     simulation: SimulationOptions,
-    mappings: Mappings = None,
+    mappings: opt.Mappings = None,
     platform: Annotated[str | None, option(
         "Keep the platform as an XML file of SimGrid (that of the launcher's order).",
         "FILE", panel="Output", values="files",
     )] = None,
-    force: Force = False,
-    compare_with: ComparedOrder = None,
-    mapping_format: MappingFormat = None,
-    json: Json = False,
+    force: opt.Force = False,
+    compare_with: opt.ComparedOrder = None,
+    mapping_format: opt.MappingFormat = None,
+    json: opt.Json = False,
 ) -> None:
     """Predict how long the messages of PATTERN take, in the launcher's own order and under mappings.
 
@@ -223,15 +209,15 @@ def simulate(
 
     if not mappings and machine.unsaid:
         raise UsageError("the machine is missing: give --on SPEC, or a stored MAPPING")
-    where = None if machine.unsaid else machine.allocation()
+    where = None if machine.unsaid else machine.allocation(spread)
     graph = reading.read(pattern)
-    chosen = {path: given_mapping(path, mapping_format, where, graph) for path in mappings or ()}
+    chosen = {path: opt.given_mapping(path, mapping_format, where, graph) for path in mappings or ()}
     where = next((mapping.where for mapping in chosen.values()), where) if where is None else where
     assert where is not None
     order = compare_with or usual_order(mapping_format, where)
     written = {"platform": platform, "force": force}
     settings = {**simulation.keywords(), "tell": tell}
-    predictions = predict(graph, where, chosen, order, spread.keywords(), settings, written)
+    predictions = predict(graph, where, chosen, order, where.use, settings, written)
     record = predictions_record(predictions, chosen, where)
     tell(*record["notices"])
     if json:
@@ -242,9 +228,9 @@ def simulate(
 
 
 def advise(
-    pattern: PatternFile,
+    pattern: opt.PatternFile,
     machine: MachineOptions,
-    reading: ReadingOptions,
+    reading: opt.ReadingOptions,
     spread: SpreadOptions,
     simulation: SimulationOptions,
     presets: Annotated[list[str] | None, option(
@@ -253,8 +239,8 @@ def advise(
         default="fast, eco and strong; on networks routed too",
     )] = None,
     seeds: Annotated[int, option("Seeds of every preset to examine.", "N", panel="Method", least=1)] = 3,
-    compare_with: ComparedOrder = None,
-    json: Json = False,
+    compare_with: opt.ComparedOrder = None,
+    json: opt.Json = False,
 ) -> None:
     """Advise whether another mapping of PATTERN is worth it, by predicted times of its messages.
 
@@ -266,10 +252,10 @@ def advise(
     from hopbytes.report.advice import advise as advised
     from hopbytes.report.advice_text import advice_record, advice_text, table_head
 
-    where = machine.allocation()
+    where = machine.allocation(spread)
     graph = reading.read(pattern)
     usual = compare_with or usual_order(None, where)
-    options: Any = {"seeds": seeds, "spread": spread.keywords(), "tell": tell, **simulation.keywords()}
+    options: Any = {"seeds": seeds, "tell": tell, **simulation.keywords()}
     advice = advised(graph, where, usual=usual, presets=tuple(presets) if presets else None, **options)
     spec = machine.on or where.machine.spec()
     if json:

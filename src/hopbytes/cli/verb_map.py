@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
+from hopbytes.cli import options as opt
 from hopbytes.cli.large_graphs import LargeGraphOptions, tell_streamed
 from hopbytes.cli.machine_options import AnyMachineOptions, SpreadOptions
 from hopbytes.cli.method_options import MethodOptions, ProblemOptions
-from hopbytes.cli.options import (
-    All,
-    BlockOptions,
-    ComparedOrder,
-    Json,
-    LaunchingOptions,
-    OutputFile,
-    PatternFile,
-    Quiet,
-    ReadingOptions,
-    WritingOptions,
-)
 
 
 def map(
-    pattern: PatternFile,
+    pattern: opt.PatternFile,
     machine: AnyMachineOptions,
     problem: ProblemOptions,
     spread: SpreadOptions,
     method: MethodOptions,
     large: LargeGraphOptions,
-    reading: ReadingOptions,
-    writing: WritingOptions,
-    blocks: BlockOptions,
-    launching: LaunchingOptions,
-    output: OutputFile = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    all: All = False,
-    compare_with: ComparedOrder = None,
+    reading: opt.ReadingOptions,
+    writing: opt.WritingOptions,
+    blocks: opt.BlockOptions,
+    launching: opt.LaunchingOptions,
+    output: opt.OutputFile = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    all: opt.All = False,
+    compare_with: opt.ComparedOrder = None,
 ) -> None:
     """Map every task of PATTERN to the machine, verify the mapping and write it.
 
@@ -50,7 +39,7 @@ def map(
     if large.distributed:
         ending = {"force": writing.force, "json": json, "quiet": quiet}
         return large.map_distributed(pattern, machine, problem, method, output, **ending)
-    where, writing = machine.allocation(), writing.checked(blocks.for_format, output)
+    where, writing = machine.allocation(spread), writing.checked(blocks.for_format, output)
     if is_large:
         mapping = large.map_stream(pattern, where, problem, method, reading, quiet=quiet)
         receipt = written(writing, mapping, output, {}, json=json)
@@ -58,9 +47,8 @@ def map(
     with watched(pattern, reading, method, quiet=quiet) as watch:
         graph = watch.graph
         options = problem.keywords(graph, where, launches=writing.launches(output))
-        options |= method.keywords() | spread.keywords()
-        options |= writing.constraints(options, launching.launched)
-        mapping = watch.map(blocks, where, options)
+        where = writing.restricted(where, launching.launched)
+        mapping = watch.map(blocks, where, options | method.keywords())
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
     receipt = written(writing, mapping, output, extra, json=json)
     if quiet and not json:

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from hopbytes.cli import options as opt
 from hopbytes.cli.declare import Exit, UsageError, option
 from hopbytes.cli.machine_options import MachineOptions
-from hopbytes.cli.options import (
-    CommandWords,
-    Compiler,
-    Force,
-    Quiet,
-    WritingOptions,
-    command_words,
-    seconds,
-)
 
 if TYPE_CHECKING:
     from hopbytes.model.comm_graph import CommGraph
 
 
 def record(
-    writing: WritingOptions,
-    command: CommandWords = None,
+    writing: opt.WritingOptions,
+    command: opt.CommandWords = None,
     output: Annotated[str, option(
         "File for the pattern.", "FILE", names=("--output", "-o"), values="files",
     )] = "app.pattern",
@@ -35,7 +27,7 @@ def record(
     )] = 0.0,
     phase: Annotated[int | None, option("Record only what follows MPI_Pcontrol(N).", "N", least=2)] = None,
     per_communicator: Annotated[bool, option("Store the bytes of each communicator as well.")] = False,
-    compiler: Compiler = None,
+    compiler: opt.Compiler = None,
     no_hosts: Annotated[bool, option("Omit the second launch that asks for the host of every rank.")] = False,
     launcher: Annotated[str | None, option(
         "Kind of launcher behind a wrapper script: openmpi, hydra, slurm, …, other.", "KIND",
@@ -48,7 +40,7 @@ def record(
         "Most sends, receives and collectives per rank of a trace; 32 bytes of memory each.",
         "N", least=1, rare=True,
     )] = 1000000,
-    quiet: Quiet = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Run a program unchanged and record its communication pattern.
 
@@ -62,7 +54,7 @@ def record(
     from hopbytes.record.session import next_step, target_of
     from hopbytes.record.session import record as recorded
 
-    words = command_words(command)
+    words = opt.command_words(command)
     check_target(output, writing.format, holds="pattern", force=writing.force)
     done = recorded(
         words, collectives=collectives, skip_first=skip_first, phase=phase, per_communicator=per_communicator,
@@ -88,12 +80,12 @@ def _size_line(graph: CommGraph, output: str) -> str:
 
 def probe(
     machine: MachineOptions,
-    command: CommandWords = None,
+    command: opt.CommandWords = None,
     measure: Annotated[bool, option(
         "Measure latency and bandwidth of every level of --on by ping-pong: COMMAND starts MPI ranks, one "
         "per slot.",
     )] = False,
-    compiler: Compiler = None,
+    compiler: opt.Compiler = None,
     batches: Annotated[int | None, option(
         "With --measure: measurements per pair and message size; their median counts.",
         "N", least=5, default="5",
@@ -103,14 +95,14 @@ def probe(
     )] = False,
     time_limit: Annotated[float | None, option(
         "With --measure: time for the messages of all pairs; slow networks get fewer messages and no large "
-        "ones.", "TIME", parser=seconds, default="2m",
+        "ones.", "TIME", parser=opt.seconds, default="2m",
     )] = None,
     output: Annotated[str, option(
         "File to write; other verbs take it as --on FILE.",
         "FILE", names=("--output", "-o"), panel="Output", default="standard output", values="files",
     )] = "-",
-    force: Force = False,
-    quiet: Quiet = False,
+    force: opt.Force = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Ask each node of a job for its cores, allowed CPUs and GPUs, and store them in one file for --on.
 
@@ -119,7 +111,7 @@ def probe(
     """
     from hopbytes.cli.output import tell
 
-    words = command_words(command)
+    words = opt.command_words(command)
     if measure:
         from hopbytes.discover.measure import TIME_LIMIT, measure_to_file
 

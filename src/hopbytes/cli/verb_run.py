@@ -5,25 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Annotated
 
+from hopbytes.cli import options as opt
 from hopbytes.cli.declare import Exit, UsageError, argument, option
 from hopbytes.cli.machine_options import MachineOptions, SpreadOptions
 from hopbytes.cli.method_options import MethodOptions
-from hopbytes.cli.options import (
-    BlockOptions,
-    CommandWords,
-    Compiler,
-    Json,
-    LaunchingOptions,
-    MappingFormat,
-    OutputFile,
-    PatternFile,
-    Quiet,
-    ReadingOptions,
-    WritingOptions,
-    command_words,
-    given_mapping,
-    unknown_machine,
-)
 
 
 def run(
@@ -32,12 +17,12 @@ def run(
     )],
     machine: MachineOptions,
     spread: SpreadOptions,
-    blocks: BlockOptions,
+    blocks: opt.BlockOptions,
     method: MethodOptions,
-    reading: ReadingOptions,
-    writing: WritingOptions,
-    launching: LaunchingOptions,
-    command: CommandWords = None,
+    reading: opt.ReadingOptions,
+    writing: opt.WritingOptions,
+    launching: opt.LaunchingOptions,
+    command: opt.CommandWords = None,
     dry_run: Annotated[bool, option("Write the files and print the command, but start nothing.")] = False,
     replace: Annotated[bool, option("Remove conflicting placement options from the command.")] = False,
     programs: Annotated[bool, option(
@@ -46,8 +31,8 @@ def run(
     check: Annotated[bool, option(
         "Start a probe first, and the program only if every rank is where it belongs.",
     )] = False,
-    output: OutputFile = None,
-    quiet: Quiet = False,
+    output: opt.OutputFile = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Map a program, or several, for the machine it runs on, write the launch files and start it.
 
@@ -58,18 +43,18 @@ def run(
     from hopbytes.launch.launch import launch
     from hopbytes.launch.start import checked_command, machine_of_command, parsed, with_programs_of
 
-    words = command_words(command)
+    words = opt.command_words(command)
     typed = checked_command(words, None, replace=replace, several=True)
     graph = reading.read(pattern)
     typed = with_programs_of(typed, graph, programs=programs)
     if not typed.program:
         raise UsageError("the program to launch is missing, for instance: -- mpirun -n 64 ./app")
-    where = machine.or_on(machine_of_command(parsed(words))).allocation()
+    where = machine.or_on(machine_of_command(parsed(words))).allocation(spread)
     typed.check_count(graph.n)
     form = typed.launcher.form
     if blocks.for_format is None:
         blocks = dataclasses.replace(blocks, for_format=form)
-    mapping = blocks.map(graph, where, **spread.keywords(), **method.keywords(), partition=False)
+    mapping = blocks.map(graph, where, **method.keywords(), partition=False)
     if not quiet:
         judged = judged_for(graph, mapping, form)
         tell_mapping(graph, mapping, judged, [*where.notices, *mapping.info["notices"]])
@@ -83,18 +68,18 @@ def run(
 
 def verify(
     machine: MachineOptions,
-    writing: WritingOptions,
-    launching: LaunchingOptions,
+    writing: opt.WritingOptions,
+    launching: opt.LaunchingOptions,
     mapping: Annotated[str | None, argument(
         "Stored by 'map -o FILE.json'; with --on, a file of any mapping format. Without it, the mapping that "
         "the launch makes is written.", "[MAPPING]", values="files",
     )] = None,
-    command: CommandWords = None,
+    command: opt.CommandWords = None,
     as_typed: Annotated[bool, option("Run the command as it is, with its own launch files.")] = False,
-    mapping_format: MappingFormat = None,
-    output: OutputFile = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    mapping_format: opt.MappingFormat = None,
+    output: opt.OutputFile = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Check that a launch puts every rank where the mapping puts it.
 
@@ -107,14 +92,14 @@ def verify(
     from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.launch.verify import verify_launch
 
-    words = command_words(command)
+    words = opt.command_words(command)
     if mapping is None:
         if json or mapping_format is not None:
             raise UsageError("the mapping is missing: --json and --mapping-format are about a MAPPING")
         return _locate(words, machine, writing, output, quiet=quiet)
     where = machine.allocation() if machine.given else None
     form = mapping_format or writing.format or ("json" if where is None else None)
-    stored, hosts = given_mapping(mapping, form, where), machine.named_hosts(where)
+    stored, hosts = opt.given_mapping(mapping, form, where), machine.named_hosts(where)
     options = {"as_typed": as_typed, "hosts": hosts, "force": writing.force, **launching.keywords()}
     outcome = verify_launch(stored, words, stem=output, **options)
     if json:
@@ -131,7 +116,7 @@ def verify(
 
 
 def _locate(
-    words: list[str], machine: MachineOptions, writing: WritingOptions, output: str | None, *, quiet: bool
+    words: list[str], machine: MachineOptions, writing: opt.WritingOptions, output: str | None, *, quiet: bool
 ) -> None:
     """Write the mapping that a launch makes."""
     from hopbytes.cli.output import tell
@@ -153,15 +138,15 @@ def write(
         "standard input.", "FILE", values="patterns",
     )],
     machine: MachineOptions,
-    reading: ReadingOptions,
-    writing: WritingOptions,
-    launching: LaunchingOptions,
-    mapping_format: MappingFormat = None,
+    reading: opt.ReadingOptions,
+    writing: opt.WritingOptions,
+    launching: opt.LaunchingOptions,
+    mapping_format: opt.MappingFormat = None,
     symmetrize: Annotated[bool, option(
         "Give both directions of a pair the same volume, as METIS files of patterns need.", panel="Output",
     )] = False,
-    output: OutputFile = None,
-    quiet: Quiet = False,
+    output: opt.OutputFile = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Write launch files from a stored mapping (map once, launch often), or a pattern in another format."""
     import hopbytes as hb
@@ -178,7 +163,7 @@ def write(
         writing.check(output)
         where = machine.allocation() if machine.given else None
         form = mapping_format or ("json" if where is None else None)
-        content = given_mapping(source, form, where)
+        content = opt.given_mapping(source, form, where)
     else:
         where, content = None, hb.read(source, reading.input_format, holds=holds, max_bytes=reading.limit)
     if isinstance(content, hb.CommGraph):
@@ -188,28 +173,28 @@ def write(
         hosts = machine.named_hosts(where)
         receipt = writing.write(content, output, hosts=hosts, **launching.keywords())
     else:
-        raise unknown_machine(source)
+        raise opt.unknown_machine(source)
     if not quiet:
         advice = advice_for(receipt, writing.format)
         tell(*receipt.notices, *(advice.notices if advice else ()), *launch_lines(advice))
 
 
 def bench_pattern(
-    pattern: PatternFile,
+    pattern: opt.PatternFile,
     mapping: Annotated[str, argument(
         "Stored mapping (.json, see 'hopbytes write'), or - for the order of the launcher alone.",
         "MAPPING", values="files",
     )],
-    reading: ReadingOptions,
-    launching: LaunchingOptions,
-    command: CommandWords = None,
+    reading: opt.ReadingOptions,
+    launching: opt.LaunchingOptions,
+    command: opt.CommandWords = None,
     rounds: Annotated[int, option("Number of measured rounds.", "N", least=1)] = 20,
     most: Annotated[int, option(
         "Maximum number of bytes that a rank sends in a round; larger patterns are scaled down.",
         "N", names=("--round-bytes",), least=1,
     )] = 64 * 2 ** 20,
-    compiler: Compiler = None,
-    json: Json = False,
+    compiler: opt.Compiler = None,
+    json: opt.Json = False,
 ) -> None:
     """Benchmark the communication pattern alone under real MPI.
 
@@ -220,14 +205,14 @@ def bench_pattern(
     from hopbytes.cli.output import print_json, print_text
     from hopbytes.launch.replay import BothReplayed, Replayed, replay, replay_both
 
-    words = command_words(command)
+    words = opt.command_words(command)
     graph = reading.read(pattern)
     options = {"rounds": rounds, "most": most, "compiler": compiler, **launching.keywords()}
     measured: Replayed | BothReplayed
     if mapping == "-":
         measured = replay(graph, None, words, **options)
     else:
-        measured = replay_both(graph, given_mapping(mapping, "json", None, graph), words, **options)
+        measured = replay_both(graph, opt.given_mapping(mapping, "json", None, graph), words, **options)
     if json:
         print_json(measured.to_dict())
     else:

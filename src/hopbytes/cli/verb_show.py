@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from hopbytes.cli import options as opt
 from hopbytes.cli.declare import UsageError, argument, option
 from hopbytes.cli.machine_options import Distance, Hosts
-from hopbytes.cli.options import Force, Json, Picture, ReadingOptions
 
 
 def show(
-    reading: ReadingOptions,
+    reading: opt.ReadingOptions,
     thing: Annotated[str | None, argument(
         "Machine, pattern, mapping, a registered name (eco, multisection, openmpi …), or what to list: "
         "presets, mappers, refiners, objectives, machines, patterns or formats.", "[THING]", values="things",
@@ -24,9 +24,9 @@ def show(
     )] = None,
     distance: Distance = None,
     hosts: Hosts = None,
-    json: Json = False,
-    output: Picture = None,
-    force: Force = False,
+    json: opt.Json = False,
+    output: opt.Picture = None,
+    force: opt.Force = False,
 ) -> None:
     """Describe a machine, a pattern, a mapping, or an algorithm, preset or format.
 

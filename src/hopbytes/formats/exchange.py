@@ -26,7 +26,7 @@ from hopbytes.errors import (
 from hopbytes.formats.base import MARK, Content, Format, LaunchLine, Written, formats
 from hopbytes.formats.files import atomic_write, check_writable, may_write, open_source
 from hopbytes.formats.recognition import check_generator, format_named, format_to_write, recognise
-from hopbytes.machines.kinds.tree import Tree, one_host
+from hopbytes.machines.tree import Tree, one_host
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping

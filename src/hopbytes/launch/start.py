@@ -207,7 +207,7 @@ def _check_names(mapping: Mapping, command: LaunchCommand, hosts: Any) -> None:
         what = "Open MPI 4 counts hosts of a batch system only, not of a hostfile"
         raise InfeasibleError(f"{nodes} nodes without names: {what}; expected `hosts` with their names")
     raise InfeasibleError(
-        f"{nodes} nodes without names, expected `spec='job'`, or `hosts` with the names of all of them"
+        f"{nodes} nodes without names, expected `machine='job'`, or `hosts` with the names of all of them"
     )
 
 

@@ -108,7 +108,7 @@ class Mapping:
     Examples
     --------
     >>> import hopbytes as hb
-    >>> hb.Mapping([0, 2, 1], hb.machine("node:2@10 core:2@1"))
+    >>> hb.Mapping([0, 2, 1], hb.allocate("node:2@10 core:2@1"))
     Mapping(3 tasks → 4 PEs)
     """
 
@@ -208,7 +208,7 @@ class Mapping:
         Examples
         --------
         >>> import hopbytes as hb
-        >>> mapping = hb.Mapping([0, 2], hb.machine("node:2@10 core:2@1", hosts="a,b"))
+        >>> mapping = hb.Mapping([0, 2], hb.allocate("node:2@10 core:2@1", hosts="a,b"))
         >>> mapping.to_frame()[["task", "host"]].values.tolist()   # doctest: +SKIP
         [[0, 'a'], [1, 'b']]
         """

@@ -35,9 +35,9 @@ def explain(
     8
     """
     if route is not None:
-        from hopbytes.machines.selection.allocate import machine
+        from hopbytes.machines.selection.allocate import allocate
 
-        facts = route_facts(machine(thing, **machine_options or {}), *route)
+        facts = route_facts(allocate(thing, **machine_options or {}), *route)
         return facts, route_text(facts)
     if machine_options or (is_machine(thing) and input_format is None):
         return _explain_machine(thing, machine_options or {})
@@ -50,7 +50,7 @@ def explain(
     if is_pattern_spec(thing):
         return _explain_content(thing, None, {})
     if ":" not in thing:
-        near = nearest(thing, (row["name"] for _, row in kinds))
+        near = nearest(thing, [*KINDS, *(row["name"] for _, row in kinds)])
         raise UnsupportedError(
             f"{thing!r} is no registered name ('hopbytes show KIND'), no file and no machine like "
             "'node:2 core:4'" + (f"; did you mean {near[0]!r}?" if near else "")
@@ -67,9 +67,9 @@ def is_machine(thing: str) -> bool:
 
 
 def _explain_machine(spec: str, options: Facts) -> tuple[Facts, str]:
-    from hopbytes.machines.selection.allocate import machine
+    from hopbytes.machines.selection.allocate import allocate
 
-    where = machine(spec, **options)
+    where = allocate(spec, **options)
     return {"thing": "machine"} | machine_facts(where), machine_text(where)
 
 

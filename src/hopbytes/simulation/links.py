@@ -12,7 +12,7 @@ from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.kernels.routes import Routes
 from hopbytes.machines.base import NODE_NAMES, Level
 from hopbytes.machines.distances import RailDistance
-from hopbytes.machines.network.network import Network, Wiring
+from hopbytes.machines.network import Network, Wiring
 from hopbytes.model.allocation import Allocation
 
 #: Capacities below this number of bytes per second are taken as ratios between links.

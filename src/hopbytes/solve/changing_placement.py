@@ -9,17 +9,17 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt8
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine.placement_update import (
+from hopbytes.engine.changing import (
     COST,
     SHIFT,
     WORK,
+    ArcRows,
     Changes,
     LocalSettings,
     PlacementState,
     Update,
 )
 from hopbytes.errors import HopbytesError, InfeasibleError, ScaleError
-from hopbytes.kernels.changing import ArcRows
 from hopbytes.machines.distances import kernel_distances
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import common_divisor, sum_of

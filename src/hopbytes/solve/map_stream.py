@@ -37,7 +37,7 @@ from hopbytes.solve.run_report import warn_of
 from hopbytes.solve.sides import PlaceLike, place_side
 from hopbytes.text.open_input import MAX_BYTES
 from hopbytes.util.checks import check_truths, whole
-from hopbytes.util.clock import Clock
+from hopbytes.util.limits import Clock
 
 #: Pairs of clusters in the buffer unless the caller says otherwise.
 BUFFER = 1 << 22
@@ -133,11 +133,11 @@ def map_stream(
     passes, buffer = whole("passes", passes, 1), whole("buffer", buffer, 0)
     check_truths(strict_balance=strict_balance)
     slack, place = exact_imbalance(imbalance), place_side(where)
-    clock = Clock(None)
+    clock = Clock()
     with open_graph(path, format, max_bytes=max_bytes) as stream:
         blocks = CheckedStream(stream, progress)
         bounds = _Bounds.of(stream.loads(), stream.n, place, slack)
-        run = _Run(blocks, place, bounds, {"preset": preset, "seed": seed, "threads": threads})
+        run = _Run(blocks, place, bounds, {"method": preset, "seed": seed, "threads": threads})
         state = run.first_pass(buffer, imbalance)
         for _ in range(passes - 1):
             run.moves += refine(blocks, bounds.tree, state, bounds.loads)

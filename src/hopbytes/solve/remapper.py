@@ -9,7 +9,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Bounds
-from hopbytes.engine.placement_update import Changes, LocalSettings, Update
+from hopbytes.engine.changing import Changes, LocalSettings, Update
 from hopbytes.errors import FormatError
 from hopbytes.model.capacities import exact_imbalance
 from hopbytes.model.comm_graph import CommGraph

@@ -6,7 +6,7 @@ import pytest
 import hopbytes as hb
 from hopbytes.algorithms.mappers.level_by_level import halved
 from hopbytes.machines.base import Level
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 
 
 def test_halves_follow_the_machine_before_they_follow_numbers():

@@ -48,7 +48,7 @@ def __dir__() -> list[str]:
 
 
 class _Names(_types.ModuleType):
-    """The package; ``list(hopbytes.mappers)`` has the names of all, as `mapper` takes them."""
+    """The package; ``list(hopbytes.mappers)`` has the names of all."""
 
     def __iter__(self) -> _typing.Iterator[str]:
         from hopbytes.algorithms.base import mappers

@@ -16,8 +16,8 @@ from hopbytes.algorithms.shared.sequential_assignment import fill_along, room_fo
 from hopbytes.algorithms.two_level.groups import capacity_of, nodes_of, place_inside, settings_of
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.machines.network.geometry import CURVES, curve_order, geometry_of, occupied
-from hopbytes.machines.network.network import Geometry
+from hopbytes.machines.geometry import CURVES, curve_order, geometry_of, occupied
+from hopbytes.machines.network import Geometry
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.text.open_input import open_stream
@@ -33,7 +33,7 @@ class Curve(Mapper):
     ----------
     order : str
         The curve: ``hilbert``, ``gray``, ``morton``, ``snake`` or ``row``, see
-        :func:`hopbytes.machines.network.geometry.curve_order`.
+        :func:`hopbytes.machines.geometry.curve_order`.
     tasks : str
         Coordinates of the tasks: a grid such as ``16x16x4``, or a file with the coordinates of one task per
         line. By default they are taken from the pattern (``stencil:``); if it has none, tasks keep their own

@@ -16,8 +16,8 @@ from hopbytes.algorithms.multisection.descent import descend
 from hopbytes.algorithms.multisection.hierarchy import Level, Subproblem, levels_of
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.engine import RefinementSettings, SearchProblem, SearchSettings, refine_placement
-from hopbytes.engine.coarse import coarsen_once
-from hopbytes.engine.settings import SEARCH_OPTIONS
+from hopbytes.engine.partition import coarsen_once
+from hopbytes.engine.problem import SEARCH_OPTIONS
 from hopbytes.machines.distances import kernel_distances
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import child_bounds, group_sums

@@ -15,7 +15,7 @@ from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, room
 from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.base import Level
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph

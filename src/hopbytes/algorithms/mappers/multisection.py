@@ -21,7 +21,7 @@ from hopbytes.algorithms.multisection.hierarchy import (
     unexpected_shares,
 )
 from hopbytes.engine import PartitionSettings, SearchSettings
-from hopbytes.engine.settings import SEARCH_OPTIONS
+from hopbytes.engine.problem import SEARCH_OPTIONS
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph

@@ -21,7 +21,7 @@ from hopbytes.engine.parallel import (
     move_synchronously,
     project_in_parallel,
 )
-from hopbytes.engine.settings import SEARCH_OPTIONS
+from hopbytes.engine.problem import SEARCH_OPTIONS
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph

@@ -19,7 +19,7 @@ from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels import checked_sum
-from hopbytes.kernels.grouping import group_objects
+from hopbytes.kernels.graph import group_objects
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.allocate.slot_counts import spread
 from hopbytes.model.allocation import Allocation
@@ -140,7 +140,7 @@ class TreeMatch(Mapper):
     --------
     >>> import hopbytes as hb
     >>> pairs = hb.CommGraph.from_edges([0, 1, 2, 3], [2, 3, 0, 1], [9, 9, 9, 9])
-    >>> hb.map_tasks(pairs, hb.machine("node:2@10 core:2@1"), mapper="treematch").pe.tolist()
+    >>> hb.map_tasks(pairs, hb.allocate("node:2@10 core:2@1"), "treematch").pe.tolist()
     [0, 2, 1, 3]
     """
 

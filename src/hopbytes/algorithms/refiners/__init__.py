@@ -47,7 +47,7 @@ def __dir__() -> list[str]:
 
 
 class _Names(_types.ModuleType):
-    """The package; ``list(hopbytes.refiners)`` has the names of all, as `refine` takes them."""
+    """The package; ``list(hopbytes.refiners)`` has the names of all."""
 
     def __iter__(self) -> _typing.Iterator[str]:
         from hopbytes.algorithms.base import refiners

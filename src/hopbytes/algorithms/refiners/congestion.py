@@ -16,8 +16,7 @@ from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
 from hopbytes.algorithms.two_level.routing import Routed, routed, routed_groups
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.hybrid import Hybrid
-from hopbytes.engine.places import Neighbourhood
-from hopbytes.engine.routed_search import CongestionSettings, HybridTerms, congestion_search
+from hopbytes.engine.routed_search import CongestionSettings, HybridTerms, Neighbourhood, congestion_search
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph

@@ -14,7 +14,7 @@ from hopbytes.algorithms.base import MILLION, Bounds, Effort, Progress, Refiner,
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.algorithms.shared.search_distances import is_dense, search_problem
 from hopbytes.engine import RefinementSettings, SearchSettings, refine_placement
-from hopbytes.engine.settings import FEW_TASKS
+from hopbytes.engine.problem import FEW_TASKS
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.options import build

@@ -13,7 +13,7 @@ from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
 from hopbytes.engine import SearchProblem, SwapSettings, swap_refine
-from hopbytes.engine.slot_groups import RepartitionSettings, repartition_pairs
+from hopbytes.engine.slots import RepartitionSettings, repartition_pairs
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 from hopbytes.kernels.records import Csr, Distances
 from hopbytes.machines.distances import NetworkDistance, TreeDistance, kernel_distances

@@ -8,8 +8,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.two_level.groups import Grouped, Nodes, quotient
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of
-from hopbytes.engine.places import Groups
-from hopbytes.engine.routed_search import Routing
+from hopbytes.engine.routed_search import Groups, Routing
 from hopbytes.kernels.records import Csr
 from hopbytes.kernels.routes import fraction_bits
 from hopbytes.model.comm_graph import CommGraph

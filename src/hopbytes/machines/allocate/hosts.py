@@ -13,8 +13,8 @@ import numpy as np
 from hopbytes._arrays import Bool, Int64
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine
-from hopbytes.machines.network.geometry import coordinates_of
-from hopbytes.machines.node.node_machine import NodeMachine
+from hopbytes.machines.geometry import coordinates_of
+from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.text.hostlist import HOST_NAME, MAX_HOSTS, is_table, match_hosts, read_hosts
 from hopbytes.text.open_input import check_reference
 
@@ -35,7 +35,7 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     known = hosts_known.names
     if hosts is None:
         return ChosenHosts(machine, known, np.ones(nodes, np.bool_))
-    from hopbytes.machines.selection.sampled_allocations import is_sampled, sample_nodes
+    from hopbytes.machines.allocate.sampled_allocations import is_sampled, sample_nodes
 
     if is_sampled(hosts):
         return ChosenHosts(machine, known, sample_nodes(machine, str(hosts)))

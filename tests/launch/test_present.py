@@ -5,13 +5,13 @@ import subprocess
 
 import numpy as np
 import pytest
-from hopbytes.cli.common_options import WritingOptions
 from hopbytes.cli.verb_locate import locate
 
 import hopbytes as hb
 from helpers.paths import PROGRAM
 from helpers.placements import place
 from hopbytes.cli.machine_options import MachineOptions
+from hopbytes.cli.options import WritingOptions
 from hopbytes.formats.exchange import Receipt
 from hopbytes.launch import present
 from hopbytes.launch.present import advice

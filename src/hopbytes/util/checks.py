@@ -98,6 +98,6 @@ def texts_of(what: str, value: object) -> tuple[str, ...]:
     single = isinstance(several, bytes) or getattr(several, "shape", None) == ()  # an array without axes
     if isinstance(several, Iterable) and not single:
         listed = tuple(several)
-        if all(isinstance(each, str) for each in listed):
+        if all(isinstance(text, str) for text in listed):
             return listed
     raise WrongTypeError(f"{what} {value!r}, expected a text or several texts")

@@ -106,10 +106,10 @@ def number(where: str, line: int | None, token: bytes, what: str) -> int:
 
 def rank(where: str, line: int | None, token: bytes) -> int:
     """Return a rank number; FormatError if it is not one."""
-    found = number(where, line, token, "a rank")
-    if found >= 2**31 - 2:
-        raise FormatError(where, line, f"rank {found}, expected less than 2^31 - 2")
-    return found
+    value = number(where, line, token, "a rank")
+    if value >= 2**31 - 2:
+        raise FormatError(where, line, f"rank {value}, expected less than 2^31 - 2")
+    return value
 
 
 def files_of_set(

@@ -116,7 +116,7 @@ class TorchCalls:
 
         `root` is the place of the root among `members`; the first one where it was not recorded.
         """
-        place = self._place(own, members)
+        member = self._place(own, members)
         if kind in ROOTED and root is None:
             self.rootless += calls
         if kind == "alltoall":
@@ -125,23 +125,23 @@ class TorchCalls:
             volume = received
         else:
             volume = max(sent, received) if kind == "bcast" else sent
-        self.collectives.add(place, kind, volume, root or 0, members, calls)
+        self.collectives.add(member, kind, volume, root or 0, members, calls)
 
     def add_parts(self, own: int, members: tuple[int, ...], parts: Sequence[int]) -> None:
         """Add an all-to-all of rank `own` with another number of bytes for each member."""
-        place = self._place(own, members)
+        member = self._place(own, members)
         if len(parts) != len(members):
             raise ValueError(f"{len(parts)} parts for {len(members)} ranks, expected one for each")
         self.collectives.calls += 1
         self.collectives.volume += sum(parts)
         for other, volume in enumerate(parts if self.model != "ignore" else ()):
-            if other != place:
+            if other != member:
                 self.traffic.add(own, members[other], volume, 1)
 
     def _place(self, own: int, members: tuple[int, ...]) -> int:
         places = self._places.get(members)
         if places is None:
-            places = self._places[members] = {rank: place for place, rank in enumerate(members)}
+            places = self._places[members] = {rank: member for member, rank in enumerate(members)}
         if own not in places:
             raise ValueError(f"rank {own} calls in a group of {str(members)[:40]}, expected one of its ranks")
         return places[own]
@@ -218,15 +218,15 @@ class FlightRecorder(Format):
 class _Dump:
     """The calls of one rank, summed by group and kind."""
 
-    def __init__(self, name: str, found: dict[str, Any]) -> None:
+    def __init__(self, name: str, content: dict[str, Any]) -> None:
         self.name = name
         self.named: dict[str, None] = {}
         self.collective: dict[tuple[str, str], Sums] = {}
         self.sends: dict[tuple[str, int], Sums] = {}
-        entries = found.get("entries")
+        entries = content.get("entries")
         if not isinstance(entries, list):
             raise FormatError(name, None, "no list of entries, expected a dump of the flight recorder")
-        self.ranks = _groups(name, found.get("pg_config"))
+        self.ranks = _groups(name, content.get("pg_config"))
         self.lost = 0
         for number, entry in enumerate(entries):
             with faults(name, where=f"record {number}: "):
@@ -269,10 +269,10 @@ class _Dump:
                 calls.traffic.add(own, ranks[peer], sent, count)
 
 
-def _groups(name: str, found: Any) -> dict[str, tuple[int, ...]]:
+def _groups(name: str, config: Any) -> dict[str, tuple[int, ...]]:
     """Return the ranks of each group that the dump tells."""
     groups = {}
-    for group, facts in (found if isinstance(found, dict) else {}).items():
+    for group, facts in (config if isinstance(config, dict) else {}).items():
         with faults(name, where=f"group {group[:40]!r}: "):
             ranks = rank_list(facts.get("ranks", [])) if isinstance(facts, dict) else None
         if ranks:
@@ -285,10 +285,10 @@ def _total(shapes: Any, types: Any) -> int:
     if not isinstance(shapes, list) or not isinstance(types, list):
         raise ValueError("no sizes and dtypes, expected those of tensors")
     total = 0
-    for place, shape in enumerate(shapes):
+    for number, shape in enumerate(shapes):
         if not isinstance(shape, list) or not types:
             raise ValueError(f"{str(shape)[:40]!r}, expected the shape of a tensor and its type")
-        size = bytes_of_type(types[min(place, len(types) - 1)])
+        size = bytes_of_type(types[min(number, len(types) - 1)])
         for extent in shape:
             size *= whole(extent, "an extent of a tensor")
         total += whole(size, "a tensor of less than 2^63 bytes")
@@ -314,7 +314,7 @@ def gloo_calls(events: list[Any]) -> Iterator[GlooCall]:
     its own, so a root is known where all calls of a kind have the same one; sends follow their operators.
     """
     roots: dict[str, list[tuple[float, int]]] = {}
-    found: list[tuple[float, str, int]] = []
+    calls: list[tuple[float, str, int]] = []
     for event in events:
         name = event.get("name") if isinstance(event, dict) else None
         if not isinstance(name, str) or not name.startswith(("gloo:", "c10d::")):
@@ -332,9 +332,9 @@ def gloo_calls(events: list[Any]) -> Iterator[GlooCall]:
         elif operator == name:
             kind = call_kind(name)
             if kind is not None:
-                found.append((time, kind, _bytes(args, kind)))
+                calls.append((time, kind, _bytes(args, kind)))
     receivers = iter(root for _, root in sorted(roots.get("send", [])))
-    for _, kind, sent in sorted(found):
+    for _, kind, sent in sorted(calls):
         known = {root for _, root in roots.get(kind, [])}
         only = known.pop() if len(known) == 1 else None
         yield GlooCall(kind, sent, next(receivers, None) if kind == "send" else only)
@@ -413,17 +413,17 @@ def _files(source: Source) -> Iterator[tuple[str, bytes]]:
 class _Trace:
     """The trace of one rank."""
 
-    def __init__(self, name: str, found: dict[str, Any]) -> None:
+    def __init__(self, name: str, content: dict[str, Any]) -> None:
         self.name = name
-        facts = found.get("distributedInfo")
+        facts = content.get("distributedInfo")
         if not isinstance(facts, dict):
             what = "no distributedInfo, expected a trace of a program that uses torch.distributed"
             raise FormatError(name, None, what)
-        events = found.get("traceEvents")
+        events = content.get("traceEvents")
         if not isinstance(events, list):
             raise FormatError(name, None, "no traceEvents, expected a trace of torch.profiler")
         self.events = events
-        self.host = str(found.get("host_name") or "")
+        self.host = str(content.get("host_name") or "")
         with faults(name, where="distributedInfo: "):
             self.rank = whole(facts.get("rank"), "a rank", LARGEST_RANK)
             self.size = whole(facts.get("world_size"), "a number of ranks", LARGEST_RANK)
@@ -474,15 +474,15 @@ class _Trace:
     def _take_gloo(self, calls: TorchCalls) -> None:
         """Add calls of gloo, which has no records with groups."""
         with faults(self.name):
-            found = list(gloo_calls(self.events))
-            if not found:
+            gloo = list(gloo_calls(self.events))
+            if not gloo:
                 return
             groups = {ranks for ranks in self.groups.values() if len(ranks) > 1}
             if len(groups) != 1:
                 what = f"calls of gloo without their groups, of which there are {len(groups)}"
                 raise UnsupportedError(f"{what}, expected one (the flight recorder names them)")
             (members,) = groups
-            for call in found:
+            for call in gloo:
                 if call.kind == "send":
                     peer = whole(call.root, "a rank", len(members) - 1)
                     calls.traffic.add(self.rank, members[peer], call.sent, 1)
@@ -502,10 +502,10 @@ def rank_sizes(value: Any) -> list[int]:
     return [] if "..." in texts else [whole(word, "a number of elements") for word in texts]
 
 
-def _groups_of_trace(found: Any) -> dict[str, tuple[int, ...]]:
+def _groups_of_trace(config: Any) -> dict[str, tuple[int, ...]]:
     """Return the ranks of each group of ``pg_config``."""
     groups = {}
-    for group in found if isinstance(found, list) else ():
+    for group in config if isinstance(config, list) else ():
         if isinstance(group, dict) and "ranks" in group:
             ranks = rank_list(group["ranks"])
             if ranks:

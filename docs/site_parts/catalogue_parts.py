@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hopbytes.partitioners.backends import BACKENDS
-from hopbytes.report.catalogue import CAN_WORDS, KINDS, catalogue
+from hopbytes.show.catalogue import CAN_WORDS, KINDS, catalogue
 from site_parts.written import put
 
 

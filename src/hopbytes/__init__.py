@@ -5,6 +5,7 @@ The public names are imported when they are first asked for, so that ``import ho
 
 from __future__ import annotations
 
+import hopbytes.model as _model
 from hopbytes._version import __version__ as __version__
 
 TYPE_CHECKING = False  # type checkers take it for true; `typing` would cost more than all else here
@@ -35,16 +36,16 @@ if TYPE_CHECKING:
     from hopbytes.formats.reading import read as read
     from hopbytes.formats.reading import read_mapping as read_mapping
     from hopbytes.formats.reading import read_pattern as read_pattern
-    from hopbytes.html_report.write_report import write_report as write_report
     from hopbytes.machines.base import Machine as Machine
     from hopbytes.machines.selection.allocate import machine as machine
     from hopbytes.model.allocation import Allocation as Allocation
     from hopbytes.model.comm_graph import CommGraph as CommGraph
     from hopbytes.model.mapping import Mapping as Mapping
     from hopbytes.model.mapping_info import MappingInfo as MappingInfo
-    from hopbytes.pictures import plot as plot
-    from hopbytes.report.mapping_comparison import MappingComparison as MappingComparison
-    from hopbytes.report.mapping_comparison import compare as compare
+    from hopbytes.show import plot as plot
+    from hopbytes.show.evaluation_text import MappingComparison as MappingComparison
+    from hopbytes.show.evaluation_text import compare as compare
+    from hopbytes.show.page import write_report as write_report
     from hopbytes.simulation.prediction import Prediction as Prediction
     from hopbytes.simulation.simulate import simulate as simulate
     from hopbytes.solve import presets as presets
@@ -70,7 +71,7 @@ _MODULE_OF = {
     "Machine": "hopbytes.machines.base",
     "Mapper": "hopbytes.algorithms.base",
     "Mapping": "hopbytes.model.mapping",
-    "MappingComparison": "hopbytes.report.mapping_comparison",
+    "MappingComparison": "hopbytes.show.evaluation_text",
     "MappingInfo": "hopbytes.model.mapping_info",
     "MissingPackageError": "hopbytes.errors",
     "Prediction": "hopbytes.simulation.prediction",
@@ -80,7 +81,7 @@ _MODULE_OF = {
     "ScaleError": "hopbytes.errors",
     "UnsupportedError": "hopbytes.errors",
     "WrongTypeError": "hopbytes.errors",
-    "compare": "hopbytes.report.mapping_comparison",
+    "compare": "hopbytes.show.evaluation_text",
     "convert": "hopbytes.formats.exchange",
     "evaluate": "hopbytes.cost.metrics.evaluation",
     "explain_times": "hopbytes.cost.metrics.regression",
@@ -89,7 +90,7 @@ _MODULE_OF = {
     "map_tasks": "hopbytes.solve.map_tasks",
     "mappers": "hopbytes.algorithms.mappers",
     "metric_columns": "hopbytes.cost.metrics.regression",
-    "plot": "hopbytes.pictures.plot",
+    "plot": "hopbytes.show.plot",
     "presets": "hopbytes.solve.presets",
     "read": "hopbytes.formats.reading",
     "read_mapping": "hopbytes.formats.reading",
@@ -97,7 +98,7 @@ _MODULE_OF = {
     "refiners": "hopbytes.algorithms.refiners",
     "simulate": "hopbytes.simulation.simulate",
     "write": "hopbytes.formats.exchange",
-    "write_report": "hopbytes.html_report.write_report",
+    "write_report": "hopbytes.show.page",
 }
 _MODULES = ("mappers", "plot", "presets", "refiners")
 
@@ -128,6 +129,19 @@ def __getattr__(name: str) -> _typing.Any:
     value: _typing.Any = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
     return value
+
+
+def _picture(thing: _typing.Any) -> str | None:
+    """Draw a pattern, an allocation or a mapping for a notebook.
+
+    The room `model` draws nothing, and only this root knows the room that does.
+    """
+    from hopbytes.show.pictures import svg_of
+
+    return svg_of(thing)
+
+
+_model.picture = _picture
 
 
 def __dir__() -> list[str]:

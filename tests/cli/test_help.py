@@ -10,7 +10,7 @@ from hopbytes.cli.app import OLD_VERBS, VERBS, app, wrong_use
 from hopbytes.cli.commands import command_of
 from hopbytes.cli.examples import EXAMPLES, START, SUMMARIES
 from hopbytes.cli.help_text import PANELS, page_of, terminal_text
-from hopbytes.report.catalogue import KINDS
+from hopbytes.show.catalogue import KINDS
 
 COMMANDS = {verb: command_of(verb) for verb in VERBS}
 

@@ -7,7 +7,7 @@ import pytest
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.formats.base import formats
 from hopbytes.machines.base import machines
-from hopbytes.report.catalogue import catalogue, describe
+from hopbytes.show.catalogue import catalogue, describe
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from hopbytes.launch.placement_probe import Seen
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.topology import Level
 from hopbytes.model.mapping import Mapping
-from hopbytes.report.show import machine_text
+from hopbytes.show.describe import machine_text
 
 FORMATS = sorted(
     name for name in formats if formats[name].holds == "mapping" and name not in ("json", "plain", "openfoam")

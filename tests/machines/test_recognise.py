@@ -9,7 +9,7 @@ from helpers.errors import mentions
 from helpers.paths import EXAMPLES, SHARED_SAMPLES
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.machines.recognise import kind_of_file
-from hopbytes.report.thing import explain
+from hopbytes.show.describe import explain
 
 #: Samples that alone are nothing, and what is said instead of a list of formats.
 SAID = {

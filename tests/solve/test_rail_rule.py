@@ -9,7 +9,7 @@ import hopbytes as hb
 from hopbytes.algorithms.base import Effort
 from hopbytes.patterns.ml import training_of
 from hopbytes.patterns.rank_orders import rank_orders
-from hopbytes.report.parallelism import parallelism
+from hopbytes.show.evaluation_text import parallelism
 from hopbytes.solve.congestion_on_rails import Judged, busiest_link, worth_it
 from hopbytes.solve.presets import chain
 from hopbytes.solve.rail_rule import RailRule

@@ -65,7 +65,7 @@ def _all(values: str, incomplete: str) -> list[CompletionItem]:
     files = [CompletionItem(incomplete, type="file")]
     if values == "files" or os.sep in incomplete:
         return files
-    from hopbytes.report.catalogue import KINDS, catalogue
+    from hopbytes.show.catalogue import KINDS, catalogue
 
     if values == "kinds":
         return [CompletionItem(kind) for kind in KINDS]

@@ -99,7 +99,7 @@ def given_mappings(
     paths: list[str], form: str | None, where: Allocation | None, graph: CommGraph
 ) -> dict[str, Mapping]:
     """Return mappings of a pattern by short names of their files; a file that is named twice counts once."""
-    from hopbytes.html_report.report_origin import names_of
+    from hopbytes.show.page import names_of
 
     different = list(dict.fromkeys(paths))
     found = (given_mapping(path, form, where, graph.n, graph) for path in different)

@@ -101,7 +101,7 @@ class StreamOptions:
         """Map a graph on disk, showing the passes on a terminal."""
         import hopbytes as hb
         from hopbytes.cli.stopping import prompt_end
-        from hopbytes.report.progress import progress_bar
+        from hopbytes.show.progress import progress_bar
 
         limit: dict[str, Any] = {} if reading.max_bytes is None else {"max_bytes": reading.max_bytes}
         chosen = {name: getattr(self, name) for name in ("passes", "buffer")}
@@ -124,7 +124,7 @@ class StreamOptions:
         """Print what is known without the graph: J, balance and the work."""
         from hopbytes.cli.output import print_json, tell
         from hopbytes.model.comm_graph import CommGraph
-        from hopbytes.report.summary import map_record
+        from hopbytes.show.verdict import map_record
 
         nothing: list[int] = []
         record = map_record(CommGraph.from_edges(nothing, nothing), mapping, 0.0, receipt)

@@ -39,8 +39,8 @@ def advise(
     """
     from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.launch.usual import usual_order
-    from hopbytes.report.advice import advise as advised
-    from hopbytes.report.advice_text import advice_record, advice_text, table_head
+    from hopbytes.show.advice import advice_record, advice_text, table_head
+    from hopbytes.show.advice import advise as advised
 
     where = machine.allocation()
     graph = reading.read(pattern)

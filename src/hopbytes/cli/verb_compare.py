@@ -31,7 +31,7 @@ def compare(
 ) -> None:
     """Compare the metrics of two mappings of PATTERN, and count the tasks that are on different slots."""
     from hopbytes.cli.output import print_json, print_text, tell
-    from hopbytes.report.mapping_comparison import compare as compare_mappings
+    from hopbytes.show.evaluation_text import compare as compare_mappings
 
     if first is None:
         from pathlib import Path

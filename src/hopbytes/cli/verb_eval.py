@@ -63,7 +63,7 @@ def eval(
     from hopbytes.cli.output import check_drawing, draw_evaluation, print_evaluation, tell
     from hopbytes.launch.usual import usual_order
     from hopbytes.machines.selection.launcher_order import launcher_placement
-    from hopbytes.report.summary import RANDOM_SEEDS
+    from hopbytes.show.verdict import RANDOM_SEEDS
 
     if mapping is None and placement is None:
         raise UsageError("the mapping is missing: give either MAPPING or --placement ORDER")

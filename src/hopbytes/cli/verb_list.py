@@ -23,7 +23,7 @@ def list(
     Without KIND, the kinds are listed.
     """
     from hopbytes.cli.output import print_json, print_text
-    from hopbytes.report.catalogue import catalogue, describe, kinds
+    from hopbytes.show.catalogue import catalogue, describe, kinds
 
     rows = kinds() if kind is None else catalogue(kind)
     if json:

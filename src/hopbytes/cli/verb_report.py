@@ -53,9 +53,8 @@ def report(
     """
     from hopbytes.cli.output import tell
     from hopbytes.cli.watching import watched
-    from hopbytes.html_report.report_origin import made_here, origin_of_files
-    from hopbytes.html_report.write_report import check_report_target, write_report
     from hopbytes.launch.usual import usual_order
+    from hopbytes.show.page import check_report_target, made_here, origin_of_files, write_report
 
     check_report_target(output, force=force)
     typed = sys.argv[1:]

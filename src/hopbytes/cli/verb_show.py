@@ -47,7 +47,7 @@ def show(
 ) -> None:
     """Describe a machine, a pattern, a mapping, or an algorithm, preset or format."""
     from hopbytes.cli.output import print_json, print_text, tell
-    from hopbytes.report.thing import explain
+    from hopbytes.show.describe import explain
 
     options = {
         "distance": level_distance, "hosts": hosts, "rails": rails, "adapters": adapters,
@@ -57,7 +57,7 @@ def show(
     if output is not None:
         if route is not None or json:
             raise UsageError("-o draws a picture: --route and --json cannot be given with it")
-        from hopbytes.report.drawing import draw_thing
+        from hopbytes.show.pictures import draw_thing
 
         draw_thing(thing, output, force=force, on=on, machine_options=given, **reading.keywords())
         tell(f"{output} written")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hopbytes.errors import printable
 from hopbytes.report.benchmark_comparison import Comparison, Standing
-from hopbytes.report.layout import table_lines
+from hopbytes.text.columns import table_lines
 
 #: Column heads of the ratios, by measure.
 RATIO_HEADS = {"comm_cost": "J", "wall_seconds": "wall", "inner_seconds": "map", "cpu_seconds": "CPU"}
@@ -43,7 +43,7 @@ def _table(title: str, standings: Sequence[Standing], group: str | None) -> list
     heads = ["contender", "against", *RATIO_HEADS.values(), "mean J", "mean s", "won-tied-lost", "runs"]
     rows = [[*([group] if group else []), *heads, "failed", "over bound"]]
     rows += [[*([standing.scope] if group else []), *_cells(standing)] for standing in standings]
-    return [title, *(f"  {line}" for line in table_lines(rows, left=3 if group else 2))]
+    return [title, *(f"  {line}" for line in table_lines(rows, "<<<>" if group else "<<>"))]
 
 
 def _cells(standing: Standing) -> list[str]:

@@ -9,7 +9,7 @@ from helpers.paths import SHARED_SAMPLES, hwloc_sample
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.machines.node.hwloc_file import read_hwloc
 from hopbytes.machines.spec import parse_machine
-from hopbytes.report.show import machine_facts, machine_text
+from hopbytes.show.describe import machine_facts, machine_text
 from hopbytes.text.cpu_lists import parse_cpuset
 
 

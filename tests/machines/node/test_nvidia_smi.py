@@ -8,7 +8,7 @@ import hopbytes as hb
 from hopbytes.machines.common.stored_file import machine_text
 from hopbytes.machines.node.gpu_topology import read_gpu_topology
 from hopbytes.machines.recognise import kind_of_file
-from hopbytes.pictures.boxes import boxes_of, drawing
+from hopbytes.show.boxes import boxes_of, drawing
 
 ABOUT = "\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID"
 LEGEND = "\nLegend:\n\n  X    = Self\n  SYS  = Connection traversing PCIe\n"

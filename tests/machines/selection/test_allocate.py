@@ -13,7 +13,7 @@ from helpers.strategies import machines
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.machines.common.table import Table
 from hopbytes.machines.topology import NODE_NAMES
-from hopbytes.report.show import machine_facts, machine_text
+from hopbytes.show.describe import machine_facts, machine_text
 
 
 def rows(where):

@@ -23,7 +23,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.ptram.distributed_mapping import map_with_leaders
 from hopbytes.mpi.ptram.node_leaders import Leaders, StrandedError
-from hopbytes.report.summary import map_record
+from hopbytes.show.verdict import map_record
 from hopbytes.util.options import build
 
 EXPECTED = (HopbytesError, OSError, MemoryError)

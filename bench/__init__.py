@@ -6,6 +6,7 @@ Every script is a module of this package and is started from the top folder of t
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ BENCH = ROOT / "bench"
 DATA = BENCH / "data"
 #: Rows as the scripts write them are ignored by git, compressed ones (``*.jsonl.xz``) are kept.
 RESULTS = BENCH / "results"
+
+if importlib.util.find_spec("hopbytes_laboratory") is None:  # it is not installed: take it from the tree
+    sys.path.append(str(BENCH / "laboratory"))
 
 
 def read_toml(path: Path) -> dict[str, Any]:

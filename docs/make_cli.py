@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hopbytes.cli.app import VERBS
-from hopbytes.cli.commands import command_of
+from hopbytes.cli.declare import command_of
 from hopbytes.cli.help_text import Page, page_of
+from hopbytes.cli.verbs import EXIT_CODES, VERBS
 
 PAGE = Path(__file__).with_name("cli.md")
 
@@ -19,25 +19,20 @@ HEAD = """\
 Made by `python docs/make_cli.py` from the options themselves; a test checks that it is current.
 
 Nouns come in a fixed order (PATTERN, then MAPPING), the machine comes by `--on`. An option means the same
-in every verb. `-` is standard input or output. Data goes to standard output, everything said to people
-to standard error. `--help` behind a verb prints the options people use first, `--help-all` all of them.
-`hopbytes completion bash` (or `zsh`, `fish`) prints a script that completes verbs, options and values: put
-`eval "$(hopbytes completion bash)"` into `~/.bashrc`.
+in every verb. `-` is standard input or output. Data goes to standard output, messages for people to
+standard error. `--help` behind a verb prints the options people use first, `--help-all` all of them.
+`hopbytes --completion bash` (or `zsh`, `fish`) prints a script that completes verbs, options and values: put
+`eval "$(hopbytes --completion bash)"` into `~/.bashrc`.
 
 | exit code | meaning |
 |---|---|
-| 0 | fine |
-| 1 | an error of the input, one line `hopbytes: …` on standard error |
-| 2 | the command line itself is wrong |
-| 130 | interrupted by Ctrl-C; nothing is half-written |
-| 141 | whoever read the output has closed it |
 """
 
 
 def page() -> str:
     """Return the whole page."""
-    verbs = [page_of(command_of(verb)) for verb in VERBS]
-    return "\n".join([HEAD, *map(section, verbs)])
+    codes = [f"| {code} | {meaning} |\n" for code, meaning in EXIT_CODES]
+    return "\n".join([HEAD + "".join(codes), *(section(page_of(command_of(verb))) for verb in VERBS)])
 
 
 def section(verb: Page) -> str:
@@ -49,8 +44,8 @@ def section(verb: Page) -> str:
         if shown:
             lines += [f"| {name} | |", "|---|---|"]
             lines += [f"| `{entry.spelling}` | {cell(entry.text)} |" for entry in shown] + [""]
-    for told, command in verb.examples:
-        lines += [told if told.endswith("?") else f"{told}:", "", f"    {command}", ""]
+    for purpose, command in verb.examples:
+        lines += [purpose if purpose.endswith("?") else f"{purpose}:", "", f"    {command}", ""]
     return "\n".join(lines)
 
 

@@ -5,20 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hopbytes.cli.app import VERBS, app
-from hopbytes.cli.commands import command_of
-from hopbytes.cli.examples import START, SUMMARIES
+from hopbytes.cli.app import app
+from hopbytes.cli.declare import command_of
 from hopbytes.cli.help_text import Page, page_of
+from hopbytes.cli.verbs import EXIT_CODES, START, VERBS
 
 FOLDER = Path(__file__).parents[1] / "docs/man"
-
-EXIT_CODES = (
-    ("0", "Everything went well."),
-    ("1", "The input was wrong, or no mapping exists; one line on standard error says why."),
-    ("2", "The command line was wrong."),
-    ("130", "Ctrl-C ended the program; no file is half-written."),
-    ("141", "Whoever read the output has closed it."),
-)
 
 
 def pages() -> dict[str, str]:
@@ -38,14 +30,14 @@ def overview() -> str:
         lines += example(purpose, command)
     lines += [".SH VERBS"]
     for verb in VERBS:
-        lines += tagged(f"hopbytes-{verb}(1)", SUMMARIES[verb])
+        lines += tagged(f"hopbytes-{verb}(1)", VERBS[verb].summary)
     return "\n".join([*lines, *exit_codes()]) + "\n"
 
 
 def manual(page: Page) -> str:
     """Return the page of one verb."""
     name = f"hopbytes-{page.name}"
-    lines = [title(name), *name_lines(name, SUMMARIES[page.name])]
+    lines = [title(name), *name_lines(name, VERBS[page.name].summary)]
     program, verb, *words = page.usage.split()
     lines += [".SH SYNOPSIS", f".B {escaped(program)} {escaped(verb)}", escaped(" ".join(words))]
     lines += [".SH DESCRIPTION"]

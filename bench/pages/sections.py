@@ -156,7 +156,7 @@ def deepened(rows: list[Row]) -> Iterator[Piece]:
 
 def over_ranks(rows: list[Row]) -> Iterator[Piece]:
     """Distributed mapping beside presets on one process."""
-    yield "`auto` is `map-distributed` on that many ranks; seconds are wall time of reading and mapping:"
+    yield "`auto` is `map --distributed` on that many ranks; seconds are wall time of reading and mapping:"
     yield printed(distributed.show, rows)
 
 

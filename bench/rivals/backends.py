@@ -14,7 +14,8 @@ import resource
 import numpy as np
 
 import hopbytes as hb
-from hopbytes.partitioners.backends import BACKENDS, available
+import hopbytes_laboratory
+from hopbytes_laboratory.partitioners.backends import BACKENDS, available
 
 
 def grid(width: int) -> hb.CommGraph:
@@ -40,7 +41,8 @@ def main() -> None:
     parser.add_argument("--hierarchy", default="4:8:4")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    graph, where = grid(options.width), hb.machine(hierarchy=options.hierarchy)
+    hopbytes_laboratory.register()
+    graph, where = grid(options.width), hb.allocate(hierarchy=options.hierarchy)
     names = [f"{name}:{each}" for name, it in BACKENDS.items() if available(name) for each in it.settings]
     for partitioner in ["", *names]:
         method = f"multisection:repetitions=0,partitioner={partitioner}" if partitioner else "multisection"
@@ -48,7 +50,7 @@ def main() -> None:
         for threads in (1, 2):
             for _ in range(2):
                 before = cpu_seconds()
-                mapping = hb.map_tasks(graph, where, mapper=method, threads=threads, seed=options.seed)
+                mapping = hb.map_tasks(graph, where, method, threads=threads, seed=options.seed)
                 placed.append((threads, mapping, cpu_seconds() - before))
         record = {
             "partitioner": partitioner or "built in",

@@ -7,8 +7,8 @@ import shutil
 
 #: Python packages by the name they are imported by, and the command that installs them.
 PACKAGES = {
-    "chszlablib": "pip install '.[bench]'", "kahip": "pip install '.[partitioners]'",
-    "mtkahypar": "pip install '.[partitioners]'", "kaminpar": "pip install kaminpar",
+    "chszlablib": "pip install '.[bench]'", "kahip": "pip install './bench[partitioners]'",
+    "mtkahypar": "pip install './bench[partitioners]'", "kaminpar": "pip install kaminpar",
     "scotchpy": "pip install '.[bench]'", "pymetis": "pip install '.[bench]'",
     "mpi4py": "pip install '.[mpi]'", "matplotlib": "pip install '.[plot]'",
 }  # fmt: skip

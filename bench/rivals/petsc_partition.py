@@ -4,7 +4,7 @@
 
 The last words are `hierarch` with the numbers of coarse and of fine parts, or `ptscotch` with the number of
 parts. It uses nothing of hopbytes, since Debian's petsc4py belongs to Debian's Python; the file has to be as
-`hopbytes convert` writes it, without weights. Rank 0 prints seconds and peak bytes as JSON.
+`hopbytes write` writes it, without weights. Rank 0 prints seconds and peak bytes as JSON.
 """
 
 import json

@@ -21,7 +21,7 @@ import hopbytes as hb
 from bench.evaluate import evaluate
 from bench.instances.graphs import Arrays
 from bench.rivals.needed import need
-from hopbytes.partitioners.parhip import memory_file, write_parhip
+from hopbytes_laboratory.partitioners.parhip import memory_file, write_parhip
 
 HIERARCHY, DISTANCE, IMBALANCE = [4, 8, 6], [1, 10, 100], 0.03
 BLOCKS = int(np.prod(HIERARCHY))

@@ -1,13 +1,13 @@
-"""Distributed mapping: J, time, memory and bytes of `map-distributed` beside the presets on one process.
+"""Distributed mapping: J, time, memory and bytes of `map --distributed` beside the presets on one process.
 
     python -m bench.studies.distributed --out bench/results/distributed.jsonl
     python -m bench.studies.distributed --out big.jsonl --graphs "delaunay 2^20" --ranks 2
 
 Grids, Delaunay and random geometric graphs, one of them with its vertices in random order, and a grid with a
 hub that is a neighbour of every vertex, on island:6@100 node:8@10 core:4@1; presets turbo, fast and eco with
-one thread, then `mpirun -n P hopbytes map-distributed` on the same ParHIP file. Every result is evaluated
-again by `eval-distributed` on two processes. Writes a line of JSON per run and goes on where it was; prints a
-table, or with --phases one of bytes by phase. Asked: J within 5 % of eco. Times are wall-clock, of as many
+one thread, then `mpirun -n P hopbytes map --distributed` on the same ParHIP file. Every result is evaluated
+again by `eval --distributed` on two processes. Writes a line of JSON per run and goes on where it was; prints
+a table, or with --phases one of bytes by phase. Asked: J within 5 % of eco. Times are wall-clock, of as many
 processes as fit on the cores there are.
 """
 
@@ -82,7 +82,7 @@ def alone(folder: str, preset: str) -> dict[str, Any]:
     program = (
         "import json, resource, hopbytes as hb\n"
         "graph = hb.read('g.parhip')\n"
-        f"found = hb.map_tasks(graph, {MACHINE!r}, preset={preset!r}, partition=True, threads=1)\n"
+        f"found = hb.map_tasks(graph, {MACHINE!r}, {preset!r}, partition=True, threads=1)\n"
         "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
         "print(json.dumps({'comm_cost': found.comm_cost, 'imbalance': found.info['imbalance'],\n"
         "                  'peak_bytes': [peak], 'map_seconds': found.info['seconds']['map']}))\n"
@@ -98,10 +98,10 @@ def together(folder: str, ranks: int, way: str) -> dict[str, Any]:
     A way is a road, and after a blank what makes the first cuts, unless that is our own coarsening.
     """
     road, _, cutter = way.partition(" ")
-    words = [*LAUNCHER, "-n", str(ranks), *PROGRAM, "map-distributed", "g.parhip", "--on", MACHINE]
-    words += ["--road", road, "--cutter", cutter or "own", "-o", "m.npy", "--force", "--json"]
+    words = [*LAUNCHER, "-n", str(ranks), *PROGRAM, "map", "--distributed", "g.parhip", "--on", MACHINE]
+    words += ["--strategy", road, "--cutter", cutter or "own", "-o", "m.npy", "--force", "--json"]
     record, seconds, peak = run(words, folder)
-    judge = ["eval-distributed", "g.parhip", "m.npy", "--on", MACHINE, "--json"]
+    judge = ["eval", "--distributed", "g.parhip", "m.npy", "--on", MACHINE, "--json"]
     again = [*LAUNCHER, "-n", "2", *PROGRAM, *judge]
     judged, _, _ = run(again, folder)
     assert judged["comm_cost"] == record["comm_cost"]

@@ -3,7 +3,7 @@
     python -m bench.studies.distributed_scaling --out scaling.jsonl
     python -m bench.studies.distributed_scaling --out scaling.jsonl --ranks 1 2 4 8 --families geometric
 
-Every row is one run of `mpirun -n P hopbytes map-distributed` on a generated graph. *Weak* rows have 2^17
+Every row is one run of `mpirun -n P hopbytes map --distributed` on a generated graph. *Weak* rows have 2^17
 vertices and 128 PEs per process, *strong* ones 2^19 vertices and 512 PEs on all processes together. Where
 processes outnumber cores, wall-clock time says nothing, so the rows have the processor seconds of every
 process outside collective calls: the largest one is what a process would need on a core of its own, without
@@ -54,7 +54,8 @@ def one(family: str, kind: str, ranks: int) -> dict[str, Any]:
     n = size_of(kind, ranks)
     islands = n // PER_PE // 32
     machine = f"island:{islands}@100 node:8@10 core:4@1"
-    words = [*LAUNCHER, "-n", str(ranks), *PROGRAM, "map-distributed", spec_of(family, n), "--on", machine]
+    words = [*LAUNCHER, "-n", str(ranks), *PROGRAM, "map", "--distributed", spec_of(family, n)]
+    words += ["--on", machine]
     with tempfile.TemporaryDirectory() as folder:
         record, seconds, _ = run([*words, "-o", "m.npy", "--json"], folder)
     held = record["held"]

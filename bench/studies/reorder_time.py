@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from hopbytes.mpi.communicators import PRESET, grid_neighbours, new_ranks
-from hopbytes.mpi.process_places import Spot
+from hopbytes.mpi.processes import Spot
 
 GRIDS = ((4, 4, 4), (8, 8, 4), (16, 8, 8))
 CORES = 16

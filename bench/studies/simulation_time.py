@@ -15,13 +15,10 @@ import resource
 
 import hopbytes as hb
 from bench.rivals.needed import need
-from hopbytes.simulation import fair_sharing
-from hopbytes.simulation.assumed_speeds import NAMED, USUAL
-from hopbytes.simulation.bound import round_on
-from hopbytes.simulation.node_links import node_links
-from hopbytes.simulation.phase import phase_of
-from hopbytes.simulation.simgrid_replay import actions, platform_of
-from hopbytes.simulation.simgrid_run import simulated_seconds
+from hopbytes.simulation import bound
+from hopbytes.simulation.bound import phase_of, round_on
+from hopbytes.simulation.links import NAMED, USUAL, node_links
+from hopbytes.simulation.simgrid import actions, platform_of, simulated_seconds
 
 CASES = (
     ("stencil:16x8x8:points=27", "torus:4x4x4 / core:16"), ("stencil:16x8x8:points=27", "torus:16x8x8"),
@@ -44,10 +41,10 @@ def seconds() -> float:
 
 def mapped(pattern: str, machine: str, order: str) -> tuple[hb.CommGraph, hb.Mapping]:
     """Return a pattern and its mapping in order or at random."""
-    graph, where = hb.read(pattern), hb.machine(machine)
+    graph, where = hb.read(pattern), hb.allocate(machine)
     if order == "random":
-        return graph, hb.map_tasks(graph, where, mapper="random", seed=1)
-    return graph, hb.map_tasks(graph, where, mapper="identity", pack=True)
+        return graph, hb.map_tasks(graph, where, "random", seed=1)
+    return graph, hb.map_tasks(graph, hb.allocate(where, pack=True), "identity")
 
 
 def times() -> None:
@@ -67,12 +64,12 @@ def times() -> None:
 def by_simgrid(graph: hb.CommGraph, mapping: hb.Mapping) -> float:
     """Return the seconds of one round that SimGrid finds for the flows of grade ``flows``."""
     phase, speeds = phase_of(graph, iterations=1), NAMED[USUAL]
-    there = round_on(phase, mapping, node_links(mapping.where, speeds), speeds)
-    platform, flows = platform_of(mapping, there, speeds), there.flows
+    load = round_on(phase, mapping, node_links(mapping.where, speeds), speeds)
+    platform, flows = platform_of(mapping, load, speeds), load.flows
     text = platform.text(flows.sources, flows.targets)
-    acts = actions(flows.sources, flows.targets, flows.bytes, there.places.count)
+    acts = actions(flows.sources, flows.targets, flows.bytes, load.ports.count)
     found = simulated_seconds(text, platform.hosts, acts, timeout=600)
-    return max(found, there.parts["copy"], there.inside.longest)
+    return max(found, load.parts["copy"], load.inside.longest)
 
 
 def agreement() -> None:
@@ -84,7 +81,7 @@ def agreement() -> None:
         before = seconds()
         cells = [f"{by_simgrid(graph, mapping) * 1e3:.5f} ms", f"{seconds() - before:.2f} s"]
         for tolerance in (1e-3, 0.0):
-            fair_sharing.TOLERANCE = tolerance
+            bound.TOLERANCE = tolerance
             before = seconds()
             found = hb.simulate(graph, mapping, grade="flows")
             cells += [f"{found.seconds * 1e3:.5f} ms", f"{seconds() - before:.2f} s"]

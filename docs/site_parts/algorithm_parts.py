@@ -43,7 +43,7 @@ TRAINING = Case("ml:tp=2,pp=4,dp=4,order=pp-dp-cp-ep-tp", "rails:4x8", (4, 8))
 
 CASES = {
     "parallel_multilevel": MESH, "integrated": MESH, "vcycle": MESH, "evolve": MESH, "two_phase": MESH,
-    "tabu": SMALL, "mpipp": SMALL, "training_order": TRAINING,
+    "tabu": SMALL, "training_order": TRAINING,
 }  # fmt: skip
 #: What a mapper needs so that it does on a small case what it does on a large one.
 OPTIONS = {"parallel_multilevel": "parallel_multilevel:least_tasks=1,fewest=50,per_pe=20"}
@@ -51,7 +51,7 @@ OPTIONS = {"parallel_multilevel": "parallel_multilevel:least_tasks=1,fewest=50,p
 SIDE = 250.0
 #: Algorithms of networks, and those that need coordinates.
 ON_NETWORKS = (
-    "ug", "ptram", "libtopomap_greedy", "libtopomap_bisection", "libtopomap_rcm", "multi_jagged", "curve",
+    "ug", "ptram", "multi_jagged", "curve",
     "uwh", "uth", "umc", "ummc", "refine_ptram", "congestion", "routed",
 )  # fmt: skip
 #: The objective that a refiner lowers where that is not J.
@@ -76,13 +76,13 @@ def write_one(folder: Path, sort: str, name: str, key: str, kind: Any) -> None:
     case = NETWORK if key in ON_NETWORKS else CASES.get(key, TREE)
     start = STARTS.get(key, "random") if sort == "refiner" else "identity"
     goal = GOALS.get(key, "comm_cost")
-    graph, where = hb.read(case.pattern), hb.machine(case.machine)
+    graph, where = hb.read(case.pattern), hb.allocate(case.machine)
     common: dict[str, Any] = {"partition": case.partition, "seed": 1, "objective": goal, "threads": 1}
-    before = hb.map_tasks(graph, where, mapper=start, **common)
+    before = hb.map_tasks(graph, where, start, **common)
     if sort == "mapper":
-        after = hb.map_tasks(graph, where, mapper=OPTIONS.get(name, name), **common)
+        after = hb.map_tasks(graph, where, OPTIONS.get(name, name), **common)
     else:
-        after = hb.map_tasks(graph, where, mapper=start, refine=name, **common)
+        after = hb.map_tasks(graph, where, [start, name], **common)
     values = [objectives[goal]().value(graph, where, one.pe) for one in (before, after)]
     picture = folder / "pictures" / f"{sort}_{name}.svg"
     titles = ("tasks in order" if start == "identity" else f"before: {start}", name)
@@ -96,7 +96,7 @@ def text(sort: str, name: str, key: str, kind: Any, case: Case, shown: list[str]
     """Return the page part: picture, what it shows, twin, options and notes from the docstring."""
     defined = "It has no reference twin; its result is checked by computing J again."
     if key in TWINS:
-        function = ".".join(("hopbytes.reference", *TWINS[key]))
+        function = ".".join(("tests.reference", *TWINS[key]))
         defined = f"`{function}` defines in plain Python what its compiled part returns; tests compare them."
     return f"""\
 ![{name}: the nodes of a grid of tasks before and after](../_made/pictures/{sort}_{name}.svg)

@@ -14,7 +14,6 @@ def write_catalogue(folder: Path) -> None:
     """Write `list_KIND.md` for every kind of registered thing."""
     for kind in KINDS:
         put(folder / f"list_{kind}.md", table(kind, catalogue(kind)))
-    put(folder / "list_partitioners.md", partitioners())
     put(folder / "list_capabilities.md", capabilities())
 
 
@@ -51,15 +50,6 @@ OTHER = {
     "formats": ("content", directions),
     "objectives": ("unit", lambda row: f"{row['unit']}; {row['family']}"),
 }  # fmt: skip
-
-
-def partitioners() -> str:
-    """Return the external partitioners and their settings."""
-    lines = ["| partitioner | title | settings |", "|---|---|---|"]
-    for name, backend in BACKENDS.items():
-        settings = ", ".join(f"`{name}:{setting}`" for setting in backend.settings)
-        lines.append(f"| `{name}` | {backend.title} | {settings} |")
-    return "\n".join(lines) + "\n"
 
 
 def capabilities() -> str:

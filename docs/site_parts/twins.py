@@ -7,7 +7,6 @@ the partitioner or of searches without a twin: their result is evaluated by the 
 TWINS = {
     "parallel_multilevel": ("parallel_reference", "cluster_synchronously"),
     "treematch": ("grouping_reference", "group_objects"),
-    "mpipp": ("best_swap_reference", "best_swap"),
     "mueller_merbach": ("slots_reference", "place_greedily"),
     "greedy_all_c": ("slots_reference", "place_greedily"),
     "n_square": ("slots_reference", "pair_search"),

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from hopbytes.algorithms.effort import Effort as Effort
     from hopbytes.cost.metrics.evaluation import Evaluation as Evaluation
     from hopbytes.cost.metrics.evaluation import evaluate as evaluate
-    from hopbytes.cost.metrics.regression import explain_times as explain_times
-    from hopbytes.cost.metrics.regression import metric_columns as metric_columns
     from hopbytes.errors import FormatError as FormatError
     from hopbytes.errors import HopbytesError as HopbytesError
     from hopbytes.errors import HopbytesWarning as HopbytesWarning
@@ -32,28 +30,33 @@ if TYPE_CHECKING:
     from hopbytes.errors import WrongTypeError as WrongTypeError
     from hopbytes.formats.exchange import Receipt as Receipt
     from hopbytes.formats.exchange import convert as convert
+    from hopbytes.formats.exchange import read as read
+    from hopbytes.formats.exchange import read_mapping as read_mapping
+    from hopbytes.formats.exchange import read_pattern as read_pattern
     from hopbytes.formats.exchange import write as write
-    from hopbytes.formats.reading import read as read
-    from hopbytes.formats.reading import read_mapping as read_mapping
-    from hopbytes.formats.reading import read_pattern as read_pattern
+    from hopbytes.formats.exchange import read as read
+    from hopbytes.formats.exchange import read_mapping as read_mapping
+    from hopbytes.formats.exchange import read_pattern as read_pattern
     from hopbytes.machines.base import Machine as Machine
-    from hopbytes.machines.selection.allocate import machine as machine
+    from hopbytes.machines.selection.allocate import allocate as allocate
     from hopbytes.model.allocation import Allocation as Allocation
     from hopbytes.model.comm_graph import CommGraph as CommGraph
     from hopbytes.model.mapping import Mapping as Mapping
-    from hopbytes.model.mapping_info import MappingInfo as MappingInfo
+    from hopbytes.model.mapping import MappingInfo as MappingInfo
     from hopbytes.show import plot as plot
     from hopbytes.show.evaluation_text import MappingComparison as MappingComparison
     from hopbytes.show.evaluation_text import compare as compare
     from hopbytes.show.page import write_report as write_report
-    from hopbytes.simulation.prediction import Prediction as Prediction
+    from hopbytes.simulation.simulate import Prediction as Prediction
     from hopbytes.simulation.simulate import simulate as simulate
     from hopbytes.solve import presets as presets
     from hopbytes.solve.batch import BatchReport as BatchReport
+    from hopbytes.solve.constraints import Constraints as Constraints
     from hopbytes.solve.map_stream import map_stream as map_stream
     from hopbytes.solve.map_tasks import map_tasks as map_tasks
     from hopbytes.solve.presets import Chain as Chain
     from hopbytes.solve.remapper import Remapper as Remapper
+    from hopbytes.util.limits import Limits as Limits
 
 #: Public name → module that defines it, or that it is (see _MODULES).
 _MODULE_OF = {
@@ -62,19 +65,21 @@ _MODULE_OF = {
     "Bounds": "hopbytes.algorithms.base",
     "Chain": "hopbytes.solve.presets",
     "CommGraph": "hopbytes.model.comm_graph",
+    "Constraints": "hopbytes.solve.constraints",
     "Effort": "hopbytes.algorithms.effort",
     "Evaluation": "hopbytes.cost.metrics.evaluation",
     "FormatError": "hopbytes.errors",
     "HopbytesError": "hopbytes.errors",
     "HopbytesWarning": "hopbytes.errors",
     "InfeasibleError": "hopbytes.errors",
+    "Limits": "hopbytes.util.limits",
     "Machine": "hopbytes.machines.base",
     "Mapper": "hopbytes.algorithms.base",
     "Mapping": "hopbytes.model.mapping",
     "MappingComparison": "hopbytes.show.evaluation_text",
-    "MappingInfo": "hopbytes.model.mapping_info",
+    "MappingInfo": "hopbytes.model.mapping",
     "MissingPackageError": "hopbytes.errors",
-    "Prediction": "hopbytes.simulation.prediction",
+    "Prediction": "hopbytes.simulation.simulate",
     "Receipt": "hopbytes.formats.exchange",
     "Refiner": "hopbytes.algorithms.base",
     "Remapper": "hopbytes.solve.remapper",
@@ -84,17 +89,15 @@ _MODULE_OF = {
     "compare": "hopbytes.show.evaluation_text",
     "convert": "hopbytes.formats.exchange",
     "evaluate": "hopbytes.cost.metrics.evaluation",
-    "explain_times": "hopbytes.cost.metrics.regression",
-    "machine": "hopbytes.machines.selection.allocate",
     "map_stream": "hopbytes.solve.map_stream",
     "map_tasks": "hopbytes.solve.map_tasks",
     "mappers": "hopbytes.algorithms.mappers",
     "metric_columns": "hopbytes.cost.metrics.regression",
     "plot": "hopbytes.show.plot",
     "presets": "hopbytes.solve.presets",
-    "read": "hopbytes.formats.reading",
-    "read_mapping": "hopbytes.formats.reading",
-    "read_pattern": "hopbytes.formats.reading",
+    "read": "hopbytes.formats.exchange",
+    "read_mapping": "hopbytes.formats.exchange",
+    "read_pattern": "hopbytes.formats.exchange",
     "refiners": "hopbytes.algorithms.refiners",
     "simulate": "hopbytes.simulation.simulate",
     "write": "hopbytes.formats.exchange",
@@ -107,7 +110,8 @@ __all__ = [*_MODULE_OF, "__version__"]
 
 #: Names that people try, and what does it; others are compared with the public names.
 _MEANT = {
-    "map": "map_tasks", "load": "read", "save": "write", "Graph": "CommGraph", "report": "write_report",
+    "map": "map_tasks", "machine": "allocate",
+    "load": "read", "save": "write", "Graph": "CommGraph", "report": "write_report",
     "pattern": "read_pattern", "generate": "read_pattern", "predict": "simulate", "show": "print()",
     "list_mappers": "list(hopbytes.mappers)", "list_refiners": "list(hopbytes.refiners)",
     "list_presets": "list(hopbytes.presets)", "from_networkx": "CommGraph.of", "from_scipy": "CommGraph.of",
@@ -118,9 +122,9 @@ def __getattr__(name: str) -> _typing.Any:
     if name not in _MODULE_OF:
         near = _MEANT.get(name)
         if near is None and name[:1] != "_":
-            import difflib
+            from hopbytes.errors import nearest
 
-            near = next(iter(difflib.get_close_matches(name, __all__, n=1, cutoff=0.7)), None)
+            near = next(iter(nearest(name, __all__, 0.7)), None)
         hint = f"; did you mean {near}?" if near else ""
         raise AttributeError(f"module 'hopbytes' has no attribute {name!r}{hint}")
     import importlib
@@ -128,6 +132,7 @@ def __getattr__(name: str) -> _typing.Any:
     module = importlib.import_module(_MODULE_OF[name])
     value: _typing.Any = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
+    _connect()
     return value
 
 

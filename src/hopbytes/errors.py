@@ -135,11 +135,16 @@ def package(name: str, purpose: str) -> Any:
         raise MissingPackageError(what) from None
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnsupportedError:
-    """Build the error for a name nobody knows, with the nearest known one."""
-    names = sorted(known)
-    import difflib
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.6, most: int = 1) -> list[str]:
+    """Return the known names that are spelled most like a word, at most so many, the nearest first."""
+    import difflib  # only for the text of an error
 
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5) if isinstance(name, str) else []
+    return difflib.get_close_matches(word, list(known), most, cutoff)
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnsupportedError:
+    """Build the error for an unknown name, with the nearest known one."""
+    names = sorted(known)
+    near = nearest(name, names, 0.5) if isinstance(name, str) else []
     hint = f", did you mean {near[0]!r}?" if near else ""
     return UnsupportedError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names)})")

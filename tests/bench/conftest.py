@@ -3,8 +3,21 @@
 import pytest
 
 from bench import ROOT
+from hopbytes.algorithms.base import mappers
+from hopbytes.algorithms.mappers.multisection import partitioners
+from hopbytes_laboratory import MAPPERS, register
 
 
 @pytest.fixture(autouse=True)
 def top_folder(monkeypatch):
     monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture(autouse=True)
+def laboratory():
+    """What the laboratory offers is there during these tests only."""
+    register()
+    yield
+    for name in MAPPERS:
+        mappers._things.pop(name, None)
+    partitioners._things.pop("external", None)

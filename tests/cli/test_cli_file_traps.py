@@ -101,7 +101,7 @@ def test_what_hopbytes_wrote_may_be_written_again(hopbytes, tmp_path, name, form
 @pytest.mark.parametrize("name", ["x.csv", "x.mat", "x.edges", "x.graph", "x.mtx", "x.npz", "x.pattern"])
 def test_what_was_converted_may_be_converted_again(hopbytes, tmp_path, name):
     for _ in range(2):
-        done = hopbytes("convert", EXAMPLE, name, "--symmetrize")
+        done = hopbytes("write", EXAMPLE, "-o", name, "--symmetrize")
         assert done.returncode == 0, done.stderr
     again, first = hb.read(tmp_path / name), hb.read(EXAMPLE)
     assert (again.n, again.total_volume) == (first.n, first.total_volume)
@@ -134,7 +134,7 @@ def test_files_without_room_for_a_mark_are_known_by_an_attribute(hopbytes, tmp_p
 def test_nothing_but_numbers_goes_down_a_pipe(hopbytes):
     done = hopbytes("map", "stencil:4x4", "--on", "node:2 core:8", "-o", "-", "--format", "plain")
     assert sorted(map(int, done.stdout.split())) == list(range(16))
-    done = hopbytes("convert", "stencil:2x2", "-", "--format", "csv")
+    done = hopbytes("write", "stencil:2x2", "-o", "-", "--format", "csv")
     assert [line.count(",") for line in done.stdout.splitlines()] == [3] * 4
 
 

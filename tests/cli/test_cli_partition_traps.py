@@ -24,7 +24,7 @@ SMALL = ("--on", "node:2 core:4")
     ],
 )  # fmt: skip
 def test_processes_are_never_silently_a_partition(hopbytes, tmp_path, pattern):
-    hopbytes("convert", EXAMPLE, "64.txt", "--format", "dense")
+    hopbytes("write", EXAMPLE, "-o", "64.txt", "--format", "dense")
     done = hopbytes("map", pattern, *SMALL, "-o", "out.txt")
     assert (done.returncode, done.stderr) == (1, f"hopbytes: {TOO_FEW}\n")
     assert not (tmp_path / "out.txt").exists()
@@ -37,8 +37,8 @@ def test_processes_are_never_silently_a_partition(hopbytes, tmp_path, pattern):
 
 
 def test_a_recorded_pattern_file_stays_one_of_processes(hopbytes):
-    assert hopbytes("convert", EXAMPLE, "app.pattern").returncode == 0
-    assert hopbytes("convert", "stencil:8x8", "mesh.pattern").returncode == 0
+    assert hopbytes("write", EXAMPLE, "-o", "app.pattern").returncode == 0
+    assert hopbytes("write", "stencil:8x8", "-o", "mesh.pattern").returncode == 0
     assert TOO_FEW in hopbytes("map", "app.pattern", *SMALL).stderr
     assert hopbytes("map", "mesh.pattern", *SMALL).stderr.startswith("64 tasks on 8 cores: treated as")
 
@@ -84,16 +84,16 @@ def test_the_error_counts_what_there_is(hopbytes):
 
 
 def test_python_knows_processes_by_what_readers_say():
-    where = hb.machine("node:2 core:4")
+    where = hb.allocate("node:2 core:4")
     with pytest.raises(InfeasibleError, match=mentions("64", "8")):
         hb.map_tasks(hb.read(EXAMPLE), where)
     ring = np.roll(np.eye(64, dtype=np.int64), 1, axis=1)
     mesh = hb.CommGraph.from_dense(ring)
-    mapping = hb.map_tasks(mesh, where, preset="fast")
+    mapping = hb.map_tasks(mesh, where, "fast")
     assert mapping.info["problem"] == "partition"
     assert mapping.info["notices"][0].startswith("64 tasks on 8 slots: treated as a partition")
     said = hb.CommGraph.from_dense(ring, meta={"tasks": "processes"})
     assert (said.of_processes, mesh.of_processes, hb.read("stencil:4x4").of_processes) == (True, False, False)
     with pytest.raises(InfeasibleError, match="64 processes"):
         hb.map_tasks(said, where)
-    assert hb.map_tasks(said, where, partition=True, preset="fast").info["notices"] == []
+    assert hb.map_tasks(said, where, "fast", partition=True).info["notices"] == []

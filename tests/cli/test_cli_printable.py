@@ -1,27 +1,27 @@
-"""Control characters and escape sequences of files reach no terminal: in results, notices and errors."""
+"""Control characters in names reach no terminal and add no lines to files: in results, notices and errors."""
 
 from __future__ import annotations
 
 import ast
 import json
-import os
-import pty
 import re
-import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-import hopbytes
-from helpers.paths import EXAMPLES, PROGRAM
-from hopbytes.errors import printable
+import hopbytes as hb
+from helpers.paths import EXAMPLES
+from helpers.terminal import on_terminal
+from hopbytes.errors import UnsupportedError, printable
+from hopbytes.model.mapping import Mapping
 
 #: Control characters but tab and line end, and marks that change the direction or the lines of a text.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 #: Clears the window, changes its title, colours, goes back, an 8-bit control, and text that runs backwards.
 EVIL = "\x1b[2J\x1b]0;owned\x07\x1b[31m\b\x9b31m\u202egp.exe"
-CLI = Path(hopbytes.__file__).parent / "cli"
+CLI = Path(hb.__file__).parent / "cli"
 
 
 def fabric(tmp_path):
@@ -75,24 +75,9 @@ def test_tables_on_a_terminal(tmp_path):
     """There tables are drawn with colours of our own; those of the file are not among them."""
     spec = fabric(tmp_path)
     (tmp_path / "plain.txt").write_text("".join(f"{pe}\n" for pe in range(8)))
-    reading, writing = pty.openpty()
-    command = [PROGRAM, "eval", "stencil:2x4", "plain.txt", "--on", spec]
-    child = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=writing, stderr=writing, cwd=tmp_path,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "200"},
-    )  # fmt: skip
-    os.close(writing)
-    told = b""
-    while True:
-        try:
-            piece = os.read(reading, 65536)
-        except OSError:  # the other side has closed
-            break
-        if not piece:
-            break
-        told += piece
-    os.close(reading)
-    assert child.wait(timeout=60) == 0
+    with on_terminal("eval", "stencil:2x4", "plain.txt", "--on", spec, folder=tmp_path, COLUMNS="200") as run:
+        told = run.rest()
+    assert run.process.returncode == 0
     assert b"leaf1\\x1b[2J" in told
     assert b"\x1b[2J" not in told
     assert b"\x07" not in told
@@ -110,3 +95,26 @@ def test_verbs_print_through_one_place():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
         ]  # fmt: skip
         assert not calls or path.name in ("output.py", "app.py"), f"{path.name}:{calls}: say() or tell()"
+
+
+def test_a_launched_file_adds_no_line_and_is_not_opened_for_a_stranger(tmp_path):
+    mapping = Mapping(np.array([1, 0], np.int32), hb.allocate("core:2"), {"problem": "processes"})
+    odd = tmp_path / "a\n7 b"
+    odd.write_text("0\n1\n")
+    with pytest.raises(UnsupportedError, match="file name that fits one line"):
+        hb.write(mapping, tmp_path / "new", "newrank", launched=str(odd))
+    started = tmp_path / "by rank"
+    started.write_text("0\n1\n")
+    hb.write(mapping, tmp_path / "new", "newrank", launched=str(started))
+    with pytest.raises(UnsupportedError, match="expected `launched=FILE`"):
+        hb.read(tmp_path / "new", "newrank", where=mapping.where)
+    again = hb.read(tmp_path / "new", "newrank", where=mapping.where, launched=str(started))
+    assert again.pe.tolist() == [1, 0]
+
+
+def test_pages_and_tables_hold_no_control_characters(tmp_path):
+    graph = hb.CommGraph.from_edges([0, 1], [1, 0], [5, 5], meta={"name": EVIL, "tasks": "processes"})
+    mapping = hb.map_tasks(graph, hb.allocate("node:2@10 core:1", hosts=["a", "b"]), "fast")
+    hb.write_report(graph, mapping, tmp_path / "report.html")
+    for text in ((tmp_path / "report.html").read_text(), graph._repr_html_(), mapping._repr_html_()):
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", text)

@@ -1,38 +1,21 @@
 """Colour: only on terminals, not with NO_COLOR; errors, the verdict and heads of tables are set off."""
 
-import os
-import pty
-import subprocess
-
 import pytest
 
-from helpers.paths import EXAMPLES, PROGRAM
+from helpers.paths import EXAMPLES
+from helpers.terminal import on_terminal
 
 ESCAPE = "\x1b["
 GIVEN = (EXAMPLES / "halo_96.pattern", "--on", "node:8@10 core:12@1")
-EVAL = ("eval", *GIVEN, "--placement", "cyclic")
+EVAL = ("eval", *GIVEN, "--order", "cyclic")
 ADVISE = ("advise", *GIVEN, "--seeds", "1", "--preset", "fast")
 WRONG = ("eval", "nosuch.csv", "--on", "core:2", "m")
 
 
-def on_a_terminal(*words, **environment):
+def on_a_terminal(*words, **variables):
     """Return what the program writes to a terminal, both streams."""
-    ours, theirs = pty.openpty()
-    plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
-    with subprocess.Popen(
-        [PROGRAM, *map(str, words)], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
-        env={**plain, "TERM": "xterm", **environment},
-    ) as child:  # fmt: skip
-        os.close(theirs)
-        pieces = []
-        try:
-            while piece := os.read(ours, 1 << 16):
-                pieces.append(piece)
-        except OSError:  # the other side is closed
-            pass
-        child.wait(60)
-    os.close(ours)
-    return b"".join(pieces).decode().replace("\r\n", "\n")
+    with on_terminal(*words, **variables) as run:
+        return run.rest().decode().replace("\r\n", "\n")
 
 
 def line_with(text, words):

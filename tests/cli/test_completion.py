@@ -1,16 +1,104 @@
-"""Completion in a real bash; the scripts for zsh and fish are made by the same program."""
+"""Completion in a real bash, in a real zsh, which needs a terminal, and in a real fish."""
 
+import fcntl
 import os
+import pty
+import re
+import select
 import shutil
+import struct
 import subprocess
+import termios
+import time
 
 import pytest
 
 from helpers.paths import PROGRAM
 
+#: What was typed, what is offered, what is not.
+CASES = [
+    ("hopbytes ma", {"map"}, {"eval"}),
+    ("hopbytes map --p", {"--per", "--preset", "--pack"}, {"--order", "--on"}),
+    ("hopbytes map x --preset ", {"fast", "eco", "strong"}, {"eval"}),
+    ("hopbytes map x --for sl", {"slurm"}, {"openmpi"}),
+    ("hopbytes eval x --mapping-format ", {"slurm", "json", "plain"}, {"metis"}),
+    ("hopbytes map x --on to", {"torus:"}, {"tree:"}),
+    ("hopbytes map recor", {"recorded.pattern"}, {"other.pattern"}),
+]
+PATIENCE = 60
+ZSHRC = """\
+autoload -U compinit && compinit -u -d $ZDOTDIR/dump
+eval "$(hopbytes --completion zsh)"
+PS1='READY> ' LISTMAX=10000
+unset zle_bracketed_paste
+bindkey '^X' list-choices
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with two patterns."""
+    for name in ("recorded.pattern", "other.pattern"):
+        (tmp_path / name).write_text("")
+    return tmp_path
+
+
+def environment(**more):
+    return {**os.environ, "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}", **more}
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+@pytest.mark.parametrize(("typed", "offered", "absent"), CASES)
+def test_fish_completes(folder, typed, offered, absent):
+    script = f"hopbytes --completion fish | source; complete -C '{typed}'"
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", script], capture_output=True, text=True, timeout=PATIENCE, cwd=folder,
+        env=environment(HOME=str(folder)),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = {line.split("\t")[0] for line in done.stdout.splitlines()}
+    assert offered <= found
+    assert not absent & found
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+@pytest.mark.parametrize(("typed", "offered", "absent"), CASES)
+def test_zsh_completes(folder, typed, offered, absent):
+    (folder / ".zshrc").write_text(ZSHRC)
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 200, 200, 0, 0))
+    shell = subprocess.Popen(
+        ["zsh", "-i"], stdin=slave, stdout=slave, stderr=slave, cwd=folder, start_new_session=True,
+        env=environment(ZDOTDIR=str(folder), TERM="vt100"),
+    )  # fmt: skip
+    os.close(slave)
+    try:
+        read_until(master, {"READY>"})
+        os.write(master, typed.encode() + b"\x18")
+        found = read_until(master, offered)  # zsh shows all words of a list at once
+    finally:
+        shell.kill()
+        shell.wait()
+        os.close(master)
+    assert not absent & found
+
+
+def read_until(terminal, words):
+    """Return the words that a terminal shows, once some have come."""
+    shown, last = b"", time.monotonic() + PATIENCE
+    while time.monotonic() < last:
+        if select.select([terminal], [], [], 0.5)[0]:
+            shown += os.read(terminal, 65536)
+        text = re.sub(r"\x1b[\[(?]*[0-9;]*[A-Za-z=>]|[\x00\r]", " ", shown.decode(errors="replace"))
+        found = set(re.findall(r"[\w:.>-]+", text))
+        if words <= found:
+            return found
+    raise AssertionError(f"{words} did not come, but {shown[-500:]!r}")
+
+
 ASK = """
 PATH={folder}:$PATH
-eval "$(hopbytes completion bash)"
+eval "$(hopbytes --completion bash)"
 COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
 _hopbytes_completion hopbytes "${{COMP_WORDS[COMP_CWORD]}}" "" 2>/dev/null
 printf '%s\\n' "${{COMPREPLY[@]}}"
@@ -32,14 +120,14 @@ def completed(tmp_path, words):
 @pytest.mark.parametrize(
     ("words", "offered", "absent"),
     [
-        ("hopbytes ''", {"map", "eval", "compare-runs"}, {"where", "replay"}),
+        ("hopbytes ''", {"map", "eval", "bench-pattern"}, {"list"}),
         ("hopbytes ma", {"map"}, {"eval"}),
         ("hopbytes map --pre", {"--preset"}, {"--on"}),
-        ("hopbytes map --p", {"--per", "--preset", "--pack"}, {"--placement"}),
+        ("hopbytes map --p", {"--per", "--preset", "--pack"}, {"--order"}),
         ("hopbytes map --preset ''", {"fast", "eco", "strong"}, {"map"}),
         ("hopbytes map x --format sl", {"slurm"}, {"openmpi"}),
         ("hopbytes map x --mapper mul", {"multisection"}, {"swap"}),
-        ("hopbytes list ''", {"presets", "formats"}, {"eco"}),
+        ("hopbytes show pre", {"presets"}, {"eco"}),
         ("hopbytes show str", {"strong"}, {"eco"}),
         ("hopbytes map x --on to", {"torus:"}, {"tree:"}),
         ("hopbytes map st", {"stencil:"}, {"ml:"}),
@@ -53,7 +141,7 @@ def test_bash_completes_verbs_options_and_values(tmp_path, words, offered, absen
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_scripts_are_ones_the_shell_can_read(hopbytes, shell):
-    done = hopbytes("completion", shell)
+    done = hopbytes("--completion", shell)
     assert done.returncode == 0
     assert f"{shell}_complete" in done.stdout
     if shutil.which(shell):
@@ -61,6 +149,6 @@ def test_scripts_are_ones_the_shell_can_read(hopbytes, shell):
 
 
 def test_other_shells_are_refused(hopbytes):
-    done = hopbytes("completion", "tcsh")
+    done = hopbytes("--completion", "tcsh")
     assert (done.returncode, done.stdout) == (2, "")
     assert "zsh" in done.stderr

@@ -24,15 +24,14 @@ CALLS = [
     ("map", *SMALL, "--preset", "fast", "--objective", "max-congestion", "--quiet"),
     ("map", *MESH, "--partition", "--initial", "MAPPING", "--migration-price", "1000", "--quiet"),
     ("map", *MESH, "--partition", "--preset", "fast", "--time-limit", "20", "--quiet"),
-    ("eval", *HALO, "--placement", "cyclic"),
-    ("eval", *SMALL, "--placement", "block"),
-    ("eval", "stencil:4x2", "--on", TIMED, "--placement", "block"),
+    ("eval", *HALO, "--order", "cyclic"),
+    ("eval", *SMALL, "--order", "block"),
+    ("eval", "stencil:4x2", "--on", TIMED, "--order", "block"),
     ("simulate", *SMALL),
     ("advise", *HALO, "--grade", "bound", "--seeds", "1"),
     ("simulate", *HALO, "MAPPING", "--grade", "bound"),
     ("map", "ml:tp=2,pp=1,dp=2,layers=2", "--on", "rails:2x2", "--quiet"),
-    ("eval", "ml:tp=2,pp=1,dp=2,layers=2", "--on", "node:2 gpu:2", "--placement", "block"),
-    *(("list", kind) for kind in KINDS),
+    ("eval", "ml:tp=2,pp=1,dp=2,layers=2", "--on", "node:2 gpu:2", "--order", "block"),
     ("show", "node:8@10 package:2@3 core:6@1"),
     ("show", "torus:4x4@10 / core:2@1"),
     ("show", "torus:4x4@10 / core:2@1", "--route", "0", "10"),
@@ -63,11 +62,11 @@ def described(schema, answer, whole):
     return set(schema["properties"])
 
 
-def check(verb, printed):
-    """Validate one printed answer of a verb, and that all its names are described."""
-    schema, answer = schema_of(verb), json.loads(printed)
+def check(name, printed):
+    """Validate one printed answer by a schema, and that all its names are described."""
+    schema, answer = schema_of(name), json.loads(printed)
     jsonschema.Draft202012Validator(schema).validate(answer)
-    if verb == "list":
+    if name == "show-list":
         assert answer
         schema, answer = schema["items"], answer[0]
     assert set(answer) - described(schema, answer, schema) == set()
@@ -77,7 +76,13 @@ def test_every_verb_with_json_has_a_schema():
     text = (SCHEMAS.parent / "cli.md").read_text()
     sections = text.split("\n## hopbytes ")[1:]
     verbs = {section.split()[0] for section in sections if "| `--json`" in section}
-    assert {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.json")} == verbs
+    several = {"map-distributed", "eval-several", "eval-distributed", "show-list"}
+    assert {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.json")} == verbs | several
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lists_fit(hopbytes, kind):
+    check("show-list", hopbytes("show", kind, "--json").stdout)
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: " ".join(str(word) for word in call)[:60])
@@ -96,20 +101,11 @@ def test_two_mappings_fit(hopbytes, tmp_path, given):
     for mapper in ("identity", "random"):
         done = hopbytes("map", *given, "--mapper", mapper, "--quiet", "-o", f"{mapper}.json")
         assert done.returncode == 0, done.stderr
-    done = hopbytes("compare", given[0], "identity.json", "random.json", "--json")
+    done = hopbytes("eval", given[0], "identity.json", "random.json", "--json")
     assert done.returncode == 0, done.stderr
-    check("compare", done.stdout)
-    names = set(schema_of("compare")["$defs"]["measured"]["properties"])
+    check("eval-several", done.stdout)
+    names = set(schema_of("eval-several")["$defs"]["measured"]["properties"])
     assert set(json.loads(done.stdout)["other"]) - names == set()
-
-
-def test_comparisons_fit(hopbytes, tmp_path):
-    rows = [
-        {"tool": tool, "preset": "eco", "instance": "mesh", "seed": 1, "comm_cost": cost}
-        for tool, cost in (("ours", 30), ("theirs", 40))
-    ]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    check("compare-runs", hopbytes("compare-runs", "rows.jsonl", "--baseline", "theirs", "--json").stdout)
 
 
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="needs mpirun")

@@ -32,7 +32,7 @@ def test_closed_streams_do_not_matter_when_there_is_a_file(tmp_path, redirection
 
 def test_what_a_conversion_loses_is_said_unless_quiet(hopbytes):
     for quiet in ((), ("--quiet",)):
-        done = hopbytes("convert", EXAMPLE, "x.graph", "--symmetrize", *quiet)
+        done = hopbytes("write", EXAMPLE, "-o", "x.graph", "--symmetrize", *quiet)
         assert done.returncode == 0
         assert ("message counts are lost" in done.stderr) == (not quiet)
 
@@ -47,7 +47,7 @@ def test_data_stays_clean_when_standard_error_is_closed():
 @pytest.mark.parametrize("unbuffered", ["", "1"])  # what Python holds back it writes when it ends
 @pytest.mark.parametrize(
     "arguments",
-    [("--help",), ("list", "mappers"), ("map", EXAMPLE, *ON), ("map", EXAMPLE, *ON, "--json")],
+    [("--help",), ("show", "mappers"), ("map", EXAMPLE, *ON), ("map", EXAMPLE, *ON, "--json")],
 )
 def test_a_full_standard_output_is_said_in_one_line(arguments, unbuffered):
     done = run_shell(">/dev/full", *arguments, PYTHONUNBUFFERED=unbuffered)
@@ -65,7 +65,7 @@ def test_a_full_standard_error_costs_no_result(unbuffered):
     assert sorted(map(int, done.stdout.split())) == list(range(64))
 
 
-@pytest.mark.parametrize("arguments", [("map", "--help"), ("eval", EXAMPLE, *ON, "--placement", "block")])
+@pytest.mark.parametrize("arguments", [("map", "--help"), ("eval", EXAMPLE, *ON, "--order", "block")])
 def test_an_encoding_without_our_characters(arguments):
     done = run_shell("", *arguments, PYTHONIOENCODING="ascii")
     assert done.returncode == 0

@@ -15,10 +15,10 @@ ON = ("--on", "node:8@10 core:8@1")
 HYDRA = shutil.which("mpiexec.hydra")
 WORDS = {
     "map": ("map", LJ, *ON, "--hosts", "n[1-8]", "--format", "slurm", "-o", "ranks"),
-    "eval": ("eval", LJ, *ON, "--placement", "block", "--json"),
+    "eval": ("eval", LJ, *ON, "--order", "block", "--json"),
     "show": ("show", LJ),
-    "convert": ("convert", LJ, "lj.graph", "--symmetrize"),
-    "list": ("list", "mappers"),
+    "convert": ("write", LJ, "-o", "lj.graph", "--symmetrize"),
+    "list": ("show", "mappers"),
 }
 
 

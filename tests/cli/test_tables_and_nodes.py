@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import subprocess
 
 import numpy as np
@@ -37,14 +36,14 @@ def table_of(text):
 @pytest.mark.parametrize(("columns", "widest"), [(None, 80), (80, 80), (120, 120)])
 @pytest.mark.parametrize("complete", [False, True])
 def test_tables_fit_in_pipes_too(columns, widest, complete):
-    text = output_with(columns, "eval", PATTERN, *ON, "--placement", "cyclic", *["--all"] * complete)
+    text = output_with(columns, "eval", PATTERN, *ON, "--order", "cyclic", *["--all"] * complete)
     assert max(map(len, table_of(text))) <= widest
     assert ("random, mean" in text) == complete
     assert ("random, range" in text) == (complete and widest == 120)
 
 
 def test_sizes_have_units_on_the_screen_and_are_exact_in_json():
-    words = ("eval", PATTERN, *ON, "--placement", "cyclic")
+    words = ("eval", PATTERN, *ON, "--order", "cyclic")
     facts = json.loads(output_with(80, *words, "--json"))
     exact = facts["inter_node_volume"]
     row = next(line for line in table_of(output_with(80, *words)) if line.startswith("volume between nodes"))
@@ -82,31 +81,16 @@ def test_show_tells_the_ranks_of_each_node(stored):
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_a_terminal_gets_a_line_per_node_and_is_told_how_to_write(stored):
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [PROGRAM, "map", PATTERN, *ON, "--preset", "fast"], stdin=subprocess.DEVNULL, stdout=theirs,
-        stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    os.close(theirs)
-    shown = b""
-    while True:
-        try:
-            block = os.read(ours, 65536)
-        except OSError:
-            break
-        if not block:
-            break
-        shown += block
-    os.close(ours)
-    assert process.wait(timeout=60) == 0
-    lines = shown.decode().split("\r\n")
+def test_a_terminal_gets_a_line_per_node_and_is_told_how_to_write():
+    with on_terminal("map", PATTERN, *ON, "--preset", "fast", "-q") as run:
+        lines = run.rest().decode().split("\r\n")
+    assert run.process.returncode == 0
     assert [line.split(":")[0] for line in lines[:8]] == [f"n{number}" for number in range(1, 9)]
     assert any("-o FILE" in line for line in lines)
 
 
 def test_long_lists_of_ranks_are_cut_and_counted():
-    where = hb.machine("node:2 core:64")
+    where = hb.allocate("node:2 core:64")
     scattered = hb.Mapping(np.arange(128, dtype=np.int32).reshape(2, 64).T.reshape(-1).copy(), where)
     lines = ranks_per_node(scattered, 60)
     assert len(lines) == 2
@@ -116,20 +100,11 @@ def test_long_lists_of_ranks_are_cut_and_counted():
 def test_compare_sets_two_mappings_side_by_side(stored, tmp_path):
     other = tmp_path / "order.json"
     output_with(80, "map", PATTERN, *ON, "-o", other, "--mapper", "identity", "--quiet")
-    facts = json.loads(output_with(80, "compare", PATTERN, stored, other, "--json"))
+    facts = json.loads(output_with(80, "eval", PATTERN, stored, other, "--json"))
     graph, mappings = hb.read(PATTERN), [hb.read(path) for path in (stored, other)]
     for name, mapping in zip(("mapping", "other"), mappings, strict=True):
         assert facts[name]["comm_cost"] == hb.evaluate(graph, mapping).mapping.comm_cost
     assert facts["tasks_on_another_pe"] == np.count_nonzero(mappings[0].pe != mappings[1].pe)
-    text = output_with(80, "compare", PATTERN, stored, other)
+    text = output_with(80, "eval", PATTERN, stored, other)
     assert f"{facts['other']['comm_cost']:,}" in text
     assert max(map(len, text.splitlines())) <= 80
-
-
-def test_benchmark_runs_are_still_understood_by_the_former_verb(tmp_path):
-    row = {"instance": "a", "preset": "eco", "seed": 0, "wall_seconds": 1.0, "cpu_seconds": 1.0}
-    path = tmp_path / "runs.jsonl"
-    rows = [row | {"tool": "hopbytes", "comm_cost": 5}, row | {"tool": "theirs", "comm_cost": 10}]
-    path.write_text("".join(json.dumps(each) + "\n" for each in rows))
-    former = output_with(80, "compare", path, "--baseline", "theirs", "--json")
-    assert former == output_with(80, "compare-runs", path, "--baseline", "theirs", "--json")

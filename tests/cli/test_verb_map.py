@@ -14,22 +14,9 @@ ON = ("--on", MACHINE)
 
 #: What scripts may rely on.
 JSON_KEYS = {
-    "comm_cost",
-    "imbalance",
-    "balance",
-    "problem",
-    "seconds",
-    "seed",
-    "threads",
-    "mapper",
-    "launch",
-    "n",
-    "k",
-    "machine",
-    "files",
-    "notices",
-    "version",
-}
+    "comm_cost", "imbalance", "balance", "problem", "seconds", "seed", "threads", "mapper", "launch", "n",
+    "k", "machine", "files", "notices", "version",
+}  # fmt: skip
 
 
 def placement_of(text):
@@ -82,8 +69,8 @@ def test_eval_prints_a_table(hopbytes):
 
 
 def test_eval_of_what_a_launcher_does(hopbytes):
-    block = json.loads(hopbytes("eval", EXAMPLE, "--placement", "default:block", *ON, "--json").stdout)
-    cyclic = json.loads(hopbytes("eval", EXAMPLE, "--placement", "cyclic", *ON, "--json").stdout)
+    block = json.loads(hopbytes("eval", EXAMPLE, "--order", "default:block", *ON, "--json").stdout)
+    cyclic = json.loads(hopbytes("eval", EXAMPLE, "--order", "cyclic", *ON, "--json").stdout)
     assert block["comm_cost"] == block["in_order"]["comm_cost"] < cyclic["comm_cost"]
 
 
@@ -179,7 +166,8 @@ def test_partition_keeps_its_bound(hopbytes, tmp_path):
 
 def test_counts_per_node_and_level(hopbytes):
     done = hopbytes(
-        "map", EXAMPLE, "--on", "node:16@10 package:2@3 core:8@1", "--tasks-per-node", 4, "--per", "package=2"
+        "map", EXAMPLE, "--on", "node:16@10 package:2@3 core:8@1", "--tasks-per-node", 4,
+        "--tasks-per", "package=2",
     )
     assert done.returncode == 0, done.stderr
     pes = placement_of(done.stdout)
@@ -191,6 +179,6 @@ def test_summary_judges_by_the_weight_that_was_asked_for(hopbytes, tmp_path):
     """By bytes two pairs are heavy; counted by arcs, their order costs 32 as ranks in order do."""
     pattern = tmp_path / "app.edges"
     pattern.write_text("0 1 1000000\n2 3 1000000\n0 2 1\n0 3 1\n1 2 1\n")
-    run = hopbytes("map", pattern, "--on", "node:2@10 core:2@1", "--unit-messages")
+    run = hopbytes("map", pattern, "--on", "node:2@10 core:2@1", "--weight", "unit")
     assert run.returncode == 0
     assert "J 32 (messages x distance), the same as in order" in run.stderr

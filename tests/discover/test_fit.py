@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from hopbytes.discover.fit import fit
-from hopbytes.discover.plan import SIZES
+from hopbytes.discover.measure import SIZES, fit
 from hopbytes.errors import FormatError
 
 

@@ -6,7 +6,7 @@ import pytest
 import hopbytes as hb
 from helpers.graphs import grid
 from hopbytes.engine import RunControl, SearchProblem, SwapSettings, swap_refine
-from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.distances import kernel_distances
 from hopbytes.model.comm_graph import CommGraph
 
 SIDE = 96
@@ -27,7 +27,7 @@ def scattered(seed):
 
 
 def searched(graph, spec, threads, loads=None, perturbations=40):
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     arcs = [0]
 
     def spend(count, whole):

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from helpers.engine_cases import cost_of, csrs, distances, edges, forms, random_csr
 from hopbytes import _core
 from hopbytes.engine import RunControl, SearchProblem
-from hopbytes.engine.call import Call
+from hopbytes.engine.problem import Call
 from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search
 from hopbytes.kernels import optional
 from hopbytes.kernels.linear_cost import FORBIDDEN, as_arrays, from_entries
 from hopbytes.kernels.records import Distances
-from hopbytes.reference import slots_reference as twin
+from reference import slots_reference as twin
 
 KINDS = ["tree", "table", "flat"]
 SEARCHES = [(ALL_PAIRS, 0), (BLOCKS, 5), (NEAR_PAIRS, 1), (NEAR_PAIRS, 2), (NEAR_PAIRS, 10)]

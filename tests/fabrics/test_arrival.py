@@ -10,8 +10,7 @@ from helpers.errors import mentions
 from helpers.fabric_text import two_level_fabric
 from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError
-from hopbytes.fabrics.arrival import follow, route
-from hopbytes.fabrics.folder import read_fabric
+from hopbytes.fabrics.fabric import follow, read_fabric, route
 
 SHARED = SHARED_SAMPLES / "infiniband"
 
@@ -33,9 +32,7 @@ def test_unrouted_pairs_are_found(tmp_path):
     names = [adapter.name.split()[0] for adapter in fabric.adapters]
     lost = {(names[a], names[b]) for a, b in follow(fabric).unrouted(fabric)}
     assert lost == {(f"n{i}", "n8") for i in (1, 2, 3, 4)} | {(f"n{i}", "n1") for i in (5, 6, 7, 8)}
-    with pytest.raises(
-        FormatError, match=mentions("n1", "mlx5_0", "n8", "'leaf1'")
-    ):
+    with pytest.raises(FormatError, match=mentions("n1", "mlx5_0", "n8", "'leaf1'")):
         route(fabric, names.index("n1"), names.index("n8"))
 
 

@@ -9,25 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.machine_files import CRAY, NETLOC, SIMGRID, SLURM, YAML
+from helpers.machine_files import SIMGRID, SLURM, YAML
 from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import HopbytesError
-from hopbytes.fabrics.arrival import follow
-from hopbytes.fabrics.coordinate_files import read_coordinates, read_xtdb2proc
-from hopbytes.fabrics.netloc_file import read_netloc
-from hopbytes.fabrics.scotch_target import read_scotch_target
-from hopbytes.fabrics.simgrid_file import read_simgrid
-from hopbytes.fabrics.slurm_topology import read_slurm_topology
-from hopbytes.fabrics.slurm_yaml import read_slurm_yaml
-from hopbytes.fabrics.topograph_file import read_topograph
-from hopbytes.text.xml_tree import parse_xml
+from hopbytes.fabrics.simgrid import read_simgrid
+from hopbytes.fabrics.slurm import read_slurm_topology, read_slurm_yaml
+from hopbytes.machines.kinds.coordinates import read_coordinates
+from hopbytes.machines.kinds.scotch import read_scotch_target
+from hopbytes.machines.kinds.topograph import read_topograph
+from hopbytes.text.documents import parse_xml
 
 READERS = [
     (read_slurm_topology, SLURM),
     (read_slurm_yaml, YAML),
-    (read_netloc, NETLOC),
     (read_simgrid, SIMGRID),
-    (read_xtdb2proc, CRAY),
     (read_scotch_target, "deco 0\n3 5\n1 1 4\n0 1 5\n2 1 3\n7\n8 9\n"),
     (read_coordinates, "node,x,y\nn1,0,1\nn2,3,0\n"),
     (read_topograph, "blocks:\n- nodes: [a, b]\n"),
@@ -56,16 +51,12 @@ def test_damaged_files_never_crash(tmp_path_factory, reader, changes):
 def test_other_samples():
     assert read_slurm_yaml(str(SHARED_SAMPLES / "slurm/topology.yaml")).leveled().counts == ((2,), (2, 2))
     assert len(read_topograph(str(SHARED_SAMPLES / "topograph/nvl72.yaml")).leveled().hosts) == 72
-    fabric = read_netloc(str(SHARED_SAMPLES / "netloc/IB-fe80_0000_0000_0001-nodes.txt"))
-    assert (len(fabric.switches), len(fabric.adapters), fabric.n_links) == (1, 23, 46)
-    assert len(follow(fabric).unrouted(fabric)) == 0
     # A mesh of 4 x 3 as amk_m2 4 3 wrote it: distances are those of the grid.
     x, y = np.divmod(np.arange(12), 4)[::-1]
     grid = np.abs(np.subtract.outer(x, x)) + np.abs(np.subtract.outer(y, y))
     assert np.array_equal(read_scotch_target(str(SHARED_SAMPLES / "scotch/m4x3.tgt")).table, grid)
     assert read_scotch_target(str(SHARED_SAMPLES / "netloc/subarch.scotch")).n_terminals == 4 * 24 * 2 * 2 * 6
     assert len(read_simgrid(str(SHARED_SAMPLES / "simgrid/griffon.xml")).host_names) == 92
-    assert len(read_xtdb2proc(str(SHARED_SAMPLES / "cray/sample.xtdb2proc")).hosts) == 497
     assert read_coordinates(str(SHARED_SAMPLES / "torus/bgpc_nodes.yaml.gz")).dims == (8, 8, 8)
 
 

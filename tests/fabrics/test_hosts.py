@@ -8,7 +8,7 @@ from helpers.errors import mentions
 from helpers.machine_files import put
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.hosts import group_hosts, read_node_name_map
-from hopbytes.fabrics.survey import Device
+from hopbytes.fabrics.ibnetdiscover import Device
 from hopbytes.text.hostlist import match_hosts
 
 
@@ -60,9 +60,7 @@ def test_descriptions_that_name_no_host(description, named):
 def test_hosts_of_an_allocation():
     known = ["n1.site", "n2", "n3"]
     assert match_hosts(["n3", "n1", "n2.site.org"], known) == [2, 0, 1]
-    with pytest.raises(
-        FormatError, match=mentions("3", "4")
-    ):
+    with pytest.raises(FormatError, match=mentions("3", "4")):
         match_hosts(["a", "b", "n1", "c"], known, "; look again")
     with pytest.raises(FormatError, match=mentions("'n2.site.org'", "'n2'")):
         match_hosts(["n2", "n2.site.org"], known)

@@ -14,8 +14,7 @@ from helpers.errors import mentions
 from helpers.fabric_text import Plug, two_level_fabric
 from helpers.paths import EXAMPLES, SHARED_SAMPLES
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.fabrics.arrival import follow, leaf_switches, route
-from hopbytes.fabrics.folder import read_discovery, read_fabric
+from hopbytes.fabrics.fabric import follow, leaf_switches, read_discovery, read_fabric, route
 from hopbytes.fabrics.ibtables import read_tables
 
 SHARED = SHARED_SAMPLES / "infiniband"
@@ -24,13 +23,7 @@ SHARED = SHARED_SAMPLES / "infiniband"
 def links_by_name(fabric):
     """(device, port, device, port, capacity) of every link."""
     return {
-        (
-            fabric.device(int(a)).name,
-            int(p),
-            fabric.device(int(b)).name,
-            int(q),
-            int(c),
-        )
+        (fabric.device(int(a)).name, int(p), fabric.device(int(b)).name, int(q), int(c))
         for a, p, b, q, c in zip(
             fabric.link_source,
             fabric.link_source_port,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from helpers.fabric_text import two_level_fabric
-from hopbytes.fabrics.folder import read_fabric
-from hopbytes.fabrics.rates import bytes_per_second, rate_of
+from hopbytes.fabrics.fabric import read_fabric
+from hopbytes.fabrics.ibnetdiscover import bytes_per_second, rate_of
 
 
 def test_unknown_rates(tmp_path):

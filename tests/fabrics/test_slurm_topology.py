@@ -8,7 +8,7 @@ from helpers.errors import mentions
 from helpers.machine_files import SCONTROL, SLURM, put
 from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError
-from hopbytes.fabrics.slurm_topology import read_slurm_topology
+from hopbytes.fabrics.slurm import read_slurm_topology
 
 
 @pytest.mark.parametrize("text", [SLURM, SCONTROL])
@@ -48,10 +48,7 @@ def test_uneven_heights_and_forests(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n",
-            "file:2 'a' 1",
-        ),
+        ("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n", "file:2 'a' 1"),
         ("SwitchName=a Switches=b\n", "file:1 'b' 'a'"),
         ("SwitchName=a Switches=b\nSwitchName=b Switches=a\n", "file:1 'a'"),
         (

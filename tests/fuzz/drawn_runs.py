@@ -16,18 +16,22 @@ from hopbytes.solve.presets import presets
 #: What takes long has a limit of its own.
 SHORT = {
     "tabu": "tabu:work=1", "evolve": "evolve:steps=1,repetitions=1,initial_partitions=1,perturbations=5",
-    "mpipp": "mpipp"
 }
 OPTIONS = (
     "integrated:per_block=4,fewest=10", "parallel_multilevel:least_tasks=0,fewest=10,per_pe=1",
     "multisection:repetitions=2,recombinations=1,schedule=queue",
     "multisection:repetitions=3,initial_partitions=1,flow_rounds=2,contraction_limit=10",
     "multisection:schedule=nb_layer,slack=even",
-    "two_phase:model=rb,refine=n_square", "treematch:shapes=4", "mpipp:passes=true", "ug:seeds=2",
+    "two_phase:model=rb,refine=n_square", "treematch:shapes=4", "ug:seeds=2",
     "swap:starts=1,chains=1,steps=20,perturbations=20,subtrees=1,repartitionings=1",
     "vcycle:cycles=2,chains=2,overload_percent=50", "congestion:goal=hybrid",
     "congestion:goal=max_messages,hop_percent=10", "routed:second_start=true",
 )
+
+
+#: Drawn options of :func:`hopbytes.allocate`, and of :class:`hopbytes.Constraints`.
+SLOTS = ("oversubscribe", "pack", "tasks_per_node", "tasks_per")
+CONSTRAINTS = ("fixed", "forbidden", "initial", "migration_price", "strict")
 
 
 @dataclass
@@ -41,7 +45,16 @@ class Run:
 
     def map(self, **others: Any) -> hb.Mapping:
         """Call ``map_tasks``."""
-        return hb.map_tasks(self.graph, self.place.where, **{**self.options, **others})
+        options = {**self.options, **others}
+        slots = {name: options.pop(name) for name in SLOTS if name in options}
+        where = hb.allocate(self.place.where, **slots) if slots else self.place.where
+        first = options.pop("mapper", None) or options.pop("preset")
+        method = [first, *options.pop("refine", ())]
+        given = {name: options.pop(name) for name in CONSTRAINTS if name in options}
+        limits = hb.Limits(work=options.pop("work_limit", None))
+        return hb.map_tasks(
+            self.graph, where, method, constraints=hb.Constraints(**given), limits=limits, **options
+        )
 
     def said(self) -> str:
         """What was drawn, in a line."""
@@ -129,8 +142,7 @@ def _algorithms(rng, options, routes):
     if rng.integers(3) == 0:
         steps = rng.choice(some(refiners), int(rng.integers(1, 3))).tolist()
         options["refine"] = [SHORT.get(step, step) for step in steps]
-    cubic = str(options.get("mapper")).startswith("mpipp")
-    long = options.get("preset") in ("best", "strong", "routed") or "refine" in options or cubic
+    long = options.get("preset") in ("best", "strong", "routed") or "refine" in options
     if long or rng.integers(6) == 0:
         options["work_limit"] = int(rng.choice([0, 1, 1000, 20_000, 100_000]))
 
@@ -145,14 +157,14 @@ def _counts(rng, options, n, where):
     elif rng.integers(6) == 0:
         options["partition"] = bool(rng.integers(2))
     if options.get("partition") or n > k:
-        options["strict_balance"] = bool(rng.integers(8) == 0)
+        options["strict"] = bool(rng.integers(8) == 0)
     elif kind == 0:
         options["pack"] = True
     elif kind == 1:
         options["tasks_per_node"] = int(rng.integers(1, 5))
     elif kind == 2 and where.units:
         name = str(rng.choice(list(where.units)))
-        options["per"] = f"{name}={int(rng.integers(1, 4))}"
+        options["tasks_per"] = f"{name}={int(rng.integers(1, 4))}"
 
 
 def _places(rng, options, n, k):

@@ -19,7 +19,7 @@ from hopbytes.engine import (
 )
 from hopbytes.kernels import optional
 from hopbytes.kernels.records import Csr, Distances
-from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.distances import TreeDistance
 from hopbytes.model.comm_graph import CommGraph
 
 FLOWS_ONLY = SearchSettings(rounds=0, flow_rounds=1, flow_width=1000)

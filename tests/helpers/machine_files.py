@@ -39,22 +39,6 @@ YAML = """\
         dims: {x: 2, y: 1, z: 2}
         nodes: t[1-4]
 """
-NETLOC = """\
-1
-fe80:0000:0000:0001
-../hwloc
-3
-0000:0000:0000:0001,1,0,0,'a mlx4_0',a
-0000:0000:0000:0002,2,0,0,'b mlx4_0',b
-0000:0000:0000:0009,9,1,0,'switch' ,
-0000:0000:0000:0001,0000:0000:0000:0009,8.0,,1,0,1,5,4x,QDR,8.0,'a mlx4_0' - 'switch' ,2,
-0000:0000:0000:0002,0000:0000:0000:0009,8.0,,1,1,1,6,4x,QDR,8.0,'b mlx4_0' - 'switch' ,3,
-0000:0000:0000:0009,0000:0000:0000:0001,8.0,,1,2,5,1,4x,QDR,8.0,'switch' - 'a mlx4_0' ,0,,\
-0000:0000:0000:0002,8.0,,1,3,6,1,4x,QDR,8.0,'switch' - 'b mlx4_0' ,1,
-all
-0000:0000:0000:0001,0000:0000:0000:0002,0,3
-0000:0000:0000:0002,0000:0000:0000:0001,1,2
-"""
 SIMGRID = """\
 <?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
@@ -64,12 +48,6 @@ SIMGRID = """\
 <link id="wan" bandwidth="1KiBps" latency="1ms"/>
 <zoneRoute src="a" dst="b" gw_src="ra" gw_dst="rb"><link_ctn id="wan"/></zoneRoute>
 </zone></platform>
-"""
-CRAY = """\
-# comment
-cpu=0,x_coord=1,y_coord=0,z_coord=3,processor_status='up',processor_type='compute',processor_id=12
-cpu=1,x_coord=1,y_coord=0,z_coord=3,processor_status='down',processor_type='compute',processor_id=13
-cpu=2,x_coord=0,y_coord=2,z_coord=3,processor_status='up',processor_type='compute',processor_id=4
 """
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.base import Level
 from hopbytes.machines.spec import parse_machine
-from hopbytes.machines.topology import Level
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from hypothesis import strategies as st
 
-from hopbytes.machines.common.tree import Tree
-from hopbytes.machines.topology import Level
+from hopbytes.machines.base import Level
+from hopbytes.machines.tree import Tree
 from hopbytes.model.comm_graph import CommGraph
 
 Pick = Callable[[int, int], int]

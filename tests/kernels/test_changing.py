@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hopbytes import _core
-from hopbytes.kernels.changing import ArcRows
+from hopbytes.engine.changing import ArcRows
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.reference import changing_reference
+from reference import changing_reference
 
 EMPTY = Csr(np.zeros(13, np.int64), np.empty(0, np.int32), None)
 

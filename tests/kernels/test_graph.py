@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hopbytes import _core, kernels
 from hopbytes.kernels.records import Csr
-from hopbytes.reference import graph_reference as reference
+from reference import graph_reference as reference
 
 
 def pairs(weights: list[int]) -> Csr:

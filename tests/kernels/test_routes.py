@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hopbytes import _core
 from hopbytes.kernels.routes import FORMS, RouteForm, fraction_bits
-from hopbytes.reference import routes_reference as twin
+from reference import routes_reference as twin
 
 
 def grid_form(pick):

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hopbytes import _core
-from hopbytes.reference import text_reference as parse_twin
-from hopbytes.reference.text_reference import Slot, Status
+from hopbytes.kernels.records import Slot, Status
+from reference import text_reference as parse_twin
 
 
 def run(module, name, text, arrays, slots, cuts=()):

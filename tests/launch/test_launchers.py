@@ -14,7 +14,7 @@ from helpers.placements import place
 from hopbytes.errors import UnsupportedError
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.start import checked_command, prepare_start
-from hopbytes.record.injection import handed_on
+from hopbytes.record.interposer import handed_on
 
 #: mpirun_rsh as section 5.2.1 of the user guide has it: options, NAME=VALUE, the program; hosts by line.
 STAND_IN = """#!/bin/sh

@@ -2,16 +2,14 @@
 
 from mpi4py import MPI
 
-import hopbytes.mpi.changing_ranks
-import hopbytes.mpi.changing_tasks
+import hopbytes.mpi.changing
 from hopbytes.errors import HopbytesError
 from hopbytes.mpi import ChangingRanks, ChangingTasks
-from hopbytes.mpi.process_places import Spot
+from hopbytes.mpi.processes import Spot
 
 world = MPI.COMM_WORLD
 rank = world.Get_rank()
-for module in (hopbytes.mpi.changing_tasks, hopbytes.mpi.changing_ranks):
-    module.this_spot = lambda host: Spot(f"node{rank // 2}", (rank % 2,), (0, -1, -1, rank % 2))
+hopbytes.mpi.changing.this_spot = lambda: Spot(f"node{rank // 2}", (rank % 2,), (0, -1, -1, rank % 2))
 
 # A ring of 40 tasks in four equal parts; tasks are called 1000, 1001, ...
 mine = range(1000 + 10 * rank, 1010 + 10 * rank)

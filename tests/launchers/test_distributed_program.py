@@ -48,21 +48,21 @@ def complaints(done):
 def test_a_file_is_mapped_and_evaluated(tmp_path, size, suffix, output):
     graph = hb.read("stencil:60x50:bytes=2")
     hb.write(graph, tmp_path / f"a.{suffix}")
-    words = [*PROGRAM, "map-distributed", f"a.{suffix}", *ON, "--preset", "fast", "-o", output, "--json"]
+    words = [*PROGRAM, "map", "--distributed", f"a.{suffix}", *ON, "--preset", "fast", "-o", output, "--json"]
     done = mpirun(tmp_path, ranks(size, *words))
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     pe = np.load(tmp_path / output) if output == "a.npy" else np.loadtxt(tmp_path / output, dtype=np.int32)
-    value = hb.evaluate(graph, hb.Mapping(pe.astype(np.int32), hb.machine(ON[1]))).comm_cost
+    value = hb.evaluate(graph, hb.Mapping(pe.astype(np.int32), hb.allocate(ON[1]))).comm_cost
     assert record["comm_cost"] == value
     assert np.bincount(pe).max() <= record["bound_asked"] == 515
     assert len(record["sent"]) == len(record["peak_bytes"]) == size
     assert len(record["computing"]) == size
     assert min(record["computing"]) > 0
     assert sum(each["vertices"] for each in record["held"]) == 3000
-    done = mpirun(tmp_path, ranks(2, *PROGRAM, "eval-distributed", f"a.{suffix}", output, *ON, "--json"))
+    done = mpirun(tmp_path, ranks(2, *PROGRAM, "eval", "--distributed", f"a.{suffix}", output, *ON, "--json"))
     assert json.loads(done.stdout)["comm_cost"] == value
-    done = mpirun(tmp_path, ranks(2, *PROGRAM, "eval-distributed", f"a.{suffix}", output, *ON))
+    done = mpirun(tmp_path, ranks(2, *PROGRAM, "eval", "--distributed", f"a.{suffix}", output, *ON))
     assert done.stdout.startswith(f"J {value:,}; ")
 
 
@@ -70,7 +70,7 @@ def test_what_all_ranks_find_is_told_once(tmp_path):
     hb.write(hb.read("stencil:20x20"), tmp_path / "whole.parhip")
     (tmp_path / "cut.parhip").write_bytes((tmp_path / "whole.parhip").read_bytes()[:999])
     for graph, said in (("cut.parhip", "is the file complete?"), ("none.graph", "No such file")):
-        done = mpirun(tmp_path, ranks(3, *PROGRAM, "map-distributed", graph, *ON, "-o", "a.txt"))
+        done = mpirun(tmp_path, ranks(3, *PROGRAM, "map", "--distributed", graph, *ON, "-o", "a.txt"))
         assert done.returncode == 1
         assert len(complaints(done)) == 1, done.stderr
         assert said in complaints(done)[0]
@@ -86,7 +86,7 @@ def test_what_all_ranks_find_is_told_once(tmp_path):
     ],
 )
 def test_ranks_with_different_arguments(tmp_path, first, other, said):
-    start = [*PROGRAM, "map-distributed"]
+    start = [*PROGRAM, "map", "--distributed"]
     done = mpirun(tmp_path, ranks(2, *start, *first), ranks(1, *start, *other))
     assert done.returncode != 0
     assert len(complaints(done)) == 1, done.stderr
@@ -96,7 +96,7 @@ def test_ranks_with_different_arguments(tmp_path, first, other, said):
 def test_a_rank_that_dies_ends_all(tmp_path):
     (tmp_path / "dying.py").write_text(
         "import os, signal, sys\n"
-        "from hopbytes.mpi.distributed import islands_over_ranks as islands\n"
+        "from hopbytes.mpi.distributed import islands\n"
         "from hopbytes.cli import main\n"
         "before = islands.deal\n"
         "def deal(rows, island, groups):\n"
@@ -106,7 +106,7 @@ def test_a_rank_that_dies_ends_all(tmp_path):
         "islands.deal, islands.FEWEST = deal, 100\n"
         "main()\n"
     )
-    words = [sys.executable, "dying.py", "map-distributed", "grid:40x40", *ON, "-o", "a.txt"]
+    words = [sys.executable, "dying.py", "map", "--distributed", "grid:40x40", *ON, "-o", "a.txt"]
     done = mpirun(tmp_path, ranks(3, *words))
     assert done.returncode != 0
     assert "rank 1" in done.stderr or ",1]" in done.stderr  # mpirun says which one
@@ -121,7 +121,7 @@ def test_a_rank_that_dies_ends_all(tmp_path):
 def test_an_error_of_one_rank_ends_all(tmp_path, error, said):
     (tmp_path / "dying.py").write_text(
         "from hopbytes.errors import HopbytesError\n"
-        "from hopbytes.mpi.distributed import map_over_ranks as program\n"
+        "from hopbytes.mpi.distributed import mapping as program\n"
         "from hopbytes.cli import main, over_ranks\n"
         "def failing(rows, where, pe, before=program.judge):\n"
         "    if rows.member.rank == 1:\n"
@@ -130,7 +130,7 @@ def test_an_error_of_one_rank_ends_all(tmp_path, error, said):
         "program.judge, over_ranks.PATIENCE = failing, 0.5\n"
         "main()\n"
     )
-    words = [sys.executable, "dying.py", "map-distributed", "grid:20x20", *ON, "--preset", "fast"]
+    words = [sys.executable, "dying.py", "map", "--distributed", "grid:20x20", *ON, "--preset", "fast"]
     done = mpirun(tmp_path, ranks(3, *words))
     assert done.returncode != 0
     assert len(complaints(done)) == 1, done.stderr
@@ -140,7 +140,7 @@ def test_an_error_of_one_rank_ends_all(tmp_path, error, said):
 @pytest.mark.slow
 def test_a_killed_job_leaves_the_old_file(tmp_path):
     (tmp_path / "a.txt").write_text("old\n")
-    words = [*PROGRAM, "map-distributed", "grid:700x700", *ON, "-o", "a.txt", "--force"]
+    words = [*PROGRAM, "map", "--distributed", "grid:700x700", *ON, "-o", "a.txt", "--force"]
     command = [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", "2", *words]
     with subprocess.Popen(
         command, cwd=tmp_path, env={**os.environ, **RUN_AS_ROOT}, stdin=subprocess.DEVNULL,

@@ -67,8 +67,8 @@ def hosts(request, tmp_path_factory):
         environment[names[request.param[-1]]] = hostfile
     found = dataclasses.replace(found, environment=environment)
     shutil.copytree(ROOT / "examples", found.folder / "examples")
-    found.hopbytes("convert", "stencil:2x4", "app.pattern")
-    found.hopbytes("convert", "stencil:2x4", "lj.pattern")
+    found.hopbytes("write", "stencil:2x4", "-o", "app.pattern")
+    found.hopbytes("write", "stencil:2x4", "-o", "lj.pattern")
     found.hopbytes("probe", "-o", "job.machine.json", "--", *found.once)
     for name in ("lj", "placed"):
         found.hopbytes(
@@ -104,7 +104,7 @@ def test_an_example_runs(hosts, example):
 
 PREPARED = """\
 set -e
-hopbytes convert stencil:2x4 app.pattern && hopbytes convert stencil:2x4 lj.pattern
+hopbytes write stencil:2x4 -o app.pattern && hopbytes write stencil:2x4 -o lj.pattern
 hopbytes probe -o job.machine.json -- srun -N4 -n4
 for name in lj placed; do hopbytes map lj.pattern --on job.machine.json -o $name.json; done
 """
@@ -140,7 +140,7 @@ def test_an_example_runs_under_slurm(tmp_path, example, request):
     foreign = "mpirun" in command or re.search(r"srun .*(--map-by|--bind-to|-rf)", command)
     if example.only not in ("", "slurm") or foreign:
         pytest.skip("for another launcher")
-    if "hopbytes bench-pattern" in command or "hopbytes measure" in command:
+    if "hopbytes bench-pattern" in command or "hopbytes probe --measure" in command:
         pytest.skip("the mpi4py of this environment is for another MPI")
     for_slurm = example.only or "srun " in example.command
     if not (THOROUGH or for_slurm or LAUNCHES.index(example) % 2):

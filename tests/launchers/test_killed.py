@@ -142,7 +142,7 @@ def test_while_a_launcher_hangs(verb, number, tmp_path):
     hb.write(hb.CommGraph.from_edges([0], [1], [7], n=2), work / "app.pattern")
     words = {
         "bench-pattern": ["bench-pattern", "app.pattern", "-", "--", str(launcher), "-n", "2"],
-        "measure": ["measure", "--on", "core:2", "--", str(launcher), "-n", "2"],
+        "measure": ["probe", "--measure", "--on", "core:2", "--", str(launcher), "-n", "2"],
         "run": ["run", "--pattern", "app.pattern", "--on", "core:2", "--", str(launcher), "-n", "2", "true"],
     }[verb]
     with subprocess.Popen(

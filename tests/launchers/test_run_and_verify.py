@@ -107,7 +107,7 @@ def test_where_a_launcher_puts_ranks(folder):
     if shutil.which("mpiexec.hydra") is None:
         pytest.skip("no mpiexec.hydra")
     launch = ["mpiexec.hydra", "-n", "2", "-bind-to", "user:1,0"]
-    done = hopbytes(folder, "locate", "--on", "core:2", "--", *launch)
+    done = hopbytes(folder, "verify", "--on", "core:2", "--", *launch)
     assert done.stdout == "1\n0\n", done.stderr
 
 

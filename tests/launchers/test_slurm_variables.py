@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from slurm_nodes import needs_slurm, slurm_cluster
 
-from hopbytes.machines.node.job_environment import find_job
+from hopbytes.machines.node.job import find_job
 
 pytestmark = [pytest.mark.launcher, pytest.mark.xdist_group("slurm"), needs_slurm]
 

@@ -7,8 +7,7 @@ from itertools import product
 import pytest
 
 from hopbytes.errors import FormatError
-from hopbytes.mpi.communicators import create_cart, grid_neighbours
-from hopbytes.mpi.grids import best_dims, face_cells
+from hopbytes.mpi.communicators import best_dims, create_cart, face_cells, grid_neighbours
 
 
 def cells_between(dims, extents, rings):

@@ -11,10 +11,9 @@ from helpers.slabs import part_of
 from helpers.together import together
 from hopbytes.errors import HopbytesError
 from hopbytes.mpi import Slab, parts_of_processes
-from hopbytes.mpi.distributed.member import Member
-from hopbytes.mpi.dolfinx_cells import _owner_and_ghosts
-from hopbytes.mpi.petsc_parts import _across_processes, _cells_across_faces
-from hopbytes.mpi.process_places import Spot
+from hopbytes.mpi.distributed.rows import Member
+from hopbytes.mpi.parts import _across_processes, _cells_across_faces, _owner_and_ghosts
+from hopbytes.mpi.processes import Spot
 
 GRID = hb.read("stencil:24x24:bytes=1")
 NODE = np.array([0, 1, 0, 1])
@@ -24,7 +23,7 @@ EMPTY = Slab(np.zeros(1, np.int64), np.empty(0, np.int64))
 @pytest.fixture(autouse=True)
 def alternating_hosts(monkeypatch):
     """Even ranks are on host a, odd ones on host b, each bound to a core of its own."""
-    monkeypatch.setattr("hopbytes.mpi.process_parts._own_spot", lambda: here.spot)
+    monkeypatch.setattr("hopbytes.mpi.parts.this_spot", lambda: here.spot)
 
 
 here = threading.local()

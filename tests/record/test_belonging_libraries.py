@@ -3,7 +3,7 @@
 import pytest
 
 from hopbytes.launch.command import LaunchCommand
-from hopbytes.record.belonging import explain_two_libraries
+from hopbytes.record.application import explain_two_libraries
 
 
 @pytest.fixture(autouse=True)

@@ -13,9 +13,8 @@ from helpers.graphs import arcs_of
 from helpers.real_mpi import FAMILIES, mpi
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.record.application import application_of
-from hopbytes.record.build import interposer_for
 from hopbytes.record.counts import read_counts
-from hopbytes.record.injection import handed_on, preloading
+from hopbytes.record.interposer import handed_on, interposer_for, preloading
 
 HERE = Path(__file__).parent
 INT = 4

@@ -11,7 +11,7 @@ import pytest
 from helpers.real_mpi import mpi
 from hopbytes.errors import UnsupportedError
 from hopbytes.launch.command import LaunchCommand
-from hopbytes.record.injection import keeps_monitoring_out
+from hopbytes.record.interposer import keeps_monitoring_out
 from hopbytes.record.session import record
 
 INT = 4

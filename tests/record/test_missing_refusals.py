@@ -7,10 +7,9 @@ import pytest
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.launchers import silent_end
 from hopbytes.record.application import Application
-from hopbytes.record.counts import Counts
-from hopbytes.record.facts import counted
-from hopbytes.record.injection import with_preloaded
-from hopbytes.record.missing import reason
+from hopbytes.record.counts import Counts, counted
+from hopbytes.record.interposer import with_preloaded
+from hopbytes.record.session import reason
 
 SAYS = {
     "mpirun": "mpirun (Open MPI) 5.0.3", "mpirun4": "mpirun (Open MPI) 4.1.4",

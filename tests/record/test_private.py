@@ -10,8 +10,7 @@ import pytest
 
 from helpers.errors import mentions
 from hopbytes.errors import UnsupportedError
-from hopbytes.record.build import interposer
-from hopbytes.record.private import check_private, is_private_file, steps
+from hopbytes.record.interposer import check_private, interposer, is_private_file, steps
 
 AS_ROOT = os.geteuid() == 0
 needs_root = pytest.mark.skipif(not AS_ROOT, reason="needs to give files to another user")

@@ -19,12 +19,10 @@ from helpers.graphs import arcs_of
 from helpers.real_mpi import FAMILIES, mpi
 from hopbytes.errors import UnsupportedError
 from hopbytes.launch.launchers import recognise
-from hopbytes.machines.node.job_environment import READERS
+from hopbytes.machines.node.job import READERS
 from hopbytes.patterns.collective_messages import expand
 from hopbytes.record.application import Application
-from hopbytes.record.missing import reason
-from hopbytes.record.next_step import next_step
-from hopbytes.record.session import record
+from hopbytes.record.session import next_step, reason, record
 
 CALLS = Path(__file__).parent / "calls.c"
 OPEN_MPI = ["openmpi 5", "openmpi 4.1"]
@@ -264,7 +262,7 @@ def test_the_command_passes_everything_through(tmp_path):
     quiet = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": 120}
     done = subprocess.run(words, **quiet)
     assert (done.returncode, done.stdout) == (0, "said by the program\n"), done.stderr
-    fits = hb.machine("local").k >= 4
+    fits = hb.allocate("local").k >= 4
     now = "map app.pattern --on local" if fits else "advise app.pattern --on 'node:2 core:2'"
     assert done.stderr.splitlines()[-1] == f"now: hopbytes {now}"
     assert hb.read("app.pattern").n == 4
@@ -373,7 +371,7 @@ def test_hosts_that_do_not_share_the_folder_are_named(monkeypatch, tmp_path):
     """Every rank of a host is missing: the folder is not shared with it."""
     for i in (0, 1):
         (tmp_path / f"rank.{i}.txt").write_text("")
-    monkeypatch.setattr("hopbytes.record.missing.hosts_of", lambda command: ["a", "a", "b", "b"])
+    monkeypatch.setattr("hopbytes.record.session.hosts_of", lambda command: ["a", "a", "b", "b"])
     program = Application("./app", "mpich", True)
     said = reason(str(tmp_path), None, program, "2 of 4 ranks missing (2, 3)", 0, True)
     expected = f"2 of 4 ranks missing (2, 3, on b): {tmp_path.parent} is not shared with b"

@@ -12,8 +12,7 @@ from helpers.real_mpi import FAMILIES, RING, RING_OF_FOUR, compiled, mpi, script
 from hopbytes.errors import UnsupportedError
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.launchers import KINDS, recognise
-from hopbytes.record.next_step import next_step
-from hopbytes.record.session import record
+from hopbytes.record.session import next_step, record
 
 pytestmark = [pytest.mark.launcher, pytest.mark.usefixtures("mpi_folder")]
 

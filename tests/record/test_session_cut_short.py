@@ -14,7 +14,7 @@ import pytest
 import hopbytes as hb
 from helpers.graphs import arcs_of
 from helpers.real_mpi import FAMILIES, RING_OF_FOUR, compiled, mpi
-from hopbytes.record.next_step import target_of
+from hopbytes.record.session import target_of
 
 SOURCE = """#include <mpi.h>
 #include <signal.h>

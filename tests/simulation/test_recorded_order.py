@@ -8,7 +8,8 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.simulation.recorded_order import actions_in_order, trace_of
+from hopbytes.simulation.simgrid import actions_in_order
+from hopbytes.simulation.simulate import trace_of
 
 needs_simgrid = pytest.mark.skipif(shutil.which("smpirun") is None, reason="needs SimGrid's smpirun")
 SLOW = "node:2@10:bw=1e9:lat=0 core:1"
@@ -36,7 +37,7 @@ def trace(tmp_path, text):
 @needs_simgrid
 def test_messages_follow_one_another(tmp_path):
     graph = hb.read(trace(tmp_path, BACK_AND_FORTH))
-    mapping = hb.Mapping(range(2), hb.machine(SLOW))
+    mapping = hb.Mapping(range(2), hb.allocate(SLOW))
     found = hb.simulate(graph, mapping, grade="replay")
     assert found.seconds == pytest.approx(2e-3, rel=1e-3)
     assert any("computation is left out" in notice for notice in found.notices)
@@ -49,7 +50,7 @@ def test_messages_follow_one_another(tmp_path):
 def test_a_trace_that_waits_forever_is_one_line(tmp_path):
     graph = hb.read(trace(tmp_path, "0 init\n0 comm_size 2\n0 recv 1 5 10 6\n1 init\n1 barrier\n"))
     with pytest.raises(HopbytesError, match="nobody sends") as caught:
-        hb.simulate(graph, hb.Mapping(range(2), hb.machine(SLOW)), grade="replay")
+        hb.simulate(graph, hb.Mapping(range(2), hb.allocate(SLOW)), grade="replay")
     assert "\n" not in str(caught.value)
 
 

@@ -15,11 +15,13 @@ from typing import Any
 import click
 
 from hopbytes._version import __version__
-from hopbytes.cli.beginning import INTERRUPTED
+from hopbytes.cli import INTERRUPTED
 from hopbytes.cli.colour import painted
-from hopbytes.cli.commands import command_of
-from hopbytes.cli.ending import Ended, behind, clean_end, handled
+from hopbytes.cli.declare import command_of
 from hopbytes.cli.help_text import overview
+from hopbytes.cli.signals import Ended, behind, clean_end, handled
+from hopbytes.cli.slips import unknown_verb
+from hopbytes.cli.verbs import VERBS
 from hopbytes.errors import HopbytesError, printable
 
 #: Exit codes.
@@ -34,16 +36,6 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 #: Allocations between collections of garbage; loading makes many objects, of which few become garbage.
 COLLECT_EVERY = 100_000
 
-#: Verbs in the order in which people meet them; the function of verb `name` is
-#: ``hopbytes.cli.verb_<name>.<name>``, with underscores for dashes.
-VERBS = (
-    "record", "probe", "map", "eval", "report", "simulate", "advise", "compare", "run", "verify", "write",
-    "locate", "bench-pattern", "measure", "show", "list", "convert", "compare-runs", "map-distributed",
-    "eval-distributed", "completion",
-)  # fmt: skip
-#: Former names of verbs, which are accepted for one release.
-OLD_VERBS = {"where": "locate", "replay": "bench-pattern"}
-
 
 class Program(click.Group):
     """The group of all verbs, which imports a verb when it is used."""
@@ -54,27 +46,16 @@ class Program(click.Group):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command of a verb; None for any other word."""
-        name = OLD_VERBS.get(cmd_name, cmd_name)
-        if name in VERBS and name not in self.commands:
-            self.commands[name] = command_of(name)
-        return self.commands.get(name)
+        if cmd_name in VERBS and cmd_name not in self.commands:
+            self.commands[cmd_name] = command_of(cmd_name)
+        return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the verb; a wrong word is compared with all of them."""
-        if args[0] in OLD_VERBS and not ctx.resilient_parsing:
-            complain(f"'{args[0]}' is called '{OLD_VERBS[args[0]]}' now")
-        elif args[0] not in VERBS and not args[0].startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(_unknown_verb(args[0]))
+        word = args[0]
+        if word not in VERBS and not word.startswith("-") and not ctx.resilient_parsing:
+            raise click.UsageError(unknown_verb(word, VERBS))
         return super().resolve_command(ctx, args)
-
-
-def _unknown_verb(word: str) -> str:
-    """Return the message about a word that is no verb."""
-    import difflib
-
-    near = difflib.get_close_matches(word, VERBS, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{word!r} is no verb{hint} (verbs: {', '.join(VERBS)})"
 
 
 def wrong_use(error: click.UsageError) -> str:
@@ -116,30 +97,33 @@ def sentence(error: BaseException) -> str:
 
 def complain(text: str) -> None:
     """Print on standard error why the program stops; if it is closed, nothing happens."""
-
     with contextlib.suppress(OSError):
         print(painted("hopbytes:", "error", sys.stderr), printable(text), file=sys.stderr, flush=True)
 
 
-def _answer(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    """Print the version or the help of the program."""
+def _answer(ctx: click.Context, parameter: click.Parameter, wanted: Any) -> None:
+    """Print the version, the help of the program or the script of a shell."""
     if not wanted or ctx.resilient_parsing:
         return
     if parameter.name == "version":
         print(f"hopbytes {__version__}")
+    elif parameter.name == "completion":
+        from hopbytes.cli.completion import script
+
+        print(script(wanted))
     else:
         print(overview(ctx.command))
     ctx.exit()
 
 
-def _asking(*names: str) -> click.Option:
-    return click.Option(names, is_flag=True, is_eager=True, expose_value=False, callback=_answer)
+def _asking(*names: str, is_flag: bool = True) -> click.Option:
+    return click.Option(names, is_flag=is_flag, is_eager=True, expose_value=False, callback=_answer)
 
 
 app = Program(
     "hopbytes",
     help="Map MPI ranks, GPUs or graph vertices to cores so that communication stays local.",
-    params=[_asking("--version"), _asking("-h", "--help")],
+    params=[_asking("--version"), _asking("--completion", is_flag=False), _asking("-h", "--help")],
     add_help_option=False,
     no_args_is_help=False,
     invoke_without_command=True,
@@ -245,7 +229,7 @@ def main() -> None:
     gc.set_threshold(COLLECT_EVERY)
     try:
         with clean_end():
-            if COMPLETE in os.environ:  # the shell asks for completions, see `hopbytes completion`
+            if COMPLETE in os.environ:  # the shell asks for completions, see `hopbytes --completion`
                 from hopbytes.cli.completion import complete
 
                 sys.exit(complete(app, os.environ[COMPLETE]))

@@ -17,15 +17,14 @@ PROGRAM, VARIABLE = "hopbytes", "_HOPBYTES_COMPLETE"
 #: Values that no registry contains.
 WORDS = {
     "orders": ("fill", "block", "cyclic", "bynode", "socket", "plane="),
-    "weights": ("bytes", "messages", "time"),
+    "weights": ("bytes", "messages", "time", "unit"),
     "grades": ("bound", "flows", "replay"),
     "speeds": (
         "ethernet-10g", "ethernet-25g", "ethernet-100g", "hdr100", "hdr200", "ndr400", "slingshot200", "none",
     ),
-    "shells": SHELLS,
     "words": (),
 }
-#: Kinds of values that are registered names → kind of `hopbytes list`.
+#: Kinds of values that are registered names.
 REGISTERED = {"presets", "mappers", "refiners", "objectives", "formats"}
 
 
@@ -33,7 +32,7 @@ def script(shell: str) -> str:
     """Return the script that a shell has to read once; BadParameter for unknown shells."""
     kind = get_completion_class(shell) if shell in SHELLS else None
     if kind is None:
-        raise BadParameter(f"{shell!r} is no known shell, expected one of {', '.join(SHELLS)}")
+        raise BadParameter(f"{shell!r} is not a known shell, expected one of {', '.join(SHELLS)}")
     return kind(None, {}, PROGRAM, VARIABLE).source()  # type: ignore[arg-type]
 
 
@@ -67,8 +66,6 @@ def _all(values: str, incomplete: str) -> list[CompletionItem]:
         return files
     from hopbytes.show.catalogue import KINDS, catalogue
 
-    if values == "kinds":
-        return [CompletionItem(kind) for kind in KINDS]
     if values in REGISTERED:
         more = [CompletionItem("auto", help="choose by kind of machine")] if values == "objectives" else []
         return [*_named(catalogue(values)), *more]
@@ -76,7 +73,8 @@ def _all(values: str, incomplete: str) -> list[CompletionItem]:
         holds = values.removesuffix(" formats")
         return _named([row for row in catalogue("formats") if row["holds"] == holds])
     if values == "things":
-        return [*files, *(item for kind in KINDS for item in _named(catalogue(kind)))]
+        kinds = [CompletionItem(kind) for kind in KINDS]
+        return [*files, *kinds, *(item for kind in KINDS for item in _named(catalogue(kind)))]
     specs = [CompletionItem(f"{row['name']}:", help=row["summary"]) for row in catalogue(values)]
     return [*files, *specs, *(CompletionItem(word) for word in ("job", "local") if values == "machines")]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from hopbytes.cli import colour
@@ -15,10 +15,16 @@ from hopbytes.text.columns import entry_lines, width
 #: Headings in the order in which they appear.
 PANELS = (
     "Arguments", "Options", "Machine", "Problem", "Method", "Simulation", "Launching", "Input", "Output",
-    "InfiniBand",
+)
+#: The options of the program itself.
+OPTIONS = (
+    ("-h, --help", "Print this page; after a verb, the page of the verb."),
+    ("--help-all", "After a verb: print all of its options."),
+    ("--completion SHELL", "Print a script by which bash, zsh or fish completes words."),
+    ("--version", "Print the version."),
 )
 #: Widths of the column of names: of options, and of verbs.
-NAMES, VERB_NAMES = 26, 18
+NAMES, VERB_NAMES = 26, 22
 
 
 @dataclass
@@ -38,12 +44,7 @@ class Page:
     usage: str
     paragraphs: list[str]
     panels: dict[str, list[Entry]]
-    examples: list[tuple[str, str]] = field(default_factory=list)
-
-    @property
-    def summary(self) -> str:
-        """The first paragraph."""
-        return self.paragraphs[0]
+    examples: tuple[tuple[str, str], ...]
 
 
 def page_of(command: Any) -> Page:
@@ -51,15 +52,11 @@ def page_of(command: Any) -> Page:
     panels: dict[str, list[Entry]] = {}
     for parameter in command.params:
         declared: Declared = parameter.declared
-        if declared.hidden:
-            continue
         panel = declared.panel if declared.names else "Arguments"
-        panels.setdefault(panel, []).append(
-            Entry(spelling(parameter), sentence(parameter), declared.rare)
-        )
+        panels.setdefault(panel, []).append(Entry(spelling(parameter), sentence(parameter), declared.rare))
     ordered = {name: panels[name] for name in sorted(panels, key=PANELS.index)}
     paragraphs = (command.help or "").split("\n\n")
-    return Page(command.name, usage(command), paragraphs, ordered, list(EXAMPLES.get(command.name, ())))
+    return Page(command.name, usage(command), paragraphs, ordered, VERBS[command.name].examples)
 
 
 def usage(command: Any) -> str:
@@ -69,7 +66,7 @@ def usage(command: Any) -> str:
     for parameter in command.params:
         declared: Declared = parameter.declared
         if not declared.names:
-            (last if (declared.metavar or "").startswith("--") else words).append(declared.metavar or "")
+            (last if is_command(parameter) else words).append(declared.metavar or "")
         elif parameter.required:
             words.append(f"{declared.names[0]} {declared.metavar}")
     return " ".join(["hopbytes", command.name, *words, "[OPTIONS]", *last])
@@ -89,15 +86,10 @@ def sentence(parameter: Any) -> str:
     declared: Declared = parameter.declared
     default = declared.default
     if default is None and declared.names and not parameter.required:
-        value = _default(parameter)
-        if value is not None and not isinstance(value, bool) and value not in ((), "", []):
+        value = parameter.default
+        if isinstance(value, (int, float, str)) and not isinstance(value, bool) and value != "":
             default = f"{value:g}" if isinstance(value, float) else str(value)
     return f"{declared.help} [default: {default}]" if default is not None else declared.help
-
-
-def _default(parameter: Any) -> Any:
-    value = parameter.default
-    return None if type(value).__name__ == "Sentinel" else value  # click's word for "no default"
 
 
 def help_for_terminal(command: Any, *, complete: bool = False) -> str:
@@ -143,11 +135,9 @@ def overview(program: Any) -> str:
     for text, command in START:
         lines += [f"  {text}:", f"    {command}"]
     lines += ["", heading("Verbs", bold)]
-    for verb in program.list_commands(None):
-        lines += entry_lines(verb, SUMMARIES[verb], columns, VERB_NAMES)
-    lines += ["", f"{heading('Options', bold)}"]
-    text = "Print this page; after a verb, the page of the verb."
-    lines += entry_lines("-h, --help", text, columns, VERB_NAMES)
-    lines += entry_lines("--help-all", "After a verb: print all of its options.", columns, VERB_NAMES)
-    lines += entry_lines("--version", "Print the version.", columns, VERB_NAMES)
+    for verb, described in VERBS.items():
+        lines += entry_lines(verb, described.summary, columns, VERB_NAMES)
+    lines += ["", heading("Options", bold)]
+    for option, text in OPTIONS:
+        lines += entry_lines(option, text, columns, VERB_NAMES)
     return "\n".join(lines)

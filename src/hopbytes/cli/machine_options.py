@@ -1,133 +1,60 @@
-"""Options that say which machine a job may use, and which part of it."""
+"""Options that say which machine a job may use, which part of it, and how tasks are spread over it."""
 
 from __future__ import annotations
 
 import dataclasses
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from hopbytes._frozen import field_names, frozen
-from hopbytes.cli.common_options import Maker
 from hopbytes.cli.declare import UsageError, option
+from hopbytes.cli.options import Maker
 
 if TYPE_CHECKING:
     from hopbytes.model.allocation import Allocation
 
 _machine: Maker = partial(option, panel="Machine")
-_infiniband: Maker = partial(option, panel="InfiniBand", rare=True)
+_problem: Maker = partial(option, panel="Problem")
 
-Hosts: TypeAlias = Annotated[
-    str | None,
-    _machine(
-        "--hosts", metavar="LIST", values="files",
-        help="Host names in the order of the machine: n[001-016],m or a file with them.",
-    ),
-]
-LevelDistance: TypeAlias = Annotated[
-    str | None,
-    _machine(
-        "--level-distance", metavar="LEVEL=N,…", rare=True,
-        help="Replace distances of levels of the machine, such as node=20,core=2.",
-    ),
-]
-Rails: TypeAlias = Annotated[
-    str | None,
-    _infiniband(
-        "--rails", metavar="RULE", help="Adapter that each host on ib: uses: first, same, spread or gpu."
-    ),
-]
-Adapters: TypeAlias = Annotated[
-    str | None,
-    _infiniband("--adapters", metavar="NAMES", help="Adapters to use on ib: such as mlx5_[0-3] or mlx5_*."),
-]
-NodeNameMap: TypeAlias = Annotated[
-    str | None,
-    _infiniband(
-        "--node-name-map", metavar="FILE", values="files",
-        help="Names for adapters on ib: a file with lines GUID \"HOST ADAPTER\".",
-    ),
-]
+Distance: TypeAlias = Annotated[str | None, _machine(
+    "Replace distances of levels of the machine, such as node=20,core=2. With --hierarchy: one of each "
+    "level, innermost first, such as 1:10:100.", "LEVEL=N,…", rare=True,
+)]
+Hosts: TypeAlias = Annotated[str | None, _machine(
+    "Host names in the order of the machine: n[001-016],m or a file with them.",
+    "LIST", values="files",
+)]
 
 
 @frozen
 class MachineOptions:
     """Where tasks may run."""
 
-    on: Annotated[
-        str | None,
-        _machine(
-            "--on", metavar="SPEC", values="machines",
-            help="The machine. 'node:8@10 core:4@1' is 8 nodes of 4 cores, outermost first, distance "
-            "behind the @; or node.xml (lstopo), job (the running job), job.machine.json (hopbytes probe), "
-            "torus:8x8x8, … ('hopbytes list machines').",
-        ),
-    ] = None
-    hierarchy: Annotated[
-        str | None,
-        _machine(
-            "--hierarchy", metavar="A:B:…", rare=True,
-            help="Instead of --on: units per level, innermost first, such as 4:8:6.",
-        ),
-    ] = None
-    distance: Annotated[
-        str | None,
-        _machine(
-            "--distance", metavar="D:E:…", rare=True,
-            help="Distances of the levels of --hierarchy, innermost first, such as 1:10:100.",
-        ),
-    ] = None
-    level_distance: LevelDistance = None
+    on: Annotated[str | None, _machine(
+        "The machine. 'node:8@10 core:4@1' is 8 nodes of 4 cores, outermost first, distance behind the @; "
+        "or node.xml (lstopo), job (the running job), job.machine.json (hopbytes probe), torus:8x8x8, … "
+        "('hopbytes show machines').", "SPEC", values="machines",
+    )] = None
+    distance: Distance = None
     hosts: Hosts = None
-    exclude: Annotated[
-        list[str] | None,
-        _machine(
-            "--exclude", metavar="WHAT", rare=True,
-            help="Leave out units, such as core=0 or node=n[3-5]; may be repeated.",
-        ),
-    ] = None
-    reserve: Annotated[
-        str | None,
-        _machine(
-            "--reserve", metavar="N/LEVEL", rare=True,
-            help="Leave N cores of every unit of a level free, such as 1/package.",
-        ),
-    ] = None
-    capacity: Annotated[
-        list[str] | None,
-        _machine(
-            "--capacity", metavar="WHAT:N", rare=True,
-            help="Slots that take N times the load of others, such as node=0-3:2; may be repeated.",
-        ),
-    ] = None
-    rails: Rails = None
-    adapters: Adapters = None
-    node_name_map: NodeNameMap = None
-    cores_per_task: Annotated[
-        int | None,
-        _machine(
-            "--cores-per-task", metavar="N", least=1, default="what the job asked for, else 1",
-            help="Cores of a node that each task gets.",
-        ),
-    ] = None
-    per: Annotated[
-        list[str] | None,
-        _machine(
-            "--per", metavar="LEVEL", rare=True, default="core",
-            help="One task per unit of a level, with all its cores: l3, package, gpu, pu.",
-        ),
-    ] = None
-    tasks_per: Annotated[
-        list[str] | None,
-        _machine(
-            "--tasks-per", metavar="LEVEL=N", rare=True,
-            help="Put exactly N tasks on each unit of a level, such as l3=2; may be repeated.",
-        ),
-    ] = None
+    exclude: Annotated[list[str] | None, _machine(
+        "Leave out units, such as core=0 or node=n[3-5]; may be repeated.", "WHAT", rare=True,
+    )] = None
+    reserve: Annotated[str | None, _machine(
+        "Leave N cores of every unit of a level free, such as 1/package.", "N/LEVEL", rare=True,
+    )] = None
+    cores_per_task: Annotated[int | None, _machine(
+        "Cores of a node that each task gets.", "N", least=1, default="what the job asked for, else 1",
+    )] = None
+    per: Annotated[str | None, _machine(
+        "One task per unit of a level, with all its cores: l3, package, gpu, pu.",
+        "LEVEL", rare=True, default="core",
+    )] = None
 
     @property
     def given(self) -> bool:
         """Whether an option names the machine."""
-        return self.on is not None or self.hierarchy is not None
+        return self.on is not None or getattr(self, "hierarchy", None) is not None
 
     @property
     def unsaid(self) -> bool:
@@ -138,38 +65,65 @@ class MachineOptions:
         """Return these options with another machine if none was given."""
         return self if self.given else dataclasses.replace(self, on=spec)
 
-    def allocation(self) -> Allocation:
-        """Return the allocation these options describe."""
+    def allocation(self, spread: SpreadOptions | None = None) -> Allocation:
+        """Return the allocation that these options describe, with how `spread` says to use its slots."""
         import hopbytes as hb
 
-        units = [item for item in self.per or () if "=" not in item]
-        if len(units) > 1:
-            raise UsageError(f"--per {' --per '.join(units)}: a slot can be a unit of one level only")
-        if (self.on is None) == (self.hierarchy is None):
-            raise UsageError("the machine is missing: give --on SPEC, or --hierarchy A:B:… --distance D:E:…")
-        if self.distance is not None and self.level_distance is not None:
-            raise UsageError("--distance and --level-distance exclude each other")
-        where: Allocation = hb.machine(
-            self.on,
-            hierarchy=self.hierarchy,
-            distance=self.distance or self.level_distance,
-            hosts=self.hosts,
-            exclude=tuple(self.exclude or ()),
-            reserve=self.reserve,
-            cores_per_task=self.cores_per_task,
-            per=units[0] if units else None,
-            capacity=tuple(self.capacity or ()),
-            rails=self.rails,
-            adapters=self.adapters,
-            node_name_map=self.node_name_map,
-        )
+        if self.on is not None and getattr(self, "hierarchy", None) is not None:
+            raise UsageError("--on and --hierarchy exclude each other")
+        if not self.given:
+            raise UsageError("the machine is missing: give --on SPEC")
+        values = {name: getattr(self, name) for name in field_names(self) if name != "on"}
+        given = {name: value for name, value in values.items() if value not in (None, (), [])}
+        where: Allocation = hb.allocate(self.on, **given, **({} if spread is None else spread.keywords()))
         return where
 
-    def tasks_per_unit(self) -> dict[str, int] | None:
-        """Return the counts of ``--tasks-per LEVEL=N``, a keyword of :func:`hopbytes.map_tasks`."""
-        # Before 0.1.0 --per also took counts.
-        counts = [*(self.tasks_per or ()), *(item for item in self.per or () if "=" in item)]
-        return dict(map(_level_count, counts)) or None
+    def named_hosts(self, where: Allocation | None) -> tuple[str, ...] | None:
+        """Return the hosts of ``--hosts`` if they are not those of an allocation."""
+        from hopbytes.text.hostlist import read_hosts
+
+        return None if self.hosts is None or where is not None else read_hosts(self.hosts)
+
+
+@frozen
+class AnyMachineOptions(MachineOptions):
+    """The same, with machines in the notation of papers, and with slots that are unequal."""
+
+    hierarchy: Annotated[str | None, _machine(
+        "Instead of --on: units per level, innermost first, such as 4:8:6.", "A:B:…", rare=True,
+    )] = None
+    capacity: Annotated[list[str] | None, _machine(
+        "Slots that take N times the load of others, such as node=0-3:2; may be repeated.",
+        "WHAT:N", rare=True,
+    )] = None
+
+
+@frozen
+class SpreadOptions:
+    """How processes are distributed over slots and nodes."""
+
+    oversubscribe: Annotated[bool, _problem("Allow more processes than slots.")] = False
+    tasks_per_node: Annotated[int | None, _problem(
+        "Put exactly N tasks on every node in use.", "N", least=1,
+    )] = None
+    pack: Annotated[bool, _problem(
+        "Fill node after node, as mpirun does. Without this and --spread, the slots with the lowest cost "
+        "are used.",
+    )] = False
+    spread: Annotated[bool, _problem(
+        "Put equally many tasks on every node, as srun does; each task gets more memory bandwidth.",
+    )] = False
+    tasks_per: Annotated[list[str] | None, _problem(
+        "Put exactly N tasks on each unit of a level, such as l3=2; may be repeated.", "LEVEL=N", rare=True,
+    )] = None
+
+    def keywords(self) -> dict[str, Any]:
+        """Return keywords of :func:`hopbytes.allocate`."""
+        if self.pack and self.spread:
+            raise UsageError("--pack and --spread exclude each other")
+        options = dataclasses.asdict(self)
+        options["tasks_per"] = dict(map(_level_count, options.pop("tasks_per") or ())) or None
+        return options
 
 
 def _level_count(item: str) -> tuple[str, int]:

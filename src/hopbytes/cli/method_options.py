@@ -1,90 +1,91 @@
-"""The algorithm that runs and its effort, as a group of options."""
+"""The problem to solve, the algorithm that solves it and its effort, as groups of options."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from hopbytes._frozen import frozen
-from hopbytes.cli.common_options import Maker
-from hopbytes.cli.declare import UsageError, option
-from hopbytes.cli.values import seconds, work_units
+from hopbytes.cli.declare import option
+from hopbytes.cli.options import Maker, seconds, work_units
 
+if TYPE_CHECKING:
+    from hopbytes.model.allocation import Allocation
+    from hopbytes.model.comm_graph import CommGraph
+
+_problem: Maker = partial(option, panel="Problem")
 _method: Maker = partial(option, panel="Method")
 
 
 @frozen
-class MethodOptions:
-    """The algorithm that runs, and its effort."""
+class ProblemOptions:
+    """The problem that is solved, its imbalance bound, and constraints of single tasks."""
 
-    preset: Annotated[
-        str | None,
-        _method(
-            "--preset", metavar="NAME", default="eco", values="presets",
-            help="Effort: turbo (huge graphs), fast, eco, strong, best (until a limit or Ctrl-C) or routed.",
-        ),
-    ] = None
-    mapper: Annotated[
-        str | None,
-        _method(
-            "--mapper", metavar="NAME[:KEY=VALUE,…]", rare=True, values="mappers",
-            help="Algorithm to run instead of a preset ('hopbytes list mappers').",
-        ),
-    ] = None
-    refine: Annotated[
-        list[str] | None,
-        _method(
-            "--refine", metavar="NAME[:KEY=VALUE,…]", rare=True, values="refiners",
-            help="Algorithm that improves the mapping afterwards; may be repeated.",
-        ),
-    ] = None
-    objective: Annotated[
-        str | None,
-        _method(
-            "--objective", metavar="NAME", values="objectives",
-            default="comm_cost; on GPUs with rails the load of links is weighed, too",
-            help="What is minimised: comm_cost (volume × distance); on networks also hop_bytes, hops, "
-            "max_congestion, max_messages or hybrid; auto chooses by kind of machine.",
-        ),
-    ] = None
-    weight: Annotated[
-        str,
-        _method(
-            "--weight", metavar="WHAT", rare=True, values="weights",
-            help="Weight of the data between two tasks: bytes, messages, or time (from latency and "
-            "bandwidth).",
-        ),
-    ] = "bytes"
-    unit_messages: Annotated[
-        bool, _method("--unit-messages", rare=True, help="Count every pair of tasks as one message.")
-    ] = False
-    seed: Annotated[
-        int,
-        _method(
-            "--seed", metavar="N", least=0, rare=True, help="Seed; the same seed gives the same mapping."
-        ),
-    ] = 0
-    threads: Annotated[
-        int | None,
-        _method(
-            "--threads", metavar="N", least=1, default="all CPUs", rare=True,
-            help="Number of threads; the mapping does not depend on it.",
-        ),
-    ] = None
-    time_limit: Annotated[
-        float | None,
-        _method(
-            "--time-limit", metavar="TIME", parser=seconds,
-            help="Stop after this time, counted from the end of reading: 90, 90s, 5m or 1h30m.",
-        ),
-    ] = None
-    work_limit: Annotated[
-        int | None,
-        _method(
-            "--work-limit", metavar="N", parser=work_units, rare=True,
-            help="Deterministic budget: start no new search after N scanned edges.",
-        ),
-    ] = None
+    partition: Annotated[bool | None, _problem(
+        "Partition (many tasks per slot, balanced) or processes (one per slot).",
+        names=("--partition/--processes",),
+        default="processes for recorded patterns and launch formats; else partition if tasks ≥ 8 × slots",
+    )] = None
+    imbalance: Annotated[str, _problem(
+        "Partition: no slot gets more than 1 + E times the mean load; 0.03 or 3%.", "E",
+    )] = "0.03"
+    strict_balance: Annotated[bool, _problem(
+        "Stop with an error if the loads of single tasks require a larger bound.", rare=True,
+    )] = False
+    fixed: Annotated[str | None, _problem(
+        "File with lines TASKS PE: these tasks must be on that PE.", "FILE", rare=True, values="files",
+    )] = None
+    forbidden: Annotated[str | None, _problem(
+        "File with lines TASKS PES: these tasks must not be on those PEs.", "FILE", rare=True, values="files",
+    )] = None
+    initial: Annotated[str | None, _problem(
+        "Current mapping; the result stays close to it.", "FILE", rare=True, values="files",
+    )] = None
+    migration_price: Annotated[int, _problem(
+        "Cost of migrating one task away from --initial, in units of J.", "N", least=0, rare=True,
+    )] = 0
+
+    def keywords(self, graph: CommGraph, where: Allocation, *, launches: bool) -> dict[str, Any]:
+        """Read the files; return keywords of :func:`hopbytes.map_tasks`. Launchers start processes."""
+        import hopbytes as hb
+
+        options: dict[str, Any] = {
+            "partition": False if self.partition is None and launches else self.partition,
+            "imbalance": self.imbalance,
+        }
+        given: dict[str, Any] = {"migration_price": self.migration_price, "strict": self.strict_balance}
+        if self.fixed is not None:
+            from hopbytes.formats.task_places import read_fixed
+
+            given["fixed"] = read_fixed(self.fixed, graph.n, where.k)
+        if self.forbidden is not None:
+            from hopbytes.formats.task_places import read_forbidden
+
+            given["forbidden"] = read_forbidden(self.forbidden, graph.n, where.k)
+        if self.initial is not None:
+            given["initial"] = hb.read(self.initial, holds="mapping", where=where, n=graph.n, graph=graph)
+        return options | {"constraints": hb.Constraints(**given)}
+
+
+@frozen
+class EffortOptions:
+    """The effort: a preset, limits and threads."""
+
+    preset: Annotated[str | None, _method(
+        "Effort: turbo (huge graphs), fast, eco, strong, best (until a limit or Ctrl-C) or routed.",
+        "NAME", default="eco", values="presets",
+    )] = None
+    seed: Annotated[int, _method("Seed; the same seed gives the same mapping.", "N", least=0, rare=True)] = 0
+    threads: Annotated[int | None, _method(
+        "Number of threads; the mapping does not depend on it.", "N", least=1, default="all CPUs", rare=True,
+    )] = None
+    time_limit: Annotated[float | None, _method(
+        "Stop after this time, counted from the end of reading: 90, 90s, 5m or 1h30m.",
+        "TIME", parser=seconds,
+    )] = None
+    work_limit: Annotated[int | None, _method(
+        "Deterministic budget: start no new search after N scanned edges.", "N", parser=work_units, rare=True,
+    )] = None
 
     @property
     def anytime(self) -> bool:
@@ -96,16 +97,48 @@ class MethodOptions:
 
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.map_tasks`."""
-        if self.unit_messages and self.weight != "bytes":
-            raise UsageError(f"--unit-messages and --weight {self.weight} exclude each other")
-        return {
-            "preset": self.preset,
-            "mapper": self.mapper,
-            "refine": self.refine or (),
-            "objective": self.objective,
-            "weight": "unit" if self.unit_messages else self.weight,
-            "seed": self.seed,
-            "threads": self.threads,
-            "time_limit": self.time_limit,
-            "work_limit": self.work_limit,
-        }
+        from hopbytes.util.limits import Limits
+
+        limits = Limits(self.time_limit, self.work_limit)
+        chosen = {} if self.preset is None else {"method": self.preset}
+        return {**chosen, "seed": self.seed, "threads": self.threads, "limits": limits}
+
+
+@frozen
+class MethodOptions(EffortOptions):
+    """The algorithms that run, what they minimise, and their effort."""
+
+    mapper: Annotated[str | None, _method(
+        "Algorithm to run instead of a preset ('hopbytes show mappers').",
+        "NAME[:KEY=VALUE,…]", rare=True, values="mappers",
+    )] = None
+    refine: Annotated[list[str] | None, _method(
+        "Algorithm that improves the mapping afterwards; may be repeated.",
+        "NAME[:KEY=VALUE,…]", rare=True, values="refiners",
+    )] = None
+    objective: Annotated[str | None, _method(
+        "What is minimised: comm_cost (volume × distance); on networks also hop_bytes, hops, "
+        "max_congestion, max_messages or hybrid; auto chooses by kind of machine.",
+        "NAME", values="objectives",
+        default="comm_cost; on GPUs with rails the load of links is weighed, too",
+    )] = None
+    weight: Annotated[str, _method(
+        "Weight of the data between two tasks: bytes, messages, time (from latency and bandwidth), or unit "
+        "(every pair counts as one message).", "WHAT", rare=True, values="weights",
+    )] = "bytes"
+
+    def keywords(self) -> dict[str, Any]:
+        """Return keywords of :func:`hopbytes.map_tasks`."""
+        options = EffortOptions.keywords(self) | {"objective": self.objective, "weight": self.weight}
+        if self.mapper is not None:
+            from hopbytes.algorithms.base import mappers
+            from hopbytes.errors import UnsupportedError
+            from hopbytes.util.options import build
+
+            if self.preset is not None:
+                what = f"--preset {self.preset} and --mapper {self.mapper}"
+                raise UnsupportedError(f"{what} exclude each other, give one")
+            options["method"] = build(mappers, self.mapper)
+        if self.refine:
+            options["method"] = [options.get("method", "eco"), *self.refine]
+        return options

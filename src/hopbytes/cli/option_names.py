@@ -10,26 +10,24 @@ from __future__ import annotations
 import re
 import shlex
 
-#: Option of every argument that messages name; with a function or a value where that makes a difference.
-OPTIONS = {
-    "adapters": "--adapters", "allowed": "--allowed", "as_typed": "--as-typed", "assume": "--assume",
-    "batches": "--batches", "block": "--block", "bytes_scale": "--bytes-scale", "grade": "--grade",
-    "iterations": "--iterations", "oversubscription": "--oversubscription",
-    "capacity": "--capacity", "collectives": "--collectives", "compiler": "--cc",
-    "cores_per_task": "--cores-per-task", "distance": "--distance", "exclude": "--exclude",
-    "force": "--force", "form": "--for", "hierarchy": "--hierarchy", "hosts": "--hosts",
-    "launched": "--launched", "launcher": "--launcher", "machine.distance": "--level-distance",
-    "max_bytes": "--max-bytes", "node_name_map": "--node-name-map",
-    "oversubscribe": "--oversubscribe", "pack": "--pack", "partition": "--partition",
-    "platform": "--platform",
-    "partition=False": "--processes", "per": "--per", "programs": "--programs",
-    "rails": "--rails", "read.format": "--input-format",
-    "read_mapping.format": "--mapping-format", "replace": "--replace", "reserve": "--reserve",
-    "spec": "--on", "spread": "--spread", "symmetrize": "--symmetrize", "tasks_per_node": "--tasks-per-node",
-    "time_limit": "--time-limit", "where": "--on", "work_limit": "--work-limit", "write.format": "--format",
+#: Arguments that messages name and that are options of the same name, with dashes.
+SAME = (
+    "allowed", "as_typed", "assume", "batches", "block", "bytes_scale", "capacity", "collectives",
+    "cores_per_task", "cutter", "distance", "exclude", "force", "grade", "hierarchy", "hosts", "iterations",
+    "launched", "launcher", "max_bytes", "oversubscribe", "oversubscription", "pack", "partition", "per",
+    "platform", "programs", "replace", "reserve", "spread", "strategy", "symmetrize", "tasks_per",
+    "tasks_per_node", "time_limit",
+)
+#: What stands for other arguments; with a function or a value where that makes a difference.
+OPTIONS = {name: f"--{name.replace('_', '-')}" for name in SAME} | {
+    "compiler": "--cc", "form": "--for", "machine.distance": "--distance", "partition=False": "--processes",
+    "read.format": "--input-format", "read_mapping.format": "--mapping-format", "write.format": "--format",
+    "machine": "--on", "where": "--on", "Limits.time": "--time-limit", "Limits.work": "--work-limit",
+    # Options of a spec: ib:FOLDER:rails=spread.
+    "adapters": "adapters=", "node_name_map": "names=FILE", "rails": "rails=",
 }  # fmt: skip
 ARGUMENT = re.compile(
-    r"`(?:(?P<function>[a-z_]+)\()?(?P<name>[a-z_]+)(?:=(?P<value>[^`]+?))?(?(function)\))`"
+    r"`(?:(?P<function>[A-Za-z_]+)\()?(?P<name>[a-z_]+)(?:=(?P<value>[^`]+?))?(?(function)\))`"
 )
 #: Lines with a command to copy, which is shown as it is.
 COMMAND = re.compile(r"launch(?:, [^:]+)?: ")
@@ -50,7 +48,7 @@ def for_terminal(text: str, slot: str = "slot") -> str:
     machine (:attr:`hopbytes.Allocation.slot_word`). Arcs are pairs of tasks. Errors about a line of a file
     keep the words of files.
 
-    >>> for_terminal("60959284 scanned edges; `work_limit=60959284` repeats this run")
+    >>> for_terminal("60959284 scanned edges; `Limits(work=60959284)` repeats this run")
     '60,959,284 scanned edges; --work-limit 60959284 repeats this run'
     >>> for_terminal("3 tasks on PE 2 of 4 slots, an arc: mpirun --map-by slot", "core")
     '3 tasks on core 2 of 4 cores, a pair: mpirun --map-by slot'
@@ -59,7 +57,7 @@ def for_terminal(text: str, slot: str = "slot") -> str:
         return text
     named, words = as_options(text), {"an arc": "a pair", "arc": "pair"}
     if not LINE_OF_A_FILE.match(text):
-        named = TERM.sub(lambda found: words.get(found[1], slot) + found[2], named)
+        named = TERM.sub(lambda match: words.get(match[1], slot) + match[2], named)
     return COUNT.sub(lambda count: f"{int(count[0]):,}", named)
 
 
@@ -72,15 +70,14 @@ def as_options(text: str) -> str:
     return ARGUMENT.sub(_option, text) if "`" in text else text
 
 
-def _option(found: re.Match[str]) -> str:
-    function, name, value = found["function"], found["name"], found["value"]
+def _option(match: re.Match[str]) -> str:
+    function, name, value = match["function"], match["name"], match["value"]
     key = f"{function}.{name}" if function else name
-    option = OPTIONS.get(f"{key}={value}")
-    if option is not None:
-        return option
+    if f"{key}={value}" in OPTIONS:
+        return OPTIONS[f"{key}={value}"]
     option = OPTIONS.get(key)
     if option is None:
-        return found[0]
+        return match[0]
     if value in (None, "True"):
         return option
     quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""

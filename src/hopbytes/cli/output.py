@@ -6,15 +6,15 @@ import contextlib
 import json
 import os
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from hopbytes.cli.colour import painted_lines
 from hopbytes.errors import printable
+from hopbytes.util.quantities import plain_value
 
 if TYPE_CHECKING:
-    from hopbytes.cli.common_options import WritingOptions
+    from hopbytes.cli.options import WritingOptions
     from hopbytes.cost.metrics.evaluation import Evaluation
     from hopbytes.formats.exchange import Receipt
     from hopbytes.launch.present import Advice
@@ -22,23 +22,12 @@ if TYPE_CHECKING:
     from hopbytes.model.mapping import Mapping as TaskMapping
     from hopbytes.show.verdict import Judged
 
-T = TypeVar("T")
-
 
 def print_json(value: Any) -> None:
     """Print a value as one line of JSON; NumPy numbers become plain ones."""
     if isinstance(value, dict) and isinstance(value.get("notices"), list):
         value = {**value, "notices": [_for_terminal(notice) for notice in value["notices"]]}
-    print(json.dumps(value, default=_plain))
-
-
-def _as_typed(text: str) -> str:
-    """Return a text in which options replace arguments of the library."""
-    if "`" not in text:
-        return text
-    from hopbytes.cli.option_names import as_options
-
-    return as_options(text)
+    print(json.dumps(value, default=plain_value))
 
 
 def _for_terminal(sentence: str, slot: str = "slot") -> str:
@@ -46,12 +35,6 @@ def _for_terminal(sentence: str, slot: str = "slot") -> str:
     from hopbytes.cli.option_names import for_terminal
 
     return for_terminal(sentence, slot)
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return str(value)
 
 
 def print_evaluation(
@@ -65,13 +48,13 @@ def print_evaluation(
     from hopbytes.show.verdict import verdict_of, volume_unit
     from hopbytes.text.columns import width
 
-    found = verdict_of(graph, mapping, evaluation)
+    verdict = verdict_of(graph, mapping, evaluation)
     if json:
-        said = {"verdict": found.to_dict(), **parallelism_record(graph, mapping)}
-        return print_json(said | evaluation.to_dict())
+        record = {"verdict": verdict.to_dict(), **parallelism_record(graph, mapping)}
+        return print_json(record | evaluation.to_dict())
     slot, unit = mapping.where.slot_word, volume_unit(graph, mapping)
-    sentences = [_for_terminal(each, slot) for each in found.sentences]
-    print_text("\n".join([*sentences, *map(str, parallelism(graph, mapping)), ""]), found.marks)
+    sentences = [_for_terminal(sentence, slot) for sentence in verdict.sentences]
+    print_text("\n".join([*sentences, *map(str, parallelism(graph, mapping)), ""]), verdict.marks)
     table = evaluation_table(evaluation, width(widest=200), complete=complete, unit=unit, slot=slot)
     print_text(table, {table.partition("\n")[0]: "head"})
 
@@ -95,7 +78,11 @@ def print_text(text: str, marks: Mapping[str, str] | None = None) -> None:
 
     `marks` names the style of lines that are set off on a terminal, see :mod:`hopbytes.cli.colour`.
     """
-    print(painted_lines(printable(_as_typed(text), "\n\t"), marks or {}, sys.stdout))
+    if "`" in text:
+        from hopbytes.cli.option_names import as_options
+
+        text = as_options(text)
+    print(painted_lines(printable(text, "\n\t"), marks or {}, sys.stdout))
 
 
 def check_drawing(output: str | None, *, force: bool) -> None:
@@ -142,14 +129,14 @@ def judged_for(
 
 
 def tell_mapping(
-    graph: CommGraph, mapping: TaskMapping, found: Judged | None, before: Sequence[str],
+    graph: CommGraph, mapping: TaskMapping, judged: Judged | None, before: Sequence[str],
     after: Sequence[str] = (),
 ) -> None:
     """Print the verdict on a mapping and its numbers to standard error, between other lines."""
     from hopbytes.show.verdict import map_summary
 
-    summary = [] if found is None else map_summary(graph, mapping, found)
-    marks = None if found is None else found.verdict.marks
+    summary = [] if judged is None else map_summary(graph, mapping, judged)
+    marks = None if judged is None else judged.verdict.marks
     tell(*before, *summary, *after, slot=mapping.where.slot_word, marks=marks)
 
 
@@ -161,19 +148,13 @@ def advice_for(
         return None
     from hopbytes.launch.present import advice
 
-    found = advice(receipt, form or "", os.environ)
+    commands = advice(receipt, form or "", os.environ)
     if record is not None:
-        record["notices"] += found.notices
-        record |= {"launch": found.command, "launches": dict(found.others)}
-    return found
+        record["notices"] += commands.notices
+        record |= {"launch": commands.command, "launches": dict(commands.others)}
+    return commands
 
 
 def launch_lines(advice: Advice | None) -> list[str]:
     """Return the lines with commands, which verbs print last so that users find them."""
     return [f"{label}: {command}" for label, command in advice.lines] if advice else []
-
-
-def seconds_of(work: Callable[[], T]) -> tuple[T, float]:
-    """Return what `work` returns, and how long it took."""
-    began = time.perf_counter()
-    return work(), time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""Verbs that all processes of an MPI job run together: one message, one exit code, no endless waiting."""
+"""Verbs on all processes of an MPI job: one message, one exit code, no endless waiting."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from hopbytes.errors import HopbytesError, UnsupportedError
 
 if TYPE_CHECKING:
+    from hopbytes.cli.machine_options import MachineOptions
     from hopbytes.model.allocation import Allocation
 
 #: Seconds that a process waits for the others to have the same error.
@@ -41,20 +43,32 @@ def run_on_all(work: Work, machine: Callable[[], Allocation]) -> Any:
     comm = world()
     rank = comm.Get_rank()
     try:
-        found = work(comm, machine)
+        record = work(comm, machine)
     except HopbytesError as error:
         _end_together(comm, rank, error)
     except BaseException as error:
         _complain(f"rank {rank}: {_sentence(error)}")
         _abort(comm)
-    return found if rank == 0 else None
+    return record if rank == 0 else None
+
+
+def eval_distributed(graph: str, mapping: str, machine: MachineOptions, *, json: bool) -> None:
+    """Evaluate a mapping on all processes; one of them prints the answer."""
+    from hopbytes.cli.output import print_json, print_text
+    from hopbytes.mpi.distributed.mapping import evaluate_file, evaluated_sentence
+
+    record = run_on_all(partial(evaluate_file, graph=graph, mapping=mapping), machine.allocation)
+    if record is not None and json:
+        print_json(record)
+    elif record is not None:
+        print_text(evaluated_sentence(record))
 
 
 def _end_together(comm: Any, rank: int, error: HopbytesError) -> NoReturn:
     """Tell an error once and end; a launcher would end rank 0 too early if others ended before."""
-    from hopbytes.cli.option_names import for_terminal
+    from hopbytes.cli.app import sentence
 
-    text = for_terminal(" ".join(str(error).splitlines()))
+    text = sentence(error)
     if rank == 0:
         _complain(text)
     everyone = comm.Ibarrier()
@@ -76,15 +90,15 @@ def _abort(comm: Any) -> NoReturn:
 
 
 def _sentence(error: BaseException) -> str:
-    if isinstance(error, MemoryError):
-        return "not enough memory for this problem"
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    place = traceback.extract_tb(error.__traceback__)[-1]
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.filename is not None):
+        from hopbytes.cli.app import sentence
+
+        return sentence(error)
+    frame = traceback.extract_tb(error.__traceback__)[-1]
     text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text} ({os.path.basename(place.filename)}:{place.lineno})"
+    return f"{type(error).__name__}: {text} ({os.path.basename(frame.filename)}:{frame.lineno})"
 
 
 def _complain(text: str) -> None:

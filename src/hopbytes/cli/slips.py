@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from click import NoSuchOption, UsageError
+
+from hopbytes.errors import nearest
 
 #: Options by the names that they have in other programs.
 MEANT = {
@@ -23,11 +26,18 @@ INSTEAD = {
     ("run", "--json"): "'hopbytes map … --json' prints the mapping, 'verify --json' where ranks are",
     ("map", "--dry-run"): "without -o no file is written",
     ("write", "--dry-run"): "with -o - it prints and writes no file",
-    ("compare", "-o"): "'hopbytes eval … -o FILE.svg' draws one of them",
-    ("compare", "--output"): "'hopbytes eval … -o FILE.svg' draws one of them",
     ("", "-v"): "all messages are shown anyway (--all adds rows to tables, --version is the version)",
     ("", "--verbose"): "all messages are shown anyway (--all adds rows to tables)",
 }  # fmt: skip
+#: What to do instead of words that people try as verbs.
+FORMER = {
+    "convert": "'hopbytes write PATTERN -o FILE' converts patterns",
+    "list": "'hopbytes show' lists the kinds of things, 'hopbytes show KIND' their names",
+    "compare": "'hopbytes eval PATTERN MAPPING OTHER' sets mappings side by side",
+    "locate": "'hopbytes verify -- LAUNCHER …' says where ranks are",
+    "measure": "'hopbytes probe --measure' measures latency and bandwidth",
+    "completion": "'hopbytes --completion SHELL' prints the script",
+}
 #: Launchers; the options that follow them belong to them.
 LAUNCHERS = re.compile(
     r"(mpirun|mpiexec|mpiexec\.\w+|srun|prterun|prun|aprun|jsrun|flux|ibrun|mpirun_rsh|palsrun|orterun)(-.*)?"
@@ -35,16 +45,24 @@ LAUNCHERS = re.compile(
 LEVEL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*:(\[[0-9,]+\]|[0-9]+)(@[0-9]+)?(:[a-z]+=[^ ]*)*")
 
 
+def unknown_verb(word: str, verbs: Iterable[str]) -> str:
+    """Return the message about a word that is not a verb."""
+    instead = FORMER.get(word)
+    near = nearest(word, verbs, 0.5)
+    hint = f"; {instead}" if instead else f"; did you mean {near[0]!r}?" if near else ""
+    return f"{word!r} is not a verb{hint} (verbs: {', '.join(verbs)})"
+
+
 def check(args: list[str]) -> None:
-    """Refuse a machine whose levels are separate words, or a file in its place, before they are read."""
-    for place, word in enumerate(args):
+    """Refuse a machine whose levels are separate words, or a file instead of it, before they are read."""
+    for index, word in enumerate(args):
         if word == "--":
             return
-        if word == "--on" and place + 1 < len(args):
-            _check_swapped(args[place + 1], args[:place] + args[place + 2 :])
-            _check_quoted(args[place + 1 :])
+        if word == "--on" and index + 1 < len(args):
+            _check_swapped(args[index + 1], args[:index] + args[index + 2 :])
+            _check_quoted(args[index + 1 :])
         elif word.startswith("--on="):
-            _check_quoted([word.removeprefix("--on="), *args[place + 1 :]])
+            _check_quoted([word.removeprefix("--on="), *args[index + 1 :]])
 
 
 def _check_swapped(machine: str, others: list[str]) -> None:
@@ -79,11 +97,8 @@ def explain(error: Any, args: list[str], options: set[str]) -> None:
     unknown = error.option_name if isinstance(error, NoSuchOption) else None
     if unknown is not None:
         error.message = f"no such option: {unknown}"
-        import difflib
-
         names = {option.strip("-"): option for option in sorted(options)}
-        near = difflib.get_close_matches(unknown.strip("-"), names, n=2, cutoff=0.75)
-        error.possibilities = [names[name] for name in near]
+        error.possibilities = [names[name] for name in nearest(unknown.strip("-"), names, 0.75, most=2)]
     verb = error.ctx.info_name if error.ctx is not None else ""
     instead = INSTEAD.get((verb or "", unknown or ""), INSTEAD.get(("", unknown or "")))
     if instead is not None:

@@ -1,85 +1,271 @@
-"""``hopbytes eval``: the metrics of a mapping beside those of the launcher's own order."""
+"""Verbs that judge mappings: ``eval``, ``report``, ``simulate`` and ``advise``."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import dataclasses
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
-from hopbytes.cli.common_options import (
-    ORDER_HELP,
-    All,
-    Force,
-    Json,
-    MappingFormat,
-    PatternFile,
-    ReadingOptions,
-    SpreadOptions,
-)
-from hopbytes.cli.declare import UsageError, argument, option
-from hopbytes.cli.launching_options import given_mapping
-from hopbytes.cli.machine_options import MachineOptions
+from hopbytes._frozen import field_names, frozen
+from hopbytes.cli import options as opt
+from hopbytes.cli.declare import UsageError, option
+from hopbytes.cli.machine_options import AnyMachineOptions, MachineOptions, SpreadOptions
+from hopbytes.cli.method_options import EffortOptions
 
+if TYPE_CHECKING:
+    from hopbytes.model.allocation import Allocation
+    from hopbytes.model.comm_graph import CommGraph
 
 def eval(
-    pattern: PatternFile,
-    machine: MachineOptions,
-    reading: ReadingOptions,
+    pattern: opt.PatternFile,
+    machine: AnyMachineOptions,
+    reading: opt.ReadingOptions,
     spread: SpreadOptions,
-    mapping: Annotated[
-        str | None,
-        argument(
-            metavar="[MAPPING]", help="Stored mapping (.json); with --on, a file of any mapping format.",
-            values="files",
-        ),
-    ] = None,
-    placement: Annotated[
-        str | None,
-        option(
-            "--placement", metavar="ORDER", values="orders",
-            help=f"Evaluate a launcher's own order instead of a MAPPING: {ORDER_HELP}.",
-        ),
-    ] = None,
-    compare_with: Annotated[
-        str | None,
-        option(
-            "--compare-with", metavar="ORDER", values="orders", default="fill", rare=True,
-            help=f"Launcher's order to compare with: {ORDER_HELP}.",
-        ),
-    ] = None,
-    mapping_format: MappingFormat = None,
-    json: Json = False,
-    all: All = False,
-    output: Annotated[
-        str | None,
-        option(
-            "--output", "-o", metavar="FILE", values="files",
-            help="Draw it as well: matrices before and after, volume by level and by link. FILE.svg, or "
-            "FILE.png or FILE.pdf (these two need matplotlib).",
-        ),
-    ] = None,
-    force: Force = False,
+    mappings: opt.Mappings = None,
+    order: Annotated[str | None, option(
+        f"Evaluate a launcher's own order instead of a MAPPING: {opt.ORDER_HELP}.", "ORDER", values="orders",
+    )] = None,
+    distributed: Annotated[bool, option(
+        "Evaluate a partition on the processes of an MPI job: mpirun -n P hopbytes eval --distributed … "
+        "PATTERN and MAPPING are files as 'map --distributed' reads and writes them.", rare=True,
+    )] = False,
+    compare_with: opt.ComparedOrder = None,
+    mapping_format: opt.MappingFormat = None,
+    json: opt.Json = False,
+    all: opt.All = False,
+    output: opt.Picture = None,
+    force: opt.Force = False,
 ) -> None:
     """Evaluate a mapping of PATTERN beside the launcher's own order: a verdict and a table."""
     import hopbytes as hb
     from hopbytes.cli.output import check_drawing, draw_evaluation, print_evaluation, tell
     from hopbytes.launch.usual import usual_order
-    from hopbytes.machines.selection.launcher_order import launcher_placement
+    from hopbytes.machines.allocate.launcher_order import launcher_placement
     from hopbytes.show.verdict import RANDOM_SEEDS
 
-    if mapping is None and placement is None:
-        raise UsageError("the mapping is missing: give either MAPPING or --placement ORDER")
+    Of several mappings, each is set beside the first one, and the tasks on different slots are counted.
+    """
+    from hopbytes.cli.output import check_drawing, draw_evaluation, print_evaluation, tell
+
+    if bool(mappings) == (order is not None):
+        both = "both are given (--compare-with names the other order)"
+        what = both if mappings else "the mapping is missing"
+        raise UsageError(f"{what}: give either MAPPING or --order ORDER")
+    given: dict[str, Any] = {"-o": output, "--all": all, "--compare-with": compare_with}
+    if distributed:
+        from hopbytes.cli.over_ranks import eval_distributed
+
+        assert mappings  # not reached with an order
+        given |= {"--mapping-format": mapping_format, "several mappings": mappings[1:]}
+        _refuse(given, "--distributed")
+        return eval_distributed(pattern, mappings[0], machine, json=json)
     check_drawing(output, force=force)
     # A stored mapping contains its machine.
-    where = None if mapping is not None and machine.unsaid else machine.allocation()
+    where = None if mappings and machine.unsaid else machine.allocation(spread)
+    if mappings and len(mappings) > 1:
+        _refuse(given, "several mappings")
+        return _side_by_side(reading.read(pattern), mappings, mapping_format, where, json=json)
+    import hopbytes as hb
+    from hopbytes.launch.usual import usual_order
+    from hopbytes.machines.allocate.launcher_order import launcher_placement
+    from hopbytes.show.verdict import RANDOM_SEEDS
+
     tell(*(where.notices if where is not None else ()))
     graph = reading.read(pattern)
-    if mapping is None:
-        assert where is not None
-        options = {"per": machine.tasks_per_unit(), **spread.keywords()}
-        placed = launcher_placement(where, graph.n, str(placement), **options)
-        placement = None
+    if mappings:
+        mapping = opt.given_mapping(mappings[0], mapping_format, where, graph)
     else:
-        placed = given_mapping(mapping, mapping_format, where, graph.n, graph)
-    launcher = compare_with or placement or usual_order(mapping_format, placed.where)
-    evaluation = hb.evaluate(graph, placed, random_seeds=RANDOM_SEEDS * (all or json), launcher=launcher)
-    print_evaluation(graph, placed, evaluation, complete=all, json=json)
-    draw_evaluation(graph, placed, output, launcher=launcher, force=force)
+        assert where is not None
+        mapping = launcher_placement(where, graph.n, str(order), **spread.keywords())
+    launcher = compare_with or usual_order(mapping_format, mapping.where)
+    evaluation = hb.evaluate(graph, mapping, random_seeds=RANDOM_SEEDS * (all or json), launcher=launcher)
+    print_evaluation(graph, mapping, evaluation, complete=all, json=json)
+    draw_evaluation(graph, mapping, output, launcher=launcher, force=force)
+
+
+def _refuse(given: dict[str, Any], reason: str) -> None:
+    """Raise a usage error for options that have no meaning."""
+    for name, value in given.items():
+        if value:
+            raise UsageError(f"{reason} and {name} exclude each other")
+
+
+def _side_by_side(
+    graph: CommGraph, paths: list[str], form: str | None, where: Allocation | None, *, json: bool
+) -> None:
+    """Print the metrics of each mapping beside those of the first one: a table, or a line of JSON."""
+    from hopbytes.cli.output import print_json, print_text
+    from hopbytes.show.evaluation_text import compare
+
+    first, *others = (opt.given_mapping(path, form, where, graph) for path in paths)
+    for path, other in zip(paths[1:], others, strict=True):
+        comparison = dataclasses.replace(compare(graph, first, other), slot=first.where.slot_word)
+        if json:
+            print_json(comparison.to_dict())
+        else:
+            print_text(comparison.text(paths[0], path) + "\n" * (path is not paths[-1]))
+
+
+def report(
+    pattern: opt.PatternFile,
+    machine: MachineOptions,
+    reading: opt.ReadingOptions,
+    effort: EffortOptions,
+    mappings: opt.Mappings = None,
+    output: Annotated[str, option(
+        "File to write, one page of HTML; - is standard output.",
+        "FILE", names=("--output", "-o"), panel="Output", values="files",
+    )] = "report.html",
+    mapping_format: opt.MappingFormat = None,
+    compare_with: opt.ComparedOrder = None,
+    force: opt.Force = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Write a page about mappings of PATTERN: verdict, charts, tables, and how to launch.
+
+    Without a MAPPING, PATTERN is mapped first, as 'hopbytes map' does. The page is one file, which needs no
+    network, no scripts and no other packages.
+    """
+    from hopbytes.cli.output import tell
+    from hopbytes.cli.watching import watched
+    from hopbytes.show.page import made_here, names_of, origin_of_files
+    from hopbytes.show.page import check_report_target, write_report
+    from hopbytes.launch.usual import usual_order
+
+    check_report_target(output, force=force)
+    typed = sys.argv[1:]
+    where = None if mappings and machine.unsaid else machine.allocation()
+    with watched(pattern, reading, effort, quiet=quiet) as watch:
+        if mappings:
+            paths = list(dict.fromkeys(mappings))  # a file that is named twice counts once
+            read = [opt.given_mapping(path, mapping_format, where, watch.graph) for path in paths]
+            shown = dict(zip(names_of(paths), read, strict=True))
+            origin = origin_of_files(pattern, mappings, typed)
+        else:
+            assert where is not None
+            shown, origin = made_here(pattern, watch.map(opt.BlockOptions(), where, effort.keywords()), typed)
+    first = next(iter(shown.values()))
+    launcher = compare_with or usual_order(mapping_format, first.where)
+    write_report(watch.graph, shown, output, launcher=launcher, origin=origin, force=force)
+    if not quiet:
+        notices = [] if mappings else [f"no MAPPING given: the page is about {next(iter(shown))}"]
+        tell(*first.where.notices, *notices, *([] if output == "-" else [f"{output} written"]))
+
+
+_simulation: opt.Maker = partial(option, panel="Simulation")
+
+
+@frozen
+class SimulationOptions:
+    """What is simulated, and what is assumed about the machine."""
+
+    grade: Annotated[str | None, _simulation(
+        "How the time is found: bound (lower bounds, at once), flows (messages share links, added up per "
+        "pair of nodes) or replay (SimGrid, every message).", "GRADE", values="grades", default="flows",
+    )] = None
+    bytes_scale: Annotated[float, _simulation("Factor for all volumes.", "X", parser=opt.factor)] = 1.0
+    iterations: Annotated[int | None, _simulation(
+        "Equal rounds that the pattern is the sum of, one after the other.",
+        "N", least=1, default="the median number of messages between two tasks where it is known, else 1",
+    )] = None
+    assume: Annotated[str, _simulation(
+        "Latencies and bandwidths where the machine has none: ethernet-10g, ethernet-25g, ethernet-100g, "
+        "hdr100, hdr200, ndr400, slingshot200, or none to refuse such machines.", "NAME", values="speeds",
+    )] = "hdr100"
+    oversubscription: Annotated[float, _simulation(
+        "On machines of levels: a unit above the nodes sends 1/N of what its nodes could send.",
+        "N", parser=opt.factor, rare=True,
+    )] = 1.0
+    time_limit: Annotated[float | None, _simulation(
+        "Stop a simulation after this time.", "TIME", parser=opt.seconds, default="10m",
+    )] = None
+
+    def keywords(self) -> dict[str, Any]:
+        """Return keywords of :func:`hopbytes.simulate`."""
+        values = {name: getattr(self, name) for name in field_names(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def simulate(
+    pattern: opt.PatternFile,
+    machine: MachineOptions,
+    reading: opt.ReadingOptions,
+    spread: SpreadOptions,
+    simulation: SimulationOptions,
+    mappings: opt.Mappings = None,
+    platform: Annotated[str | None, option(
+        "Keep the platform as an XML file of SimGrid (that of the launcher's order).",
+        "FILE", panel="Output", values="files",
+    )] = None,
+    force: opt.Force = False,
+    compare_with: opt.ComparedOrder = None,
+    mapping_format: opt.MappingFormat = None,
+    json: opt.Json = False,
+) -> None:
+    """Predict how long the messages of PATTERN take, in the launcher's own order and under mappings.
+
+    Without a MAPPING, only the launcher's own order is simulated. All messages of a round start at once, and
+    rounds follow one another; computation is not part of it.
+    """
+    from hopbytes.cli.output import print_json, print_text, tell
+    from hopbytes.launch.usual import usual_order
+    from hopbytes.show.verdict import predict, predicted_text, predictions_record
+
+    if not mappings and machine.unsaid:
+        raise UsageError("the machine is missing: give --on SPEC, or a stored MAPPING")
+    where = None if machine.unsaid else machine.allocation(spread)
+    graph = reading.read(pattern)
+    chosen = {path: opt.given_mapping(path, mapping_format, where, graph) for path in mappings or ()}
+    where = next((mapping.where for mapping in chosen.values()), where) if where is None else where
+    assert where is not None
+    order = compare_with or usual_order(mapping_format, where)
+    written = {"platform": platform, "force": force}
+    settings = {**simulation.keywords(), "tell": tell}
+    predictions = predict(graph, where, chosen, order, where.use, settings, written)
+    record = predictions_record(predictions, chosen, where)
+    tell(*record["notices"])
+    if json:
+        print_json(record)
+    else:
+        text = predicted_text(predictions)
+        print_text(text, dict.fromkeys(text.split("\n")[:2], "head"))
+
+
+def advise(
+    pattern: opt.PatternFile,
+    machine: MachineOptions,
+    reading: opt.ReadingOptions,
+    spread: SpreadOptions,
+    simulation: SimulationOptions,
+    presets: Annotated[list[str] | None, option(
+        "Preset to examine; may be repeated.",
+        "NAME", names=("--preset",), panel="Method", values="presets",
+        default="fast, eco and strong; on networks routed too",
+    )] = None,
+    seeds: Annotated[int, option("Seeds of every preset to examine.", "N", panel="Method", least=1)] = 3,
+    compare_with: opt.ComparedOrder = None,
+    json: opt.Json = False,
+) -> None:
+    """Advise whether another mapping of PATTERN is worth it, by predicted times of its messages.
+
+    Examined are the launcher's own order, other orders of launchers, and what the presets would give. The
+    advice may be to keep what you have.
+    """
+    from hopbytes.cli.output import print_json, print_text, tell
+    from hopbytes.launch.usual import usual_order
+    from hopbytes.show.advice import advise as advised
+    from hopbytes.show.advice import advice_record, advice_text, table_head
+
+    where = machine.allocation(spread)
+    graph = reading.read(pattern)
+    usual = compare_with or usual_order(None, where)
+    options: Any = {"seeds": seeds, "tell": tell, **simulation.keywords()}
+    advice = advised(graph, where, usual=usual, presets=tuple(presets) if presets else None, **options)
+    spec = machine.on or where.machine.spec()
+    if json:
+        print_json(advice_record(advice, pattern, spec))
+    else:
+        tell(*advice.notices)
+        text = advice_text(advice, pattern, spec)
+        print_text(text, {**advice.verdict.marks, table_head(text): "head"})

@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-from hopbytes.cli.common_options import (
-    All,
-    ComparedOrder,
-    Json,
-    OutputFile,
-    PatternFile,
-    ProblemOptions,
-    Quiet,
-    ReadingOptions,
-    SpreadOptions,
-    WritingOptions,
-)
-from hopbytes.cli.launching_options import BlockOptions, LaunchingOptions
-from hopbytes.cli.machine_options import MachineOptions
-from hopbytes.cli.method_options import MethodOptions
-from hopbytes.cli.place_options import PlaceOptions
-from hopbytes.cli.stream_options import StreamOptions
+from hopbytes.cli import options as opt
+from hopbytes.cli.large_graphs import LargeGraphOptions, tell_streamed
+from hopbytes.cli.machine_options import AnyMachineOptions, SpreadOptions
+from hopbytes.cli.method_options import MethodOptions, ProblemOptions
 
 
 def map(
-    pattern: PatternFile,
-    machine: MachineOptions,
+    pattern: opt.PatternFile,
+    machine: AnyMachineOptions,
     problem: ProblemOptions,
     spread: SpreadOptions,
-    places: PlaceOptions,
     method: MethodOptions,
-    stream: StreamOptions,
-    reading: ReadingOptions,
-    writing: WritingOptions,
-    blocks: BlockOptions,
-    launching: LaunchingOptions,
-    output: OutputFile = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    all: All = False,
-    compare_with: ComparedOrder = None,
+    large: LargeGraphOptions,
+    reading: opt.ReadingOptions,
+    writing: opt.WritingOptions,
+    blocks: opt.BlockOptions,
+    launching: opt.LaunchingOptions,
+    output: opt.OutputFile = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    all: opt.All = False,
+    compare_with: opt.ComparedOrder = None,
 ) -> None:
     """Map every task of PATTERN to the machine, verify the mapping and write it.
 
@@ -48,15 +34,21 @@ def map(
     from hopbytes.cli.output import advice_for, judged_for, launch_lines, print_json, tell_mapping, written
     from hopbytes.cli.watching import watched
 
-    if stream.given(problem, spread, places, method, blocks, launching, all=all, compare_with=compare_with):
-        return stream.run(pattern, machine, problem, method, reading, writing, output, json=json, quiet=quiet)
-    where, writing = machine.allocation(), writing.checked(blocks.for_format, output)
+    groups = (problem, spread, method, reading, writing, blocks, launching)
+    is_large = large.wanted(*groups, all=all, compare_with=compare_with)
+    if large.distributed:
+        ending = {"force": writing.force, "json": json, "quiet": quiet}
+        return large.map_distributed(pattern, machine, problem, method, output, **ending)
+    where, writing = machine.allocation(spread), writing.checked(blocks.for_format, output)
+    if is_large:
+        mapping = large.map_stream(pattern, where, problem, method, reading, quiet=quiet)
+        receipt = written(writing, mapping, output, {}, json=json)
+        return tell_streamed(mapping, receipt, json=json, quiet=quiet)
     with watched(pattern, reading, method, quiet=quiet) as watch:
         graph = watch.graph
-        options = problem.keywords(launches=writing.launches(output)) | method.keywords() | spread.keywords()
-        options |= places.keywords(graph, where) | {"per": machine.tasks_per_unit()}
-        options |= writing.constraints(options, launching.launched)
-        mapping = watch.map(blocks, where, options)
+        options = problem.keywords(graph, where, launches=writing.launches(output))
+        where = writing.restricted(where, launching.launched)
+        mapping = watch.map(blocks, where, options | method.keywords())
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
     receipt = written(writing, mapping, output, extra, json=json)
     if quiet and not json:
@@ -67,4 +59,4 @@ def map(
     advice = advice_for(receipt, writing.format, record)
     if json:
         return print_json(record)
-    tell_mapping(graph, mapping, found, record["notices"], launch_lines(advice))
+    return tell_mapping(graph, mapping, judged, record["notices"], launch_lines(advice))

@@ -1,74 +1,46 @@
-"""``hopbytes record``: run a program and record its communication pattern."""
+"""Verbs that observe: ``record`` a program's communication, ``probe`` the machine of a job."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from hopbytes.cli.common_options import Quiet, WritingOptions
-from hopbytes.cli.declare import Exit, option
-from hopbytes.cli.launch_words import CommandWords, command_words
+from hopbytes.cli import options as opt
+from hopbytes.cli.declare import Exit, UsageError, option
+from hopbytes.cli.machine_options import MachineOptions
 
 if TYPE_CHECKING:
     from hopbytes.model.comm_graph import CommGraph
 
 
 def record(
-    writing: WritingOptions,
-    command: CommandWords = None,
-    output: Annotated[
-        str, option("--output", "-o", metavar="FILE", help="File for the pattern.", values="files")
-    ] = "app.pattern",
-    collectives: Annotated[
-        str | None,
-        option(
-            "--collectives", metavar="MODEL",
-            help="How collective calls become messages: ring, binomial, pairs or ignore.",
-            default="what Open MPI itself sends, else ring",
-        ),
-    ] = None,
-    skip_first: Annotated[
-        float,
-        option("--skip-first", metavar="SECONDS", least=0, help="Ignore what is sent in the first seconds."),
-    ] = 0.0,
-    phase: Annotated[
-        int | None,
-        option("--phase", metavar="N", least=2, help="Record only what follows MPI_Pcontrol(N)."),
-    ] = None,
-    per_communicator: Annotated[
-        bool, option("--per-communicator", help="Store the bytes of each communicator as well.")
-    ] = False,
-    compiler: Annotated[
-        str | None,
-        option(
-            "--cc", metavar="MPICC", values="files",
-            help="MPI compiler to build the counting library with.",
-        ),
-    ] = None,
-    no_hosts: Annotated[
-        bool, option("--no-hosts", help="Omit the second launch that asks for the host of every rank.")
-    ] = False,
-    launcher: Annotated[
-        str | None,
-        option(
-            "--launcher", metavar="KIND",
-            help="Kind of launcher behind a wrapper script: openmpi, hydra, slurm, …, other.",
-        ),
-    ] = None,
-    trace: Annotated[
-        str | None,
-        option(
-            "--trace", metavar="FOLDER", values="files",
-            help="Keep the order of messages, too: a time-independent trace of SimGrid in a new FOLDER.",
-        ),
-    ] = None,
-    trace_steps: Annotated[
-        int,
-        option(
-            "--trace-steps", metavar="N", least=1, rare=True,
-            help="Most sends, receives and collectives per rank of a trace; 32 bytes of memory each.",
-        ),
-    ] = 1_000_000,
-    quiet: Quiet = False,
+    writing: opt.WritingOptions,
+    command: opt.CommandWords = None,
+    output: Annotated[str, option(
+        "File for the pattern.", "FILE", names=("--output", "-o"), values="files",
+    )] = "app.pattern",
+    collectives: Annotated[str | None, option(
+        "How collective calls become messages: ring, binomial, pairs or ignore.",
+        "MODEL", default="what Open MPI itself sends, else ring",
+    )] = None,
+    skip_first: Annotated[float, option(
+        "Ignore what is sent in the first seconds.", "SECONDS", least=0,
+    )] = 0.0,
+    phase: Annotated[int | None, option("Record only what follows MPI_Pcontrol(N).", "N", least=2)] = None,
+    per_communicator: Annotated[bool, option("Store the bytes of each communicator as well.")] = False,
+    compiler: opt.Compiler = None,
+    no_hosts: Annotated[bool, option("Omit the second launch that asks for the host of every rank.")] = False,
+    launcher: Annotated[str | None, option(
+        "Kind of launcher behind a wrapper script: openmpi, hydra, slurm, …, other.", "KIND",
+    )] = None,
+    trace: Annotated[str | None, option(
+        "Keep the order of messages, too: a time-independent trace of SimGrid in a new FOLDER.",
+        "FOLDER", values="files",
+    )] = None,
+    trace_steps: Annotated[int, option(
+        "Most sends, receives and collectives per rank of a trace; 32 bytes of memory each.",
+        "N", least=1, rare=True,
+    )] = 1000000,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Run a program unchanged and record its communication pattern.
 
@@ -79,10 +51,10 @@ def record(
     from hopbytes.cli.option_names import for_terminal
     from hopbytes.cli.output import tell
     from hopbytes.formats.exchange import check_target
-    from hopbytes.record.next_step import next_step, target_of
+    from hopbytes.record.session import next_step, target_of
     from hopbytes.record.session import record as recorded
 
-    words = command_words(command)
+    words = opt.command_words(command)
     check_target(output, writing.format, holds="pattern", force=writing.force)
     done = recorded(
         words, collectives=collectives, skip_first=skip_first, phase=phase, per_communicator=per_communicator,
@@ -104,3 +76,54 @@ def _size_line(graph: CommGraph, output: str) -> str:
     messages = int(graph.arc_messages().sum())
     size = f"{graph.total_volume:,} bytes in {messages:,} messages"
     return f"recorded: {graph.n} ranks, {graph.m} pairs, {size}: {output}"
+
+
+def probe(
+    machine: MachineOptions,
+    command: opt.CommandWords = None,
+    measure: Annotated[bool, option(
+        "Measure latency and bandwidth of every level of --on by ping-pong: COMMAND starts MPI ranks, one "
+        "per slot.",
+    )] = False,
+    compiler: opt.Compiler = None,
+    batches: Annotated[int | None, option(
+        "With --measure: measurements per pair and message size; their median counts.",
+        "N", least=5, default="5",
+    )] = None,
+    keep_distances: Annotated[bool, option(
+        "With --measure: store latency and bandwidth, but no new distances.",
+    )] = False,
+    time_limit: Annotated[float | None, option(
+        "With --measure: time for the messages of all pairs; slow networks get fewer messages and no large "
+        "ones.", "TIME", parser=opt.seconds, default="2m",
+    )] = None,
+    output: Annotated[str, option(
+        "File to write; other verbs take it as --on FILE.",
+        "FILE", names=("--output", "-o"), panel="Output", default="standard output", values="files",
+    )] = "-",
+    force: opt.Force = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Ask each node of a job for its cores, allowed CPUs and GPUs, and store them in one file for --on.
+
+    The command starts one process on every node: srun -N16 -n16. With --measure, latency and bandwidth of
+    every level of the machine are measured by ping-pong instead, and stored.
+    """
+    from hopbytes.cli.output import tell
+
+    words = opt.command_words(command)
+    if measure:
+        from hopbytes.discover.measure import TIME_LIMIT, measure_to_file
+
+        summary = measure_to_file(
+            words, machine.allocation(), output, force=force, compiler=compiler, batches=batches or 5,
+            keep_distances=keep_distances, time_limit=time_limit or TIME_LIMIT, tell=None if quiet else tell,
+        )
+    else:
+        from hopbytes.discover.probe import probe_to_file
+
+        if not machine.unsaid or keep_distances or any((compiler, batches, time_limit)):
+            raise UsageError("--measure is missing: options about the machine and the measurement need it")
+        summary = probe_to_file(words, output, force=force)
+    if not quiet:
+        tell(summary)

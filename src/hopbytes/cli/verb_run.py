@@ -1,60 +1,38 @@
-"""``hopbytes run``: map to the nodes of this job, then launch."""
+"""Verbs about launches: ``run``, ``verify``, ``write`` and ``bench-pattern``."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated
 
-from hopbytes.cli.common_options import (
-    OutputFile,
-    Quiet,
-    ReadingOptions,
-    SpreadOptions,
-    WritingOptions,
-)
-from hopbytes.cli.declare import Exit, UsageError, option
-from hopbytes.cli.launch_words import CommandWords, command_words
-from hopbytes.cli.launching_options import BlockOptions, LaunchingOptions
-from hopbytes.cli.machine_options import MachineOptions
+from hopbytes.cli import options as opt
+from hopbytes.cli.declare import Exit, UsageError, argument, option
+from hopbytes.cli.machine_options import MachineOptions, SpreadOptions
 from hopbytes.cli.method_options import MethodOptions
 
 
 def run(
-    pattern: Annotated[
-        str,
-        option(
-            "--pattern", metavar="FILE", values="patterns",
-            help="Communication pattern, recorded from this program.",
-        ),
-    ],
+    pattern: Annotated[str, option(
+        "Communication pattern, recorded from this program.", "FILE", values="patterns",
+    )],
     machine: MachineOptions,
     spread: SpreadOptions,
-    blocks: BlockOptions,
+    blocks: opt.BlockOptions,
     method: MethodOptions,
-    reading: ReadingOptions,
-    writing: WritingOptions,
-    launching: LaunchingOptions,
-    command: CommandWords = None,
-    dry_run: Annotated[
-        bool, option("--dry-run", help="Write the files and print the command, but start nothing.")
-    ] = False,
-    replace: Annotated[
-        bool,
-        option("--replace", help="Remove conflicting placement options from the command."),
-    ] = False,
-    programs: Annotated[
-        bool,
-        option(
-            "--programs", help="Start the programs that the pattern's file names, if the command names none."
-        ),
-    ] = False,
-    check: Annotated[
-        bool,
-        option(
-            "--check", help="Start a probe first, and the program only if every rank is where it belongs."
-        ),
-    ] = False,
-    output: OutputFile = None,
-    quiet: Quiet = False,
+    reading: opt.ReadingOptions,
+    writing: opt.WritingOptions,
+    launching: opt.LaunchingOptions,
+    command: opt.CommandWords = None,
+    dry_run: Annotated[bool, option("Write the files and print the command, but start nothing.")] = False,
+    replace: Annotated[bool, option("Remove conflicting placement options from the command.")] = False,
+    programs: Annotated[bool, option(
+        "Start the programs that the pattern's file names, if the command names none.",
+    )] = False,
+    check: Annotated[bool, option(
+        "Start a probe first, and the program only if every rank is where it belongs.",
+    )] = False,
+    output: opt.OutputFile = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Map a program, or several, for the machine it runs on, write the launch files and start it.
 
@@ -65,22 +43,177 @@ def run(
     from hopbytes.launch.launch import launch
     from hopbytes.launch.start import checked_command, machine_of_command, parsed, with_programs_of
 
-    words = command_words(command)
+    words = opt.command_words(command)
     typed = checked_command(words, None, replace=replace, several=True)
     graph = reading.read(pattern)
     typed = with_programs_of(typed, graph, programs=programs)
     if not typed.program:
         raise UsageError("the program to launch is missing, for instance: -- mpirun -n 64 ./app")
-    where = machine.or_on(machine_of_command(parsed(words))).allocation()
+    where = machine.or_on(machine_of_command(parsed(words))).allocation(spread)
     typed.check_count(graph.n)
-    options = spread.keywords() | method.keywords() | {"per": machine.tasks_per_unit(), "partition": False}
-    mapping = blocks.made_for(typed.launcher.form).map(graph, where, **options)
+    form = typed.launcher.form
+    if blocks.for_format is None:
+        blocks = dataclasses.replace(blocks, for_format=form)
+    mapping = blocks.map(graph, where, **method.keywords(), partition=False)
     if not quiet:
-        found = judged_for(graph, mapping, typed.launcher.form)
-        tell_mapping(graph, mapping, found, [*where.notices, *mapping.info["notices"]])
+        judged = judged_for(graph, mapping, form)
+        tell_mapping(graph, mapping, judged, [*where.notices, *mapping.info["notices"]])
     extra = {"oversubscribe": spread.oversubscribe, **launching.keywords()}
     say = (lambda *sentences: None) if quiet else tell
     code = launch(
         mapping, typed, output, dry_run=dry_run, check=check, force=writing.force, say=say, **extra
     )
     raise Exit(code)
+
+
+def verify(
+    machine: MachineOptions,
+    writing: opt.WritingOptions,
+    launching: opt.LaunchingOptions,
+    mapping: Annotated[str | None, argument(
+        "Stored by 'map -o FILE.json'; with --on, a file of any mapping format. Without it, the mapping that "
+        "the launch makes is written.", "[MAPPING]", values="files",
+    )] = None,
+    command: opt.CommandWords = None,
+    as_typed: Annotated[bool, option("Run the command as it is, with its own launch files.")] = False,
+    mapping_format: opt.MappingFormat = None,
+    output: opt.OutputFile = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Check that a launch puts every rank where the mapping puts it.
+
+    A small probe starts in place of the program and reports host, CPUs and GPUs of every rank. Launch
+    files are written for MAPPING and put into the command, which need not name a program. The exit code
+    is 0 if every rank is where it belongs, 1 if not, else that of the launcher.
+
+    Without MAPPING, the command runs as it is, and the mapping that it makes is written.
+    """
+    from hopbytes.cli.output import print_json, print_text, tell
+    from hopbytes.launch.verify import verify_launch
+
+    words = opt.command_words(command)
+    if mapping is None:
+        if json or mapping_format is not None:
+            raise UsageError("the mapping is missing: --json and --mapping-format are about a MAPPING")
+        return _locate(words, machine, writing, output, quiet=quiet)
+    where = machine.allocation() if machine.given else None
+    form = mapping_format or writing.format or ("json" if where is None else None)
+    stored, hosts = opt.given_mapping(mapping, form, where), machine.named_hosts(where)
+    options = {"as_typed": as_typed, "hosts": hosts, "force": writing.force, **launching.keywords()}
+    outcome = verify_launch(stored, words, stem=output, **options)
+    if json:
+        print_json(outcome.to_dict())
+    else:
+        for sentence in outcome.verdict.wrong[:20]:
+            print_text(sentence)
+        if len(outcome.verdict.wrong) > 20:
+            print_text(f"… and {len(outcome.verdict.wrong) - 20} more")
+        if not quiet:
+            tell(outcome.summary())
+    if outcome.code:
+        raise Exit(outcome.code)
+
+
+def _locate(
+    words: list[str], machine: MachineOptions, writing: opt.WritingOptions, output: str | None, *, quiet: bool
+) -> None:
+    """Write the mapping that a launch makes."""
+    from hopbytes.cli.output import tell
+    from hopbytes.launch.command import LaunchCommand
+    from hopbytes.launch.start import machine_of_command
+    from hopbytes.launch.verify import placement_launched
+
+    writing.check(output)
+    where = machine.or_on(machine_of_command(LaunchCommand.parse(words))).allocation()
+    mapping = placement_launched(where, words)
+    receipt = writing.write(mapping, output)
+    if not quiet:
+        tell(*mapping.info.get("notices", ()), *receipt.notices)
+
+
+def write(
+    source: Annotated[str, argument(
+        "A mapping, stored by 'map -o FILE.json' (with --on: of any mapping format), or a pattern; - is "
+        "standard input.", "FILE", values="patterns",
+    )],
+    machine: MachineOptions,
+    reading: opt.ReadingOptions,
+    writing: opt.WritingOptions,
+    launching: opt.LaunchingOptions,
+    mapping_format: opt.MappingFormat = None,
+    symmetrize: Annotated[bool, option(
+        "Give both directions of a pair the same volume, as METIS files of patterns need.", panel="Output",
+    )] = False,
+    output: opt.OutputFile = None,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Write launch files from a stored mapping (map once, launch often), or a pattern in another format."""
+    import hopbytes as hb
+    from hopbytes.cli.output import advice_for, launch_lines, tell
+    from hopbytes.formats.recognition import format_named
+    from hopbytes.model.mapping import Mapping
+
+    holds = "mapping" if machine.given or mapping_format else None
+    if holds is None and (symmetrize or reading.input_format):
+        holds = "pattern"
+    elif holds is None and writing.format is not None:
+        holds = format_named(writing.format).holds
+    if holds == "mapping":
+        writing.check(output)
+        where = machine.allocation() if machine.given else None
+        form = mapping_format or ("json" if where is None else None)
+        content = opt.given_mapping(source, form, where)
+    else:
+        where, content = None, hb.read(source, reading.input_format, holds=holds, max_bytes=reading.limit)
+    if isinstance(content, hb.CommGraph):
+        form, path = writing.format, "-" if output is None else output
+        receipt = hb.write(content, path, form, force=writing.force, symmetrize=symmetrize)
+    elif isinstance(content, Mapping):
+        hosts = machine.named_hosts(where)
+        receipt = writing.write(content, output, hosts=hosts, **launching.keywords())
+    else:
+        raise opt.unknown_machine(source)
+    if not quiet:
+        advice = advice_for(receipt, writing.format)
+        tell(*receipt.notices, *(advice.notices if advice else ()), *launch_lines(advice))
+
+
+def bench_pattern(
+    pattern: opt.PatternFile,
+    mapping: Annotated[str, argument(
+        "Stored mapping (.json, see 'hopbytes write'), or - for the order of the launcher alone.",
+        "MAPPING", values="files",
+    )],
+    reading: opt.ReadingOptions,
+    launching: opt.LaunchingOptions,
+    command: opt.CommandWords = None,
+    rounds: Annotated[int, option("Number of measured rounds.", "N", least=1)] = 20,
+    most: Annotated[int, option(
+        "Maximum number of bytes that a rank sends in a round; larger patterns are scaled down.",
+        "N", names=("--round-bytes",), least=1,
+    )] = 64 * 2 ** 20,
+    compiler: opt.Compiler = None,
+    json: opt.Json = False,
+) -> None:
+    """Benchmark the communication pattern alone under real MPI.
+
+    The ranks send the messages of PATTERN in rounds, without any computation: with the mapping, then in the
+    launcher's own order. Both times and their ratio are printed. A small C program does it, which the MPI
+    compiler builds; without a compiler, mpi4py and hopbytes have to be installed on the compute nodes.
+    """
+    from hopbytes.cli.output import print_json, print_text
+    from hopbytes.launch.replay import BothReplayed, Replayed, replay, replay_both
+
+    words = opt.command_words(command)
+    graph = reading.read(pattern)
+    options = {"rounds": rounds, "most": most, "compiler": compiler, **launching.keywords()}
+    measured: Replayed | BothReplayed
+    if mapping == "-":
+        measured = replay(graph, None, words, **options)
+    else:
+        measured = replay_both(graph, opt.given_mapping(mapping, "json", None, graph), words, **options)
+    if json:
+        print_json(measured.to_dict())
+    else:
+        print_text(measured.summary())

@@ -1,71 +1,60 @@
-"""``hopbytes show``: the description of a machine, pattern, mapping or registered name."""
+"""``hopbytes show``: what a machine, pattern, mapping or registered name is, and lists of names."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from hopbytes.cli.common_options import Force, Json, ReadingOptions
+from hopbytes.cli import options as opt
 from hopbytes.cli.declare import UsageError, argument, option
-from hopbytes.cli.machine_options import Adapters, Hosts, LevelDistance, NodeNameMap, Rails
+from hopbytes.cli.machine_options import Distance, Hosts
 
 
 def show(
-    thing: Annotated[
-        str,
-        argument(
-            metavar="THING", values="things",
-            help="Machine, pattern, mapping, or a name that 'hopbytes list' prints.",
-        ),
-    ],
-    reading: ReadingOptions,
-    route: Annotated[
-        tuple[str, str] | None,
-        option("--route", metavar="A B", help="Print only the links from node A to B (names or numbers)."),
-    ] = None,
-    on: Annotated[
-        str | None,
-        option(
-            "--on", metavar="SPEC", values="machines",
-            help="Machine on which the mapping THING is drawn, if THING does not contain it.",
-        ),
-    ] = None,
-    level_distance: LevelDistance = None,
+    reading: opt.ReadingOptions,
+    thing: Annotated[str | None, argument(
+        "Machine, pattern, mapping, a registered name (eco, multisection, openmpi …), or what to list: "
+        "presets, mappers, refiners, objectives, machines, patterns or formats.", "[THING]", values="things",
+    )] = None,
+    route: Annotated[tuple[str, str] | None, option(
+        "Print only the links from node A to B (names or numbers).", "A B",
+    )] = None,
+    on: Annotated[str | None, option(
+        "Machine on which the mapping THING is drawn, if THING does not contain it.",
+        "SPEC", values="machines",
+    )] = None,
+    distance: Distance = None,
     hosts: Hosts = None,
-    rails: Rails = None,
-    adapters: Adapters = None,
-    node_name_map: NodeNameMap = None,
-    json: Json = False,
-    output: Annotated[
-        str | None,
-        option(
-            "--output", "-o", metavar="FILE", values="files",
-            help="Draw it: a machine as boxes or links, a pattern as a matrix, a mapping as ranks on its "
-            "machine. FILE.svg, or FILE.png or FILE.pdf (these two need matplotlib).",
-        ),
-    ] = None,
-    force: Force = False,
+    json: opt.Json = False,
+    output: opt.Picture = None,
+    force: opt.Force = False,
 ) -> None:
     """Describe a machine, a pattern, a mapping, or an algorithm, preset or format."""
     from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.show.describe import explain
 
-    options = {
-        "distance": level_distance, "hosts": hosts, "rails": rails, "adapters": adapters,
-        "node_name_map": node_name_map,
-    }
+    With presets, mappers, refiners, objectives, machines, patterns or formats as THING, the names of that
+    kind are listed with their options; without THING, the kinds.
+    """
+    from hopbytes.cli.output import print_json, print_text, tell
+    from hopbytes.show.catalogue import KINDS, catalogue, describe, kinds
+
+    if thing is None or thing in KINDS:
+        rows = kinds() if thing is None else catalogue(thing)
+        return print_json(rows) if json else print_text(describe(rows))
+    options = {"distance": distance, "hosts": hosts}
     given = {name: value for name, value in options.items() if value is not None}
+    pattern: Any = {"input_format": reading.input_format, "max_bytes": reading.limit}
     if output is not None:
         if route is not None or json:
             raise UsageError("-o draws a picture: --route and --json cannot be given with it")
         from hopbytes.show.pictures import draw_thing
 
-        draw_thing(thing, output, force=force, on=on, machine_options=given, **reading.keywords())
+        draw_thing(thing, output, force=force, on=on, machine_options=given, **pattern)
         tell(f"{output} written")
-        return
+        return None
     if on is not None:
         raise UsageError("--on says where a mapping is drawn: give -o FILE.svg with it")
-    facts, text = explain(thing, route=route, machine_options=given, **reading.keywords())
-    if json:
-        print_json(facts)
-    else:
-        print_text(text)
+    from hopbytes.show.describe import explain
+
+    facts, text = explain(thing, route=route, machine_options=given, **pattern)
+    return print_json(facts) if json else print_text(text)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hopbytes.cli.common_options import ReadingOptions
-from hopbytes.cli.method_options import MethodOptions
-from hopbytes.cli.output import seconds_of, tell
-from hopbytes.cli.stopping import early_stop, prompt_end
+from hopbytes.cli.output import tell
+from hopbytes.cli.signals import early_stop, prompt_end
 
 if TYPE_CHECKING:
-    from hopbytes.cli.launching_options import BlockOptions
+    from hopbytes.cli.method_options import EffortOptions
+    from hopbytes.cli.options import BlockOptions, ReadingOptions
     from hopbytes.model.allocation import Allocation
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.model.mapping import Mapping
@@ -26,27 +26,28 @@ class Watch:
 
     graph: CommGraph
     read_seconds: float
-    method: MethodOptions
+    effort: EffortOptions
     progress: Progress
 
     def map(self, blocks: BlockOptions, where: Allocation, options: dict[str, Any]) -> Mapping:
         """Map the pattern; with a limit, Ctrl-C requests the best mapping found."""
         from hopbytes.show.progress import expected_edges
 
-        graph, method = self.graph, self.method
-        anytime = method.anytime  # known from here on without an import, which Ctrl-C might interrupt
+        graph, effort = self.graph, self.effort
+        anytime = effort.anytime  # known from here on without an import, which Ctrl-C might interrupt
         partition = bool(options.get("partition")) or graph.n >= 8 * where.k
-        edges = expected_edges(graph.n, graph.m, method.preset, partition=partition)
+        edges = expected_edges(graph.n, graph.m, effort.preset, partition=partition)
         self.progress.mapping(
-            graph.n + graph.m, edges, time_limit=method.time_limit, work_limit=method.work_limit
+            graph.n + graph.m, edges, time_limit=effort.time_limit, work_limit=effort.work_limit
         )
         with early_stop(anytime) as stop:
-            return blocks.map(graph, where, progress=self.progress.report, stop=stop, **options)
+            limits = Limits(effort.time_limit, effort.work_limit, stop)
+            return blocks.map(graph, where, progress=self.progress.report, **options | {"limits": limits})
 
 
 @contextmanager
 def watched(
-    pattern: str, reading: ReadingOptions, method: MethodOptions, *, quiet: bool
+    pattern: str, reading: ReadingOptions, effort: EffortOptions, *, quiet: bool
 ) -> Iterator[Watch]:
     """Read a pattern and show the progress of the block, which must not write files."""
     from hopbytes.show.progress import progress_bar
@@ -59,9 +60,10 @@ def watched(
                 tell("stopping …")
 
         def patient() -> bool:
-            return progress.state.mapping_began is not None and method.anytime
+            return progress.state.mapping_began is not None and effort.anytime
 
         with prompt_end(stopping, patient):
             progress.reading(pattern)
-            graph, seconds = seconds_of(lambda: reading.read(pattern, method.threads))
-            yield Watch(graph, seconds, method, progress)
+            began = time.perf_counter()
+            graph = reading.read(pattern, effort.threads)
+            yield Watch(graph, time.perf_counter() - began, effort, progress)

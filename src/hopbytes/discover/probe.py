@@ -10,16 +10,14 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.kinds.machine import Stored
-from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import find_job, same_host
-from hopbytes.machines.node.job_info import JobInfo
-from hopbytes.machines.node.node_tree import NodeTree
+from hopbytes.machines.node.job import JobInfo, find_job, same_host
+from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
 from hopbytes.machines.node.sysfs import PATTERNS, add_file, node_from_files
+from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.text.cpu_lists import parse_list
-from hopbytes.text.host_file import read_slots
-from hopbytes.text.hostlist import HOST_NAME
+from hopbytes.text.hostlist import HOST_NAME, read_slots
+from hopbytes.text.lines import natural_key
 from hopbytes.util.programs import run_program
 
 #: Where messages say the fault is.
@@ -27,6 +25,20 @@ WHERE = "probe"
 #: Options of launchers that name a file of hosts.
 HOST_FILES = ("hostfile", "machinefile", "default-hostfile", "f")
 LINE = re.compile(r"#hopbytes (\S{1,255}) (allowed|file|end) ?(.*)", re.ASCII)
+
+
+def probe_to_file(command: Sequence[str], output: str, *, force: bool = False) -> str:
+    """Store the machine that :func:`probe` returns, complete or not at all, and describe it in a sentence."""
+    from hopbytes.formats.files import atomic_write, may_write
+    from hopbytes.machines.kinds.machine import machine_text
+
+    if output != "-":
+        may_write(output, force)
+    machine = probe(command)
+    atomic_write({output: machine_text(machine, f"probe: {' '.join(command)}"[:500])})
+    nodes, kinds = machine.inventory.n_nodes, len(machine.inventory.trees)
+    alike = "one kind" if kinds == 1 else f"{kinds} kinds"
+    return f"{nodes} node{'s' * (nodes > 1)} of {alike}, {machine.n_cores} hardware threads"
 
 
 def probe(command: Sequence[str]) -> NodeMachine:
@@ -67,7 +79,7 @@ def _output(command: Sequence[str]) -> list[str]:
 
 @dataclass
 class _Host:
-    """What one host said."""
+    """What one host printed."""
 
     allowed: set[int] = field(default_factory=set)
     files: dict[str, str] = field(default_factory=dict)
@@ -79,18 +91,19 @@ def read_probe(lines: Iterable[str], job: JobInfo | None = None) -> NodeMachine:
     """Build the machine from what probes printed; other lines are ignored."""
     hosts: dict[str, _Host] = {}
     for line in lines:
-        found = LINE.search(line.rstrip("\n"))
-        if found is None or not HOST_NAME.fullmatch(found[1]):
+        match = LINE.search(line.rstrip("\n"))
+        if match is None or not HOST_NAME.fullmatch(match[1]):
             continue
-        host = hosts.setdefault(found[1], _Host())
+        name, kind, text = match.groups()
+        host = hosts.setdefault(name, _Host())
         host.lines += 1
-        if found[2] == "allowed":
-            host.allowed |= parse_list(found[3], f"{WHERE} of {found[1]}")
-        elif found[2] == "file":
-            path, _, content = found[3].rpartition(":")  # PCI addresses have colons too
+        if kind == "allowed":
+            host.allowed |= parse_list(text, f"{WHERE} of {name}")
+        elif kind == "file":
+            path, _, content = text.rpartition(":")  # PCI addresses have colons too
             add_file(host.files, path, content)
-        elif found[2] == "end" and found[3].isdecimal():
-            host.promised += int(found[3][:9])
+        elif kind == "end" and text.isdecimal():
+            host.promised += int(text[:9])
     if not hosts:
         raise FormatError(WHERE, None, "no node answered, expected one process on every node of the job")
     for name, host in hosts.items():
@@ -118,24 +131,4 @@ def _in_order(hosts: list[str], job: JobInfo | None) -> tuple[list[tuple[str, st
         matched = [(name, host) for name, host in pairs if host is not None]
         if len(matched) == len(hosts) == len(job.hosts):
             return matched, job
-    return [(host, host) for host in sorted(hosts, key=_with_numbers)], None
-
-
-def _with_numbers(name: str) -> list[tuple[int, str]]:
-    """Sort key that puts n9 before n10."""
-    return [(int(word), "") if word.isdecimal() else (-1, word) for word in re.split(r"([0-9]+)", name)]
-
-
-def probe_to_file(command: Sequence[str], output: str, *, force: bool = False) -> str:
-    """Store the machine that :func:`probe` finds, complete or not at all, and say in a sentence what it is.
-    """
-    from hopbytes.formats.files import atomic_write, may_write
-    from hopbytes.machines.common.stored_file import machine_text
-
-    if output != "-":
-        may_write(output, force)
-    machine = probe(command)
-    atomic_write({output: machine_text(machine, f"probe: {' '.join(command)}"[:500])})
-    nodes, kinds = machine.inventory.n_nodes, len(machine.inventory.trees)
-    alike = "one kind" if kinds == 1 else f"{kinds} kinds"
-    return f"{nodes} node{'s' * (nodes > 1)} of {alike}, {machine.n_cores} hardware threads"
+    return [(host, host) for host in sorted(hosts, key=natural_key)], None

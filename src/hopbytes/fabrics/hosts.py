@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
-from hopbytes.fabrics.survey import Device
+from hopbytes.fabrics.ibnetdiscover import Device
 from hopbytes.text.hostlist import HOST_NAME, expand_hosts
 from hopbytes.text.lines import natural_key, read_lines
 

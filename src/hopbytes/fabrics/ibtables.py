@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
 from hopbytes._arrays import Bool, Int64, UInt8
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
+from hopbytes.fabrics.ibnetdiscover import Device, Survey
 from hopbytes.text.lines import read_bytes
 
 HEADER = re.compile(
@@ -51,7 +54,7 @@ class SwitchTable:
     doubtful: tuple[DoubtfulRow, ...] = ()  # rows that are not among `lids`, since another has the same LID
 
 
-def is_mine(head: str) -> bool:
+def is_tables(head: str) -> bool:
     """Tell whether a file that begins like this holds forwarding tables."""
     return HEADER.search(head.encode("utf-8", "replace")) is not None
 
@@ -110,8 +113,7 @@ def _table(path: str, text: bytes, header: re.Match[bytes], line: int) -> Switch
 
 
 def _doubtful(
-    path: str, text: bytes, line: int, lids: Int64, ports: Int64,
-    repeated: Bool,
+    path: str, text: bytes, line: int, lids: Int64, ports: Int64, repeated: Bool
 ) -> tuple[DoubtfulRow, ...]:
     """Rows with LIDs that stand in several rows; each has to say whose address it is by the GUID."""
     if not repeated.any():
@@ -139,3 +141,43 @@ def _raise_bad_row(path: str, text: bytes, line: int) -> None:
         if row.startswith(b"0x") and not ROW.match(row):
             shown = row[:40].decode("ascii", "backslashreplace")
             raise FormatError(path, line + offset, f"{shown!r}, expected a row like '0x0001 025 : (…)'")
+
+
+def restored_tables(survey: Survey, tables: Sequence[SwitchTable]) -> tuple[list[SwitchTable], list[str]]:
+    """Give rows whose LID stands in several rows of a table the LID that belongs to their port GUID."""
+    if not any(table.doubtful for table in tables):
+        return list(tables), []
+    owners = {device.guid: device for device in survey.devices.values() if device.guid and device.lid}
+    done, notices = [], []
+    for table in tables:
+        if table.doubtful:
+            first = table.doubtful[0]
+            notices.append(
+                f"{table.path}:{first.line}: LID 0x{first.lid:04x} stands in several rows: "
+                f"the addresses of {len(table.doubtful)} rows were taken from their port GUIDs"
+            )
+        done.append(_restored(table, owners))
+    return done, notices
+
+
+def _restored(table: SwitchTable, owners: dict[int, Device]) -> SwitchTable:
+    ports = dict(zip(table.lids.tolist(), table.ports.tolist(), strict=True))
+    for row in table.doubtful:
+        lid = _lid_of(table, row, owners)
+        if ports.setdefault(lid, row.port) != row.port:
+            what = f"LID 0x{lid:04x} (port GUID 0x{row.guid:016x}) leaves by port {row.port}"
+            raise FormatError(table.path, row.line, f"{what}, but by port {ports[lid]} in another row")
+    lids = np.array(list(ports), np.int64)
+    return dataclasses.replace(table, lids=lids, ports=np.array(list(ports.values()), np.uint8), doubtful=())
+
+
+def _lid_of(table: SwitchTable, row: DoubtfulRow, owners: dict[int, Device]) -> int:
+    owner = owners.get(row.guid)
+    if owner is None or owner.lmc:
+        why = "is not in the discovery file" if owner is None else f"has {2**owner.lmc} addresses"
+        raise FormatError(
+            table.path, row.line,
+            f"LID 0x{row.lid:04x} stands in several rows of the table, and port GUID 0x{row.guid:016x} of "
+            f"this one {why}, expected each LID once: run ibroute again, or take routes=shortest",
+        )
+    return owner.lid

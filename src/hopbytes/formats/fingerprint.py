@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.machines.place_distances import Distance, TableDistance, TreeDistance
+from hopbytes.machines.distances import Distance, TableDistance, TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

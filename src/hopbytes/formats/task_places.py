@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError
+from hopbytes.text.cpu_lists import number_range
 from hopbytes.text.lines import bounded_lines
 from hopbytes.text.open_input import open_stream
 
-RANGE = re.compile(rb"([0-9]{1,10})(?:-([0-9]{1,10}))?")
 COMMENTS = (b"#", b"%")
 #: Largest number of forbidden pairs of a task and a PE; each takes 16 bytes.
 MOST_PAIRS = 2**27
@@ -60,8 +59,7 @@ def _lines(path: str | os.PathLike[str], n: int, k: int) -> list[tuple[str, int,
                 continue
             if len(words) != 2:
                 count = "1 word" if len(words) == 1 else f"{len(words)} words"
-                what = f"{count}, expected tasks and PEs like '0-3 7'"
-                raise FormatError(opened.name, number, what)
+                raise FormatError(opened.name, number, f"{count}, expected tasks and PEs like '0-3 7'")
             tasks = _numbers(opened.name, number, words[0], n, "task")
             found.append((opened.name, number, tasks, _numbers(opened.name, number, words[1], k, "PE")))
     return found
@@ -71,13 +69,11 @@ def _numbers(name: str, line: int, text: bytes, limit: int, what: str) -> Int64:
     if text == b"*":
         return np.arange(limit, dtype=np.int64)
     parts = []
-    for word in text.split(b","):
-        bounds = RANGE.fullmatch(word)
-        shown = word[:40].decode("utf-8", "backslashreplace")
-        if not bounds or int(bounds[2] or bounds[1]) < int(bounds[1]):
-            raise FormatError(name, line, f"{shown!r}, expected a {what}, N-M or *")
-        low, high = int(bounds[1]), int(bounds[2] or bounds[1])
-        if high >= limit:
-            raise FormatError(name, line, f"{what} {high}, expected one of 0..{limit - 1}")
-        parts.append(np.arange(low, high + 1, dtype=np.int64))
+    for word in text.decode("utf-8", "backslashreplace").split(","):
+        run = number_range(word, 10)
+        if run is None:
+            raise FormatError(name, line, f"{word[:40]!r}, expected a {what}, N-M or *")
+        if run.stop > limit:
+            raise FormatError(name, line, f"{what} {run[-1]}, expected one of 0..{limit - 1}")
+        parts.append(np.arange(run.start, run.stop, dtype=np.int64))
     return np.unique(np.concatenate(parts))

@@ -1,7 +1,8 @@
-"""Records that kernels and searches take as arguments."""
+"""Records that kernels and searches take as arguments, and the numbers that they agree on."""
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 from hopbytes._arrays import Int32, Int64, UInt64
@@ -26,13 +27,72 @@ class Distances(NamedTuple):
     """Distances between k PEs, given by a tree, a dense table or a network; all None if they are not used."""
 
     #: uint64[k]: Label of every PE and cost of every bit of a tree, see
-    #: :class:`hopbytes.machines.place_distances.TreeDistance`.
+    #: :class:`hopbytes.machines.distances.TreeDistance`.
     labels: UInt64 | None = None
     bit_costs: Int64 | None = None  # int64[65]
     #: int64[k*k]: Symmetric distances row by row. Together with `labels` it is the packed array of a network,
-    #: see :class:`hopbytes.machines.network.node_distances.LoweredNetwork`.
+    #: see :class:`hopbytes.machines.distances.LoweredNetwork`.
     table: Int64 | None = None
 
 
 #: Searches that minimise only the weight between blocks take this value, because they use no distances.
 NO_DISTANCES = Distances()
+
+#: Sets of pairs that :func:`hopbytes.engine.slots.pair_search` tries.
+ALL_PAIRS, BLOCKS, NEAR_PAIRS = 0, 1, 2
+
+
+class Status(IntEnum):
+    """The reason why a parser stopped (core/io/tokens.hpp)."""
+
+    DONE = 0
+    ROOM = 1
+    DECIMAL = 2
+    NOT_A_NUMBER = 3
+    NEGATIVE = 4
+    TOO_LARGE = 5
+    OUT_OF_RANGE = 6
+    NOT_WHOLE = 7
+    LOOP = 8
+    DUPLICATE = 9
+    MISSING_WEIGHT = 10
+    MISSING_LOAD = 11
+    TOO_MANY_LINES = 12
+    WRONG_COUNT = 13
+    EMPTY_FIELD = 14
+
+
+class Slot(IntEnum):
+    """Entries of a parser's state array (core/io/tokens.hpp)."""
+
+    STATUS = 0
+    LINE = 1
+    FIELD = 2
+    COMMENT = 3
+    BEGIN = 4
+    END = 5
+    ROW = 6
+    ARCS = 7
+    ROW_BEGIN = 8
+    PENDING = 9
+    UNSORTED = 10
+    COMMA = 11
+    VERTICES = 12
+    SIZES = 13
+    LOADS = 14
+    EDGE_WEIGHTS = 15
+    COLUMNS = 16
+    TASK_COLUMNS = 17
+    TASK_LIMIT = 18
+    WHOLE_COLUMNS = 19
+    COMMENTS = 20
+
+
+class Counter(IntEnum):
+    """Entries of the counters of a mapping by blocks (core/streaming/stream_tree.hpp)."""
+
+    REMAINING = 0
+    FILL_ALL = 1
+    FORCED = 2
+    OVERFULL = 3
+    MOVES = 4

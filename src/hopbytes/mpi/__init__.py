@@ -5,21 +5,12 @@ The caller, who has a communicator, has imported mpi4py already; this package im
 
 from __future__ import annotations
 
-from hopbytes.mpi.changing_ranks import ChangingRanks, RankMove
-from hopbytes.mpi.changing_tasks import ChangingTasks, Migrations
+from hopbytes.mpi.changing import ChangingRanks, ChangingTasks, Migrations, RankMove
 from hopbytes.mpi.communicators import create_cart, create_dist_graph_adjacent, reorder
-from hopbytes.mpi.distributed import (
-    DistributedMapping,
-    Slab,
-    evaluate_distributed,
-    map_distributed,
-    read_distributed,
-    read_slab,
-    write_distributed,
-)
-from hopbytes.mpi.dolfinx_cells import dolfinx_partitioner
-from hopbytes.mpi.petsc_parts import petsc_partition, set_plex_partition
-from hopbytes.mpi.process_parts import parts_of_processes
+from hopbytes.mpi.distributed.files import read_distributed, read_slab, write_distributed
+from hopbytes.mpi.distributed.mapping import evaluate_distributed, map_distributed
+from hopbytes.mpi.distributed.rows import DistributedMapping, Slab
+from hopbytes.mpi.parts import dolfinx_partitioner, parts_of_processes, petsc_partition, set_plex_partition
 
 __all__ = [
     "ChangingRanks",

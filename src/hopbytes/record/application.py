@@ -1,7 +1,8 @@
-"""Finds which MPI an application uses, from the program itself and not from the first mpirun in PATH."""
+"""Which MPI an application uses, by the program itself, and whether launcher and interposer belong to it."""
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import re
@@ -12,6 +13,7 @@ from dataclasses import replace
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.launch.command import LaunchCommand
+from hopbytes.launch.launchers import Launcher, recognise
 
 #: Names of MPI libraries and their families; version 12 is the common ABI of MPICH, Intel MPI and MVAPICH.
 _LIBRARIES = (
@@ -20,7 +22,7 @@ _LIBRARIES = (
     (re.compile(r"\blibmpi\w*\.so"), "other"),
 )
 #: Family of the programs that a launcher starts, by its form; other launchers start those of any MPI.
-FAMILIES = {"openmpi": "openmpi", "hydra": "mpich", "intel": "mpich", "mvapich": "mpich"}
+_FAMILIES = {"openmpi": "openmpi", "hydra": "mpich", "intel": "mpich", "mvapich": "mpich"}
 #: Libraries of the Fortran and C++ bindings, which call the MPI library.
 _BINDINGS = re.compile(r"fort|cxx|mpifh|usempi")
 #: Libraries of MPI, those it uses, and those of the system that every program loads.
@@ -34,6 +36,24 @@ _UNFIT = {
 }  # fmt: skip
 _UNFIT_NAMES = re.compile(rb"mpi_i?(" + b"|".join(_UNFIT) + rb")", re.IGNORECASE)
 _PERSISTENT = re.compile(rb"mpi_[bsr]?send_init", re.IGNORECASE)
+
+#: Options of launchers that set the folder in which programs start.
+_FOLDERS = ("wdir", "wd", "chdir", "D", "cwd")
+#: Strings in libraries with the ABI of MPICH, and the MPI they identify. The order matters: libraries of the
+#: first ones also contain the last string.
+_MAKERS = (
+    (re.compile(rb"Intel\(R\) MPI Library"), "Intel MPI"),
+    (re.compile(rb"CRAY MPICH version"), "Cray MPICH"),
+    (re.compile(rb"MVAPICH\d* Version"), "MVAPICH"),
+    (re.compile(rb"MPICH Version"), "MPICH"),
+)
+#: The MPIs that a launcher is distributed with.
+_OWN = {
+    "openmpi": ("Open MPI",), "hydra": ("MPICH", "MVAPICH"), "intel": ("Intel MPI",), "mvapich": ("MVAPICH",)
+}  # fmt: skip
+_NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
+#: Prefixes of files that ranks write if another MPI library is loaded, or if the file of their rank exists.
+CLASH, AGAIN = "clash.", "again."
 
 
 @frozen
@@ -57,23 +77,19 @@ class Application:
     is_binary: bool = True  # whether the file is a binary and not a script; it may still be an interpreter
 
 
-#: Options of launchers that set the folder in which programs start.
-_FOLDERS = ("wdir", "wd", "chdir", "D", "cwd")
-
-
 def application_of(command: LaunchCommand) -> Application:
     """Find which MPI the programs of a launch command use."""
-    found = [_application(part) for part in command.parts]
-    first = found[0]
-    for other in found[1:]:
+    programs = [_application(part) for part in command.parts]
+    first = programs[0]
+    for other in programs[1:]:
         if (other.family, other.library, other.linked) != (first.family, first.library, first.linked):
-            ours, theirs = (f"{one.path} uses {one.library or 'an unknown MPI'}" for one in (first, other))
+            ours, theirs = (f"{own.path} uses {own.library or 'an unknown MPI'}" for own in (first, other))
             raise UnsupportedError(f"{ours}, {theirs}: expected programs of one MPI in a command")
     return replace(
         first,
-        unfit=tuple(sorted({name for one in found for name in one.unfit})),
-        persistent=any(one.persistent for one in found),
-        has_mpi_inside=any(one.has_mpi_inside for one in found),
+        unfit=tuple(sorted({name for program in programs for name in program.unfit})),
+        persistent=any(program.persistent for program in programs),
+        has_mpi_inside=any(program.has_mpi_inside for program in programs),
     )
 
 
@@ -89,7 +105,7 @@ def _application(command: LaunchCommand) -> Application:
         raise UnsupportedError(f"{program[0]}: not found or not executable, expected a program to record")
     with open(path, "rb") as file:
         is_binary = file.read(4) == b"\x7fELF"
-    assumed = FAMILIES.get(launcher.form, "other")
+    assumed = family_started(launcher) or "other"
     if not is_binary:
         return Application(path, assumed, False, is_binary=False)
     libraries = loaded_by(path)
@@ -148,3 +164,94 @@ def loaded_by(path: str) -> str | None:
         return ""
     output = done.stdout + done.stderr
     return None if "not a dynamic executable" in output or "statically linked" in output else output
+
+
+def family_started(launcher: Launcher) -> str:
+    """Return the family of MPI whose programs a launcher starts (``openmpi``, ``mpich``); "" for any MPI."""
+    return _FAMILIES.get(launcher.form, "")
+
+
+def maker_of(library: str) -> str:
+    """Return the MPI that a library file belongs to: ``Open MPI``, ``Intel MPI`` …; "" if unknown."""
+    if family_of(os.path.basename(library)) == "openmpi":
+        return _NAMES["openmpi"]
+    return next((maker for words, maker in _MAKERS if _matches(library, words)), "")
+
+
+def is_own(launcher: Launcher, library: str) -> bool:
+    """Return whether a library belongs to the launcher's MPI; True if the launcher belongs to no MPI."""
+    own = _OWN.get(launcher.form)
+    return own is None or maker_of(library) in own
+
+
+def own_maker(launcher: Launcher) -> str:
+    """Return the name of the MPI that a launcher is distributed with; "" if it belongs to no MPI."""
+    return _OWN.get(launcher.form, ("",))[0]
+
+
+def check_belongs(command: LaunchCommand, application: Application) -> None:
+    """Refuse a launcher of another MPI than the program's, since every process would be rank 0 of 1.
+
+    Open MPI's launcher can start the programs of any MPI that uses PMIx.
+    """
+    started = family_started(command.launcher)
+    if not started or not application.linked or application.family in (started, "other"):
+        return
+    if started == "openmpi" and "libpmix" in (loaded_by(application.library) or ""):
+        return
+    theirs = f"{maker_of(application.library) or _NAMES[application.family]} ({application.library})"
+    raise UnsupportedError(_different_mpis(application.path, theirs, command, application.family))
+
+
+def _different_mpis(program: str, theirs: str, command: LaunchCommand, family: str) -> str:
+    starts = f"{command.tool} starts programs of {own_maker(command.launcher)}"
+    alone = "each process would be alone, expected the launcher of its MPI"
+    return f"{program} uses {theirs}, {starts}: {alone}{_such_as(family)}"
+
+
+def _such_as(family: str) -> str:
+    """Return the name of a launcher in PATH that starts programs of a family, as words; "" without one."""
+    names = ("mpirun", "mpiexec", f"mpirun.{family}", f"mpiexec.{family}", "mpiexec.hydra")
+    for name in filter(shutil.which, names):
+        with contextlib.suppress(UnsupportedError):
+            if family_started(recognise([name])[0]) == family:
+                return f" such as {name}"
+    return ""
+
+
+def explain_lone_processes(folder: str, command: LaunchCommand, n: int, mpi: str) -> str:
+    """Return an explanation if every process had an MPI_COMM_WORLD of its own; else ""."""
+    others = sum(name.startswith(AGAIN) for name in os.listdir(folder))
+    started = max(others + 1, command.count or 1)
+    if n > 1 or started == 1:
+        return ""
+    version = mpi.partition(",")[0].replace("\t", " ") or "another MPI"
+    starts, expected = own_maker(command.launcher), "expected a launcher that its MPI supports"
+    if command.launcher.form == "slurm":
+        expected = "expected --mpi=TYPE as its MPI needs it (srun --mpi=list)"
+    elif starts and not version.startswith(starts):
+        family = "openmpi" if version.startswith("Open MPI") else "mpich"
+        expected = f"expected the launcher of its MPI{_such_as(family)}"
+    by = f"{command.tool}, which starts programs of {starts}" if starts else command.tool
+    return (
+        f"each of {started} processes was alone, rank 0 of 1: {command.program[0]} uses {version} and was "
+        f"started by {by}: {expected}"
+    )
+
+
+def explain_two_libraries(folder: str, command: LaunchCommand, library: str) -> str:
+    """Return an explanation if ranks loaded the interposer's MPI library and another one; else ""."""
+    name = next((name for name in os.listdir(folder) if name.startswith(CLASH)), None)
+    if name is None:
+        return ""
+    ours = mpi_library(loaded_by(library) or "")
+    with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+        libraries = [os.path.realpath(path) for path in file.read().splitlines()]
+    theirs = next((path for path in libraries if path != ours), ours)
+    family = family_of(os.path.basename(theirs))
+    started = family_started(command.launcher)
+    program = command.program[0]
+    if family and started and family != started:
+        return _different_mpis(program, f"{maker_of(theirs) or 'another MPI'} ({theirs})", command, family)
+    expected = "expected the compiler of its MPI (`compiler='mpicc'`)"
+    return f"{program} loads {theirs}, but the interposer was built for {ours}, {expected}"

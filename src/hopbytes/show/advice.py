@@ -13,16 +13,14 @@ import numpy as np
 from hopbytes._frozen import frozen
 from hopbytes.cost.metrics.evaluation import evaluate
 from hopbytes.errors import InfeasibleError
-from hopbytes.machines.selection.launcher_order import launcher_placement
+from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.patterns.ml import is_training, training_of
-from hopbytes.patterns.rank_orders import MEGATRON_OPTIONS, rank_orders
+from hopbytes.patterns.ml import MEGATRON_OPTIONS, is_training, rank_orders, training_of
 from hopbytes.show.predictions import GRADES, LIMITS
 from hopbytes.show.verdict import CHANGE, KEEP, WORTH, Verdict, verdict
-from hopbytes.simulation.prediction import Prediction
-from hopbytes.simulation.simulate import simulate
+from hopbytes.simulation.simulate import Prediction, simulate
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.text.columns import table_lines
 from hopbytes.util.quantities import duration, short_amount

@@ -10,9 +10,9 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
+from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.node.hardware_kinds import worth
 from hopbytes.machines.node.node_tree import Gpu, NodeTree
-from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.allocation import Allocation
 from hopbytes.text.cpu_lists import format_list
 
@@ -177,8 +177,8 @@ def _box(
 def folded(box: Box, most: int = MOST_LEAVES) -> Box:
     """Return a box in which adjacent alike units are one, from the outside on, until few leaves are left.
 
-    >>> from hopbytes.machines.selection.allocate import machine
-    >>> (boxed,) = boxes_of(machine("node:64 core:32", hosts="n[1-64]"))
+    >>> from hopbytes.machines.selection.allocate import allocate
+    >>> (boxed,) = boxes_of(allocate("node:64 core:32", hosts="n[1-64]"))
     >>> [inner.title for inner in folded(boxed.box).inside]
     ['64 x node n1 … n64']
     """
@@ -214,8 +214,8 @@ def _runs(boxes: Sequence[Box]) -> list[list[Box]]:
 def drawing(boxed: Boxed) -> list[str]:
     """Return a node as indented lines; adjacent units of equal shape share a line with their number.
 
-    >>> from hopbytes.machines.selection.allocate import machine
-    >>> print("\\n".join(drawing(boxes_of(machine("synthetic:pack:2 l3:2 core:4 pu:1"))[0])))
+    >>> from hopbytes.machines.selection.allocate import allocate
+    >>> print("\\n".join(drawing(boxes_of(allocate("synthetic:pack:2 l3:2 core:4 pu:1"))[0])))
     node  PU 0-15
       2 x package  PU 0-15
         2 x l3  PU 0-7

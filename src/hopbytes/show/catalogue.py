@@ -1,4 +1,4 @@
-"""Registered things as rows for people and programs, which ``hopbytes list`` prints."""
+"""Registered things as rows for people and programs, which ``hopbytes show`` prints."""
 
 from __future__ import annotations
 

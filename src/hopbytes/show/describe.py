@@ -16,8 +16,8 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes.cost.objectives.link_sums import plain
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.machines.network.network import Network
-from hopbytes.machines.selection.units import units_of
+from hopbytes.machines.allocate.units import units_of
+from hopbytes.machines.network import Network
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
@@ -83,7 +83,7 @@ def content_of(
     thing: str, on: str | None, input_format: str | None, machine_options: Facts, options: Facts
 ) -> Allocation | CommGraph | Mapping:
     """Return the machine, the pattern or the mapping that a text names."""
-    from hopbytes.formats.reading import read
+    from hopbytes.formats.exchange import read
     from hopbytes.machines.selection.allocate import machine
 
     if on is not None:
@@ -106,7 +106,7 @@ def content_of(
 def _is_machine(thing: str) -> bool:
     """Return whether a text that is no spec names a machine: ``local``, or a file that contains one."""
     from hopbytes.machines.base import machines
-    from hopbytes.machines.recognise import kind_of_file
+    from hopbytes.machines.spec import kind_of_file
 
     return (thing in machines and machines[thing].stands_alone) or kind_of_file(thing) is not None
 
@@ -119,7 +119,7 @@ def _explain_machine(spec: str, options: Facts) -> tuple[Facts, str]:
 
 
 def _explain_content(path: str, input_format: str | None, options: Facts) -> tuple[Facts, str]:
-    from hopbytes.formats.reading import read
+    from hopbytes.formats.exchange import read
 
     content = read(path, input_format, **options)
     if isinstance(content, CommGraph):
@@ -164,8 +164,8 @@ def pattern_facts(graph: CommGraph) -> Facts:
     """
     from hopbytes import kernels
     from hopbytes.cost.metrics.mapping_metrics import diagonal_volume
+    from hopbytes.patterns.base import recorded_hosts
     from hopbytes.patterns.ml import training_of
-    from hopbytes.patterns.origin import recorded_hosts
 
     degrees, hosts, training = np.diff(graph.indptr), recorded_hosts(graph), training_of(graph)
     traffic = {} if training is None else training.traffic()
@@ -386,7 +386,7 @@ def _host_names(hosts: list[str]) -> str:
 
 
 def network_facts(where: Allocation) -> Facts:
-    """Return the facts of :func:`hopbytes.machines.network.network.Network.describe`; empty without links."""
+    """Return the facts of :func:`hopbytes.machines.network.Network.describe`; empty without links."""
     network = where.machine.network()
     return {} if network is None else {"network": network.describe()}
 

@@ -18,7 +18,7 @@ from hopbytes.cost.metrics.evaluation import Evaluation, evaluate
 from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
 from hopbytes.cost.metrics.plain_text import HEADINGS, Row, notes, rows
 from hopbytes.errors import UnsupportedError, printable
-from hopbytes.machines.topology import NODE_NAMES
+from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.sides import PatternLike, pattern_side
@@ -338,7 +338,7 @@ def parallelism(graph: CommGraph, mapping: Mapping) -> list[KindOfTraffic]:
     tensor parallelism: 1.02 kB per step, 100 % inside an NVLink domain, 0 % on one rail, 0 % between rails
     data parallelism: 3.07 kB per step, 0 % inside an NVLink domain, 100 % on one rail, 0 % between rails
     """
-    from hopbytes.machines.common.gpu_domains import gpu_domains
+    from hopbytes.machines.gpu_domains import gpu_domains
     from hopbytes.patterns.ml import training_of
 
     training = training_of(graph)

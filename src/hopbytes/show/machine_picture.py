@@ -9,9 +9,9 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
+from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.machines.node.hardware_kinds import base_kind
 from hopbytes.machines.node.node_tree import Gpu
-from hopbytes.machines.selection.launcher_order import launcher_placement
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 from hopbytes.show.boxes import MOST_LEAVES, Box, Boxed, boxes_of, every_node, folded

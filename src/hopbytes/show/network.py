@@ -10,8 +10,7 @@ from hopbytes._arrays import Float64, Int64
 from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.link_sums import network_of
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.network.network import Geometry, Network
-from hopbytes.machines.network.wiring import Wiring
+from hopbytes.machines.network import Geometry, Network, Wiring
 from hopbytes.model.allocation import Allocation
 from hopbytes.show.marks import Line, scaled
 from hopbytes.show.names import node_name, without_shared_end, without_shared_start
@@ -91,7 +90,7 @@ def network_figure(where: Allocation, loads: LinkLoads | None = None) -> Network
     """Return the network of a machine as a graph.
 
     >>> import hopbytes as hb
-    >>> figure = network_figure(hb.machine("fattree:2x2", hosts="a,b,c,d"))
+    >>> figure = network_figure(hb.allocate("fattree:2x2", hosts="a,b,c,d"))
     >>> figure.names, figure.layers.tolist()
     (('a', 'b', 'c', 'd', 'leaf0', 'leaf1', 's2.0.0', 's2.0.1'), [0, 0, 0, 0, 1, 1, 2, 2])
     >>> figure.ends[0].tolist(), figure.links.tolist()

@@ -9,7 +9,7 @@ import re
 import numpy as np
 
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.topology import NODE_NAMES
+from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 from hopbytes.show.machine_picture import home_nodes, ranks_of_nodes, tint

@@ -19,7 +19,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError, package
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.given_as_text import allocation_of
+from hopbytes.model.given_as_text import converted
 from hopbytes.model.mapping import Mapping
 from hopbytes.show.bars import cost_history
 from hopbytes.show.marks import SCALE, SERIES, Panel

@@ -6,12 +6,11 @@ from collections.abc import Mapping as Dictionary
 from typing import Any
 
 from hopbytes.errors import InfeasibleError
-from hopbytes.machines.selection.launcher_order import launcher_placement
-from hopbytes.model.allocation import Allocation
+from hopbytes.machines.allocate.launcher_order import launcher_placement
+from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.simulation.prediction import Prediction
-from hopbytes.simulation.simulate import simulate
+from hopbytes.simulation.simulate import Prediction, simulate
 from hopbytes.text.columns import table_lines
 from hopbytes.util.quantities import duration, short_amount
 
@@ -39,7 +38,7 @@ def predict(
     """
     predictions = {}
     try:
-        usual = launcher_placement(where, graph.n, order, **spread)
+        usual = launcher_placement(where, graph.n, order, use)
         predictions[f"in order ({order})"] = simulate(graph, usual, **options, **written)
     except InfeasibleError:
         if not mappings:

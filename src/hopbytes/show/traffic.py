@@ -19,8 +19,8 @@ from hopbytes.cost.metrics.link_metrics import dilation_of
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of, traffic
 from hopbytes.errors import FormatError
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
 from hopbytes.model.mapping import Mapping
 from hopbytes.show.names import node_name, pe_name
 from hopbytes.util.checks import whole

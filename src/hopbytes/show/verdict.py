@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hopbytes.cost.metrics.evaluation import Evaluation
     from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
     from hopbytes.formats.exchange import Receipt
-    from hopbytes.simulation.prediction import Prediction
+    from hopbytes.simulation.simulate import Prediction
 
 CHANGE, KEEP, OPEN = "change", "keep", "not decided"
 #: Share of the predicted time below which a gain is not worth a change, and which is printed as none.
@@ -30,7 +30,7 @@ MOST_ARCS, MOST_FLOWS = 200_000, 10_000
 RANDOM_SEEDS, ARCS_FOR_ALL_SEEDS = 10, 2_000_000
 
 #: Descriptions of the launcher's own order, by its name in
-#: :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
+#: :func:`hopbytes.machines.allocate.slot_counts.launcher_placement`.
 ORDERS = {
     "fill": "nodes filled in order, as mpirun does",
     "block": "equally many in order on every node, as srun does",
@@ -110,7 +110,7 @@ def verdict(
 
     >>> import hopbytes as hb
     >>> graph = hb.CommGraph.from_edges([0, 1], [2, 3], [5000, 5000])
-    >>> mapping = hb.map_tasks(graph, hb.machine("node:2@10 core:2@1"))
+    >>> mapping = hb.map_tasks(graph, hb.allocate("node:2@10 core:2@1"))
     >>> first, second, _ = verdict(graph, mapping, hb.evaluate(graph, mapping)).sentences
     >>> print(first.replace("; ", ";\\n"))
     Between nodes: 0 B, none of all bytes;

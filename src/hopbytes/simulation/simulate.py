@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 import time
@@ -11,18 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from hopbytes._frozen import field_names, frozen
 from hopbytes.errors import FormatError, unknown_name
+from hopbytes.formats.base import TRACE
 from hopbytes.formats.files import atomic_write, may_write
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.simulation.assumed_speeds import USUAL, speeds_named
-from hopbytes.simulation.bound import Round, round_on
-from hopbytes.simulation.fair_sharing import COST, flows_seconds
-from hopbytes.simulation.node_links import node_links
-from hopbytes.simulation.phase import Phase, phase_of
-from hopbytes.simulation.prediction import Prediction
-from hopbytes.simulation.recorded_order import SAID, trace_of
+from hopbytes.simulation.bound import SECONDS_PER_FLOW, flows_seconds, phase_of, round_on
+from hopbytes.simulation.links import USUAL, node_links, speeds_named
+from hopbytes.util.quantities import duration, short_amount
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -31,6 +28,98 @@ GRADES = ("bound", "flows", "replay")
 #: A simulation that may take more seconds than this is announced.
 ANNOUNCED = 4.0
 ONE_PATH = "the machine spreads flows over several paths; SimGrid sends each over one of them"
+IN_ORDER = "the recorded messages follow one another as in the trace; its computation is left out"
+#: Fields of a prediction that JSON has in another form, or within others.
+LISTED = ("links", "notices", "assumed")
+
+
+@frozen
+class Prediction:
+    """Predicted time of the communication of a pattern under one mapping.
+
+    Parameters
+    ----------
+    grade : str
+        How it was computed: ``"bound"``, ``"flows"`` or ``"replay"``.
+    seconds : float
+        Time of all rounds.
+    round_seconds : float
+        Time of one round.
+    rounds : int
+    parts : dict of str to float
+        Lower bounds of the time of a round, in seconds: ``link``, the busiest link; ``injection``, the
+        busiest node, sending or receiving at the rate of all its links; ``copy``, the busiest PE inside its
+        node; ``message``, the longest single message with its latency.
+    limit : str
+        The part that is largest.
+    links : tuple of (str, float, float)
+        The busiest links: name, bytes of a round, seconds.
+    bytes_between_nodes, bytes_inside_nodes : float
+        Bytes of a round.
+    flows : int
+        Pairs of endpoints that exchange bytes; what grade ``flows`` simulates.
+    messages : int
+        Messages of a round between different PEs.
+    computing_seconds : float
+        Time that the simulation itself took.
+    notices : tuple of str
+        What was assumed.
+    assumed : str
+        Name of the speeds that were assumed where the machine has none; "" if nothing was.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> where = hb.allocate("node:2@10:bw=1e9:lat=1e-6 core:2@1:bw=1e10:lat=1e-7")
+    >>> graph = hb.CommGraph.from_edges([0, 1], [2, 3], [500_000, 500_000])
+    >>> hb.simulate(graph, hb.Mapping([0, 1, 2, 3], where), grade="bound").seconds
+    0.001
+    """
+
+    grade: str
+    seconds: float
+    round_seconds: float
+    rounds: int
+    parts: dict[str, float]
+    limit: str
+    links: tuple[tuple[str, float, float], ...]
+    bytes_between_nodes: float
+    bytes_inside_nodes: float
+    flows: int
+    messages: int
+    computing_seconds: float = 0.0
+    notices: tuple[str, ...] = ()
+    assumed: str = ""
+
+    def __repr__(self) -> str:
+        rounds = f" in {self.rounds:,} rounds" if self.rounds > 1 else ""
+        return f"Prediction({duration(self.seconds)} by {self.grade}{rounds}, limited by {self._limit()})"
+
+    def _limit(self) -> str:
+        if self.limit == "link" and self.links:
+            name, size, _ = self.links[0]
+            return f"link {name} with {short_amount(size, 'B')} a round"
+        return self.limit
+
+    def _repr_html_(self) -> str:
+        from hopbytes.model.html_table import html_table
+
+        rows = [
+            ("time of all messages", duration(self.seconds)), ("found by", self.grade),
+            ("rounds", self.rounds),
+            *((f"lower bound of a round: {name}", duration(value)) for name, value in self.parts.items()),
+            ("limited by", self._limit()),
+            ("bytes of a round between nodes", short_amount(self.bytes_between_nodes, "B")),
+            ("bytes of a round inside nodes", short_amount(self.bytes_inside_nodes, "B")),
+            ("messages of a round", self.messages), *(("assumed", notice) for notice in self.notices),
+        ]
+        return html_table("Prediction", rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        links = [dict(zip(("name", "bytes", "seconds"), link, strict=True)) for link in self.links]
+        facts = {name: getattr(self, name) for name in field_names(self) if name not in LISTED}
+        return facts | {"links": links, "notices": list(self.notices)}
 
 
 def simulate(
@@ -112,80 +201,70 @@ def simulate(
     Examples
     --------
     >>> import hopbytes as hb
-    >>> where = hb.machine("torus:4:bw=1000000000:lat=1e-6")
+    >>> where = hb.allocate("torus:4:bw=1000000000:lat=1e-6")
     >>> ring = hb.CommGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [1_000_000] * 4)
-    >>> round(simulate(ring, hb.Mapping([0, 1, 2, 3], where), grade="bound").seconds, 6)
+    >>> round(hb.simulate(ring, hb.Mapping([0, 1, 2, 3], where), grade="bound").seconds, 6)
     0.001001
     """
-    graph, mapping, chosen = CommGraph.of(graph), Mapping.of(mapping), grade or "flows"
-    _check(graph, mapping, chosen, oversubscription)
-    if chosen == "replay":
+    graph, mapping, grade = CommGraph.of(graph), Mapping.of(mapping), grade or "flows"
+    _check(graph, mapping, grade, oversubscription)
+    if grade == "replay":
         _simgrid().check_installed()
     began = time.perf_counter()
     speeds = speeds_named(assume)
-    in_order = chosen == "replay" and iterations is None and trace_of(graph) is not None
-    phase = phase_of(graph, bytes_scale=bytes_scale, iterations=1 if in_order else iterations)
+    trace = trace_of(graph) if grade == "replay" and iterations is None else None
+    phase = phase_of(graph, bytes_scale=bytes_scale, iterations=iterations if trace is None else 1)
     links = node_links(mapping.where, speeds, oversubscription)
-    there = round_on(phase, mapping, links, speeds)
+    load = round_on(phase, mapping, links, speeds)
     if platform is not None:
         path = os.fspath(platform)
         may_write(path, force)
-        hosts = _simgrid().platform_of(mapping, there, speeds)
-        atomic_write({path: _simgrid().platform_file(hosts, there)})
-    seconds = max(there.parts.values())
-    if chosen != "bound" and tell is not None:
-        _announce(there.flows.count, len(phase.bytes), chosen, tell)
-    if chosen == "flows":
-        inside = max(there.parts["copy"], there.inside.longest)
-        seconds = max(flows_seconds(there, time_limit), inside)
-    elif chosen == "replay":
-        hosts = _simgrid().platform_of(mapping, there, speeds)
-        if in_order:
-            seconds = _simgrid().trace_seconds(hosts, there, graph, mapping, bytes_scale, time_limit)
+        atomic_write({path: _simgrid().platform_file(_simgrid().platform_of(mapping, load, speeds), load)})
+    if grade != "bound" and tell is not None:
+        _announce(load.flows.count, len(phase.bytes), grade, tell)
+    seconds = max(load.parts.values())
+    if grade == "flows":
+        seconds = max(flows_seconds(load, time_limit), load.parts["copy"], load.inside.longest)
+    elif grade == "replay":
+        hosts = _simgrid().platform_of(mapping, load, speeds)
+        if trace is not None:
+            seconds = _simgrid().trace_seconds(hosts, load, trace, graph.n, bytes_scale, time_limit)
         else:
-            seconds = _simgrid().replay_seconds(hosts, there, phase, mapping, time_limit)
-    found = predicted(phase, there, chosen, seconds, time.perf_counter() - began)
-    said = {SAID: in_order, ONE_PATH: chosen == "replay" and there.spread}
-    more = tuple(each for each, holds in said.items() if holds)
-    named = assume if there.links.notices or there.inside.notices else ""
-    return dataclasses.replace(found, notices=(*found.notices, *more), assumed=named)
+            seconds = _simgrid().replay_seconds(hosts, load, phase, mapping, time_limit)
+    parts, node, flows = load.parts, load.ports.node, load.flows
+    between = node[flows.sources] != node[flows.targets]
+    assumed = (*links.notices, *load.inside.notices)
+    further = (IN_ORDER,) * (trace is not None) + (ONE_PATH,) * (grade == "replay" and load.spread)
+    return Prediction(
+        grade, seconds * phase.rounds, seconds, phase.rounds, parts, max(parts, key=parts.__getitem__),
+        load.hottest(), float(flows.bytes[between].sum()),
+        load.inside.bytes + float(flows.bytes[~between].sum()), flows.count,
+        flows.messages + load.inside.messages, time.perf_counter() - began,
+        (*phase.notices, *assumed, *further), assume if assumed else "",
+    )
+
+
+def trace_of(graph: CommGraph) -> str | None:
+    """Return the path of the trace that a pattern was read from; None if its order is not kept."""
+    path = graph.meta.get(TRACE)
+    return path if isinstance(path, str) else None
 
 
 def _simgrid() -> Any:
     """Return the module about SimGrid, whose imports a verdict does without."""
-    from hopbytes.simulation import simgrid_replay
+    from hopbytes.simulation import simgrid
 
-    return simgrid_replay
+    return simgrid
 
 
 def _announce(flows: int, messages: int, grade: str, tell: Callable[[str], None]) -> None:
-    own = grade == "flows"
-    number, most = (flows, COST * flows) if own else (messages, _simgrid().expected_seconds(messages))
+    if grade == "flows":
+        what, most = f"hopbytes simulates {flows} flows", SECONDS_PER_FLOW * flows
+    else:
+        what, most = f"SimGrid replays {messages} messages", _simgrid().expected_seconds(messages)
     if most > ANNOUNCED:
         length = f"{most:.0f} seconds" if most < 120 else f"{most / 60:.0f} minutes"
-        what = f"hopbytes simulates {number} flows" if own else f"SimGrid replays {number} messages"
         tell(f"{what}, which takes up to about {length}")
-
-
-def predicted(phase: Phase, there: Round, grade: str, seconds: float, took: float) -> Prediction:
-    """Return the prediction of a round that takes `seconds`."""
-    parts, node, flows = there.parts, there.places.node, there.flows
-    outside = node[flows.sources] != node[flows.targets]
-    return Prediction(
-        grade=grade,
-        seconds=seconds * phase.rounds,
-        round_seconds=seconds,
-        rounds=phase.rounds,
-        parts=parts,
-        limit=max(parts, key=parts.__getitem__),
-        links=there.hottest(),
-        bytes_between_nodes=float(flows.bytes[outside].sum()),
-        bytes_inside_nodes=there.inside.bytes + float(flows.bytes[~outside].sum()),
-        flows=there.flows.count,
-        messages=there.flows.messages + there.inside.messages,
-        computing_seconds=took,
-        notices=(*phase.notices, *there.links.notices, *there.inside.notices),
-    )
 
 
 def _check(graph: CommGraph, mapping: Mapping, grade: str, oversubscription: float) -> None:

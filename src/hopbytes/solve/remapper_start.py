@@ -8,7 +8,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, UInt8
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
-from hopbytes.machines.place_distances import TableDistance
+from hopbytes.machines.distances import TableDistance
 from hopbytes.model.allocation import Allocation
 
 

@@ -10,7 +10,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.shared.quotient_graph import quotient_graph
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.machines.common.gpu_domains import gpu_domains
+from hopbytes.machines.gpu_domains import gpu_domains
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.ml import training_of

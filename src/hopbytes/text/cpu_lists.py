@@ -9,8 +9,21 @@ from hopbytes.errors import FormatError
 
 #: No node has as many hardware threads.
 MAX_PUS = 2**16
+RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
 #: A word of 32 bits of hwloc, perhaps empty.
 WORD = re.compile(r"(?:0x)?([0-9a-fA-F]{1,8})?", re.ASCII)
+
+
+def number_range(word: str, digits: int = 9) -> range | None:
+    """Return the numbers of ``N`` or ``N-M``, N <= M, of at most so many digits; None for other words.
+
+    >>> number_range("3-5"), number_range("5-3")
+    (range(3, 6), None)
+    """
+    found = RANGE.fullmatch(word.strip())
+    if found is None or max(len(found[1]), len(found[2] or "")) > digits:
+        return None
+    return range(int(found[1]), int(found[2] or found[1]) + 1) or None
 
 
 def parse_list(text: str, where: str, line: int | None = None) -> set[int]:
@@ -20,13 +33,11 @@ def parse_list(text: str, where: str, line: int | None = None) -> set[int]:
     [0, 1, 2, 8]
     """
     numbers: set[int] = set()
-    for run in filter(None, (word.strip() for word in text.split(","))):
-        found = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", run, re.ASCII)
-        low = int(found[1]) if found else 0
-        high = int(found[2] or found[1]) if found else -1
-        if not low <= high < MAX_PUS:
+    for word in filter(str.strip, text.split(",")):
+        run = number_range(word)
+        if run is None or run.stop > MAX_PUS:
             raise FormatError(where, line, f"list {text[:40]!r}, expected CPU numbers like 0-3,8")
-        numbers.update(range(low, high + 1))
+        numbers.update(run)
     return numbers
 
 

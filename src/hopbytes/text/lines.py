@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from io import BufferedReader
 
@@ -57,15 +58,8 @@ def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
     >>> sorted(["n10", "n2", "m"], key=natural_key)
     ['m', 'n2', 'n10']
     """
-    pieces: list[tuple[int, int, str]] = []
-    at = 0
-    while at < len(name):
-        end = at
-        digits = name[at].isascii() and name[at].isdigit()
-        while end < len(name) and (name[end].isascii() and name[end].isdigit()) == digits:
-            end += 1
-        piece = name[at:end]
-        # Very long runs of digits are compared as text: no name needs them as numbers.
-        pieces.append((0, int(piece), piece) if digits and len(piece) < 19 else (1, 0, piece))
-        at = end
-    return tuple(pieces)
+    # Very long runs of digits are compared as text: no name needs them as numbers.
+    return tuple(
+        (0, int(piece), piece) if piece[0] in "0123456789" and len(piece) < 19 else (1, 0, piece)
+        for piece in re.findall("[0-9]+|[^0-9]+", name)
+    )

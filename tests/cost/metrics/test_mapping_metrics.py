@@ -15,9 +15,9 @@ from hopbytes.cost.metrics.mapping_metrics import measure
 from hopbytes.cost.metrics.plain_text import plain_table
 from hopbytes.cost.objectives.scale import check_scale
 from hopbytes.errors import FormatError, ScaleError
-from hopbytes.machines.common.tree import Tree
-from hopbytes.machines.place_distances import TableDistance
-from hopbytes.machines.topology import Level
+from hopbytes.machines.base import Level
+from hopbytes.machines.distances import TableDistance
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping

@@ -8,17 +8,19 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.formats.streams import csr_stream, graph_stream, metis_stream, sorted_edges
+from hopbytes.formats import parsing
+from hopbytes.formats.streams import csr_stream, sorted_edges
+from hopbytes.formats.streams import open_graph as opening
 from hopbytes.formats.streams.open_graph import open_graph
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Blocks of few arcs and vertices, so that small graphs have many, and rows longer than a block."""
-    for module in (csr_stream, metis_stream):
+    for module in (csr_stream, opening):
         monkeypatch.setattr(module, "BLOCK_ARCS", 16)
         monkeypatch.setattr(module, "BLOCK_ROWS", 5)
-    monkeypatch.setattr(graph_stream, "PIECE_BYTES", 64)
+    monkeypatch.setattr(parsing, "PIECE_BYTES", 64)
 
 
 def graph_of(seed, *, weighted, loaded, n=40):
@@ -170,7 +172,7 @@ def test_a_damaged_parhip_header_or_offset_is_an_error(tmp_path, word, value):
 def test_what_cannot_be_streamed_is_refused_with_a_way_out(tmp_path):
     path = tmp_path / "g.npz"
     hb.write(graph_of(1, weighted=False, loaded=False), path)
-    with pytest.raises(UnsupportedError, match="hopbytes convert"), open_graph(path):
+    with pytest.raises(UnsupportedError, match="hopbytes write"), open_graph(path):
         pass
     with pytest.raises(UnsupportedError, match="standard input"), open_graph("-"):
         pass

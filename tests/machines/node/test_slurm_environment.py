@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hopbytes.machines.node.job_environment import find_job
-from hopbytes.machines.node.job_info import JobInfo
+from hopbytes.machines.node.job import JobInfo, find_job
 
 FOUR = {"SLURM_JOB_ID": "1", "SLURM_JOB_NODELIST": "n[1-4]", "SLURM_JOB_CPUS_PER_NODE": "32(x4)",
         "SLURM_JOB_NUM_NODES": "4"}  # fmt: skip

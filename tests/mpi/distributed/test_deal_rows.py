@@ -6,9 +6,8 @@ import pytest
 import hopbytes as hb
 from helpers.slabs import part_of, whole
 from helpers.together import together
-from hopbytes.mpi.distributed.deal_rows import deal, groups_of
-from hopbytes.mpi.distributed.member import Member
-from hopbytes.mpi.distributed.slab import checked_rows
+from hopbytes.mpi.distributed.islands import deal, groups_of
+from hopbytes.mpi.distributed.rows import Member, checked_rows
 
 
 @pytest.mark.parametrize(("size", "islands"), [(1, 3), (2, 3), (3, 3), (5, 2), (7, 3)])

@@ -8,7 +8,7 @@ from helpers.slabs import part_of, whole
 from helpers.thorough import most
 from helpers.together import together
 from hopbytes.errors import HopbytesError, InfeasibleError, ScaleError
-from hopbytes.mpi.distributed import Slab, map_distributed
+from hopbytes.mpi import Slab, map_distributed
 
 TREE = "island:3@100 node:2@10 core:2@1"
 
@@ -25,7 +25,7 @@ def mapped(graph, on, size, **options):
 def checked(graph, on, size, **options):
     """Map; what the run says of its result is what the whole graph says."""
     pe, info = mapped(graph, on, size, **options)
-    where = hb.machine(on)
+    where = hb.allocate(on)
     assert len(pe) == graph.n
     placed = hb.Mapping(pe, where)
     assert info["comm_cost"] == hb.evaluate(graph, placed).comm_cost
@@ -44,15 +44,15 @@ def grid(side, **options):
 @pytest.mark.parametrize("road", ["islands", "levels"])
 def test_quality_bounds_and_answer_of_a_grid(size, road, monkeypatch):
     few = "hopbytes.mpi.distributed"
-    monkeypatch.setattr(f"{few}.islands_over_ranks.FEWEST", 600)
-    monkeypatch.setattr(f"{few}.map_over_ranks.FEWEST", 600)
-    monkeypatch.setattr(f"{few}.map_over_ranks.PER_PE", 20)
-    monkeypatch.setattr(f"{few}.rank_band.LARGEST", 900)
+    monkeypatch.setattr(f"{few}.islands.FEWEST", 600)
+    monkeypatch.setattr(f"{few}.mapping.FEWEST", 600)
+    monkeypatch.setattr(f"{few}.mapping.PER_PE", 20)
+    monkeypatch.setattr(f"{few}.refinement.LARGEST", 900)
     graph = grid(80)
     pe, info = checked(graph, TREE, size, road=road, preset="fast")
     again, _ = mapped(graph, TREE, size, road=road, preset="fast")
     assert pe.tobytes() == again.tobytes()
-    alone = hb.map_tasks(graph, TREE, preset="eco", partition=True, threads=1).info["comm_cost"]
+    alone = hb.map_tasks(graph, TREE, "eco", partition=True, threads=1).info["comm_cost"]
     assert info["comm_cost"] <= 1.25 * alone
     course = info["courses"][road]
     assert (size == 1 and road == "islands") or course["levels"][-1] == graph.n
@@ -61,9 +61,9 @@ def test_quality_bounds_and_answer_of_a_grid(size, road, monkeypatch):
 
 
 def test_the_better_road_is_taken(monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.islands_over_ranks.FEWEST", 400)
-    monkeypatch.setattr("hopbytes.mpi.distributed.map_over_ranks.FEWEST", 400)
-    monkeypatch.setattr("hopbytes.mpi.distributed.map_over_ranks.PER_PE", 20)
+    monkeypatch.setattr("hopbytes.mpi.distributed.islands.FEWEST", 400)
+    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.FEWEST", 400)
+    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.PER_PE", 20)
     _, info = checked(grid(50), TREE, 3, road="both", preset="fast")
     assert set(info["roads"]) == {"islands", "levels"}
     assert info["comm_cost"] == min(info["roads"].values()) == info["roads"][info["road"]]
@@ -71,18 +71,18 @@ def test_the_better_road_is_taken(monkeypatch):
 
 @pytest.mark.parametrize("on", ["torus:3x3@2 / core:2@1", "node:3@10 core:[1,2,4]@1", "core:1"])
 def test_other_machines(on, monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.islands_over_ranks.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.map_over_ranks.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.map_over_ranks.PER_PE", 10)
+    monkeypatch.setattr("hopbytes.mpi.distributed.islands.FEWEST", 300)
+    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.FEWEST", 300)
+    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.PER_PE", 10)
     _, info = checked(grid(36), on, 3, preset="fast")
     assert info["road"] == ("levels" if on.startswith("torus") else info["road"])
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_weights_loads_and_a_shuffled_graph(seed, monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.islands_over_ranks.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.map_over_ranks.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.map_over_ranks.PER_PE", 10)
+    monkeypatch.setattr("hopbytes.mpi.distributed.islands.FEWEST", 300)
+    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.FEWEST", 300)
+    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.PER_PE", 10)
     rng = np.random.default_rng(seed)
     base = grid(48)
     name = rng.permutation(base.n).astype(np.int32)
@@ -98,7 +98,7 @@ def test_weights_loads_and_a_shuffled_graph(seed, monkeypatch):
 
 
 def test_heavy_tasks_and_tasks_without_load(monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.islands_over_ranks.FEWEST", 300)
+    monkeypatch.setattr("hopbytes.mpi.distributed.islands.FEWEST", 300)
     graph = grid(40)
     loads = np.ones(graph.n, np.int64)
     loads[[5, 900]], loads[::7] = 10**6, 0
@@ -113,9 +113,9 @@ def test_heavy_tasks_and_tasks_without_load(monkeypatch):
 
 def test_a_hub(monkeypatch):
     """Leaves of a hub are joined in pairs, since its own cluster is soon full."""
-    monkeypatch.setattr("hopbytes.mpi.distributed.islands_over_ranks.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.map_over_ranks.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.map_over_ranks.PER_PE", 10)
+    monkeypatch.setattr("hopbytes.mpi.distributed.islands.FEWEST", 300)
+    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.FEWEST", 300)
+    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.PER_PE", 10)
     n = 4000
     leaves = np.arange(1, n)
     graph = hb.CommGraph.from_edges(
@@ -173,7 +173,7 @@ def test_what_is_wrong_is_raised_on_all():
     refused(HopbytesError, "a neighbour outside", lambda rank: Slab(np.array([0, 1]), np.array([7])))
     refused(HopbytesError, "its own neighbour", lambda rank: Slab(np.array([0, 1]), np.array([rank])))
     refused(HopbytesError, "`indptr` does not ascend", lambda rank: Slab(np.array([0, 2]), np.array([1])))
-    refused(HopbytesError, "no array of int64", lambda rank: Slab(np.array([0.0]), np.array([1])))
+    refused(HopbytesError, "not an array of int64", lambda rank: Slab(np.array([0.0]), np.array([1])))
     refused(ScaleError, "divide", lambda rank: Slab(*path, np.full(2, 2**61)), size=1)
     refused(ScaleError, "divide", lambda rank: Slab(*path, np.full(2, 2**56)), on="core:2@1000", size=1)
 

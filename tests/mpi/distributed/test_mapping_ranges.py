@@ -7,14 +7,14 @@ import hopbytes as hb
 from helpers.slabs import part_of
 from helpers.together import together
 from hopbytes.errors import HopbytesError
-from hopbytes.mpi.distributed import (
+from hopbytes.mpi import (
     DistributedMapping,
     evaluate_distributed,
     read_distributed,
     write_distributed,
 )
 
-WHERE = hb.machine("node:2@10 core:3@1")
+WHERE = hb.allocate("node:2@10 core:3@1")
 GRAPH = hb.read("stencil:9x7:bytes=4")
 PE = (np.arange(63) * 6 // 63).astype(np.int32)
 
@@ -41,7 +41,7 @@ def read_by(size, path, n=63):
 @pytest.mark.parametrize("size", [1, 3, 8, 70])
 @pytest.mark.parametrize("name", ["a.txt", "a.npy"])
 def test_round_trip(tmp_path, size, name, monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.mapping_ranges.LINES_AT_ONCE", 5)
+    monkeypatch.setattr("hopbytes.mpi.distributed.files.LINES_AT_ONCE", 5)
     path = tmp_path / name
     written(size, path)
     assert [each.name for each in tmp_path.iterdir()] == [name]
@@ -56,7 +56,7 @@ def test_an_old_file_stays(tmp_path, monkeypatch):
     path.write_text("mine\n")
     with pytest.raises(HopbytesError, match="exists"):
         written(3, path)
-    monkeypatch.setattr("hopbytes.mpi.distributed.file_ranges._write_at", full)
+    monkeypatch.setattr("hopbytes.mpi.distributed.files._write_at", full)
     with pytest.raises(HopbytesError, match="No space left"):
         written(3, path, force=True)
     assert path.read_text() == "mine\n"

@@ -6,11 +6,15 @@ import pytest
 import hopbytes as hb
 from helpers.slabs import part_of, whole
 from helpers.together import together
-from hopbytes.mpi.distributed.member import Member
-from hopbytes.mpi.distributed.rank_clusters import clusters_over_ranks, summed_pairs
-from hopbytes.mpi.distributed.rank_contraction import contract_over_ranks, gathered, of_coarse
-from hopbytes.mpi.distributed.slab import Slab, checked_rows
-from hopbytes.reference.parallel_reference import contract
+from hopbytes.mpi.distributed.coarsening import (
+    clusters_over_ranks,
+    contract_over_ranks,
+    gathered,
+    of_coarse,
+    summed_pairs,
+)
+from hopbytes.mpi.distributed.rows import Member, Slab, checked_rows
+from reference.parallel_reference import contract
 
 
 def shuffled(n, seed, loads=None):

@@ -6,15 +6,12 @@ import pytest
 import hopbytes as hb
 from helpers.slabs import part_of
 from helpers.together import together
-from hopbytes.machines.common.lowering import kernel_distances
-from hopbytes.mpi.distributed.check_slab import cost_over_ranks
-from hopbytes.mpi.distributed.member import Member
-from hopbytes.mpi.distributed.rank_band import refine_band
-from hopbytes.mpi.distributed.rank_levels import repaired
-from hopbytes.mpi.distributed.rank_moves import Target, refine_over_ranks, shares
-from hopbytes.mpi.distributed.slab import checked_rows
+from hopbytes.machines.distances import kernel_distances
+from hopbytes.mpi.distributed.mapping import cost_over_ranks
+from hopbytes.mpi.distributed.refinement import Target, refine_band, refine_over_ranks, repaired, shares
+from hopbytes.mpi.distributed.rows import Member, checked_rows
 
-WHERE = hb.machine("node:3@10 core:2@1")
+WHERE = hb.allocate("node:3@10 core:2@1")
 
 
 def rough(graph, seed, loads=None):
@@ -73,7 +70,7 @@ def test_shares_are_the_room_and_repair_meets_bounds(size):
 
 
 def test_a_large_band_is_left_alone(monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.rank_band.LARGEST", 10)
+    monkeypatch.setattr("hopbytes.mpi.distributed.refinement.LARGEST", 10)
     graph = hb.read("stencil:12x12:bytes=1")
     pe = rough(graph, 2)
     target = Target(kernel_distances(WHERE), np.full(6, 100, np.int64))

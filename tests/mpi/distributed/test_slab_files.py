@@ -7,7 +7,7 @@ import hopbytes as hb
 from helpers.slabs import part_of, whole
 from helpers.together import together
 from hopbytes.errors import HopbytesError
-from hopbytes.mpi.distributed import read_slab
+from hopbytes.mpi import read_slab
 
 SIZES = (1, 2, 3, 8)
 TEXTS = {
@@ -44,7 +44,7 @@ def test_metis(tmp_path, name, size):
 
 @pytest.mark.parametrize("suffix", ["graph", "parhip"])
 def test_a_larger_file_in_pieces(tmp_path, suffix, monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.slab_files.TEXT_AT_ONCE", 500)
+    monkeypatch.setattr("hopbytes.mpi.distributed.files.TEXT_AT_ONCE", 500)
     rng = np.random.default_rng(1)
     base = hb.read("stencil:31x17:bytes=1")
     loads = rng.integers(0, 9, base.n)

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
-from hopbytes.algorithms.multisection.cut_level import Level
-from hopbytes.algorithms.multisection.descent import descend, taken
-from hopbytes.algorithms.multisection.effort_per_level import unexpected_shares
-from hopbytes.algorithms.multisection.external_choice import ExternalChoice
-from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, levels_of
-from hopbytes.algorithms.multisection.locality import renumbered
-from hopbytes.algorithms.multisection.warm_start import WarmStart
+from hopbytes.algorithms.multisection.descent import Candidates, WarmStart, descend, taken
+from hopbytes.algorithms.multisection.hierarchy import (
+    Level,
+    Subproblem,
+    levels_of,
+    renumbered,
+    unexpected_shares,
+)
 from hopbytes.engine import PartitionSettings, SearchSettings
-from hopbytes.engine.settings import SEARCH_OPTIONS
+from hopbytes.engine.problem import SEARCH_OPTIONS
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.options import check_types
+from hopbytes.util.registry import Registry
 
-if TYPE_CHECKING:
-    from hopbytes.algorithms.multisection.external_partitions import ExternalPartitions
+#: What offers partitions by other programs under the name ``external``: the laboratory of the source tree.
+partitioners: Registry[Any] = Registry("source of partitions", (), entry_points="hopbytes.partitioners")
 
 
 @mappers.register("multisection")
@@ -81,7 +84,7 @@ class Multisection(Mapper):
         Minimum number of vertices of a group for which KaMinPar is called.
     partitioner : str
         External partitioner for every group in place of KaMinPar: ``"kahip:eco"``, ``"mtkahypar:quality"``,
-        ``"kaminpar:strong"`` (:mod:`hopbytes.partitioners.backends`). It is called once per cut unless
+        ``"kaminpar:strong"`` (docs/partitioners.md). It is called once per cut unless
         `kaminpar_partitions` and `kaminpar_inner_partitions` demand more. With ``repetitions=0`` the
         built-in partitioner runs only if the external one fails.
     parallel_partitioner : str
@@ -105,12 +108,12 @@ class Multisection(Mapper):
     Notes
     -----
     The method is that of SharedMap (Schulz and Woydt, 2025) with these differences. Maximum block weights are
-    integers that every later cut can meet (:func:`hopbytes.model.split_bounds.child_bounds`), those of outer
+    integers that every later cut can meet (:func:`hopbytes.model.capacities.child_bounds`), those of outer
     cuts as large as this allows (`slack`). Levels of equal distance are one cut. Seeds derive from the
     position in the hierarchy, so the result does not depend on the number of threads. Every cut keeps the
     best of several runs and recombines them. Inner cuts, which determine less of the cost, get
     proportionally fewer runs and repetitions. If a level then determines far more of the cost than estimated
-    (:mod:`hopbytes.algorithms.multisection.effort_per_level`), all cuts are repeated with the effort that
+    (:mod:`hopbytes.algorithms.multisection.hierarchy`), all cuts are repeated with the effort that
     fits the measured shares. If blocks have little room, as deep in a hierarchy, cuts start from blocks of
     equal size. Where few vertices have far more neighbours than the others, blocks of decreasing degree
     compete with the first run (``core/partition/initial/by_degree.hpp``). Blocks of exact sizes are computed
@@ -171,17 +174,19 @@ class Multisection(Mapper):
             raise UnsupportedError(f"a trace needs a schedule: {', '.join(SCHEDULES)}")
         if self.parallel_partitioner and (self.schedule == "level" or not self.partitioner):
             raise UnsupportedError("parallel_partitioner needs a partitioner for one thread and a schedule")
-        self._external.check()
+        self._external()
 
     @property
     def deterministic(self) -> bool:
         """Whether the same seed gives the same mapping, which some external partitioners do not ensure."""
-        return self._external.deterministic
+        external = self._external()
+        return external is None or bool(external.deterministic)
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
         levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=self.slack == "even")
-        with self._external.started(bounds, effort) as outside:
+        external = self._external()
+        with nullcontext() if external is None else external.started(bounds, effort) as outside:
             leaf = self._cut(graph, levels, bounds, effort, outside)
         pe = taken(pe_of_leaf, leaf)
         # Without further runs, a repetition would only return the known cuts.
@@ -218,7 +223,7 @@ class Multisection(Mapper):
 
     def _cut(
         self, graph: CommGraph, levels: list[Level], bounds: Bounds, effort: Effort,
-        outside: ExternalPartitions | WarmStart | None,
+        outside: Candidates | None,
     ) -> Int32:
         """Return the leaf of every task."""
         root = Subproblem.whole(graph, bounds, effort.threads).rescaled_to_63_bits(effort.threads)
@@ -237,8 +242,7 @@ class Multisection(Mapper):
             leaf = np.empty(root.n, np.int32)
             leaf[root.members] = found
             return leaf
-        from hopbytes.algorithms.multisection.executor import run_schedule
-        from hopbytes.algorithms.multisection.scheduling import SCHEDULES
+        from hopbytes.algorithms.multisection.scheduling import SCHEDULES, run_schedule
 
         schedule = SCHEDULES[self.schedule](effort.threads)
         stop = None if outside is None else outside.stop
@@ -274,12 +278,16 @@ class Multisection(Mapper):
             search=search,
         )
 
-    @property
-    def _external(self) -> ExternalChoice:
-        return ExternalChoice(
-            self.partitioner, self.parallel_partitioner, self.kaminpar_preset,
-            self.kaminpar_partitions, self.kaminpar_inner_partitions, self.kaminpar_from,
-        )
+    def _external(self) -> Any:
+        """Return what asks external partitioners as the options say, None if no option asks for one."""
+        if not self.partitioner and max(self.kaminpar_partitions, self.kaminpar_inner_partitions) <= 0:
+            return None
+        if "external" not in partitioners:
+            raise UnsupportedError(
+                "external partitioners are in the laboratory of the source tree: pip install ./bench, "
+                "or omit the options 'partitioner' and 'kaminpar_partitions' to use the built-in partitioner"
+            )
+        return partitioners["external"](self)
 
 
 def _check_schedule(name: str) -> None:

@@ -9,9 +9,7 @@ from hopbytes.algorithms.base import Bounds
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine import MOST, SearchProblem
 from hopbytes.kernels.linear_cost import LinearCost
-from hopbytes.machines.common.lowering import kernel_distances
-from hopbytes.machines.network.node_distances import NetworkDistance
-from hopbytes.machines.place_distances import TableDistance
+from hopbytes.machines.distances import NetworkDistance, TableDistance, kernel_distances
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

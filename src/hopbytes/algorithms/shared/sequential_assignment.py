@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Bounds
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.random_numbers import GAMMA, mixed_words
 
 
 def random_order(n: int, seed: int) -> Int64:
@@ -18,16 +19,9 @@ def random_order(n: int, seed: int) -> Int64:
     [0, 1, 2, 3, 4]
     """
     with np.errstate(over="ignore"):
-        start = _mixed(np.array([seed], np.uint64))
-        keys = _mixed(start + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+        start = mixed_words(np.array([seed], np.uint64))
+        keys = mixed_words(start + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(GAMMA))
     return np.argsort(keys, kind="stable").astype(np.int64)
-
-
-def _mixed(values: UInt64) -> UInt64:
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: UInt64 = values ^ (values >> np.uint64(31))
-    return mixed
 
 
 def fill_in_order(graph: CommGraph, bounds: Bounds, order: Int64 | None = None) -> Int32:

@@ -12,9 +12,8 @@ from hopbytes._frozen import frozen
 from hopbytes.cost.message_time.form import SearchForm, exponent_for, nearest_product
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of, traffic
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.network.node_distances import NetworkDistance
-from hopbytes.machines.network.rail_distances import RailDistance
-from hopbytes.machines.topology import NODE_NAMES, Level
+from hopbytes.machines.base import NODE_NAMES, Level
+from hopbytes.machines.distances import NetworkDistance, RailDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

@@ -10,8 +10,8 @@ from hopbytes._frozen import frozen
 from hopbytes.cost.message_time.form import SearchForm, exponent_for, nearest_product
 from hopbytes.cost.objectives.comm_cost import weight_by_level
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.place_distances import TreeDistance
-from hopbytes.machines.topology import Level
+from hopbytes.machines.base import Level
+from hopbytes.machines.distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -40,7 +40,7 @@ def level_times(graph: CommGraph, where: Allocation) -> LevelTimes:
     if missing:
         raise UnsupportedError(
             f"weight time: there is no latency or bandwidth of {', '.join(missing)}, expected both for "
-            "every level ('hopbytes measure' measures them; or write them like node:8@10:lat=2e-6:bw=1e9)"
+            "every level ('hopbytes probe' measures them; or write them like node:8@10:lat=2e-6:bw=1e9)"
         )
     latencies, per_bytes = zip(*_seconds(where), strict=True)
     exponent = exponent_for(graph, max(latencies), max(per_bytes))

@@ -19,8 +19,7 @@ from hopbytes.cost.message_time.levels import (
     time_by_level,
 )
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.network.node_distances import NetworkDistance
-from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -40,7 +39,7 @@ def times_of(graph: CommGraph, where: Allocation) -> Times:
     """Return the times of a machine's levels, or of its links and the levels inside its nodes, as integers.
 
     >>> import hopbytes as hb
-    >>> where = hb.machine("node:2@10:bw=1e9:lat=2e-6 core:2@1:bw=1e10:lat=1e-7")
+    >>> where = hb.allocate("node:2@10:bw=1e9:lat=2e-6 core:2@1:bw=1e10:lat=1e-7")
     >>> times_of(hb.CommGraph.from_edges([0], [1], [1000]), where)
     LevelTimes(latency=(0, 100000000000, 2000000000000), per_byte=(0, 100000000, 1000000000), exponent=18)
     """

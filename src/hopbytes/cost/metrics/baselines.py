@@ -7,13 +7,13 @@ from itertools import accumulate
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
-from hopbytes.machines.selection.launcher_order import launcher_placement
-from hopbytes.machines.selection.slot_counts import even_counts
+from hopbytes.machines.allocate.launcher_order import launcher_placement
+from hopbytes.machines.allocate.slot_counts import even_counts
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import common_divisor
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.patterns.origin import recorded_hosts
+from hopbytes.patterns.base import recorded_hosts
 from hopbytes.util.random_numbers import RandomNumbers
 
 #: Values of ``info["slots"]`` if the user or the job prescribed the numbers of tasks per node.
@@ -24,7 +24,7 @@ def in_order(graph: CommGraph, mapping: Mapping, order: str = "fill") -> Int32:
     """Return int32[n], the launcher's default mapping: tasks in the order of their numbers.
 
     If every task has a PE of its own, tasks take the PEs that the launcher would choose (`order`, see
-    :func:`hopbytes.machines.selection.launcher_order.launcher_placement`), unless the mapping was computed
+    :func:`hopbytes.machines.allocate.slot_counts.launcher_placement`), unless the mapping was computed
     for prescribed numbers of tasks per node, because the launcher would then get the same numbers. Processes
     that share PEs keep the numbers of tasks per PE that they have in `mapping`.
 
@@ -52,7 +52,7 @@ def at_random(mapping: Mapping, seed: int) -> Int32:
 def as_recorded(graph: CommGraph, where: Allocation) -> Int32 | None:
     """Return int32[n], tasks on the nodes of the recorded run, in order inside each node; None if unknown.
 
-    A recording may name the host of every rank (:func:`hopbytes.patterns.origin.recorded_hosts`). If the
+    A recording may name the host of every rank (:func:`hopbytes.patterns.base.recorded_hosts`). If the
     allocation has nodes with these names, with or without a domain, every host is the node of its name.
     Otherwise hosts are assigned to nodes in the order in which ranks name them. The result is also None if a
     node has fewer PEs than ranks were recorded on its host. O(n + k).

@@ -18,10 +18,10 @@ from hopbytes.cost.metrics.traffic import TrafficMetrics, measure_traffic
 from hopbytes.cost.objectives.comm_cost import distance_sum, weight_by_level, weight_inside_and_cut
 from hopbytes.cost.objectives.scale import check_scale
 from hopbytes.errors import FormatError
-from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.distances import TreeDistance
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
 
 
 @frozen

@@ -9,8 +9,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.base import Objective, objectives
 from hopbytes.kernels.records import Csr
-from hopbytes.machines.network.node_distances import NetworkDistance
-from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -36,8 +35,8 @@ class CommCost(Objective):
 
         The value is exact below 2**63, see :func:`hopbytes.cost.objectives.scale.check_scale`.
 
-        >>> from hopbytes.machines.topology import Level
-        >>> from hopbytes.machines.common.tree import Tree
+        >>> from hopbytes.machines.base import Level
+        >>> from hopbytes.machines.tree import Tree
         >>> where = Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (2, 2)))
         >>> arc = CommGraph.from_edges([0], [1], [5])
         >>> CommCost().value(arc, where, np.array([0, 2], np.int32))

@@ -9,9 +9,8 @@ import numpy as np
 
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of
 from hopbytes.cost.objectives.scale import in_scale
-from hopbytes.machines.network.network import Network
-from hopbytes.machines.network.node_distances import NetworkDistance
-from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.distances import NetworkDistance, TreeDistance
+from hopbytes.machines.network import Network
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

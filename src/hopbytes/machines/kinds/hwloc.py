@@ -2,15 +2,450 @@
 
 from __future__ import annotations
 
-import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
 
 from hopbytes._frozen import frozen
-from hopbytes.errors import FormatError
+from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import machines
-from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides
-from hopbytes.machines.node.hwloc_file import read_hwloc
-from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.text.hostlist import expand_hosts
+from hopbytes.machines.node.node_tree import MAKERS, Gpu, NearAdapter, NodeTree, Part, node_tree
+from hopbytes.machines.node_machine import NodeMachine, file_and_hosts, unlike_nodes
+from hopbytes.text.cpu_lists import MAX_PUS, parse_cpuset
+from hopbytes.text.documents import Element, read_xml
+from hopbytes.text.lines import natural_key
+
+#: ``osdev_type`` of OpenFabrics devices: a number up to hwloc 2, since hwloc 3 a set of bits, perhaps with
+#: that of network devices.
+OPENFABRICS = ("3", "32", "48")
+
+Path = tuple[int, ...]
+
+
+class Adapter(NamedTuple):
+    """Name of an adapter, and the objects that contain it, from the machine inwards."""
+
+    name: str
+    path: Path
+
+
+def find_adapters(machine: Element) -> tuple[Adapter, ...]:
+    """Return the OpenFabrics devices (``mlx5_0``, ``hfi1_0``) of a node, in the natural order of names."""
+    found: dict[str, Adapter] = {}
+    stack: list[tuple[Element, Path]] = [(machine, ())]
+    while stack:
+        element, path = stack.pop()
+        name = element.get("name")
+        if element.get("type") == "OSDev" and element.get("osdev_type") in OPENFABRICS and name:
+            found.setdefault(name, Adapter(name, path))
+        inside = (*path, id(element))
+        stack.extend((child, inside) for child in element.named("object"))
+    return tuple(sorted(found.values(), key=lambda adapter: natural_key(adapter.name)))
+
+
+def adapters_of(paths: Sequence[Path], adapters: Sequence[Adapter]) -> list[NearAdapter | None]:
+    """Return the adapter of each GPU, given the objects that contain it; None where either is unknown.
+
+    An adapter is nearer the more of these objects contain it too: the same PCI switch, the same root
+    complex, the same package. Of equally near adapters a GPU takes one that the fewest GPUs have so far.
+
+    >>> two = [Adapter("mlx5_0", (1, 2)), Adapter("mlx5_1", (1, 3))]
+    >>> [near.name for near in adapters_of([(1, 3, 4), (1, 2, 5), (1, 6), (1, 7)], two) if near]
+    ['mlx5_1', 'mlx5_0', 'mlx5_0', 'mlx5_1']
+    """
+    taken = [0] * len(adapters)
+    found: list[NearAdapter | None] = []
+    for path in paths:
+        shared = [_shared(path, adapter.path) for adapter in adapters]
+        best = min(range(len(adapters)), key=lambda i: (-shared[i], taken[i], i), default=None)
+        if best is None or not path:
+            found.append(None)
+            continue
+        taken[best] += 1
+        found.append(NearAdapter(adapters[best].name, best, len(adapters)))
+    return found
+
+
+def _shared(one: Path, other: Path) -> int:
+    same = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        same += 1
+    return same
+
+
+#: Runtimes whose names hwloc gives to GPUs, and whose GPUs they are. The first that names all GPUs of its
+#: maker counts; opencl, whose numbers no variable takes, only where no other names any.
+RUNTIMES = {"cuda": "nvidia", "nvml": "nvidia", "rsmi": "amd", "ze": "intel", "opencl": ""}
+#: ``opencl0d1`` is device 1 of platform 0, ``ze0.1`` part 1 (a tile) of device 0.
+DEVICE = re.compile(r"(cuda|rsmi|nvml|ze|opencl)([0-9]{1,4})(?:d([0-9]{1,4})|\.([0-9]{1,4}))?", re.ASCII)
+#: PCI classes of accelerators (3-D controller, display of other kind, processing accelerator) and, for
+#: machines whose hwloc knew no runtime, makers whose display adapters compute.
+ACCELERATORS = ("0302", "0380", "1200")
+DISPLAY_MAKERS = ("nvidia", "amd")
+VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
+PCI_TYPE = re.compile(r"([0-9a-f]{4})(?:\s*\[([0-9a-f]{4}):)?", re.ASCII | re.IGNORECASE)
+
+
+class _Number(NamedTuple):
+    """How a runtime counts a device: its number, that of a part of it or -1, and the platform."""
+
+    device: int
+    part: int = -1
+    platform: int = 0
+
+
+@dataclass
+class _Device:
+    """A device of the bus, or a place without one, with the names that runtimes give to GPUs there."""
+
+    where: frozenset[int]
+    path: tuple[int, ...] = ()  # objects that contain it
+    bus: str = ""
+    kind: str = ""
+    maker: str = ""
+    renders: bool = False  # unlike the display of a management controller
+    ids: set[str] = field(default_factory=set)
+    names: dict[str, dict[_Number, str]] = field(default_factory=dict)  # runtime → number → identity
+
+
+class _Found(NamedTuple):
+    """A GPU: its device, the runtime that counts it or an empty name, its number there, its identities."""
+
+    device: _Device
+    runtime: str
+    number: _Number
+    ids: frozenset[str]
+
+
+class GpusOfNode(NamedTuple):
+    """GPUs of a node, and what had to be assumed about them."""
+
+    gpus: tuple[Gpu, ...]
+    notices: tuple[str, ...]
+
+
+def find_gpus(path: str, top: Element, machine: Element, usable: set[int]) -> GpusOfNode:
+    """Return the GPUs of a node."""
+    devices: list[_Device] = []
+    packages: dict[str, frozenset[int]] = {}
+    stack: list[tuple[Element, frozenset[int], _Device | None, tuple[int, ...]]] = [
+        (machine, frozenset(usable), None, ())
+    ]
+    while stack:
+        element, here, device, path_in = stack.pop()
+        kind = element.get("type")
+        if kind == "PCIDev":
+            device = _on_the_bus(element, here, path_in)
+            devices.append(device)
+        elif kind == "OSDev":
+            _add_name(element, here, device, devices)
+        elif "cpuset" in element.attributes:
+            held = parse_cpuset(element.get("cpuset"), path, element.line) & usable
+            here = frozenset(held) or here
+            if kind in ("Package", "Socket"):
+                packages[f"Package:{element.get('gp_index')}"] = here
+        inside = (*path_in, id(element))
+        stack.extend((child, here, device, inside) for child in reversed(list(element.named("object"))))
+    found, notices = _counted(devices)
+    ties = _ties(top)
+    adapters = adapters_of([gpu.device.path for gpu in found], find_adapters(machine))
+    shown = _shown(found)
+    plain = len(set(shown)) == len(shown) and all(text.isdecimal() for text in shown)
+    gpus = []
+    for place, (gpu, adapter) in enumerate(zip(found, adapters, strict=True)):
+        near = tuple(sorted(_nearest(gpu, packages, ties, len(usable))))
+        index = int(shown[place]) if plain else place
+        number = "" if shown[place] == str(index) else shown[place]
+        gpus.append(Gpu(index, _name(gpu), near, adapter, gpu.device.maker, number))
+    return GpusOfNode(tuple(gpus), notices)
+
+
+def _counted(devices: list[_Device]) -> tuple[list[_Found], tuple[str, ...]]:
+    """Return the GPUs that the runtime of each maker counts; without one, its accelerators on the bus."""
+    found: list[_Found] = []
+    notices: list[str] = []
+    named = [device for device in devices if device.names]
+    for maker in (*MAKERS, ""):
+        own = [device for device in named if device.maker == maker]
+        counts = {name: sum(len(device.names.get(name, ())) for device in own) for name in RUNTIMES}
+        best = max(RUNTIMES, key=lambda name: (name != "opencl" and counts[name] > 0, counts[name]))
+        if not counts[best]:
+            bare = sorted(
+                (d for d in devices if d.maker == maker and _computes(d, named)), key=lambda d: d.bus
+            )
+            found += [_Found(d, "", _Number(place), frozenset(d.ids)) for place, d in enumerate(bare)]
+            continue
+        fewer = [name for name in RUNTIMES if name != "opencl" and 0 < counts[name] < counts[best]]
+        if fewer:
+            notices.append(
+                f"the file has {counts[best]} GPUs named {best}0 and so on, but {counts[fewer[0]]} named "
+                f"{fewer[0]}0: numbers are those of {best} (a job may have seen fewer)"
+            )
+        counted: dict[_Number, _Found] = {}
+        for device in own:
+            for number, identity in _parts(device.names.get(best, {})):
+                ids = frozenset((*device.ids, identity, *_other_names(device)))
+                counted.setdefault(number, _Found(device, best, number, ids))
+        found += counted.values()
+    order = {maker: place for place, maker in enumerate((*MAKERS, ""))}
+    found.sort(key=lambda gpu: (order[gpu.device.maker], gpu.number.platform, *gpu.number[:2]))
+    return found, tuple(notices)
+
+
+def _parts(names: dict[_Number, str]) -> list[tuple[_Number, str]]:
+    """Return devices, and parts of devices in place of those that are divided."""
+    divided = {number.device for number in names if number.part >= 0}
+    return [(n, identity) for n, identity in names.items() if n.part >= 0 or n.device not in divided]
+
+
+def _other_names(device: _Device) -> list[str]:
+    """Return the identities that other runtimes give to a GPU, where they give as many as one."""
+    return [next(iter(names.values())) for names in device.names.values() if len(names) == 1]
+
+
+def _on_the_bus(element: Element, here: frozenset[int], path: tuple[int, ...]) -> _Device:
+    found = PCI_TYPE.match(element.get("pci_type"))
+    kind, maker = (found[1], found[2] or "") if found else ("", "")
+    own_name = {f"PCIDev:{element.get('gp_index')}"}
+    known = VENDORS.get(maker.lower(), "")
+    return _Device(here, path, element.get("pci_busid"), kind, known, ids=own_name)
+
+
+def _add_name(element: Element, here: frozenset[int], device: _Device | None, devices: list[_Device]) -> None:
+    """Take a device of the operating system as a name of the GPU it belongs to."""
+    if device is not None:
+        device.renders |= element.get("name").startswith("renderD")
+    found = DEVICE.fullmatch(element.get("name"))
+    if found is None:
+        return
+    infos = {info.get("name"): info.get("value") for info in element.named("info")}
+    if found[1] == "opencl" and infos.get("OpenCLDeviceType", "GPU") not in ("GPU", "Accelerator"):
+        return
+    number = _Number(int(found[2]), int(found[4] or -1))
+    if found[1] == "opencl":
+        number = _Number(int(found[3] or found[2]), platform=int(found[2]) if found[3] else 0)
+    if device is None:  # no bus: the same number in the same place is the same GPU
+        maker = RUNTIMES[found[1]]
+        same = (
+            d for d in devices if not d.bus and d.where == here and maker in ("", d.maker)
+            and all(number in names for names in d.names.values())
+        )  # fmt: skip
+        device = next(same, None)
+        if device is None:
+            device = _Device(here, maker=maker)
+            devices.append(device)
+    device.maker = device.maker or RUNTIMES[found[1]]
+    device.names.setdefault(found[1], {}).setdefault(number, f"OSDev:{element.get('gp_index')}")
+
+
+def _computes(device: _Device, named: list[_Device]) -> bool:
+    """Tell whether a device is a GPU for computing; a display is none beside GPUs that a runtime names."""
+    shows = device.renders and device.maker in DISPLAY_MAKERS and not named
+    return device not in named and (device.kind in ACCELERATORS or shows)
+
+
+def _name(gpu: _Found) -> str:
+    part = f".{gpu.number.part}" if gpu.number.part >= 0 else ""
+    return f"{gpu.runtime}{gpu.number.device}{part}" if gpu.runtime else gpu.device.bus
+
+
+def _shown(found: list[_Found]) -> list[str]:
+    """Return what the variable of its maker takes for each GPU.
+
+    That of Intel's takes parts as well. OpenCL may count other devices too, so its GPUs are counted here.
+    """
+    shown: list[str] = []
+    for place, gpu in enumerate(found):
+        before = sum(other.device.maker == gpu.device.maker for other in found[:place])
+        part = f".{gpu.number.part}" if gpu.number.part >= 0 else ""
+        shown.append(f"{before}" if gpu.runtime == "opencl" else f"{gpu.number.device}{part}")
+    return shown
+
+
+def _nearest(
+    gpu: _Found, packages: dict[str, frozenset[int]], ties: dict[tuple[str, str], int], usable: int
+) -> frozenset[int]:
+    if len(gpu.device.where) < usable:
+        return gpu.device.where
+    best = max(
+        ((ties.get((own, package), 0), package) for own in sorted(gpu.ids) for package in packages),
+        default=(0, ""), key=lambda tie: tie[0],
+    )  # fmt: skip
+    return packages[best[1]] if best[0] > 0 else gpu.device.where
+
+
+def _ties(top: Element) -> dict[tuple[str, str], int]:
+    """Bandwidths between objects of different type: (from, to) → value; larger is nearer."""
+    ties: dict[tuple[str, str], int] = {}
+    for matrix in top.named("distances2hetero"):
+        if "Bandwidth" not in matrix.get("name"):
+            continue
+        names = list(_words(matrix, "indexes"))
+        words = _words(matrix, "u64values")
+        values = [int(word) if word.isdecimal() and len(word) < 19 else 0 for word in words]
+        if len(values) != len(names) ** 2:
+            continue  # a matrix that is cut short says nothing
+        for row, source in enumerate(names):
+            for column, target in enumerate(names):
+                ties[source, target] = values[row * len(names) + column]
+    return ties
+
+
+def _words(matrix: Element, tag: str) -> Iterator[str]:
+    for piece in matrix.named(tag):
+        yield from piece.text.split()
+
+
+#: Objects with hardware threads inside, and the kinds they are. Caches of hwloc 1.x tell their level apart.
+KINDS = {
+    "Package": "package", "Socket": "package", "Die": "die", "Group": "group", "NUMANode": "numa",
+    "Core": "core", "PU": "pu", "L1Cache": "l1", "L2Cache": "l2", "L3Cache": "l3", "L4Cache": "l4",
+    "L5Cache": "l5",
+}  # fmt: skip
+#: Groups that are units of their own kind: those of IBM Z.
+SUBTYPES = {"Book": "book", "Drawer": "drawer"}
+#: Objects that are attached beside the tree.
+OUTSIDE = ("Bridge", "PCIDev", "OSDev", "Misc")
+#: Outermost objects. hwloc 1.x leaves the machine out where something else is the same.
+ROOTS = ("Machine", "System", "NUMANode", "Group", "Package", "Socket", "Die")
+NEWEST = 3
+
+
+def read_hwloc(path: str) -> NodeTree:
+    """Read the node an hwloc XML file describes.
+
+    The logical number of an object is its rank among those of its type, in document order. hwloc 1.x has
+    memory nodes in the main tree; later ones attach them beside the parts they belong to, possibly in a
+    memory-side cache, and then they become a unit around those parts. Instruction caches and unknown types
+    of objects are passed through. O(size of the file).
+
+    Source: the documentation of hwloc 2.14, "XML" and "Object types".
+    """
+    top = read_xml(path, root="topology")
+    version = top.get("version", "1.0")
+    generation = re.match(r"[0-9]{1,4}", version)
+    if generation is None:
+        raise FormatError(path, top.line, f"version {version[:20]!r}, expected one like 2.0")
+    if int(generation[0]) > NEWEST:
+        raise UnsupportedError(
+            f"{path}: hwloc XML version {version[:20]}, this hopbytes reads 1 to {NEWEST} "
+            "(lstopo --of xml --export-xml-flags v2 writes an older one)"
+        )
+    roots = list(top.named("object"))
+    if len(roots) != 1 or roots[0].get("type") not in ROOTS:
+        what = f"{len(roots)} outermost objects, expected one of type Machine"
+        raise FormatError(path, top.line, what)
+    reader = _Objects(path)
+    machine = Part("machine", 0, reader.inside(top if reader.kind(roots[0]) else roots[0]))
+    allowed = reader.usable(roots[0])
+    host = next((info.get("value") for info in _infos(top, roots[0]) if info.get("name") == "HostName"), "")
+    gpus, notices = find_gpus(path, top, roots[0], allowed)
+    return node_tree(
+        machine, allowed, gpus=gpus, host=host, numa=max(1, len(reader.memory)), where=path,
+        numa_barred=reader.barred(roots[0]), notices=notices,
+    )  # fmt: skip
+
+
+def _infos(top: Element, machine: Element) -> list[Element]:
+    return [*machine.named("info"), *top.named("info")]  # hwloc 3 moved them up
+
+
+@dataclass
+class _Objects:
+    """Walks the objects of a file."""
+
+    where: str
+    memory: list[int] = field(default_factory=list)  # numbers of memory nodes
+    pus: set[int] = field(default_factory=set)
+
+    def inside(self, element: Element) -> tuple[Part, ...]:
+        """Parts of an object, its memory nodes as one unit around the rest."""
+        parts: list[Part] = []
+        memory: list[Element] = []
+        for child in element.named("object"):
+            kind = self.kind(child)
+            if child.get("type") in OUTSIDE:
+                continue
+            if child.get("type") == "MemCache" or (kind == "numa" and not self.has_pus(child)):
+                memory += self.memory_nodes(child)
+                continue
+            if kind == "numa":
+                self.memory.append(self.number(child, "os_index", -1))
+            inner = self.inside(child)
+            if kind == "pu":
+                parts.append(Part("pu", self.pu(child)))
+            elif kind is None:
+                parts += inner
+            elif inner:
+                parts.append(Part(kind, self.number(child, "os_index", -1), inner))
+        self.memory += [self.number(node, "os_index", -1) for node in memory]
+        local = [node for node in memory if "cpuset" not in node.attributes or self.cpuset(node, "cpuset")]
+        if local and parts:
+            return (Part("numa", self.number(local[0], "os_index", -1), tuple(parts)),)
+        return tuple(parts)
+
+    def kind(self, element: Element) -> str | None:
+        """Kind of an object; None for what is passed through."""
+        name = element.get("type")
+        if name != "Cache":
+            return (name == "Group" and SUBTYPES.get(element.get("subtype"))) or KINDS.get(name)
+        instructions = element.get("cache_type") == "2"
+        return None if instructions else KINDS.get(f"L{element.get('depth')}Cache")
+
+    def has_pus(self, element: Element) -> bool:
+        """Whether hardware threads lie inside, as in memory nodes of hwloc 1.x."""
+        stack = [element]
+        while stack:
+            found = stack.pop()
+            if found.get("type") == "PU":
+                return True
+            stack.extend(found.named("object"))
+        return False
+
+    def memory_nodes(self, element: Element) -> list[Element]:
+        """Memory nodes of a memory child: itself, or those behind memory-side caches."""
+        if element.get("type") == "NUMANode":
+            return [element]
+        return [node for child in element.named("object") for node in self.memory_nodes(child)]
+
+    def pu(self, element: Element) -> int:
+        number = self.number(element, "os_index", -1)
+        if not 0 <= number < MAX_PUS:
+            what = f"PU number {element.get('os_index', 'missing')[:20]}, expected 0 to {MAX_PUS - 1}"
+            raise FormatError(self.where, element.line, what)
+        if number in self.pus:
+            raise FormatError(self.where, element.line, f"PU {number} twice, expected every PU once")
+        self.pus.add(number)
+        return number
+
+    def number(self, element: Element, name: str, default: int) -> int:
+        text = element.get(name)
+        return int(text) if text.isdecimal() and len(text) < 10 else default
+
+    def cpuset(self, element: Element, name: str) -> set[int] | None:
+        """PUs of a set among those seen so far or to come; None when the file does not say."""
+        text = element.attributes.get(name)
+        return None if text is None else parse_cpuset(text, self.where, element.line)
+
+    def barred(self, machine: Element) -> int:
+        """How many memory nodes may not be used."""
+        allowed = self.cpuset(machine, "allowed_nodeset")
+        return 0 if allowed is None else sum(number not in allowed for number in self.memory if number >= 0)
+
+    def usable(self, machine: Element) -> set[int]:
+        """PUs that exist, are online and may be used."""
+        usable = set(self.pus)
+        for name in ("cpuset", "online_cpuset", "allowed_cpuset"):
+            members = self.cpuset(machine, name)
+            usable &= usable if members is None else members
+        if not usable:
+            what = f"none of its {len(self.pus)} PUs is online and allowed, expected at least one"
+            raise FormatError(self.where, machine.line, what)
+        return usable
 
 
 @machines.register("hwloc")
@@ -20,37 +455,11 @@ class Hwloc(NodeMachine):
 
     ``hwloc:node.xml`` is one node, ``hwloc:node.xml@n[1-8]`` eight of them, and
     ``hwloc:a.xml@n[1-8],hwloc:b.xml@n[9-16]`` unlike nodes. Distances may follow: ``hwloc:node.xml:l3=3``.
-
-    Examples
-    --------
-    >>> import hopbytes as hb
-    >>> hb.machine("hwloc:node.xml@n[1-2]").k  # doctest: +SKIP
-    16
     """
 
     @classmethod
     def parse(cls, text: str) -> Hwloc:
         """Read the files named in what follows ``hwloc:``."""
-        body, replaced = cut_overrides(text)
-        trees, hosts = [], []
-        parts = body.split(",hwloc:")
-        for part in parts:
-            path, names = file_and_hosts(part)
-            if not path:
-                raise FormatError("machine", None, "hwloc: without a file name, expected hwloc:FILE[@hosts]")
-            if len(parts) > 1 and not names:
-                what = f"hwloc:{path[:60]} without hosts, expected hwloc:FILE@n[1-8] where there are several"
-                raise FormatError("machine", None, what)
-            tree = read_hwloc(path)
-            trees += [tree] * max(1, len(names))
-            hosts += names
-        check_names(hosts, "machine")
-        return cls(f"hwloc:{body}", NodeInventory.of(trees), tuple(hosts), replaced)
-
-
-def file_and_hosts(part: str) -> tuple[str, list[str]]:
-    """Split ``FILE@hosts``; a file that exists may have an ``@`` in its name."""
-    path, at, names = part.rpartition("@")
-    if not at or os.path.exists(part):
-        return part, []
-    return path, expand_hosts(names, "machine")
+        split = partial(file_and_hosts, "hwloc")
+        inventory, hosts, replaced, spec = unlike_nodes("hwloc", text, split, read_hwloc)
+        return cls(spec, inventory, hosts, replaced)

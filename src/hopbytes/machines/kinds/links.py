@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import UnsupportedError
-from hopbytes.fabrics.link_file import LinkFile, read_link_file
-from hopbytes.kernels.routes import RouteForm, distance_table, shortest_table
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.kernels.routes import RouteForm, route_hops, shortest_table
 from hopbytes.machines.base import KnownHosts, machines
-from hopbytes.machines.common.clustered_split import split_by_distance
-from hopbytes.machines.common.file_spec import file_spec
-from hopbytes.machines.common.networked import NetworkMachine, check_nodes
-from hopbytes.machines.common.spec_fields import bad
-from hopbytes.machines.common.tree import Tree, shorten
-from hopbytes.machines.network.network import Network
-from hopbytes.machines.network.wiring import Wiring
+from hopbytes.machines.kinds.table import split_by_distance
+from hopbytes.machines.network import MAX_TABLE, Network, Wiring, spread_routes
+from hopbytes.machines.network_machine import NetworkMachine, check_nodes
+from hopbytes.machines.spec_fields import bad, changed_fields, file_spec
+from hopbytes.machines.tree import Tree, shorten
+from hopbytes.text.hostlist import expand_hosts
+from hopbytes.text.lines import read_lines
 
 RULES = ("shortest", "spread")
-#: Entries of forwarding tables, 4 bytes each.
-MAX_TABLE = 2**28
 #: Largest number of nodes whose hops are compared for all pairs, to cut the nodes in parts.
 MAX_TO_COMPARE = 2**11
+MAX_CAPACITY = 2**62
+MAX_CABLES = 4096
+WORDS = "host, switch, link, arc or route"
 
 
 @machines.register("links")
@@ -33,29 +33,10 @@ MAX_TO_COMPARE = 2**11
 class Links(NetworkMachine):
     """Hosts, switches and links from a file: ``links:FILE``.
 
-    Parameters
-    ----------
-    path : str
-    found : LinkFile
-        What the file says, see :func:`hopbytes.fabrics.link_file.read_link_file`.
-    rule : str
-        ``shortest``: one path, see Notes; ``spread``: every vertex divides a flow evenly over the links that
-        lead nearer (equal-cost multipath).
-    per_hop, inside
-        See :class:`hopbytes.machines.common.networked.NetworkMachine`.
-
-    Raises
-    ------
-    FormatError
-        Faults in the file.
-    UnsupportedError
-        Forwarding tables of more than 2**28 entries.
-
-    Notes
-    -----
     Routes are shortest; of several links that begin a shortest path to host number t, the one number
-    (t mod their count) in the order of the file is taken. Hosts forward no messages, unless there is no
-    switch. Where the file gives routes, only those exist. O(hosts x links).
+    (t mod their count) in the order of the file is taken. ``route=spread``: every vertex divides a flow
+    evenly over the links that lead nearer (equal-cost multipath). Hosts forward no messages, unless there is
+    no switch. Where the file gives routes, only those exist. O(hosts x links).
     """
 
     path: str
@@ -74,20 +55,10 @@ class Links(NetworkMachine):
             object.__setattr__(self, "links", link_network(self.found, self.rule))
         check_nodes(self)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Links) and self._identity() == other._identity()
-
-    def __hash__(self) -> int:
-        return hash(self._identity())
-
     def _identity(self) -> tuple[object, ...]:
         found = self.found
-        names = (
-            tuple(found.hosts),
-            tuple(found.switches),
-            tuple(found.links),
-            tuple(sorted(found.routes.items())),
-        )
+        routes = tuple(sorted(found.routes.items()))
+        names = (tuple(found.hosts), tuple(found.switches), tuple(found.links), routes)
         return self.path, self.rule, names, self.hop_distance, self.inside
 
     @classmethod
@@ -109,7 +80,7 @@ class Links(NetworkMachine):
 
     def network_spec(self) -> str:
         """``links:``, the file and the rule unless it is the default."""
-        return f"links:{self.path}" + (f":route={self.rule}" if self.rule != "shortest" else "")
+        return f"links:{self.path}" + changed_fields(("route", self.rule, "shortest"))
 
     def network(self) -> Network:
         """The links of the file."""
@@ -127,10 +98,9 @@ class Links(NetworkMachine):
             there[there < 0] = int(there.max()) + 1  # no route: further than anything
             part = split_by_distance(there + there.T)
             return [nodes[part == number] for number in range(int(part.max()) + 1)]
-        one = nodes[int(network.hops(nodes[0], nodes).argmax())]
-        near = network.hops(one, nodes)
-        other = nodes[int(near.argmax())]
-        order = np.argsort(near - network.hops(other, nodes), kind="stable")
+        end = nodes[int(network.hops(nodes[0], nodes).argmax())]
+        near = network.hops(end, nodes)
+        order = np.argsort(near - network.hops(nodes[int(near.argmax())], nodes), kind="stable")
         half = len(nodes) // 2
         return [np.sort(nodes[order[:half]]), np.sort(nodes[order[half:]])]
 
@@ -147,19 +117,15 @@ def link_network(found: LinkFile, rule: str = "shortest") -> Network:
     for near, far, _ in found.links:
         copy = seen[near, far] = seen.get((near, far), -1) + 1
         labels.append(f"{near} -> {far}" + (f" #{copy}" if copy else ""))
+    hosts, switches = len(found.hosts), len(found.switches)
     if rule == "spread":
-        form = _spread(found, tail, head)
+        _check_size(len(names), hosts)
+        form = spread_routes(tail, head, _passing_rows(found), hosts)
     else:
         form = _given(found, number) if found.routes else _shortest(found, tail, head)
     return Network(
-        form,
-        len(found.hosts),
-        len(found.switches),
-        capacity,
-        "as given",
-        labels.__getitem__,
-        names.__getitem__,
-        lambda: Wiring(tail.astype(np.int64), head.astype(np.int64), np.arange(len(found.hosts)), len(names)),
+        form, hosts, switches, capacity, "as given", labels.__getitem__, names.__getitem__,
+        lambda: Wiring(tail.astype(np.int64), head.astype(np.int64), np.arange(hosts), len(names)),
     )
 
 
@@ -172,9 +138,9 @@ def _shortest(found: LinkFile, tail: Int32, head: Int32) -> RouteForm:
     choosing = np.flatnonzero(links_of[:hosts] > 1) if found.switches else passing[:0]
     _check_size(len(passing) + len(choosing), hosts)
     table = [shortest_table(tail, head, rows, hosts)]
-    first = np.where(rows >= 0, rows, -1).astype(np.int32)
-    for place, host in enumerate(choosing.tolist()):
-        first[host] = len(passing) + place
+    first = rows.copy()
+    for index, host in enumerate(choosing.tolist()):
+        first[host] = len(passing) + index
         table.append(_choices(host, np.flatnonzero(tail == host), head, rows, table[0], hosts))
     only = np.flatnonzero((first < 0) & (links_of > 0))
     last_link = np.zeros(vertices, np.int64)
@@ -199,35 +165,19 @@ def _check_size(rows: int, hosts: int) -> None:
         )
 
 
-def _spread(found: LinkFile, tail: Int32, head: Int32) -> RouteForm:
-    rows, hosts = _passing_rows(found), len(found.hosts)
-    _check_size(len(rows), hosts)
-    first = np.searchsorted(np.sort(tail), np.arange(len(rows) + 1)).astype(np.int32)
-    out = np.argsort(tail, kind="stable")
-    numbers = np.concatenate([[hosts, len(rows)], out]).astype(np.int64)
-    return RouteForm("spread", numbers, distance_table(tail, head, rows, hosts), first, head, split=True)
-
-
 def _choices(host: int, out: Int64, head: Int32, rows: Int32, table: Int32, hosts: int) -> Int32:
     """int32[hosts]: link by which a host with several links reaches every target soonest."""
-    base = RouteForm(
-        "forwarding",
-        np.array([hosts, len(rows), len(head)], np.int64),
-        table,
-        np.where(rows >= 0, rows, -1).astype(np.int32),
-        head,
-    )
-    from hopbytes.kernels.routes import route_hops
-
+    numbers = np.array([hosts, len(rows), len(head)], np.int64)
+    base = RouteForm("forwarding", numbers, table, rows, head)
     targets = np.arange(hosts, dtype=np.int32)
     lengths = np.full((len(out), hosts), np.iinfo(np.int64).max)
-    for place, link in enumerate(out.tolist()):
+    for row, link in enumerate(out.tolist()):
         after = int(head[link])
         hops = route_hops(base, np.full(hosts, after, np.int32), targets)
         hops[targets == after] = 0
         if after < hosts:  # a cable from host to host leads to that host only
             hops[targets != after] = -1
-        lengths[place] = np.where(hops < 0, lengths[place], hops)
+        lengths[row] = np.where(hops < 0, lengths[row], hops)
     least = lengths.min(axis=0)
     shortest = lengths == least[None, :]
     turn = targets % shortest.sum(axis=0)
@@ -248,3 +198,117 @@ def _given(found: LinkFile, number: dict[str, int]) -> RouteForm:
     lengths = np.cumsum([0, *map(len, steps)])
     numbers = np.concatenate([[hosts], starts, lengths]).astype(np.int64)
     return RouteForm("listed", numbers, np.array(list(chain.from_iterable(steps)), np.int32), targets)
+
+
+@dataclass(slots=True)
+class LinkFile:
+    """What a file of links says."""
+
+    path: str
+    #: in the order of the file; without any declaration all vertices are hosts
+    hosts: list[str] = field(default_factory=list)
+    switches: list[str] = field(default_factory=list)
+    links: list[tuple[str, str, int]] = field(default_factory=list)  # directed links: from, to, capacity
+    #: given routes: vertices from source to target, both included
+    routes: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+
+
+def read_link_file(path: str) -> LinkFile:
+    """Read a graph of links.
+
+    A star of three hosts::
+
+        host a b c
+        switch s
+        link a s 10
+        link b s 10
+        link c s 10 x2
+    """
+    found = LinkFile(path)
+    known: dict[str, str] = {}
+    pending: list[tuple[int, tuple[str, ...]]] = []
+    for number, line in enumerate(read_lines(path), start=1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        kind, rest = words[0], words[1:]
+        if kind in ("host", "switch"):
+            _declare(found, known, kind, rest, number)
+        elif kind in ("link", "arc"):
+            _link(found, kind, rest, number)
+        elif kind == "route":
+            if len(rest) < 2:
+                raise FormatError(path, number, f"a route of {len(rest)} vertices, expected two or more")
+            pending.append((number, tuple(rest)))
+        else:
+            raise FormatError(path, number, f"{kind[:40]!r}, expected {WORDS}")
+    _settle(found, known, pending)
+    return found
+
+
+def _declare(found: LinkFile, known: dict[str, str], kind: str, rest: list[str], number: int) -> None:
+    names = [name for word in rest for name in expand_hosts(word, found.path, number)]
+    if not names:
+        raise FormatError(found.path, number, f"{kind} without a name, expected {kind} NAME…")
+    for name in names:
+        if name in known:
+            raise FormatError(found.path, number, f"{name[:40]!r} twice, expected every vertex once")
+        known[name] = kind
+    (found.hosts if kind == "host" else found.switches).extend(names)
+
+
+def _link(found: LinkFile, kind: str, rest: list[str], number: int) -> None:
+    words = list(rest)
+    cables = 1
+    if len(words) > 2 and words[-1].startswith("x"):
+        text = words.pop()[1:]
+        if not text.isdigit() or not 1 <= int(text[:9]) <= MAX_CABLES or len(text) > 9:
+            raise FormatError(found.path, number, f"x{text[:40]}, expected x1 to x{MAX_CABLES} cables")
+        cables = int(text)
+    if len(words) not in (2, 3):
+        raise FormatError(found.path, number, f"{len(rest)} words, expected {kind} FROM TO [CAPACITY] [xN]")
+    capacity = 1
+    if len(words) == 3:
+        if not (words[2].isascii() and words[2].isdigit()) or not 1 <= int(words[2][:20]) <= MAX_CAPACITY:
+            what = f"capacity {words[2][:40]}, expected an integer > 0"
+            raise FormatError(found.path, number, what)
+        capacity = int(words[2])
+    near, far = words[:2]
+    if near == far:
+        raise FormatError(found.path, number, f"a link from {near[:40]!r} to itself, expected two vertices")
+    for _ in range(cables):
+        found.links.append((near, far, capacity))
+        if kind == "link":
+            found.links.append((far, near, capacity))
+
+
+def _settle(found: LinkFile, known: dict[str, str], pending: list[tuple[int, tuple[str, ...]]]) -> None:
+    """Check what could only be checked at the end of the file."""
+    if not known:
+        found.hosts = list(dict.fromkeys(name for near, far, _ in found.links for name in (near, far)))
+        known.update(dict.fromkeys(found.hosts, "host"))
+    for near, far, _ in found.links:
+        for name in (near, far):
+            if name not in known:
+                what = f"a link at {name[:40]!r}, expected a vertex declared by host or switch"
+                raise FormatError(found.path, None, what)
+    if not found.hosts:
+        raise FormatError(found.path, None, "no host, expected lines like 'host n[1-4]' or 'link a b'")
+    pairs = {(near, far) for near, far, _ in found.links}
+    hosts = set(found.hosts)
+    for number, vertices in pending:
+        for near, far in pairwise(vertices):
+            if (near, far) not in pairs:
+                raise FormatError(
+                    found.path, number, f"a route from {near!r} to {far!r}, expected a link there"
+                )
+        ends = vertices[0], vertices[-1]
+        if not hosts.issuperset(ends) or ends[0] == ends[1] or ends in found.routes:
+            what = f"a route from {ends[0]!r} to {ends[1]!r}, expected each pair of different hosts once"
+            raise FormatError(found.path, number, what)
+        again = next((i for i, name in enumerate(vertices) if name in vertices[:i]), None)
+        if again is not None:
+            loop = " -> ".join(vertices[vertices.index(vertices[again]) : again + 1])
+            what = f"a route from {ends[0]!r} to {ends[1]!r} with a loop ({loop[:80]}), expected none"
+            raise FormatError(found.path, number, what)
+        found.routes[ends] = vertices

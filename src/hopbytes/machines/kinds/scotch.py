@@ -2,17 +2,177 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NoReturn
+
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.fabrics.scotch_target import Target, read_scotch_target
-from hopbytes.machines.base import Machine, machines
-from hopbytes.machines.common.file_spec import file_spec
-from hopbytes.machines.common.table import MAX_PLACES, Table
-from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.base import Level, Machine, machines
+from hopbytes.machines.kinds.table import MAX_PLACES, Table
 from hopbytes.machines.kinds.torus import Torus
-from hopbytes.machines.topology import Level
+from hopbytes.machines.spec_fields import file_spec
+from hopbytes.machines.tree import Tree
+from hopbytes.text.lines import read_lines
+
+MAX_BYTES = 2**28
+LONGEST_LINE = 2**26
+MAX_TERMINALS = 2**24
+#: A table of distances is quadratic: as many terminals as a table machine takes.
+MAX_TABLE = 2**12
+
+
+@frozen(eq=False)
+class Target:
+    """A Scotch target."""
+
+    shape: str  # ``tree``, ``torus``, ``mesh``, ``hypercube``, ``complete`` or ``table``
+    sizes: tuple[int, ...]  # arities from the root down (tree), dimensions, or the number of terminals
+    costs: tuple[int, ...] = ()  # cost of the links of each level of a tree, from the root down
+    table: Int64 | None = None  # int64[n, n] or None: Distances of terminals, for ``table``
+    #: relative computing power of each terminal; None when all are equal
+    weights: tuple[int, ...] | None = None
+    terminals: tuple[int, ...] | None = None  # the terminals in use (``sub``), in their order; None for all
+
+    @property
+    def n_terminals(self) -> int:
+        """Number of terminals of the whole shape."""
+        count = 1
+        for size in self.sizes:
+            count *= 2**size if self.shape == "hypercube" else size
+        return count
+
+
+class _Words:
+    """Words of a file with the lines they stand on."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.line = 1
+        self._words = self._read()
+
+    def _read(self) -> Iterator[str]:
+        for number, line in enumerate(read_lines(self.path, MAX_BYTES, LONGEST_LINE), start=1):
+            for word in line.partition("#")[0].split():
+                self.line = number
+                yield word
+
+    def word(self, what: str) -> str:
+        """Return the next word."""
+        found = next(self._words, None)
+        if found is None:
+            raise FormatError(self.path, None, f"the file ends, expected {what}: is it cut?")
+        return found
+
+    def integer(self, what: str, least: int, most: int) -> int:
+        """Return the next word as an integer."""
+        word = self.word(what)
+        if not (word.isascii() and word.isdigit() and len(word) < 19 and least <= int(word) <= most):
+            self.fail(f"{word[:40]!r}, expected {what}, an integer from {least} to {most}")
+        return int(word)
+
+    def rest(self) -> list[int]:
+        """Return all words that are left, as integers."""
+        found = []
+        for word in self._words:
+            if not (word.isascii() and word.isdigit() and len(word) < 19):
+                self.fail(f"{word[:40]!r}, expected an integer >= 0")
+            found.append(int(word))
+        return found
+
+    def fail(self, what: str) -> NoReturn:
+        """Raise the error for the current line."""
+        raise FormatError(self.path, self.line, what)
+
+
+def read_scotch_target(path: str) -> Target:
+    """Read a Scotch target file."""
+    words = _Words(path)
+    target = _target(words, allow_part=True)
+    left = words.rest()
+    if left:
+        words.fail(f"{len(left)} numbers too many after the target")
+    if target.n_terminals > MAX_TERMINALS:
+        words.fail(f"{target.n_terminals} terminals, expected at most {MAX_TERMINALS}")
+    for number in target.terminals or ():
+        if number >= target.n_terminals:
+            words.fail(f"terminal {number}, expected at most {target.n_terminals - 1}")
+    return target
+
+
+def _target(words: _Words, allow_part: bool) -> Target:
+    name = words.word("the name of a target")
+    kind = name.lower()
+    if kind == "sub" and allow_part:
+        count = words.integer("the number of terminals", 1, MAX_TERMINALS)
+        chosen = tuple(words.integer("a terminal", 0, MAX_TERMINALS) for _ in range(count))
+        if len(set(chosen)) < count:
+            words.fail("a terminal twice, expected distinct ones")
+        whole = _target(words, allow_part=False)
+        return Target(whole.shape, whole.sizes, whole.costs, whole.table, whole.weights, chosen)
+    if kind == "tleaf":
+        depth = words.integer("the number of levels", 1, 60)
+        pairs = [
+            (words.integer("an arity", 1, MAX_TERMINALS), words.integer("a link cost", 0, 2**31 - 1))
+            for _ in range(depth)
+        ]
+        return Target("tree", tuple(arity for arity, _ in pairs), tuple(cost for _, cost in pairs))
+    if kind == "hcub":
+        return Target("hypercube", (words.integer("the dimension", 1, 24),))
+    if kind == "cmplt":
+        return Target("complete", (words.integer("the number of terminals", 1, MAX_TERMINALS),))
+    if kind == "cmpltw":
+        count = words.integer("the number of terminals", 1, MAX_TERMINALS)
+        weights = tuple(words.integer("a weight", 1, 2**31 - 1) for _ in range(count))
+        return Target("complete", (count,), weights=weights)
+    if kind == "deco":
+        return _table(words)
+    for shape in ("torus", "mesh"):
+        if kind.startswith(shape):
+            return Target(shape, _dimensions(words, name, kind[len(shape) :]))
+    raise UnsupportedError(
+        f"{words.path}:{words.line}: target {name[:20]!r} is not read (known: tleaf, torus2D, torus3D, "
+        "torusXD, mesh2D, mesh3D, meshXD, hcub, cmplt, cmpltw, deco 0, sub)"
+    )
+
+
+def _dimensions(words: _Words, name: str, suffix: str) -> tuple[int, ...]:
+    if suffix in ("2d", "3d"):
+        count = int(suffix[0])
+    elif suffix == "xd":
+        count = words.integer("the number of dimensions", 1, 8)
+    else:
+        words.fail(f"target {name[:20]!r}, expected a suffix 2D, 3D or XD")
+    return tuple(words.integer("a dimension", 1, 2**16) for _ in range(count))
+
+
+def _table(words: _Words) -> Target:
+    """Read ``deco 0``: terminals with weights, then distances below the diagonal, row by row."""
+    words.integer("the kind of decomposition (only 0, by terminals, is read)", 0, 0)
+    count = words.integer("the number of terminals", 1, MAX_TABLE)
+    words.integer("the largest number of a domain", 1, 2**31 - 1)
+    weight_of: dict[int, int] = {}
+    for _ in range(count):
+        label = words.integer("the label of a terminal", 0, 2**31 - 1)
+        if label in weight_of:
+            words.fail(f"terminal {label} a second time, expected distinct labels")
+        weight_of[label] = words.integer("its weight", 0, 2**31 - 1)
+        words.integer("the number of its domain", 1, 2**31 - 1)
+    table = np.zeros((count, count), np.int64)
+    for row in range(1, count):
+        for column in range(row):
+            distance = words.integer(f"the distance of terminals {row} and {column}", 0, 2**31 - 1)
+            table[row, column] = table[column, row] = distance
+    # Rows are in the order of the list above; places are in the order of the labels.
+    order = np.argsort(np.array(list(weight_of), np.int64), kind="stable")
+    weights = tuple(weight_of[label] for label in sorted(weight_of))
+    return Target(
+        "table", (count,), table=np.ascontiguousarray(table[np.ix_(order, order)]),
+        weights=None if len(set(weights)) == 1 else weights,
+    )
+
 
 KEYS = {"names": "switch,node,core"}
 

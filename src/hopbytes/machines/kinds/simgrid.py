@@ -3,40 +3,44 @@
 from __future__ import annotations
 
 import re
-from typing import cast
+from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 
-from hopbytes._arrays import Bool, Int64
+from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.fabrics.simgrid_file import read_simgrid
-from hopbytes.fabrics.simgrid_platform import Cluster
-from hopbytes.machines.base import KnownHosts, Machine, machines
-from hopbytes.machines.common.attached_hosts import AttachedHosts
-from hopbytes.machines.common.file_spec import file_spec
-from hopbytes.machines.common.networked import NetworkMachine, check_nodes
-from hopbytes.machines.common.spec_fields import bad
-from hopbytes.machines.common.tree import MAX_DISTANCE, Tree
+from hopbytes.fabrics.simgrid import Cluster, Platform, PlatformRoutes, read_simgrid
+from hopbytes.kernels.routes import RouteForm
+from hopbytes.machines.base import Level, machines
 from hopbytes.machines.kinds.fattree import FatTree
 from hopbytes.machines.kinds.torus import Torus
-from hopbytes.machines.network.network import Network
-from hopbytes.machines.network.simgrid_dragonfly import DragonflyCluster
-from hopbytes.machines.network.simgrid_listed import MAX_LISTED, ListedRoutes
-from hopbytes.machines.topology import Level
+from hopbytes.machines.network import Network
+from hopbytes.machines.network_machine import AttachedHosts, NetworkMachine
+from hopbytes.machines.spec_fields import bad, file_spec
+from hopbytes.machines.tree import MAX_DISTANCE, Tree
 
-KEYS = {"hosts": "n[1-8]"}
 _SIZES = "[0-9]+(?:,[0-9]+)*"
 #: What ``topo_parameters`` of a shape look like without blanks.
 SHAPES = {
     "TORUS": re.compile(_SIZES, re.ASCII),
     "FAT_TREE": re.compile(f"[0-9]{{1,9}};{_SIZES};{_SIZES};{_SIZES}", re.ASCII),
 }
+PARAMETERS = re.compile(
+    r"([1-9][0-9]{0,5}),([1-9][0-9]{0,5});([1-9][0-9]{0,5}),([1-9][0-9]{0,5});"
+    r"([1-9][0-9]{0,5}),([1-9][0-9]{0,5});([1-9][0-9]{0,5})",
+    re.ASCII,
+)
+#: Links of the longest route: the host's, blade, chassis, group, blade, chassis, the host's.
+LONGEST = 7
+#: Most hosts: routes are stored for every pair.
+MAX_LISTED = 2048
 
 
 @machines.register("simgrid")
 @frozen(eq=False)
-class Simgrid(NetworkMachine):
+class Simgrid(AttachedHosts):
     """Hosts of a SimGrid platform: ``simgrid:platform.xml``.
 
     One torus, fat-tree or dragonfly cluster becomes that network, with the bandwidth of its links. Flat
@@ -44,94 +48,66 @@ class Simgrid(NetworkMachine):
     cabinets) have every route as SimGrid finds it: through the gateways of the zones, across the backbones;
     what SimGrid shares between directions is one link. ``hosts=n[1-8]`` (or ``@n[1-8]``) keeps some hosts.
     ``core=`` of hosts is the level ``core``, unless the spec says what is inside a node.
-
-    Parameters
-    ----------
-    text : str
-        Spec without distance per hop.
-    links : Network
-        Endpoint i is host i.
-    hosts : tuple of str
-    zones : tuple of tuple of int
-        Numbers of the zones around each host, outermost first, as many for all.
-    per_hop, inside
-        See :class:`hopbytes.machines.common.networked.NetworkMachine`.
-    warnings : tuple of str
-        What of the file has no effect.
     """
 
-    text: str
-    links: Network
-    hosts: tuple[str, ...]
-    zones: tuple[tuple[int, ...], ...]
-    per_hop: int | None = None
-    inside: Tree | None = None
-    warnings: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_nodes(self)
-
     @classmethod
-    def parse(cls, text: str) -> Machine:
+    def parse(cls, text: str) -> Simgrid:
         """Read ``FILE[@hosts or @distance per hop]``."""
-        spec = file_spec("simgrid", text, KEYS)
+        spec = file_spec("simgrid", text, {"hosts": "n[1-8]"})
         platform = read_simgrid(spec.path)
         shaped = [cluster for cluster in platform.clusters.values() if cluster.topology != "FLAT"]
         if shaped and len(platform.hosts) > len(shaped[0].hosts):
             raise UnsupportedError(
                 f"{spec.path}:{shaped[0].line}: a {shaped[0].topology} cluster beside others; keep one"
             )
-        text, said, hosts = spec.text("simgrid"), platform.notices, platform.host_names
-        machine: Simgrid | _KeptHosts
+        text, hosts = spec.text("simgrid"), platform.host_names
+        around: NetworkMachine
         if shaped and shaped[0].topology != "DRAGONFLY":
             around = _shaped(spec.path, shaped[0])
-            machine = _KeptHosts(text, around, hosts, _places(around), said, spec.per_hop)
         elif shaped:
-            cluster = DragonflyCluster(spec.path, shaped[0], MAX_LISTED)
-            machine = cls(text, cluster.network(), hosts, cluster.zones(), spec.per_hop, None, said)
+            cluster = DragonflyCluster(spec.path, shaped[0])
+            around = _ListedHosts(text, cluster.network(), cluster.zones())
         else:
             listed = ListedRoutes(platform)
-            machine = cls(text, listed.network(), hosts, listed.zones, spec.per_hop, None, said)
-        if "hosts" in spec.options:
-            if isinstance(machine, Simgrid):
-                machine = _KeptHosts(text, machine, hosts, tuple(range(len(hosts))), said, spec.per_hop)
-            machine = cast("_KeptHosts", machine.kept(spec.options["hosts"]))
+            around = _ListedHosts(text, listed.network(), listed.zones)
+        places = np.arange(around.n_nodes)
+        if isinstance(around, Torus):  # the first dimension, which routes correct first, runs fastest
+            places = places.reshape(around.sizes).transpose().reshape(-1)
+        whole = cls(text, around, hosts, tuple(places.tolist()), platform.notices, spec.per_hop)
+        machine = whole.kept(spec.options.get("hosts"))
+        assert isinstance(machine, Simgrid)
         cores = dict(zip(hosts, platform.cores.values(), strict=True))
-        return _with_cores(machine, [cores[host] for host in machine.hosts])
+        counts = [cores[host] for host in machine.hosts]
+        core, node = Level("core", 1), Level("node", MAX_DISTANCE)
+        if max(counts) == 1:
+            return machine
+        if len(set(counts)) == 1:
+            return machine.nested(Tree((core,), (counts[0],)))
+        return machine.nested(Tree((node, core), (len(counts), tuple(counts))))
 
     def nested(self, inside: Tree) -> Simgrid:
         """Return this machine with other levels inside its nodes than the cores of the file."""
         return self._replaced(self.per_hop, inside)
 
-    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
-        """What of the file has no effect."""
-        return self.warnings
 
-    def _identity(self) -> tuple[object, ...]:
-        return self.text, self.hosts, self.hop_distance, self.inside
+@frozen(eq=False)
+class _ListedHosts(NetworkMachine):
+    """The network of a platform whose routes are listed; endpoint i is host i."""
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Simgrid) and self._identity() == other._identity()
-
-    def __hash__(self) -> int:
-        return hash(self._identity())
+    text: str
+    links: Network
+    zones: tuple[tuple[int, ...], ...]  # numbers of the zones around each host, outermost first
+    per_hop: int | None = None
+    inside: Tree | None = None
 
     @property
     def n_nodes(self) -> int:
-        """Number of hosts."""
-        return len(self.hosts)
-
-    @property
-    def known_hosts(self) -> KnownHosts:
-        """The nodes of the file."""
-        return KnownHosts(self.hosts, fixed=True)
+        return len(self.zones)
 
     def network_spec(self) -> str:
-        """The file."""
         return self.text
 
     def network(self) -> Network:
-        """Links with the routes of the file."""
         return self.links
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
@@ -143,34 +119,6 @@ class Simgrid(NetworkMachine):
                 order = np.argsort(first)
                 return [nodes[part == number] for number in order.tolist()]
         return list(nodes[:, None])
-
-
-@frozen(eq=False)
-class _KeptHosts(AttachedHosts):
-    """Some hosts of a platform, or those of a network of one shape."""
-
-    def nested(self, inside: Tree) -> _KeptHosts:
-        """Return this machine with other levels inside its nodes than the cores of the file."""
-        return self._replaced(self.per_hop, inside)
-
-
-def _with_cores(machine: Simgrid | _KeptHosts, counts: list[int]) -> NetworkMachine:
-    """Return the machine with as many cores in each node as the file says."""
-    core = Level("core", 1)
-    if max(counts) == 1:
-        return machine
-    if len(set(counts)) == 1:
-        return machine.nested(Tree((core,), (counts[0],)))
-    node = Level("node", MAX_DISTANCE)
-    return machine.nested(Tree((node, core), (len(counts), tuple(counts))))
-
-
-def _places(around: NetworkMachine) -> tuple[int, ...]:
-    """Endpoint of each host: on a torus the first dimension, which routes correct first, runs fastest."""
-    numbers = np.arange(around.n_nodes)
-    if isinstance(around, Torus):
-        numbers = numbers.reshape(around.sizes).transpose().reshape(-1)
-    return tuple(numbers.tolist())
 
 
 def _shaped(path: str, cluster: Cluster) -> NetworkMachine:
@@ -207,3 +155,243 @@ def _network_of(topology: str, words: str, bandwidth: int) -> NetworkMachine | N
             raise bad(f"{levels} levels, but sizes of {down.count('x') + 1}")
         return FatTree.parse(f"{down}:up={up}:cables={cables}:bw={bandwidth}")
     return None
+
+
+class DragonflyCluster:
+    """A cluster with ``topo_parameters`` like ``3,4;4,3;5,1;2``.
+
+    Three groups, four chassis in each, five blades in each, two hosts at each blade; and how many cables are
+    one link between groups, chassis and blades. Blades of a chassis are linked all to all, equal blades of
+    the chassis of a group too, and blade j of the first chassis of group i leads to group j.
+    """
+
+    def __init__(self, path: str, cluster: Cluster) -> None:
+        found = PARAMETERS.fullmatch(cluster.parameters.replace(" ", ""))
+        if found is None:
+            what = f"topo_parameters {cluster.parameters[:30]!r}, expected '3,4;4,3;5,1;2' of a DRAGONFLY"
+            raise FormatError(path, cluster.line, what)
+        groups, self.blue, chassis, self.black, blades, self.green, nodes = map(int, found.groups())
+        size = groups * chassis * blades * nodes
+        if size != len(cluster.hosts):
+            what = f"{len(cluster.hosts)} hosts, expected {size} of this dragonfly"
+            raise FormatError(path, cluster.line, what)
+        if groups > blades:
+            what = f"{groups} groups with {blades} blades in a chassis, expected a blade for every group"
+            raise FormatError(path, cluster.line, what)
+        if size > MAX_LISTED:
+            raise FormatError(path, cluster.line, f"{size} hosts, expected at most {MAX_LISTED}")
+        self.sizes = groups, chassis, blades, nodes
+        self.cluster = cluster
+        self.names: list[str] = []
+        self.capacity: list[int] = []
+
+    def zones(self) -> tuple[tuple[int, ...], ...]:
+        """Group, chassis and blade of every host, each numbered over the whole cluster."""
+        hosts = np.arange(len(self.cluster.hosts))
+        _, chassis, blades, nodes = self.sizes
+        per = (chassis * blades * nodes, blades * nodes, nodes)
+        return tuple(zip(*((hosts // size).tolist() for size in per), strict=True))
+
+    def network(self) -> Network:
+        """Return the network with a listed route for every pair. O(hosts²)."""
+        groups, chassis, blades, _ = self.sizes
+        hosts = self.cluster.hosts
+        own = [self._pair(f"{host} up", f"{host} down", 1) for host in hosts]
+        green = self._all_to_all((groups, chassis), blades, "blade", "group {}, chassis {}", self.green)
+        black = self._all_to_all((groups, blades), chassis, "chassis", "group {}, blade {}", self.black)
+        blue = self._all_to_all((), groups, "group", "", self.blue)
+        rows = [self._routes(host, np.array(own, np.int64), green, black, blue) for host in range(len(hosts))]
+        links = np.concatenate(rows)
+        lengths = (links >= 0).sum(axis=1)
+        pairs = np.arange(len(hosts) + 1, dtype=np.int64) * len(hosts)
+        targets = np.tile(np.arange(len(hosts), dtype=np.int64), len(hosts))
+        starts, switches = np.concatenate([[0], np.cumsum(lengths)]), groups * chassis * blades
+        flat = links[links >= 0]
+        return _listed_network(pairs, starts, flat, targets, hosts, self.names, self.capacity, switches)
+
+    def _link(self, name: str, cables: int) -> int:
+        self.names.append(name)
+        self.capacity.append(self.cluster.bandwidth * cables)
+        return len(self.names) - 1
+
+    def _pair(self, there: str, back: str, cables: int) -> tuple[int, int]:
+        """Links of a cable in both directions: one and the same where SimGrid shares it."""
+        first = self._link(there, cables)
+        return first, first if self.cluster.shared else self._link(back, cables)
+
+    def _all_to_all(self, outside: tuple[int, ...], count: int, what: str, where: str, cables: int) -> Int64:
+        """int64[*outside, count, count]: link from one unit to another of each outer unit, -1 to itself."""
+        links = np.full((*outside, count, count), -1, np.int64)
+        for unit in np.ndindex(*outside):
+            prefix = f"{where.format(*unit)}: " if where else ""
+            for low, high in combinations(range(count), 2):
+                there = f"{prefix}{what} {low} -> {what} {high}"
+                back = f"{prefix}{what} {high} -> {what} {low}"
+                links[unit][low, high], links[unit][high, low] = self._pair(there, back, cables)
+        return links
+
+    def _routes(self, source: int, own: Int64, green: Int64, black: Int64, blue: Int64) -> Int64:
+        """int64[hosts, LONGEST]: links from one host to every other, -1 for none at a place.
+
+        As in SimGrid, a route to another blade continues as if it had reached the first chassis, so that
+        inside a group the link to the own chassis may follow.
+        """
+        _, chassis, blades, nodes = self.sizes
+        target = np.arange(len(own))
+        at_group, at_chassis, at_blade = _place(np.full_like(target, source), chassis, blades, nodes)
+        group, box, blade = _place(target, chassis, blades, nodes)
+        links = np.full((len(own), LONGEST), -1, np.int64)
+        links[:, 0], links[:, -1] = own[source, 0], own[:, 1]
+        away = group != at_group
+        step = away & (at_blade != group)
+        links[step, 1] = green[at_group[step], at_chassis[step], at_blade[step], group[step]]
+        step = away & (at_chassis != 0)
+        links[step, 2] = black[at_group[step], group[step], at_chassis[step], 0]
+        links[away, 3] = blue[at_group[away], group[away]]
+        at_blade, at_chassis = np.where(away, at_group, at_blade), np.where(away, 0, at_chassis)
+        step = at_blade != blade
+        links[step, 4] = green[group[step], at_chassis[step], at_blade[step], blade[step]]
+        at_chassis = np.where(step, 0, at_chassis)
+        step = at_chassis != box
+        links[step, 5] = black[group[step], blade[step], at_chassis[step], box[step]]
+        return links
+
+
+def _place(host: Int64, chassis: int, blades: int, nodes: int) -> tuple[Int64, Int64, Int64]:
+    """Group, chassis in it and blade in that of each host."""
+    blade = host // nodes
+    return blade // (blades * chassis), blade // blades % chassis, blade % blades
+
+
+@dataclass(slots=True)
+class _Unit:
+    """Hosts whose routes differ only in their own links, the first and the last of each; or a single host."""
+
+    hosts: list[int]
+    up: list[int] = field(default_factory=list)
+    down: list[int] = field(default_factory=list)
+
+
+class ListedRoutes:
+    """Numbers the links of a platform and lists all routes."""
+
+    def __init__(self, platform: Platform) -> None:
+        self.platform = platform
+        self.hosts = tuple(platform.hosts)
+        if len(self.hosts) > MAX_LISTED:
+            raise UnsupportedError(
+                f"{platform.path}: routes between {len(self.hosts)} hosts, expected at most {MAX_LISTED}, "
+                "or a TORUS or FAT_TREE cluster"
+            )
+        self.routes = PlatformRoutes(platform)
+        self.names: list[str] = []
+        self.capacity: list[int] = []
+        self.number: dict[str, int] = {}
+        self.units = self._units()
+        self.zones = self._zones()
+
+    def _link(self, name: str) -> int:
+        """Number of a link; what SimGrid shares between directions is one."""
+        links, plain = self.platform.links, name.removesuffix("_UP").removesuffix("_DOWN")
+        known = name if name in links else plain
+        name = name if known in self.platform.split else known
+        if name not in self.number:
+            self.number[name] = len(self.names)
+            self.names.append(name)
+            self.capacity.append(links[known])
+        return self.number[name]
+
+    def _units(self) -> list[_Unit]:
+        """Clusters without hosts that are gateways, and all other hosts one by one."""
+        zones = self.platform.zones
+        gateways = {point for zone in zones.values() for hop in zone.hops.values()
+                    for point in (hop.from_point, hop.to_point)}  # fmt: skip
+        clusters: dict[str, _Unit] = {}
+        units: list[_Unit] = []
+        for number, host in enumerate(self.hosts):
+            zone = zones[self.platform.zone_of[host]]
+            if host in gateways or host not in zone.up or host not in zone.down:
+                units.append(_Unit([number]))
+                continue
+            if zone.name not in clusters:
+                clusters[zone.name] = _Unit([])
+                units.append(clusters[zone.name])
+            unit = clusters[zone.name]
+            unit.hosts.append(number)
+            unit.up.append(self._link(zone.up[host]))
+            unit.down.append(self._link(zone.down[host]))
+        return units
+
+    def _zones(self) -> tuple[tuple[int, ...], ...]:
+        """Per host the numbers of the zones around it, outermost first, as many for all.
+
+        Those of a host outside clusters end in a number of its own.
+        """
+        zones = self.platform.zones
+        numbers = {name: number for number, name in enumerate(zones)}
+        chains = []
+        for number, host in enumerate(self.hosts):
+            zone = zones[self.platform.zone_of[host]]
+            inside = [] if host in zone.up else [len(zones) + number]
+            name = zone.name
+            while name:
+                inside.append(numbers[name])
+                name = zones[name].parent
+            chains.append(tuple(reversed(inside)))
+        depth = max(map(len, chains))
+        return tuple(chain + (chain[-1:] or (0,)) * (depth - len(chain)) for chain in chains)
+
+    def _between(self, one: _Unit, other: _Unit) -> list[int] | None:
+        """Links of all routes from one unit to another but the hosts' own; None without a route."""
+        source, target = one.hosts[0], other.hosts[-1]
+        if source == target:
+            zone = self.platform.zones[self.platform.zone_of[self.hosts[source]]]
+            if not one.up:
+                return None
+            return [self._link(zone.backbone)] if zone.backbone else []
+        names = self.routes.route(self.hosts[source], self.hosts[target])
+        if names is None:
+            return None
+        links = [self._link(name) for name in names]
+        return links[bool(one.up) : len(links) - bool(other.down)]
+
+    def network(self) -> Network:
+        """Return the network with a listed route for every pair that has one."""
+        rows_of: list[list[tuple[Int64, Int64, Int64]]] = [[] for _ in self.hosts]  # targets, lengths, links
+        for unit in self.units:
+            for other in self.units:
+                between = self._between(unit, other)
+                if between is None:
+                    continue
+                targets = np.array(other.hosts, np.int64)
+                down = np.array(other.down, np.int64).reshape(len(targets), -1)  # one link each, or none
+                for rank, host in enumerate(unit.hosts):
+                    head = np.array([*unit.up[rank : rank + 1], *between], np.int64)
+                    links = np.hstack([np.broadcast_to(head, (len(targets), len(head))), down])
+                    lengths = np.full(len(targets), links.shape[1])
+                    rows_of[host].append((targets, lengths, links.reshape(-1)))
+        counts = np.array([sum(len(row[0]) for row in rows) for rows in rows_of], np.int64)
+        none = np.empty(0, np.int64)
+        targets, lengths, links = (
+            np.concatenate([none, *(row[part] for rows in rows_of for row in rows)]) for part in range(3)
+        )
+        # Targets ascend in every row: a host that is a gateway stands between those of its cluster.
+        source = np.repeat(np.arange(len(self.hosts)), counts)
+        order = np.lexsort((targets, source))
+        before = (np.cumsum(lengths) - lengths)[order]
+        targets, lengths = targets[order], lengths[order]
+        pairs, starts = np.concatenate([[0], np.cumsum(counts)]), np.concatenate([[0], np.cumsum(lengths)])
+        links = links[np.repeat(before - starts[:-1], lengths) + np.arange(len(links))]
+        switches = sum(bool(zone.up) for zone in self.platform.zones.values())
+        return _listed_network(pairs, starts, links, targets, self.hosts, self.names, self.capacity, switches)
+
+
+def _listed_network(
+    pairs: Int64, starts: Int64, links: Int64, targets: Int64, hosts: tuple[str, ...], names: list[str],
+    capacity: list[int], switches: int,
+) -> Network:
+    numbers = np.concatenate([[len(hosts)], pairs, starts]).astype(np.int64)
+    return Network(
+        RouteForm("listed", numbers, links.astype(np.int32), targets.astype(np.int32)), len(hosts), switches,
+        np.array(capacity, np.int64), "bytes/s", tuple(names).__getitem__, hosts.__getitem__,
+    )

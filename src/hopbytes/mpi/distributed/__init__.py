@@ -1,17 +1,1 @@
 """Mapping of a graph that is distributed over the processes of a communicator. Needs mpi4py."""
-
-from hopbytes.mpi.distributed.evaluate_over_ranks import evaluate_distributed
-from hopbytes.mpi.distributed.map_over_ranks import DistributedMapping, map_distributed
-from hopbytes.mpi.distributed.mapping_ranges import read_distributed, write_distributed
-from hopbytes.mpi.distributed.slab import Slab
-from hopbytes.mpi.distributed.slab_files import read_slab
-
-__all__ = [
-    "DistributedMapping",
-    "Slab",
-    "evaluate_distributed",
-    "map_distributed",
-    "read_distributed",
-    "read_slab",
-    "write_distributed",
-]

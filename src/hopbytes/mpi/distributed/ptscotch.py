@@ -15,7 +15,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, UnsupportedError
-from hopbytes.mpi.distributed.slab import Rows
+from hopbytes.mpi.distributed.rows import Rows
 
 #: Name of the environment variable with the file of the library.
 VARIABLE = "HOPBYTES_PTSCOTCH"

@@ -4,7 +4,6 @@
 ``hopbytes map PATTERN --on MACHINE --mapper ptram --refine ptram`` for any L.
 """
 
-from hopbytes.mpi.ptram.distributed_mapping import map_with_leaders
-from hopbytes.mpi.ptram.node_leaders import Leaders, StrandedError
+from hopbytes.mpi.ptram.leaders import Leaders, StrandedError, map_with_leaders
 
 __all__ = ["Leaders", "StrandedError", "map_with_leaders"]

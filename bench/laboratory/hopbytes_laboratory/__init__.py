@@ -1,0 +1,27 @@
+"""Algorithms of other authors and external partitioners beside hopbytes, for comparisons.
+
+``pip install ./bench`` makes hopbytes find them by their entry points; :func:`register` does it for a process
+that runs in the source tree.
+"""
+
+from __future__ import annotations
+
+#: Names of mappers and their classes, as in the entry points of ``bench/pyproject.toml``.
+MAPPERS = {
+    "libtopomap_bisection": "hopbytes_laboratory.libtopomap:TopologyBisection",
+    "libtopomap_greedy": "hopbytes_laboratory.libtopomap:TopologyGreedy",
+    "libtopomap_rcm": "hopbytes_laboratory.libtopomap:TopologyRcm",
+    "mpipp": "hopbytes_laboratory.mpipp:Mpipp",
+}
+
+
+def register() -> None:
+    """Make hopbytes find the mappers and the external partitioners in this process."""
+    from pkgutil import resolve_name
+
+    from hopbytes.algorithms.base import mappers
+    from hopbytes.algorithms.mappers.multisection import partitioners
+
+    for name, where in MAPPERS.items():
+        mappers.register(name)(resolve_name(where))
+    partitioners.register("external")(resolve_name("hopbytes_laboratory.partitioners.choice:ExternalChoice"))

@@ -1,0 +1,262 @@
+"""Options of several verbs: single ones, and groups about reading, writing and launching.
+
+A group is a dataclass whose fields are options; it converts itself into arguments of the library.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+from hopbytes._frozen import frozen
+from hopbytes.cli.declare import BadParameter, Declared, UsageError, argument, option
+
+if TYPE_CHECKING:
+    from hopbytes.formats.exchange import Receipt
+    from hopbytes.model.allocation import Allocation
+    from hopbytes.model.comm_graph import CommGraph
+    from hopbytes.model.mapping import Mapping
+
+Maker: TypeAlias = Callable[..., Declared]
+_input: Maker = partial(option, panel="Input")
+_output: Maker = partial(option, panel="Output")
+_launching: Maker = partial(option, panel="Launching", rare=True)
+
+PatternFile: TypeAlias = Annotated[str, argument(
+    "Which task sends how much to which: a file (.pattern, .csv, .mtx, .graph …), a generator "
+    "(stencil:16x16, ml:tp=8,pp=4,dp=8), or - for standard input.", "PATTERN", values="patterns",
+)]
+Mappings: TypeAlias = Annotated[list[str] | None, argument(
+    "Stored mappings (.json); with --on, files of any mapping format.", "[MAPPING]...", values="files",
+)]
+CommandWords: TypeAlias = Annotated[list[str] | None, argument(
+    "The launcher with its options, and the program: mpirun -n 64 ./app", "-- LAUNCHER …", values="words",
+)]
+Json: TypeAlias = Annotated[bool, _output("Print one line of JSON, with exact numbers.")]
+Quiet: TypeAlias = Annotated[bool, _output("Print nothing but errors.", names=("--quiet", "-q"))]
+All: TypeAlias = Annotated[bool, _output(
+    "Print every metric, and compare with random mappings as well.",
+)]
+ORDER_HELP = "fill (mpirun), block (srun), cyclic, bynode, socket or plane=N"
+ComparedOrder: TypeAlias = Annotated[str | None, _output(
+    f"Launcher's order to compare with: {ORDER_HELP}.",
+    "ORDER", rare=True, values="orders", default="that of the launcher",
+)]
+OutputFile: TypeAlias = Annotated[str | None, _output(
+    "File to write. Some formats write FILE and FILE.hosts or FILE.place.sh.",
+    "FILE", names=("--output", "-o"), default="standard output", values="files",
+)]
+Picture: TypeAlias = Annotated[str | None, _output(
+    "Draw it: a machine as boxes or links, a pattern as a matrix, a mapping as ranks on its machine, an "
+    "evaluation as matrices, levels and links. FILE.svg, or FILE.png or FILE.pdf (these two need "
+    "matplotlib).", "FILE", names=("--output", "-o"), values="files",
+)]
+Force: TypeAlias = Annotated[bool, _output("Overwrite a file that hopbytes did not write.")]
+MappingFormat: TypeAlias = Annotated[str | None, _input(
+    "Format of MAPPING if it is not recognised.",
+    "FORMAT", rare=True, values="mapping formats",
+)]
+Compiler: TypeAlias = Annotated[str | None, option(
+    "MPI compiler to build the small C program with; without it, one near the launcher or mpi4py is used "
+    "where that is enough.", "MPICC", names=("--cc",), values="files",
+)]
+
+
+@frozen
+class ReadingOptions:
+    """How a pattern is read."""
+
+    input_format: Annotated[str | None, _input(
+        "Format of the pattern if it is not recognised: csv, edges, metis, …",
+        "FORMAT", rare=True, values="pattern formats",
+    )] = None
+    max_bytes: Annotated[int | None, _input(
+        "Largest input that is read, in bytes after decompression.", "N", least=1, rare=True,
+    )] = None
+
+    @property
+    def limit(self) -> int:
+        """The largest size of an input file in bytes."""
+        from hopbytes.text.open_input import MAX_BYTES
+
+        return MAX_BYTES if self.max_bytes is None else self.max_bytes
+
+    def read(self, path: str, threads: int | None = None) -> CommGraph:
+        """Return the pattern in a file."""
+        import hopbytes as hb
+
+        graph: CommGraph = hb.read(path, self.input_format, holds="pattern", workers=threads, max_bytes=self.limit)
+        return graph
+
+
+def given_mapping(
+    path: str, form: str | None, where: Allocation | None, graph: CommGraph | None = None
+) -> Mapping:
+    """Return a stored mapping, or a mapping in any readable format on the machine `where`."""
+    import hopbytes as hb
+    from hopbytes.model.mapping import Mapping
+
+    options: dict[str, Any] = {"where": where, "n": None if graph is None else graph.n, "graph": graph}
+    given = {name: value for name, value in options.items() if value is not None}
+    mapping = hb.read(path, form, holds="mapping", **given)
+    if not isinstance(mapping, Mapping):
+        raise unknown_machine(path)
+    return mapping
+
+
+def unknown_machine(path: str) -> Exception:
+    """Return the error about a mapping whose file does not contain the machine."""
+    from hopbytes.errors import UnsupportedError
+
+    return UnsupportedError(f"{path}: PEs of an unknown machine, expected --on to say which")
+
+
+def _standard(output: str | None) -> bool:
+    """Return whether `output` is standard output."""
+    return output in (None, "-")
+
+
+@frozen
+class WritingOptions:
+    """How a file is written."""
+
+    format: Annotated[str | None, _output(
+        "Format to write: openmpi, slurm, hydra, torchrun, … ('hopbytes show formats').",
+        "FORMAT", default="by the suffix of the file", values="formats",
+    )] = None
+    force: Force = False
+
+    def launches(self, output: str | None) -> bool:
+        """Whether the file is for a launcher, which starts processes."""
+        from hopbytes.formats.recognition import format_to_write
+
+        if _standard(output) and self.format is None:
+            return False
+        return bool(format_to_write(output or "-", self.format, "mapping").capabilities.launcher)
+
+    def restricted(self, where: Allocation, launched: str | None = None) -> Allocation:
+        """Return the allocation with a use of slots that the launcher can express, if the caller left it."""
+        from hopbytes.launch.usual import slots_for, slots_unspecified
+
+        return where.using(**slots_for(self.format, launched)) if slots_unspecified(where.use) else where
+
+    def check(self, output: str | None) -> None:
+        """Raise an error before any work if a mapping cannot be written to `output`."""
+        from hopbytes.formats.exchange import check_target
+
+        if not _standard(output) or self.format is not None:
+            check_target("-" if output is None else output, self.format, holds="mapping", force=self.force)
+
+    def checked(self, form: str | None, output: str | None) -> WritingOptions:
+        """Return these options, with the format `form` if none was given; FILE.json is a stored mapping."""
+        settled = self.format is not None or form is None or (output or "").endswith(".json")
+        chosen = self if settled else dataclasses.replace(self, format=form)
+        chosen.check(output)
+        return chosen
+
+    def write(self, mapping: Mapping, output: str | None, **options: Any) -> Receipt:
+        """Write a mapping; by default to standard output, as plain lines."""
+        import hopbytes as hb
+
+        form = self.format or ("plain" if _standard(output) else None)
+        path = "-" if output is None else output
+        receipt: Receipt = hb.write(mapping, path, form, force=self.force, **options)
+        return receipt
+
+
+@frozen
+class LaunchingOptions:
+    """What the launcher does by default and which CPUs it may use."""
+
+    launched: Annotated[str | None, _launching(
+        "Format newrank: order in which ranks start: block, cyclic or a file with the PE of each.", "ORDER",
+    )] = None
+    allowed: Annotated[str | None, _launching(
+        "CPUs of each node that the job may use, such as 0-15,32-47.", "CPUSET",
+    )] = None
+
+    def keywords(self) -> dict[str, Any]:
+        """Return options of writers."""
+        given = {"launched": self.launched, "allowed": self.allowed}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@frozen
+class BlockOptions:
+    """Constraints under which a launcher can start ranks as the mapping says."""
+
+    for_format: Annotated[str | None, _launching(
+        "Restrict the mapping to what FORMAT can express; it is also the format of the output, except for "
+        "FILE.json.", "FORMAT", names=("--for",), values="mapping formats",
+    )] = None
+    block: Annotated[int | None, _launching(
+        "Keep blocks of N consecutive ranks on one node together.", "N", least=1,
+    )] = None
+
+    def map(self, graph: CommGraph, where: Allocation, **options: Any) -> Mapping:
+        """Map under these constraints, if any."""
+        import hopbytes as hb
+
+        if self.for_format is None and self.block is None:
+            mapping: Mapping = hb.map_tasks(graph, where, **options)
+            return mapping
+        from hopbytes.launch.consecutive_ranks import map_for
+
+        return map_for(graph, where, self.for_format or "plain", block=self.block, **options)
+
+
+def command_words(words: list[str] | None) -> list[str]:
+    """Return the words behind ``--``; raise a usage error if there are none."""
+    if not words:
+        raise UsageError("the command to launch is missing behind --, for instance: -- mpirun -n 64 ./app")
+    return words
+
+
+def seconds(text: str) -> float:
+    """Return the seconds of a duration such as ``90``, ``90s``, ``5m`` or ``1h30m``.
+
+    >>> seconds("1h30m")
+    5400.0
+    """
+    typed, units = text.lower(), {"s": 1.0, "m": 60.0, "h": 3600.0}
+    try:
+        if re.fullmatch(r"(\s*[0-9.]{1,40}\s*[smh])+\s*", typed):
+            parts = re.findall(r"([0-9.]{1,40})\s*(s|m|h)", typed)
+            value = sum(float(number) * units[unit] for number, unit in parts)
+        else:
+            value = float(typed)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0):
+        raise BadParameter(f"{text[:40]!r}, expected seconds such as 300, or 90s, 5m, 1h")
+    return value
+
+
+def work_units(text: str) -> int:
+    """Return a number of scanned edges, which may have the separators with which messages print it.
+
+    >>> work_units("60,959,284"), work_units("60959284")
+    (60959284, 60959284)
+    """
+    if re.fullmatch(r"[0-9]{1,30}|[0-9]{1,3}(,[0-9]{3})+|[0-9]{1,3}(_[0-9]{3})+", text.strip()):
+        return int(text.replace(",", "").replace("_", ""))
+    raise BadParameter(f"{text[:40]!r}, expected a number of scanned edges such as 60,959,284")
+
+
+def factor(text: str) -> float:
+    """Return a number above 0, such as 2, 0.5 or 1e-3.
+
+    >>> factor("1e-3")
+    0.001
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise BadParameter(f"{text[:40]!r}, expected a number above 0")
+    return value

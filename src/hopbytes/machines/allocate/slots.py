@@ -1,0 +1,277 @@
+"""Slots cut out of the cores that a job may use: so many cores each, or one slot per unit of a level."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen
+from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
+from hopbytes.machines.allocate.units import rank_in_runs, units_of
+from hopbytes.machines.base import GPU_NAMES, NODE_NAMES, Machine
+
+#: Values of `per` that make slots of `cores_per_task` places; any other is a level to cut by.
+PLACES = (None, "core", "pu")
+
+
+def place_name(hardware: Machine, per: str | None) -> str | None:
+    """Return the level whose units are the places slots are made of; None when that is single leaves."""
+    merged = hardware.inventory is not None and "core" in hardware.inventory.same_as
+    has_cores = merged or hardware.level_named(("core",)) is not None
+    whole_cores = per == "core" or (per != "pu" and hardware.level_named(("pu",)) is not None)
+    return "core" if has_cores and whole_cores else None
+
+
+@frozen
+class Slots:
+    """Slots as rows of cores, and what to tell about how they were cut."""
+
+    starts: Int64
+    cores: Int64
+    notices: tuple[str, ...]
+
+    @classmethod
+    def cut(cls, hardware: Machine, cores: Int64, size: int, per: str | None) -> Slots:
+        """Cut the allowed `cores` (ascending) into slots."""
+        name = place_name(hardware, per)
+        place = _numbered(cores if name is None else units_of(hardware, name)[cores])
+        head = cores[np.flatnonzero(np.diff(place, prepend=-1))]  # one core stands for each place
+        straddling = 0
+        if per in PLACES:
+            levels = _levels_inside_nodes(hardware, head)
+            slot = _cut_places(levels, size)
+            straddling = _count_straddling(levels[1:-1], slot)
+        else:
+            unit = _per_unit(hardware, str(per), head)
+            slot = unit if size == 1 else np.where(_first_of_full_units(unit, size), unit, -1)
+        if int(slot.max(initial=-1)) < 0:
+            raise InfeasibleError(f"no node or {per or 'unit'} has the {size} free cores one task asks for")
+        slot_of_core = slot[place]
+        kept = np.flatnonzero(slot_of_core >= 0)
+        # Slots in the order of their first core.
+        first = np.unique(slot_of_core[kept], return_index=True)
+        number = np.empty(int(first[0].max()) + 1, np.int64)
+        number[first[0][np.argsort(first[1])]] = np.arange(len(first[0]))
+        owner = number[slot_of_core[kept]]
+        counts = np.bincount(owner)
+        return cls(
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            cores[kept[np.argsort(owner, kind="stable")]],
+            notices_of_slots(cores, len(kept), size, per, straddling),
+        )
+
+
+def _numbered(ids: Int64) -> Int64:
+    """Number ascending ids 0, 1, 2, … without gaps."""
+    return np.cumsum(np.diff(ids, prepend=ids[0]) != 0).astype(np.int64)
+
+
+def _levels_inside_nodes(hardware: Machine, head: Int64) -> list[Int64]:
+    """Per level from single places out to nodes: unit of each place."""
+    node = hardware.level_named(NODE_NAMES)
+    inner = range(len(hardware.levels) - 1, -1 if node is None else node, -1)
+    units = [hardware.ancestors(level)[head].astype(np.int64) for level in inner]
+    return [np.arange(len(head), dtype=np.int64), *units, hardware.node_of_core()[head].astype(np.int64)]
+
+
+def _cut_places(levels: list[Int64], size: int) -> Int64:
+    """int64[places]: slot of each place, -1 for left over.
+
+    From the inside out, every unit with room for a slot is cut into as many as fit; what is too small
+    for one is joined to its neighbours in the next unit outside.
+    """
+    slot = np.full(len(levels[0]), -1, np.int64)
+    assigned = np.zeros(len(slot), np.bool_)
+    slots = 0
+    for unit in levels:
+        dense = _numbered(unit)
+        roomy = np.bincount(dense)[dense] >= size
+        pool = np.flatnonzero(roomy & ~assigned)
+        if len(pool):
+            rank = rank_in_runs(unit[pool])
+            group = _numbered(unit[pool])
+            full = np.bincount(group) // size  # slots of each unit's pool
+            before = np.cumsum(full) - full
+            fits = rank < full[group] * size
+            slot[pool[fits]] = (slots + before[group] + rank // size)[fits]
+            slots += int(full.sum())
+        assigned |= roomy
+    return slot
+
+
+def _count_straddling(levels: list[Int64], slot: Int64) -> int:
+    """Count slots that take a part, but not all, of one of several units of a level."""
+    used = np.flatnonzero(slot >= 0)
+    if not len(used):
+        return 0
+    straddles = np.zeros(int(slot.max()) + 1, np.bool_)
+    for unit in levels:
+        dense = _numbered(unit)
+        pairs, counts = np.unique(slot[used] * (int(dense.max()) + 1) + dense[used], return_counts=True)
+        owner, part = np.divmod(pairs, int(dense.max()) + 1)
+        several = np.bincount(owner, minlength=len(straddles)) > 1
+        straddles[owner[several[owner] & (counts < np.bincount(dense)[part])]] = True
+    return int(straddles.sum())
+
+
+def _per_unit(hardware: Machine, per: str, head: Int64) -> Int64:
+    if "=" in per:
+        raise FormatError("`per`", None, f"{per[:40]!r}, expected a level (counts are for tasks, not slots)")
+    unit = units_of(hardware, per)[head]
+    node = hardware.node_of_core()[head]
+    if np.any((unit[1:] == unit[:-1]) & (node[1:] != node[:-1])):
+        raise InfeasibleError(f"one slot per {per} would span several nodes, expected a level inside nodes")
+    return _numbered(unit)
+
+
+def _first_of_full_units(unit: Int64, size: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    full: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = np.bincount(unit)[unit] >= size
+    return full & (rank_in_runs(unit) < size)
+
+
+def notices_of_slots(cores: Int64, used: int, size: int, per: str | None, straddling: int) -> tuple[str, ...]:
+    """Sentences about cores that are left over and slots that straddle units."""
+    notices = []
+    if used < len(cores):
+        slot = f"{size} core{'s' * (size > 1)}" + (f" per {per}" if per else "")
+        left = f"{len(cores) - used} of {len(cores)} allowed cores"
+        notices.append(f"{left} are left over: they make no slot of {slot}")
+    if straddling:
+        s = "" if straddling == 1 else "s"
+        notices.append(f"{straddling} slot{s} of {size} cores straddle units too small for one")
+    return tuple(notices)
+
+
+class GpuSlots(NamedTuple):
+    """Rows of places, the GPU of each row, and how many places are in no slot.
+
+    `starts` int64[k+1], `places` int64[...], `gpus` int32[k], counted on their node.
+    """
+
+    starts: Int64
+    places: Int64
+    gpus: Int32
+
+
+def gpu_slots(machine: Machine, allowed: Int64, size: int) -> GpuSlots:
+    """Cut places into one slot for each GPU.
+
+    From the smallest units outwards, the free cores of a unit are divided in machine order among the GPUs
+    that are attached to it, so that their numbers of cores differ by at most one. Nothing is divided beyond
+    packages: the cores of a package without a GPU stay free. O(places x levels).
+    """
+    nodes, cores, everywhere = machine.node_of_core(), units_of(machine, "core"), _units_inside_out(machine)
+    inventory = machine.inventory
+    trees = [] if inventory is None else [inventory.tree(node) for node in range(inventory.n_nodes)]
+    rows: list[tuple[Int64, int]] = []
+    ends = np.searchsorted(nodes, np.arange(int(nodes[-1]) + 2)).tolist()
+    known: dict[tuple[int, bytes], list[Int64]] = {}  # equal nodes are divided equally
+    for node, (tree, (first, end)) in enumerate(zip(trees, pairwise(ends), strict=False)):
+        if not tree.gpus:
+            continue
+        free = allowed[slice(*np.searchsorted(allowed, [first, end]))] - first
+        if not len(free):  # a host that is not used
+            continue
+        units = [(units[first:end], beyond) for units, beyond in everywhere]
+        dealt = known.get((id(tree), free.tobytes()))
+        if dealt is None:
+            near = [np.flatnonzero(np.isin(tree.os_pus, gpu.pus)) for gpu in tree.gpus]
+            near = [places if len(places) else np.arange(end - first) for places in near]
+            dealt = known[id(tree), free.tobytes()] = _deal(free, units, near)
+        for gpu, places in zip(tree.gpus, dealt, strict=True):
+            kept = _first_cores(cores, places + first, size) if size > 1 else places + first
+            if kept is None or not len(kept):
+                has = len(np.unique(units[0][0][places]))
+                raise InfeasibleError(
+                    f"GPU {gpu.index} of node {node} gets {has} of the free cores near it, "
+                    f"expected {size} or more for each of {len(tree.gpus)} GPUs"
+                )
+            rows.append((kept, gpu.index))
+    if not rows:
+        raise InfeasibleError("no node with a GPU, expected some for slots per gpu (hwloc files list them)")
+    rows.sort(key=lambda row: int(row[0][0]))
+    starts = np.cumsum([0, *(len(places) for places, _ in rows)]).astype(np.int64)
+    gpus = np.array([gpu for _, gpu in rows], np.int32)
+    return GpuSlots(starts, np.concatenate([places for places, _ in rows]), gpus)
+
+
+def _units_inside_out(machine: Machine) -> list[tuple[Int64, bool]]:
+    """Units of every place, from cores to the whole node, and whether they lie beyond packages."""
+    package = machine.level_named(("package",))
+    node = machine.level_named(NODE_NAMES)
+    inside = range(len(machine.levels) - 1, -1 if node is None else node, -1)
+    found = [(units_of(machine, "core"), False)]
+    for level in inside:
+        found.append((machine.ancestors(level).astype(np.int64), package is not None and level < package))
+    found.append((machine.node_of_core().astype(np.int64), package is not None))
+    return found
+
+
+def _deal(free: Int64, levels: list[tuple[Int64, bool]], near: list[Int64]) -> list[Int64]:
+    """Places of each GPU; all numbers are counted on the node."""
+    cores = levels[0][0]
+    owner = np.full(len(cores), -1, np.int64)  # GPU of each place
+    is_free = np.zeros(len(cores), np.bool_)
+    is_free[free] = True
+    for units, beyond in levels:
+        for unit in np.unique(units):
+            members = np.flatnonzero(units == unit)
+            # GPUs whose surroundings lie inside this unit; one without known surroundings has the node.
+            here = [g for g, places in enumerate(near) if np.all(units[places] == unit)]
+            if beyond:
+                here = [g for g in here if not np.any(owner == g)]
+            left = members[is_free[members] & (owner[members] < 0)]
+            if here and len(left):
+                _deal_evenly(left, cores, here, owner)
+    return [np.flatnonzero(owner == g) for g in range(len(near))]
+
+
+def _deal_evenly(left: Int64, cores: Int64, gpus: list[int], owner: Int64) -> None:
+    """Give whole cores, in order, so that the GPUs end with equal numbers as far as these cores allow."""
+    heads = np.flatnonzero(np.diff(cores[left], prepend=-1))
+    has = [len(np.unique(cores[owner == g])) for g in gpus]
+    wanted = list(has)
+    for _ in heads:  # the next core goes to whoever has fewest; then runs are dealt in order
+        poorest = min(range(len(gpus)), key=lambda place: (wanted[place], place))
+        wanted[poorest] += 1
+    shares = np.array(wanted) - np.array(has)
+    rank = np.cumsum(np.diff(cores[left], prepend=-1) != 0) - 1
+    owner[left] = np.asarray(gpus)[np.searchsorted(np.cumsum(shares), rank, side="right")]
+
+
+def _first_cores(core_of_place: Int64, places: Int64, size: int) -> Int64 | None:
+    """Places of the first `size` cores; None when there are fewer."""
+    rank = np.cumsum(np.diff(core_of_place[places], prepend=-1) != 0) - 1
+    return places[rank < size] if len(places) and int(rank[-1]) + 1 >= size else None
+
+
+def gpu_of_slots(gpus: Int32 | None, starts: Int64, places: Int64) -> Int32 | None:
+    """int32[slots]: the GPU each slot lies in; None without GPUs, or when some slot lies in several."""
+    if gpus is None:
+        return None
+    own = gpus[places]
+    first, last = np.minimum.reduceat(own, starts[:-1]), np.maximum.reduceat(own, starts[:-1])
+    return first.astype(np.int32) if np.array_equal(first, last) else None
+
+
+def asked_of_gpus(machine: Machine, per: str | None, size: int, size_given: bool) -> tuple[str | None, int]:
+    """Return by which level slots are cut, and how many cores each has, on a machine with a level of GPUs.
+
+    On such a machine a slot is a GPU unless the user requests another level.
+    """
+    level = machine.gpu_level()
+    if level is None:
+        return per, size
+    name = machine.levels[level].name
+    if machine.leaves_are_gpus():
+        if per in ("core", "pu") or (size_given and size > 1):
+            what = f"`per={per!r}`" if per in ("core", "pu") else f"`cores_per_task={size}`"
+            raise UnsupportedError(
+                f"{what}: the smallest units of '{machine.spec()[:60]}' are GPUs, one for each slot, "
+                f"expected cores inside them, like {name}:4 core:16"
+            )
+        return (None if per in (None, *GPU_NAMES, name) else per), 1
+    return (name if per in (None, *GPU_NAMES) else per), size

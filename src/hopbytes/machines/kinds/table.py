@@ -1,0 +1,278 @@
+"""Machines given by a dense table of distances, for hardware that no other kind describes."""
+
+from __future__ import annotations
+
+import codecs
+import os
+
+import numpy as np
+
+from hopbytes._arrays import Bool, Int32, Int64, own
+from hopbytes._frozen import frozen
+from hopbytes.errors import FormatError
+from hopbytes.machines.base import Level, Machine, machines
+from hopbytes.machines.distances import TableDistance
+from hopbytes.machines.tree import MAX_DISTANCE, shorten
+from hopbytes.text.open_input import check_reference
+
+MAX_PLACES = 2**12  # 2**24 distances, 128 MiB
+MAX_TREE_LEVELS = 64
+MAX_LINE = MAX_PLACES * 21
+
+
+@machines.register("table")
+@frozen(eq=False, owns=("table",))
+class Table(Machine):
+    """Distances of k places as a k x k table; all places belong to one host and levels have no names.
+
+    The diagonal is the distance of a place to itself, usually 0; it is the cost per unit of volume between
+    tasks of one place, and of a task to itself (as in quadratic assignment problems).
+
+    An asymmetric table is kept as it is: the distance of an arc i → j is ``table[p(i), p(j)]``.
+    Searches that need one distance per pair take the sum of both directions, and so does
+    :meth:`split`.
+
+    Parameters
+    ----------
+    table : int64[k, k]
+        Distances >= 0, k from 1 to 4096.
+    path : str
+        File the table came from, for :meth:`spec`.
+
+    Raises
+    ------
+    FormatError
+        A shape or value other than that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hopbytes.machines.kinds.table import Table
+    >>> line = Table(np.abs(np.subtract.outer(range(4), range(4))))
+    >>> [part.tolist() for part in line.split(np.arange(4))]
+    [[0, 1], [2, 3]]
+    """
+
+    table: Int64
+    path: str = ""
+
+    def __post_init__(self) -> None:
+        table = self.table
+        where = self.path or "table"
+        if table.ndim != 2 or table.shape[0] != table.shape[1] or not 1 <= len(table) <= MAX_PLACES:
+            raise FormatError(
+                where, None, f"a table of shape {table.shape}, expected k x k with k from 1 to {MAX_PLACES}"
+            )
+        if not np.issubdtype(table.dtype, np.integer):
+            raise FormatError(where, None, f"a table of {table.dtype}, expected integers")
+        wrong = (table < 0) | (table > MAX_DISTANCE)
+        if wrong.any():
+            row, column = map(int, np.argwhere(wrong)[0])
+            raise FormatError(
+                where, None,
+                f"distance {table[row, column]} from {row} to {column}, expected an integer from 0 to 2**62",
+            )
+        object.__setattr__(self, "table", own(np.ascontiguousarray(table, np.int64)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Table) and np.array_equal(self.table, other.table)
+
+    def __hash__(self) -> int:
+        return hash(self.table.tobytes())
+
+    @classmethod
+    def parse(cls, text: str) -> Table:
+        """Read the file called `text`; see :func:`read_table`."""
+        if not text:
+            raise FormatError("machine", None, "table: without a file name, expected table:FILE")
+        return cls(own(read_table(text)), text)
+
+    @property
+    def n_cores(self) -> int:
+        """Number of places."""
+        return len(self.table)
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """No levels: a table has no named ones."""
+        return ()
+
+    def spec(self) -> str:
+        """``table:`` and the file it came from."""
+        return f"table:{self.path}"
+
+    def distance(self) -> TableDistance:
+        """The table."""
+        return TableDistance(self.table)
+
+    def ancestors(self, level: int) -> Int32:
+        """No level exists, so there is nothing to ask for."""
+        raise IndexError(f"a table has no level {level}")
+
+    def split(self, cores: Int64) -> list[Int64]:
+        """Cut where distances are largest.
+
+        If the places fall apart into clusters that all keep the largest distance from each other
+        (the table of a tree does), those are the parts. Otherwise two parts, none below a quarter of
+        the places: see :func:`two_halves`. Ties go to lower numbers. O(k^2) for k places.
+        """
+        if len(cores) < 2:
+            return [cores]
+        both = self._both_directions(cores)
+        clusters = clusters_below(both, int(both.max()))
+        if clusters is None or int(clusters.max()) == 0:
+            clusters = two_halves(both)
+        order = np.argsort(clusters, kind="stable")
+        cuts = np.flatnonzero(np.diff(clusters[order])) + 1
+        return list(np.split(cores[order], cuts))
+
+    def groups(self, cores: Int64) -> list[Int32]:
+        """Cut down to single places; the table of a tree gives the groupings of that tree.
+
+        O(k^2 x distinct distances) for tables of trees, else O(k^2) per grouping.
+        """
+        both = self._both_directions(cores)
+        bounds = np.unique(both[~np.eye(len(cores), dtype=bool)])[::-1]
+        if len(bounds) > MAX_TREE_LEVELS:
+            return Machine.groups(self, cores)
+        found: list[Int32] = []
+        parents = np.zeros(len(cores), np.int64)
+        for bound in bounds.tolist():
+            clusters = clusters_below(both, bound)
+            if clusters is None:
+                return Machine.groups(self, cores)
+            # Clusters are numbered by their first place; the parts of a group must have consecutive numbers.
+            pairs = parents * len(cores) + clusters
+            parents = np.unique(pairs, return_inverse=True)[1]
+            if int(parents.max()) > (int(found[-1].max()) if found else 0):
+                found.append(parents.astype(np.int32))
+        return found or [np.zeros(1, np.int32)]
+
+    def _both_directions(self, cores: Int64) -> Int64:
+        part = self.table[np.ix_(cores, cores)]
+        # The sum of both directions where it fits; halves only for distances of 2**62.
+        both: Int64 = part + part.T if int(part.max()) < MAX_DISTANCE else part // 2 + part.T // 2
+        np.fill_diagonal(both, 0)
+        return both
+
+
+def clusters_below(distance: Int64, bound: int) -> Int64 | None:
+    """Return the cluster of each place if "nearer than `bound`" is an equivalence, None otherwise."""
+    near = distance < bound
+    np.fill_diagonal(near, True)
+    leader = near.argmax(axis=1)  # the first place each is near to
+    if not np.array_equal(near, leader[:, None] == leader[None, :]):
+        return None
+    clusters: Int64 = np.unique(leader, return_inverse=True)[1]
+    return clusters
+
+
+def two_halves(distance: Int64) -> Int64:
+    """Return 0 or 1 for each place, two compact and rather even halves.
+
+    Candidates: `one` and `other` are the ends of a long diagonal, `side` is far from both; places are
+    ordered by how much nearer they are to the first of (one, other), (one, side) or (other, side),
+    and cut evenly and at the widest gap between the first and the last quarter. On a mesh the
+    diagonal gives a slanted cut and the sides give straight ones. The cut with the largest energy
+    distance between its halves wins.
+    """
+    one = int(distance[int(distance[0].argmax())].argmax())
+    other = int(distance[one].argmax())
+    side = int(np.minimum(distance[one], distance[other]).argmax())
+    k = len(distance)
+    best, best_energy = np.arange(k) >= k // 2, -np.inf
+    for left, right in ((one, other), (one, side), (other, side)):
+        lean = distance[left] - distance[right]
+        order = np.argsort(lean, kind="stable")
+        for cut in {k // 2: None, _widest_gap(lean[order]): None}:
+            half = np.zeros(k, bool)
+            half[order[cut:]] = True
+            energy = _energy(distance, half)
+            if energy > best_energy:
+                best, best_energy = half, energy
+    halves: Int64 = (best != best[0]).astype(np.int64)
+    return halves
+
+
+def _widest_gap(values: Int64) -> int:
+    """Return where to cut ascending values in two: the widest gap of the middle, the evenest of equals."""
+    k = len(values)
+    cuts = np.arange(max(1, k // 4), k - max(1, k // 4) + 1)
+    gaps = values[cuts] - values[cuts - 1]
+    return int(cuts[np.lexsort((cuts, np.abs(2 * cuts - k), -gaps))[0]])
+
+
+def _energy(distance: Int64, half: Bool) -> float:
+    """Return the energy distance of two halves, weighted by their sizes as in the criterion of Ward."""
+    within = distance[~half].sum(axis=0, dtype=np.float64)  # distance sums to the first half
+    total = distance.sum(axis=0, dtype=np.float64)
+    a, b = int((~half).sum()), int(half.sum())
+    cross = within[half].sum()
+    inner_a, inner_b = within[~half].sum(), (total - within)[half].sum()
+    return float(2 * cross / (a * b) - inner_a / a**2 - inner_b / b**2) * a * b / (a + b)
+
+
+def read_table(path: str) -> Int64:
+    """Read a square matrix of integers as text: one row a line, blanks or commas between numbers.
+
+    Empty lines and lines beginning with ``#`` or ``%`` are skipped.
+    """
+    rows: list[Int64] = []
+    width = 0
+    try:
+        check_reference(path)
+        if not os.path.isfile(path):
+            found = "no file" if os.path.exists(path) else "no such file"
+            raise FormatError(path, None, f"{found}, expected a square matrix of integers")
+        with open(path, "rb") as stream:
+            for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE), b""), start=1):
+                if number == 1:
+                    line = line.removeprefix(codecs.BOM_UTF8)  # editors of Windows write it
+                words = _words(path, number, line)
+                if not words:
+                    continue
+                width = width or len(words)
+                if len(words) != width or len(words) > MAX_PLACES:
+                    expected = f"at most {MAX_PLACES}" if len(words) > MAX_PLACES else f"{width} as above"
+                    raise FormatError(path, number, f"{len(words)} numbers, expected {expected}")
+                if len(rows) == width:
+                    raise FormatError(path, number, f"row {width + 1}, expected {width}: as many as columns")
+                rows.append(_row(path, number, words))
+    except OSError as error:
+        raise FormatError(path, None, f"{(error.strerror or str(error)).lower()}, expected a file") from None
+    if len(rows) != width or not rows:
+        raise FormatError(path, None, f"{len(rows)} rows of {width} numbers, expected a square matrix")
+    return np.stack(rows)
+
+
+def _words(path: str, number: int, line: bytes) -> list[bytes]:
+    if len(line) >= MAX_LINE:
+        raise FormatError(path, number, f"a line of {MAX_LINE} bytes or more, expected rows of integers")
+    if line.lstrip()[:1] in (b"#", b"%"):
+        return []
+    return line.replace(b",", b" ").split()
+
+
+def _row(path: str, number: int, words: list[bytes]) -> Int64:
+    for word in words:
+        if not word.isdigit() or len(word) > 19 or int(word) > MAX_DISTANCE:
+            text = shorten(word.decode("ascii", "backslashreplace"))
+            raise FormatError(path, number, f"{text}, expected an integer from 0 to 2**62")
+    return np.array([int(word) for word in words], np.int64)
+
+
+def split_by_distance(distance: Int64) -> Int64:
+    """Return the part of each place: clusters at the largest distance from each other, else two halves.
+
+    >>> import numpy as np
+    >>> split_by_distance(np.array([[0, 2, 4], [2, 0, 4], [4, 4, 0]])).tolist()
+    [0, 0, 1]
+    """
+    own = np.array(distance, np.int64)
+    np.fill_diagonal(own, 0)
+    clusters = clusters_below(own, int(own.max()))
+    if clusters is None or int(clusters.max()) == 0:
+        clusters = two_halves(own)
+    if int(clusters.max()) == 0:  # all places at distance 0
+        clusters = np.arange(len(own), dtype=np.int64)
+    return clusters

@@ -1,0 +1,121 @@
+"""Trees of switches above hosts that have names, as configuration files describe them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+
+from hopbytes._arrays import Bool
+from hopbytes._frozen import frozen
+from hopbytes.errors import FormatError, UnsupportedError, unknown_name
+from hopbytes.fabrics.switch_tree import SwitchTree
+from hopbytes.machines.base import ComposedMachine, KnownHosts, Level
+from hopbytes.machines.network_machine import Count, inside_spec, repeated_counts, starts_with_node
+from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, SWITCH_STEP
+from hopbytes.machines.spec_fields import FileSpec, bad, wanted_hosts
+from hopbytes.machines.tree import Tree
+
+#: Options of the specs of such files: hosts to keep, and distances of levels.
+TREE_KEYS = {"hosts": "n[1-8]", "LEVEL": "60"}
+
+
+@frozen(eq=False)
+class NamedTree(ComposedMachine):
+    """Hosts below switches, and levels inside the hosts."""
+
+    text: str  # spec of the file, without distances and without the levels inside the hosts
+    outside: Tree  # levels of switches, then ``node``
+    hosts: tuple[str, ...]  # names of the nodes in machine order
+    warnings: tuple[str, ...] = ()  # what the user should know about the source
+    inside: Tree | None = None  # levels inside every node; None: one core per node
+    tree: Tree = field(init=False)
+
+    def __post_init__(self) -> None:
+        tree, inside, nodes = self.outside, self.inside, len(self.hosts)
+        if inside is not None:
+            whole = starts_with_node(inside)
+            if whole and inside.children[0] != nodes:
+                raise bad(f"levels for {inside.children[0]} nodes, expected the {nodes} of {self.text}")
+            counts = (*tree.children, *repeated_counts(inside, nodes))
+            tree = Tree((*tree.tiers, *inside.tiers[whole:]), counts)
+        object.__setattr__(self, "tree", tree)
+
+    @classmethod
+    def from_switches(cls, kind: str, spec: FileSpec, switches: SwitchTree) -> NamedTree:
+        """Build the machine of the switches of a file: nodes at 40, every level further out 20 more."""
+        replaced = level_distances(kind, spec)
+        hosts = {host for switch in switches.switches.values() for host in switch.hosts}
+        chosen = wanted_hosts(spec.options.get("hosts"), hosts, switches.path)
+        for switch in switches.switches.values() if chosen is not None else ():
+            switch.hosts = [host for host in switch.hosts if host in (chosen or ())]
+        found = switches.leveled()
+        defaults = _default_distances(found.levels)
+        for name in replaced:
+            if name not in defaults:
+                raise unknown_name("level", name, list(defaults))
+        tiers = tuple(Level(name, replaced.get(name, distance)) for name, distance in defaults.items())
+        counts: tuple[Count, ...] = tuple(
+            count[0] if len(set(count)) == 1 else count for count in found.counts
+        )
+        return cls(spec.text(kind), Tree(tiers, counts), found.hosts, found.notices)
+
+    def _identity(self) -> tuple[object, ...]:
+        return self.tree, self.hosts
+
+    @property
+    def topology(self) -> Tree:
+        """Levels of switches, ``node``, levels inside."""
+        return self.tree
+
+    @property
+    def known_hosts(self) -> KnownHosts:
+        """The nodes of the file."""
+        return KnownHosts(self.hosts, fixed=True)
+
+    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
+        """What was left out or assumed."""
+        return self.warnings
+
+    def spec(self) -> str:
+        """The file and its options, distances that differ from the default, what is inside."""
+        tiers = self.outside.tiers
+        defaults = _default_distances(tuple(level.name for level in tiers))
+        changed = [f":{tier.name}={tier.distance}" for tier in tiers if tier.distance != defaults[tier.name]]
+        inside = "" if self.inside is None else f" / {inside_spec(self.inside)}"
+        return f"{self.text}{''.join(changed)}{inside}"
+
+    def nested(self, inside: Tree) -> NamedTree:
+        """Return this machine with levels inside its nodes."""
+        if self.inside is not None:
+            raise UnsupportedError(f"{self.text} has levels inside its nodes already")
+        return replace(self, inside=inside)
+
+    def with_distances(self, distances: Mapping[str, int]) -> NamedTree:
+        """Return the machine with other distances of the levels named."""
+        known = [level.name for level in self.tree.tiers]
+        for name in distances:
+            if name not in known:
+                raise unknown_name("level", name, known)
+        names = {level.name for level in self.outside.tiers}
+        outside = self.outside.with_distances({key: d for key, d in distances.items() if key in names})
+        inner = {key: d for key, d in distances.items() if key not in names}
+        inside = self.inside.with_distances(inner) if self.inside is not None and inner else self.inside
+        return replace(self, outside=outside, inside=inside)
+
+
+def level_distances(kind: str, spec: FileSpec) -> dict[str, int]:
+    """Return the distances of levels that a spec gives."""
+    for key, value in spec.levels.items():
+        if not (value.isascii() and value.isdigit() and len(value) <= 19):
+            raise FormatError("machine", None, f"{kind}: {key}={value[:20]!r}, expected an integer >= 0")
+    return {key: int(value) for key, value in spec.levels.items()}
+
+
+def _default_distances(levels: tuple[str, ...]) -> dict[str, int]:
+    """Return the distance of each level, outermost first: 40 for the last (nodes), 20 more for each outside.
+
+    >>> _default_distances(("switch2", "leaf", "node"))
+    {'switch2': 80, 'leaf': 60, 'node': 40}
+    """
+    last = len(levels) - 1
+    return {name: DEFAULT_DISTANCE["node"] + SWITCH_STEP * (last - i) for i, name in enumerate(levels)}

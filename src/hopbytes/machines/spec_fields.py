@@ -1,0 +1,191 @@
+"""Fields of specs: sizes, ``key=value``, the distance per hop; path and options of machines from files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import field
+
+from hopbytes._frozen import frozen
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.machines.base import Machine
+from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, shorten
+from hopbytes.text.hostlist import expand_hosts
+
+#: ``@10`` at the end is a distance, ``@n[1-4]`` the hosts to keep.
+AT_END = re.compile(r"@([^@/]*)$", re.ASCII)
+DISTANCE = re.compile(r"[0-9]{1,13}", re.ASCII)
+#: Options about adapters that users may also give apart from the spec.
+OPTION_OF_KEY = {"rails": "`rails`", "adapters": "`adapters`", "names": "`node_name_map`"}
+
+
+def bad(what: str) -> FormatError:
+    """Return the error about a spec."""
+    return FormatError("machine", None, what)
+
+
+def network_fields(kind: str, text: str, keys: dict[str, str]) -> tuple[str, dict[str, str], int | None]:
+    """Take what follows ``kind:`` apart: what comes first, ``key=value`` fields, the distance per hop."""
+    per_hop: int | None = None
+    words, found = [], dict[str, str]()
+    for word in text.split(":"):
+        value, at, number = word.partition("@")
+        if at:
+            if per_hop is not None or not number.isdigit() or len(number) > 19:
+                raise bad(f"{shorten(kind + ':' + text)}: {shorten('@' + number)}, expected one integer >= 0")
+            per_hop = int(number)
+        words.append(value)
+    for word in words[1:]:
+        key, equals, value = word.partition("=")
+        if not equals or key not in keys or key in found:
+            what = f"{shorten(word)}, expected each at most once: {_examples(keys)}"
+            raise bad(f"{shorten(kind + ':' + text)}: {what}")
+        found[key] = value
+    return words[0], found, per_hop
+
+
+def _examples(keys: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={example}" for name, example in keys.items())
+
+
+def sizes_of(kind: str, text: str, most: int = MAX_CORES) -> tuple[int, ...]:
+    """Read ``17x8x24``: integers >= 1 whose product is at most `most`."""
+    sizes, product = [], 1
+    for word in text.split("x"):
+        if not (word.isascii() and word.isdigit()) or len(word) > 9 or int(word) < 1:
+            raise bad(f"{kind}: {shorten(word)} in {shorten(text)}, expected integers >= 1 like 16x12x8")
+        sizes.append(int(word))
+        product *= sizes[-1]
+    if len(sizes) > 16 or product > most:
+        raise bad(f"{kind}: {shorten(text)}, expected at most 16 sizes and {most} in all")
+    return tuple(sizes)
+
+
+def number_of(kind: str, key: str, text: str, least: int = 1, most: int = MAX_DISTANCE) -> int:
+    """Read one integer from `least` to `most`; 12.5e9 is one too."""
+    value: int | None = None
+    if text.isascii() and text.isdigit() and len(text) <= 19:
+        value = int(text)
+    elif re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?e[0-9]{1,2}", text, re.ASCII):
+        exact = float(text)
+        value = int(exact) if exact.is_integer() else None
+    if value is None or not least <= value <= most:
+        raise bad(f"{kind}: {key}={shorten(text)}, expected an integer from {least} to {most}")
+    return value
+
+
+def bandwidths_of(kind: str, text: str, count: int, expected: str) -> tuple[int, ...]:
+    """Read ``bw=``: one capacity for all of `count` sorts of links, or one for each."""
+    words = text.split("x")
+    if len(words) not in (1, count):
+        raise bad(f"{kind}: bw={shorten(text)}, expected {expected}")
+    widths = tuple(number_of(kind, "bw", word) for word in words)
+    return widths * count if len(widths) == 1 else widths
+
+
+def bandwidth_field(bandwidth: Sequence[int]) -> str:
+    """Write ``:bw=`` with the capacities, a single number where all are equal; nothing where all are 1."""
+    if set(bandwidth) == {1}:
+        return ""
+    return f":bw={bandwidth[0] if len(set(bandwidth)) == 1 else joined(bandwidth)}"
+
+
+def changed_fields(*fields: tuple[str, object, object]) -> str:
+    """Write ``:key=value`` for each (key, value, default) whose value is not the default one."""
+    return "".join(f":{key}={value}" for key, value, default in fields if value != default)
+
+
+def joined(numbers: Iterable[object]) -> str:
+    """Write sizes as ``17x8x24``."""
+    return "x".join(map(str, numbers))
+
+
+@frozen
+class FileSpec:
+    """What follows ``kind:`` in the spec of a machine that is read from a file."""
+
+    path: str
+    options: Mapping[str, str]  # ``key=value`` fields
+    per_hop: int | None = None  # what stood behind ``@``, when it was a number
+    #: fields with other keys, where the kind takes distances of its levels
+    levels: Mapping[str, str] = field(default_factory=dict)
+
+    def text(self, kind: str) -> str:
+        """Return the spec again, without the distance."""
+        return ":".join([kind, self.path, *(f"{key}={value}" for key, value in self.options.items())])
+
+
+def file_spec(kind: str, text: str, keys: Mapping[str, str]) -> FileSpec:
+    """Take a spec apart: ``PATH[:key=value…][@hosts or @distance]``, from the right: paths may hold colons.
+
+    >>> file_spec("ib", "a:b/c:rails=same@10", {"rails": "same"})
+    FileSpec(path='a:b/c', options={'rails': 'same'}, per_hop=10, levels={})
+    >>> file_spec("ib", "a:b/c:tables=fe80:1/*", {"tables": "FILE"}).options
+    {'tables': 'fe80:1/*'}
+    """
+    options: dict[str, str] = {}
+    per_hop: int | None = None
+
+    def store(key: str, value: str) -> None:
+        if (key not in keys and "LEVEL" not in keys) or key in options or not key or not value:
+            what = f"{shorten(f'{key}={value}')}, expected each once: {_examples(keys)}"
+            raise bad(f"{kind}:{shorten(text)}: {what}")
+        options[key] = value
+
+    rest = text
+    while True:
+        at = AT_END.search(rest)
+        head, colon, last = rest.rpartition(":")
+        key, equals, value = last.partition("=")
+        if at is not None and (not colon or at.start() > len(head)) and not (equals and "@" not in value):
+            if not DISTANCE.fullmatch(at[1]):
+                store("hosts", at[1])
+            elif per_hop is not None:
+                raise bad(f"{kind}:{shorten(text)}: two distances, expected one")
+            else:
+                per_hop = int(at[1])
+            rest = rest[: at.start()]
+        elif colon and equals and "/" not in key:
+            store(key, value)
+            rest = head
+        else:
+            start = max((rest.rfind(f":{name}=") for name in keys), default=-1)
+            if start < 1:
+                break
+            key, _, value = rest[start + 1 :].partition("=")  # a value with colons, as names of subnets have
+            store(key, value)
+            rest = rest[:start]
+    if not rest:
+        known = "".join(f"[:{name}={example}]" for name, example in keys.items())
+        raise bad(f"{kind}: without a path, expected {kind}:PATH{known}")
+    ordered = {key: options.pop(key) for key in keys if key in options}
+    return FileSpec(rest, ordered, per_hop, options)
+
+
+def wanted_hosts(wanted: str | None, known: Collection[str], where: str) -> set[str] | None:
+    """Return the hosts that ``hosts=`` keeps, None for all; FormatError for hosts that are not `known`."""
+    if wanted is None:
+        return None
+    chosen = set(expand_hosts(wanted))
+    missing = sorted(chosen.difference(known))
+    if missing:
+        what = f"{len(missing)} hosts are not in {where} ({', '.join(missing[:3])})"
+        raise FormatError("`hosts`", None, what)
+    return chosen
+
+
+def with_options(spec: str | Machine | None, options: Mapping[str, str | None]) -> str | Machine | None:
+    """Put options about adapters into the spec of a fabric.
+
+    >>> with_options("ib:fabric / core:4", {"rails": "same", "adapters": None})
+    'ib:fabric:rails=same / core:4'
+    """
+    given = {key: value for key, value in options.items() if value is not None}
+    if not given:
+        return spec
+    network, slash, inside = (spec if isinstance(spec, str) else "").partition(" / ")
+    if network.partition(":")[0] != "ib":
+        words = ", ".join(OPTION_OF_KEY[key] for key in given)
+        raise UnsupportedError(f"{words} needs a fabric whose hosts have adapters: ib:DIR")
+    fields = "".join(f":{key}={value}" for key, value in given.items())
+    return f"{network.rstrip()}{fields}{slash}{inside}"

@@ -1,0 +1,154 @@
+"""KaFFPa and Mt-KaHyPar behind the same function as KaMinPar, where they are installed."""
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from helpers.errors import mentions
+from helpers.graphs import grid
+from hopbytes.algorithms.mappers.multisection import Multisection
+from hopbytes.errors import UnsupportedError
+from hopbytes.kernels.records import Csr
+from hopbytes_laboratory.partitioners._solvers import read_parhip, write_metis
+from hopbytes_laboratory.partitioners.backends import BACKENDS, available, repeats_itself
+from hopbytes_laboratory.partitioners.dispatch import partition_with_backend, unsupported_reason
+from hopbytes_laboratory.partitioners.parhip import memory_file, write_parhip
+from hopbytes_laboratory.partitioners.pool import WorkerPool
+
+WHERE = hb.allocate("node:2@10 core:4@1")
+
+
+def needs(name):
+    return pytest.mark.skipif(not available(name), reason=f"{name} is not installed or hidden")
+
+
+EACH = [
+    pytest.param("kahip:eco", marks=needs("kahip")),
+    pytest.param("mtkahypar:deterministic", marks=needs("mtkahypar")),
+    pytest.param("kaminpar:eco", marks=needs("kaminpar")),
+]
+
+
+@pytest.mark.parametrize("partitioner", EACH)
+def test_alone_it_cuts_every_group_within_the_bounds(partitioner):
+    method = f"multisection:repetitions=0,partitioner={partitioner}"
+    loads = np.random.default_rng(1).integers(1, 5, 900)
+    for graph in (grid(30), grid(30, loads=loads)):
+        found = hb.map_tasks(graph, WHERE, method, threads=2, seed=4)
+        assert found.info["balance"] == "met"
+        assert found.info["work"][f"{partitioner.split(':')[0]}_used"] == 3
+        assert found.info["work"]["arcs"] > 0
+        again = hb.map_tasks(graph, WHERE, method, threads=1, seed=4)
+        assert np.array_equal(found.pe, again.pe)
+        assert found.info["deterministic"]
+        assert found.info["comm_cost"] < hb.map_tasks(graph, WHERE, "random").info["comm_cost"] / 2
+
+
+@pytest.mark.parametrize("partitioner", EACH)
+def test_it_works_under_a_schedule_too(partitioner):
+    method = f"multisection:repetitions=0,partitioner={partitioner}"
+    level = hb.map_tasks(grid(30), WHERE, method, threads=2)
+    queue = hb.map_tasks(grid(30), WHERE, f"{method},schedule=queue", threads=2)
+    assert np.array_equal(level.pe, queue.pe)
+
+
+@needs("kahip")
+def test_it_competes_with_the_built_in_partitioner():
+    both = Multisection(partitioner="kahip:fast")
+    found = hb.map_tasks(grid(30), WHERE, both)
+    assert found.info["work"]["kahip_used"] == 3
+    alone = hb.map_tasks(grid(30), WHERE, Multisection())
+    assert found.info["work"]["arcs"] > alone.info["work"]["arcs"]
+
+
+def test_settings_that_do_not_repeat_themselves_say_so(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    assert not Multisection(partitioner="mtkahypar:quality").deterministic
+    assert Multisection(partitioner="mtkahypar:deterministic_quality").deterministic
+    assert Multisection(partitioner="kahip:strong").deterministic
+    assert Multisection().deterministic
+    assert all(set(backend.repeatable) <= set(backend.settings) for backend in BACKENDS.values())
+    assert not repeats_itself("mtkahypar", "default")
+
+
+@pytest.mark.parametrize(
+    ("partitioner", "what"),
+    [
+        ("kahypar:eco", "'kahypar'"),
+        ("kahip:ecoo", "'ecoo'"),
+        ("kahip", "KaFFPa setting ''"),
+        ("mtkahypar:eco", "'eco'"),
+    ],
+)
+def test_unknown_names_are_refused_with_the_known_ones(partitioner, what):
+    with pytest.raises(UnsupportedError, match=mentions(*what.split())):
+        hb.map_tasks(grid(4), WHERE, f"multisection:partitioner={partitioner}")
+
+
+@needs("kahip")
+@needs("kaminpar")
+def test_pieces_with_several_threads_can_go_to_another_one():
+    """SharedMap's way; two pieces of a level share two threads, so only the first cut has both."""
+    method = (
+        "multisection:repetitions=0,schedule=nb_layer,partitioner=kahip:fast,"
+        "parallel_partitioner=kaminpar:fast"
+    )
+    large = grid(150)  # smaller pieces are not handed round
+    serial = hb.map_tasks(large, WHERE, method, threads=1)
+    assert serial.info["work"]["kahip_used"] == 3
+    parallel = hb.map_tasks(large, WHERE, method, threads=2)
+    assert (parallel.info["work"]["kaminpar_used"], parallel.info["work"]["kahip_used"]) == (1, 2)
+    assert parallel.info["balance"] == "met"
+    assert not serial.info["deterministic"]
+
+
+@pytest.mark.parametrize("options", ["", "partitioner=kahip:fast,", "schedule=naive,"])
+def test_a_parallel_partitioner_needs_a_serial_one_and_a_schedule(options):
+    with pytest.raises(UnsupportedError, match="needs a partitioner for one thread and a schedule"):
+        hb.map_tasks(grid(4), WHERE, f"multisection:{options}parallel_partitioner=mtkahypar:quality")
+
+
+@pytest.mark.parametrize("name", ["kahip", "mtkahypar", "kaminpar"])
+def test_a_missing_package_is_named_with_how_to_get_it(name, monkeypatch):
+    monkeypatch.setenv(f"HOPBYTES_WITHOUT_{name.upper()}", "1")
+    setting = next(iter(BACKENDS[name].settings))
+    how = rf"is missing: pip install {name}, "
+    with pytest.raises(UnsupportedError, match=how):
+        hb.map_tasks(grid(4), WHERE, f"multisection:partitioner={name}:{setting}")
+
+
+@needs("kahip")
+def test_blocks_too_unequal_for_one_bound_go_to_the_built_in_partitioner():
+    csr = grid(10).symmetric_positive()
+    assert unsupported_reason(csr, None, np.array([50, 60]), "kahip") is None
+    assert "the smallest" in unsupported_reason(csr, None, np.array([20, 90]), "kahip")
+    where = hb.allocate("node:2@10:cap=[1,4] core:2@1")
+    found = hb.map_tasks(grid(30), where, "multisection:repetitions=0,partitioner=kahip:fast")
+    assert found.info["balance"] == "met"
+    assert found.info["work"]["kahip_used"] == 2  # the halves of each node
+
+
+@needs("kahip")
+def test_an_unequal_pair_keeps_the_smaller_bound():
+    csr = grid(20).symmetric_positive()
+    with WorkerPool(1) as pool:
+        weights = np.array([201, 230])
+        blocks = partition_with_backend(csr, None, weights, [(1, "fast")], pool, backend="kahip")[0]
+    assert np.bincount(blocks).max() <= 201
+
+
+def test_files_for_workers_are_read_as_they_were_written():
+    csr = Csr(np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32), np.array([5, 5, 7, 7]))
+    for loads, weights in ((None, None), (np.array([2, 3, 4], np.int32), csr.weights)):
+        with memory_file() as file, memory_file() as text:
+            write_parhip(file, Csr(csr.indptr, csr.targets, weights), loads)
+            indptr, targets, own_loads, own_weights = read_parhip(file.fileno())
+            assert indptr.tolist() == [0, 1, 3, 4]
+            assert targets.tolist() == [1, 0, 2, 1]
+            assert own_loads.tolist() == ([1, 1, 1] if loads is None else [2, 3, 4])
+            assert own_weights.tolist() == ([1] * 4 if weights is None else [5, 5, 7, 7])
+            write_metis(text.fileno(), file.fileno())
+            text.seek(0)
+            words = [line.split() for line in text.read().decode().splitlines()]
+            assert words[0] == ["3", "2", "11"]
+            assert words[2][1::2] == ["1", "3"]

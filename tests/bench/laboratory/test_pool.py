@@ -1,0 +1,302 @@
+"""The worker process and its pool: what happens when something dies."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from helpers.graphs import grid_csr
+from helpers.paths import TESTS
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes_laboratory.partitioners import parhip
+from hopbytes_laboratory.partitioners import pool as workers
+from hopbytes_laboratory.partitioners.pool import Job, WorkerPool
+
+pytest.importorskip("kaminpar")
+
+
+@pytest.fixture
+def make_job():
+    """Return a maker of jobs on grid graphs: side × side vertices into 4 blocks."""
+    files = []
+
+    def make(side: int = 20, *, blocks: int = 4, seed: int = 1, preset: str = "eco") -> Job:
+        file = parhip.memory_file()
+        files.append(file)
+        parhip.write_parhip(file, grid_csr(side, weighted=False), None)
+        return Job(file, [side * side // blocks + 10] * blocks, seed, preset, 5 * side * side)
+
+    yield make
+    for file in files:
+        file.close()
+
+
+def alive(process: int) -> bool:
+    """Tell whether a process runs (a zombie does not)."""
+    try:
+        with open(f"/proc/{process}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def until(condition, seconds: float = 10.0) -> bool:
+    """Wait until a condition holds; False when it does not within `seconds`."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_answers_arrive_in_the_jobs_they_belong_to(make_job):
+    jobs = [make_job(side, seed=seed) for side in (8, 20, 33) for seed in (1, 2)]
+    with WorkerPool(2, start_work=0) as pool:
+        pool.submit(jobs)
+        assert len(pool.process_ids()) == 2
+        pool.wait(jobs)
+    assert [len(job.answer) // 4 for job in jobs] == [64, 64, 400, 400, 1089, 1089]
+
+
+def test_little_work_starts_no_process(make_job):
+    with WorkerPool(2) as pool:
+        job = make_job(20)
+        pool.submit([job])
+        pool.wait([job])
+        assert job.answer is not None
+        assert pool.process_ids() == []
+
+
+def test_environment_forbids_workers(make_job, monkeypatch):
+    monkeypatch.setenv("HOPBYTES_WORKERS", "0")
+    with WorkerPool(2, start_work=0) as pool:
+        job = make_job(20)
+        pool.submit([job])
+        pool.wait([job])
+        assert job.answer is not None
+        assert pool.process_ids() == []
+
+
+def test_error_in_the_partitioner_is_a_reason_not_a_crash(make_job):
+    job = make_job(20, preset="no such preset")
+    with WorkerPool(1, start_work=0) as pool:
+        pool.submit([job])
+        pool.wait([job])
+        assert job.done
+        assert job.answer is None
+        assert "context name" in job.reason
+        assert pool.lost == 0
+
+
+@pytest.mark.parametrize("damage", ["target outside the graph", "truncated"])
+def test_input_that_ends_the_partitioner_fails_one_job(make_job, damage):
+    # KaMinPar ends its process on such graphs; nobody but the pool may notice.
+    bad, good = make_job(40), make_job(20)
+    if damage == "truncated":
+        bad.file.truncate(100)
+    else:
+        bad.file.seek(24 + 4 * 1601)
+        bad.file.write(np.full(8, 10**9, "<u4").tobytes())
+    with WorkerPool(1, start_work=0) as pool:
+        pool.submit([bad, good])
+        pool.wait([bad, good])
+        assert bad.answer is None
+        assert "exit status" in bad.reason
+        assert pool.lost == 1
+        assert good.answer is not None
+
+
+def test_killed_worker_fails_its_job_and_is_replaced(make_job):
+    slow, next_one = make_job(700, preset="strong"), make_job(20)
+    with WorkerPool(1, start_work=0) as pool:
+        pool.submit([slow])
+        os.kill(pool.process_ids()[0], signal.SIGKILL)
+        pool.wait([slow])
+        assert slow.done
+        assert slow.answer is None
+        pool.submit([next_one])
+        pool.wait([next_one])
+        assert next_one.answer is not None
+
+
+def test_worker_killed_while_idle_costs_nothing(make_job):
+    first, second = make_job(20), make_job(20)
+    with WorkerPool(1, start_work=0) as pool:
+        pool.submit([first])
+        pool.wait([first])
+        os.kill(pool.process_ids()[0], signal.SIGKILL)
+        assert until(lambda: not pool.process_ids())
+        pool.submit([second])
+        pool.wait([second])
+        assert second.answer == first.answer
+        assert pool.lost == 0
+
+
+def test_pool_may_outlive_the_thread_that_used_it_first(make_job):
+    # The kernel ties a worker's life to the thread that started it.
+    first, second = make_job(20), make_job(20)
+    with WorkerPool(1, start_work=0) as pool:
+        thread = threading.Thread(target=lambda: (pool.submit([first]), pool.wait([first])))
+        thread.start()
+        thread.join()
+        pool.submit([second])
+        pool.wait([second])
+        assert first.answer == second.answer is not None
+
+
+def test_deadline_gives_up_and_leaves_a_usable_pool(make_job):
+    slow = [make_job(700, preset="strong") for _ in range(3)]
+    with WorkerPool(1, start_work=0) as pool:
+        pool.submit(slow)
+        processes = pool.process_ids()
+        pool.wait(slow, time.monotonic() + 0.05)
+        assert [job.reason for job in slow[1:]] == ["no time left"] * 2
+        assert until(lambda: not any(alive(process) for process in processes))
+        again = make_job(20)
+        pool.submit([again])
+        pool.wait([again])
+        assert again.answer is not None
+
+
+def test_keyboard_interrupt_leaves_no_process(make_job):
+    job = make_job(700, preset="strong")
+    pool = WorkerPool(2, start_work=0)
+    pool.submit([job, make_job(700, preset="strong")])
+    processes = pool.process_ids()
+    assert len(processes) == 2
+    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            pool.wait([job])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert not any(alive(process) for process in processes)
+    assert job.done
+    assert job.answer is None
+
+
+def test_waiting_for_a_foreign_job_is_refused(make_job):
+    with WorkerPool(1) as pool, pytest.raises(ValueError, match="never submitted"):
+        pool.wait([make_job(8)])
+
+
+PARENT = """
+import sys, time
+from hopbytes_laboratory.partitioners import parhip
+from hopbytes_laboratory.partitioners.pool import Job, WorkerPool
+from helpers.graphs import grid_csr
+file = parhip.memory_file()
+parhip.write_parhip(file, grid_csr(700, weighted=False), None)
+pool = WorkerPool(2, start_work=0)
+pool.submit([Job(file, [130_000] * 4, seed, "strong", 1) for seed in range(50)])
+print(*pool.process_ids(), flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the kernel's death signal is Linux's")
+def test_workers_die_with_their_parent():
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *filter(None, sys.path)])},
+        text=True,
+    ) as parent:
+        assert parent.stdout is not None
+        processes = [int(word) for word in parent.stdout.readline().split()]
+        assert len(processes) == 2
+        assert all(alive(process) for process in processes)
+        parent.kill()
+    assert until(lambda: not any(alive(process) for process in processes))
+
+
+def test_worker_imports_little():
+    code = (
+        "import sys; from hopbytes_laboratory.partitioners import _worker; import kaminpar;"
+        "heavy = {'numpy', 'scipy', 'click', 'hopbytes.model.comm_graph', 'hopbytes._core'};"
+        "print(*sorted(heavy & set(sys.modules)))"
+    )
+    path = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=path)
+    assert done.stdout.strip() == ""
+
+
+def test_temporary_file_where_memory_files_are_missing(make_job, monkeypatch):
+    usual = make_job(20)
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    job = make_job(20)
+    with WorkerPool(1, start_work=0) as pool:
+        pool.submit([usual, job])
+        pool.wait([usual, job])
+    assert job.answer is not None
+    assert job.answer == usual.answer
+
+
+def test_worker_ends_when_its_channel_closes():
+    worker = workers._Worker.start()
+    worker.channel.close()
+    assert worker.process.wait(timeout=10) == 0
+
+
+def test_interrupt_at_the_keyboard_reaches_only_the_parent(make_job):
+    first, second = make_job(20), make_job(20)
+    with WorkerPool(1, start_work=0) as pool:
+        pool.submit([first])
+        pool.wait([first])
+        process = pool.process_ids()[0]
+        os.kill(process, signal.SIGINT)
+        pool.submit([second])
+        pool.wait([second])
+        assert second.answer is not None
+        assert pool.process_ids() == [process]
+
+
+@pytest.mark.parametrize(
+    "error", [FormatError("a.xml", 3, "x, expected y"), FormatError("a", None, "z"), UnsupportedError("no")]
+)
+def test_errors_reach_another_process(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
+@pytest.mark.parametrize("started", [0, 1])
+def test_a_pool_that_may_start_no_process_works_with_what_it_has(make_job, monkeypatch, started):
+    """The limit of processes is reached: the same answers as ever, in fewer processes or in this one."""
+    start = workers._Worker.start
+    left = [started]
+
+    def limited():
+        if not left[0]:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        left[0] -= 1
+        return start()
+
+    with WorkerPool(2, in_process=True) as alone:
+        expected = [make_job(seed=seed) for seed in range(4)]
+        alone.submit(expected)
+        alone.wait(expected)
+    monkeypatch.setattr(workers._Worker, "start", limited)
+    with WorkerPool(2, start_work=0) as pool:
+        jobs = [make_job(seed=seed) for seed in range(4)]
+        pool.submit(jobs)
+        pool.wait(jobs)
+        assert len(pool.process_ids()) == started
+    assert [job.answer for job in jobs] == [job.answer for job in expected]
+    assert all(job.answer for job in jobs)
+
+
+def test_weights_beyond_31_bits_keep_their_proportions():
+    scaled = np.concatenate(list(parhip._scaled_chunks(np.array([2**40, 2**39, 1]))))
+    assert int(scaled.sum(dtype=np.int64)) < 2**31
+    assert scaled.tolist() == [1431655761, 715827880, 1]

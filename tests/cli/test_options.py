@@ -1,0 +1,90 @@
+"""Numbers as people type them: shares in per cent, durations, numbers of scanned edges."""
+
+import json
+from fractions import Fraction
+
+import pytest
+
+import hopbytes as hb
+from helpers.errors import assert_refused
+from hopbytes.cli.declare import BadParameter
+from hopbytes.cli.options import seconds, work_units
+from hopbytes.errors import UnsupportedError
+from hopbytes.model.capacities import exact_imbalance
+
+MESH = ("map", "stencil:16x16", "--on", "node:2 core:4", "--partition", "--preset", "fast", "--json")
+
+
+@pytest.mark.parametrize("typed", ["3", "5", "1", "1.0", "30"])
+def test_per_cent_typed_as_a_number_is_refused_with_what_was_meant(hopbytes, typed):
+    done = hopbytes(*MESH, "--imbalance", typed)
+    number = float(typed)
+    meant = (f"{number / 100:g}", f"{number:g}%", f"{100 * number:g}%")
+    assert_refused(done, "imbalance", f"{1 + number:g}", *meant)
+
+
+def test_per_cent_are_understood(hopbytes):
+    found = []
+    for typed in ("0.1", "10%", "10 %", "0.10"):
+        done = hopbytes(*MESH, "--imbalance", typed)
+        assert done.returncode == 0, done.stderr
+        facts = json.loads(done.stdout)
+        found.append((facts["bound_asked"], facts["comm_cost"]))
+    assert found == [found[0]] * 4
+    far = json.loads(hopbytes(*MESH, "--imbalance", "300%").stdout)
+    assert far["bound_asked"] == 4 * 256 // 8
+
+
+@pytest.mark.parametrize("typed", ["%", "3%%", "three", "-3%", "nan%", "inf%", "1e400%"])
+def test_no_share_at_all(hopbytes, typed):
+    done = hopbytes(*MESH, "--imbalance", typed)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"imbalance {typed}, expected a finite number >= 0 such as 0.03 or 3%" in done.stderr
+
+
+def test_python_refuses_the_same():
+    mesh, where = hb.read("stencil:16x16"), hb.allocate("node:2 core:4")
+    with pytest.raises(UnsupportedError, match=r"3 % is 0\.03 or 3%"):
+        hb.map_tasks(mesh, where, imbalance=3)
+    for share in ("3%", Fraction(3, 100), 0.03):
+        assert exact_imbalance(share) == Fraction(3, 100)
+    assert exact_imbalance(Fraction(3)) == exact_imbalance("300%") == 3
+    assert exact_imbalance(0.99) == Fraction(99, 100)
+
+
+def test_a_time_limit_with_a_unit(hopbytes):
+    done = hopbytes(*MESH, "--time-limit", "5m")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["deterministic"] is False
+    for typed in ("5 minutes", "m", "5mm", "1.2.3s", "5d"):
+        done = hopbytes(*MESH, "--time-limit", typed)
+        assert done.returncode == 2, typed
+        assert "expected seconds such as 300, or 90s, 5m, 1h" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("0", 0), ("2.5", 2.5), ("90s", 90), ("5m", 300), ("1h", 3600), ("1h30m", 5400), ("1H 5M", 3900),
+        ("0.5h", 1800),
+    ],
+)  # fmt: skip
+def test_durations(typed, meant):
+    assert seconds(typed) == meant
+
+
+@pytest.mark.parametrize("typed", ["-1", "nan", "inf", "1e400", "", "m", "5d", "1.2.3s"])
+def test_no_duration(typed):
+    with pytest.raises(BadParameter, match="expected seconds such as 300"):
+        seconds(typed)
+
+
+@pytest.mark.parametrize("typed", ["60959284", "60,959,284", "60_959_284", " 60,959,284 "])
+def test_numbers_of_scanned_edges(typed):
+    assert work_units(typed) == 60_959_284
+
+
+@pytest.mark.parametrize("typed", ["-1", "1,2", "1,2345", "1,234_567", ",123", "1e6", "0x10", "", "9" * 31])
+def test_no_number_of_scanned_edges(typed):
+    with pytest.raises(BadParameter, match="such as 60,959,284"):
+        work_units(typed)

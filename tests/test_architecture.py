@@ -16,7 +16,7 @@ import pytest
 
 import tests_of as lists
 from helpers.paths import ROOT
-from hopbytes.cli.app import VERBS
+from hopbytes.cli.verbs import VERBS
 from hopbytes.show.catalogue import KINDS, catalogue
 
 LONGEST_VERB = 30

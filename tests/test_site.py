@@ -21,8 +21,6 @@ import hopbytes as hb
 from helpers.browser import browser, shown_in
 from helpers.paths import ROOT
 from hopbytes.algorithms.base import mappers, refiners
-from hopbytes.cost.metrics.regression import SYMBOLS
-from hopbytes.partitioners.backends import BACKENDS
 from hopbytes.show.catalogue import KINDS, catalogue
 
 #: Pages that list everything; a name has to be explained on another one.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hopbytes.partitioners.backends import BACKENDS
 from hopbytes.show.catalogue import CAN_WORDS, KINDS, catalogue
 from site_parts.written import put
 

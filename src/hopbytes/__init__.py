@@ -5,7 +5,6 @@ The public names are imported when they are first asked for, so that ``import ho
 
 from __future__ import annotations
 
-import hopbytes.model as _model
 from hopbytes._version import __version__ as __version__
 
 TYPE_CHECKING = False  # type checkers take it for true; `typing` would cost more than all else here
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
     from hopbytes.formats.exchange import read_mapping as read_mapping
     from hopbytes.formats.exchange import read_pattern as read_pattern
     from hopbytes.formats.exchange import write as write
-    from hopbytes.formats.exchange import read as read
-    from hopbytes.formats.exchange import read_mapping as read_mapping
-    from hopbytes.formats.exchange import read_pattern as read_pattern
     from hopbytes.machines.base import Machine as Machine
     from hopbytes.machines.selection.allocate import allocate as allocate
     from hopbytes.model.allocation import Allocation as Allocation
@@ -86,13 +82,13 @@ _MODULE_OF = {
     "ScaleError": "hopbytes.errors",
     "UnsupportedError": "hopbytes.errors",
     "WrongTypeError": "hopbytes.errors",
+    "allocate": "hopbytes.machines.selection.allocate",
     "compare": "hopbytes.show.evaluation_text",
     "convert": "hopbytes.formats.exchange",
     "evaluate": "hopbytes.cost.metrics.evaluation",
     "map_stream": "hopbytes.solve.map_stream",
     "map_tasks": "hopbytes.solve.map_tasks",
     "mappers": "hopbytes.algorithms.mappers",
-    "metric_columns": "hopbytes.cost.metrics.regression",
     "plot": "hopbytes.show.plot",
     "presets": "hopbytes.solve.presets",
     "read": "hopbytes.formats.exchange",
@@ -136,17 +132,27 @@ def __getattr__(name: str) -> _typing.Any:
     return value
 
 
-def _picture(thing: _typing.Any) -> str | None:
-    """Draw a pattern, an allocation or a mapping for a notebook.
+def _connect() -> None:
+    """Tell the model what reads files and specs, and what draws for notebooks: higher packages."""
+    from hopbytes import model
+    from hopbytes.model.given_as_text import readers
 
-    The room `model` draws nothing, and only this root knows the room that does.
-    """
-    from hopbytes.show.pictures import svg_of
+    def place_side(where: _typing.Any) -> Allocation:
+        from hopbytes.solve.sides import place_side
 
-    return svg_of(thing)
+        return place_side(where)
 
+    def svg_of(thing: _typing.Any) -> str | None:
+        from hopbytes.show.pictures import svg_of
 
-_model.picture = _picture
+        return svg_of(thing)
+
+    model.picture = svg_of
+    readers.update(
+        pattern=lambda text: __getattr__("read_pattern")(text),
+        mapping=lambda text: __getattr__("read_mapping")(text),
+        machine=place_side,
+    )
 
 
 def __dir__() -> list[str]:

@@ -9,6 +9,8 @@ import pytest
 from hopbytes.cli.app import app, wrong_use
 from hopbytes.cli.declare import command_of
 from hopbytes.cli.help_text import PANELS, page_of, terminal_text
+from hopbytes.cli.slips import FORMER
+from hopbytes.cli.verbs import START, VERBS
 from hopbytes.show.catalogue import KINDS
 
 COMMANDS = {verb: command_of(verb) for verb in VERBS}

@@ -14,7 +14,6 @@ from helpers.thorough import most
 from hopbytes.show.advice import advise
 from hopbytes.show.page import Origin, page_of
 from hopbytes.show.verdict import judged, verdict, verdict_of
-from hopbytes.simulation import simgrid_run
 
 README = ("node:8@10 package:2@3 core:6@1", EXAMPLES / "halo_96.pattern")
 MACHINES = most(

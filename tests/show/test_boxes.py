@@ -105,7 +105,7 @@ def test_large_machines_are_folded_from_the_outside():
     small = folded(boxed.box)
     (node,) = small.inside
     assert (node.title, node.leaves) == ("64 x node n1 … n64", 128)
-    (core,) = folded(boxes_of(hb.machine("core:1000"))[0].box).inside
+    (core,) = folded(boxes_of(hb.allocate("core:1000"))[0].box).inside
     assert core.title == "1000 x core 0 … 999"
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopbytes.cli import colour
-from hopbytes.cli.declare import Declared
-from hopbytes.cli.examples import EXAMPLES, START, SUMMARIES
+from hopbytes.cli.declare import Declared, is_command
+from hopbytes.cli.verbs import START, VERBS
 from hopbytes.text.columns import entry_lines, width
 
 #: Headings in the order in which they appear.

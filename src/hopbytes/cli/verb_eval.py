@@ -37,12 +37,7 @@ def eval(
     output: opt.Picture = None,
     force: opt.Force = False,
 ) -> None:
-    """Evaluate a mapping of PATTERN beside the launcher's own order: a verdict and a table."""
-    import hopbytes as hb
-    from hopbytes.cli.output import check_drawing, draw_evaluation, print_evaluation, tell
-    from hopbytes.launch.usual import usual_order
-    from hopbytes.machines.allocate.launcher_order import launcher_placement
-    from hopbytes.show.verdict import RANDOM_SEEDS
+    """Evaluate a mapping of PATTERN beside the launcher's own order: a verdict and a table.
 
     Of several mappings, each is set beside the first one, and the tasks on different slots are counted.
     """
@@ -129,9 +124,8 @@ def report(
     """
     from hopbytes.cli.output import tell
     from hopbytes.cli.watching import watched
-    from hopbytes.show.page import made_here, names_of, origin_of_files
-    from hopbytes.show.page import check_report_target, write_report
     from hopbytes.launch.usual import usual_order
+    from hopbytes.show.page import check_report_target, made_here, names_of, origin_of_files, write_report
 
     check_report_target(output, force=force)
     typed = sys.argv[1:]
@@ -210,7 +204,7 @@ def simulate(
     """
     from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.launch.usual import usual_order
-    from hopbytes.show.verdict import predict, predicted_text, predictions_record
+    from hopbytes.show.predictions import predict, predicted_text, predictions_record
 
     if not mappings and machine.unsaid:
         raise UsageError("the machine is missing: give --on SPEC, or a stored MAPPING")
@@ -254,8 +248,8 @@ def advise(
     """
     from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.launch.usual import usual_order
-    from hopbytes.show.advice import advise as advised
     from hopbytes.show.advice import advice_record, advice_text, table_head
+    from hopbytes.show.advice import advise as advised
 
     where = machine.allocation(spread)
     graph = reading.read(pattern)

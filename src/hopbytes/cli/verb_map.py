@@ -52,10 +52,11 @@ def map(
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
     receipt = written(writing, mapping, output, extra, json=json)
     if quiet and not json:
-        return  # without what only the summary needs, such as the version of the installed MPI
+        return None  # without what only the summary needs, such as the version of the installed MPI
     from hopbytes.show.verdict import map_record
-    found = None if quiet else judged_for(graph, mapping, writing.format, compare_with, chance=all)
-    record = map_record(graph, mapping, watch.read_seconds, receipt, found and found.verdict)
+
+    judged = None if quiet else judged_for(graph, mapping, writing.format, compare_with, chance=all)
+    record = map_record(graph, mapping, watch.read_seconds, receipt, judged and judged.verdict)
     advice = advice_for(receipt, writing.format, record)
     if json:
         return print_json(record)

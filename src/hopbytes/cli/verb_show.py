@@ -28,9 +28,7 @@ def show(
     output: opt.Picture = None,
     force: opt.Force = False,
 ) -> None:
-    """Describe a machine, a pattern, a mapping, or an algorithm, preset or format."""
-    from hopbytes.cli.output import print_json, print_text, tell
-    from hopbytes.show.describe import explain
+    """Describe a machine, a pattern, a mapping, or an algorithm, preset or format.
 
     With presets, mappers, refiners, objectives, machines, patterns or formats as THING, the names of that
     kind are listed with their options; without THING, the kinds.

@@ -32,6 +32,7 @@ class Watch:
     def map(self, blocks: BlockOptions, where: Allocation, options: dict[str, Any]) -> Mapping:
         """Map the pattern; with a limit, Ctrl-C requests the best mapping found."""
         from hopbytes.show.progress import expected_edges
+        from hopbytes.util.limits import Limits
 
         graph, effort = self.graph, self.effort
         anytime = effort.anytime  # known from here on without an import, which Ctrl-C might interrupt

@@ -1,12 +1,8 @@
-"""Patterns, allocations and mappings: what all rooms speak about."""
+"""The data types: communication graph, allocation, mapping, and the capacities of PEs."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
-
-def picture(thing: Any) -> str | None:
-    """Return what notebooks show of a thing: nothing, until the package root puts its own function here."""
+def picture(thing: object) -> str | None:
+    """Return what notebooks show of a thing: nothing, until the top of the package says what draws."""
     return None

@@ -100,15 +100,13 @@ def advise(
     usual: str = "fill",
     presets: tuple[str, ...] | None = None,
     seeds: int = SEEDS,
-    spread: dict[str, Any] | None = None,
     tell: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Advice:
     """Predict the times of the launcher's orders and of presets, and recommend one mapping."""
-    slots = dict(spread or {})
     network = where.machine.network() is not None
     wanted = presets if presets is not None else PRESETS if network else PRESETS[:-1]
-    orders = list(_orders(graph, where, usual, slots))
+    orders = list(_orders(graph, where, usual))
     known: dict[bytes, Prediction] = {}
 
     def predicted(name: str, mapping: Mapping) -> Prediction:
@@ -126,7 +124,7 @@ def advise(
     for preset in wanted:
         runs = []
         for seed in range(seeds):
-            mapping = map_tasks(graph, where, preset=preset, seed=seed, partition=False, **slots)
+            mapping = map_tasks(graph, where, preset, seed=seed, partition=False)
             runs.append((predicted(f"preset {preset}, seed {seed}", mapping), mapping))
         best = min(range(seeds), key=lambda seed: runs[seed][0].seconds)
         candidates.append(_candidate(graph, "preset", preset, best, runs))
@@ -139,11 +137,9 @@ def advise(
     )
 
 
-def _orders(
-    graph: CommGraph, where: Allocation, usual: str, slots: dict[str, Any]
-) -> Iterator[tuple[str, Mapping]]:
+def _orders(graph: CommGraph, where: Allocation, usual: str) -> Iterator[tuple[str, Mapping]]:
     """Yield the usual order, then others that map otherwise: those of launchers, or of Megatron-LM."""
-    first = launcher_placement(where, graph.n, usual, **slots)
+    first = launcher_placement(where, graph.n, usual, where.use)
     others: dict[str, Callable[[], Mapping]] = {}
     training = training_of(graph)
     if training is not None:
@@ -153,7 +149,7 @@ def _orders(
                 others[name] = partial(Mapping, used[rank], where, info)
     elif not is_training(graph):
         for name in ORDERS:
-            others[name] = partial(launcher_placement, where, graph.n, name, **slots)
+            others[name] = partial(launcher_placement, where, graph.n, name, where.use)
     seen = {first.pe.tobytes()}
     yield usual, first
     for name, make in others.items():

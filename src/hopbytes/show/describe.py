@@ -5,7 +5,6 @@ Each is a dictionary for programs, with keys for JSON, and a text for people.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from fractions import Fraction
@@ -15,7 +14,7 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.cost.objectives.link_sums import plain
-from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.errors import FormatError, UnsupportedError, nearest
 from hopbytes.machines.allocate.units import units_of
 from hopbytes.machines.network import Network
 from hopbytes.model.allocation import Allocation
@@ -55,9 +54,9 @@ def explain(
     8
     """
     if route is not None:
-        from hopbytes.machines.selection.allocate import machine
+        from hopbytes.machines.selection.allocate import allocate
 
-        facts = route_facts(machine(thing, **machine_options or {}), *route)
+        facts = route_facts(allocate(thing, **machine_options or {}), *route)
         return facts, route_text(facts)
     if machine_options or (_is_machine(thing) and input_format is None):
         return _explain_machine(thing, machine_options or {})
@@ -71,9 +70,9 @@ def explain(
     if is_pattern_spec(thing):
         return _explain_content(thing, None, {})
     if ":" not in thing:
-        near = difflib.get_close_matches(thing, [row["name"] for _, row in kinds], n=1, cutoff=0.6)
+        near = nearest(thing, [*KINDS, *(row["name"] for _, row in kinds)])
         raise UnsupportedError(
-            f"{thing!r} is no registered name ('hopbytes list KIND'), no file and no machine like "
+            f"{thing!r} is no registered name ('hopbytes show KIND'), no file and no machine like "
             "'node:2 core:4'" + (f"; did you mean {near[0]!r}?" if near else "")
         )
     return _explain_machine(thing, {})
@@ -84,10 +83,10 @@ def content_of(
 ) -> Allocation | CommGraph | Mapping:
     """Return the machine, the pattern or the mapping that a text names."""
     from hopbytes.formats.exchange import read
-    from hopbytes.machines.selection.allocate import machine
+    from hopbytes.machines.selection.allocate import allocate
 
     if on is not None:
-        where = machine(on, **machine_options)
+        where = allocate(on, **machine_options)
         if not os.path.exists(thing) and thing != "-":
             raise FormatError(thing, None, "no such file, expected a mapping on the machine of `on`")
         mapping = read(thing, input_format, holds="mapping", where=where, **options)
@@ -96,7 +95,7 @@ def content_of(
         raise UnsupportedError(f"{thing}: PEs of an unknown machine, expected a mapping")
     is_content = input_format is not None or os.path.isfile(thing) or thing == "-" or is_pattern_spec(thing)
     if machine_options or (_is_machine(thing) and input_format is None) or not is_content:
-        return machine(thing, **machine_options)
+        return allocate(thing, **machine_options)
     content = read(thing, input_format, **options)
     if isinstance(content, (CommGraph, Mapping)):
         return content
@@ -112,9 +111,9 @@ def _is_machine(thing: str) -> bool:
 
 
 def _explain_machine(spec: str, options: Facts) -> tuple[Facts, str]:
-    from hopbytes.machines.selection.allocate import machine
+    from hopbytes.machines.selection.allocate import allocate
 
-    where = machine(spec, **options)
+    where = allocate(spec, **options)
     return {"thing": "machine"} | machine_facts(where), machine_text(where)
 
 
@@ -126,7 +125,7 @@ def _explain_content(path: str, input_format: str | None, options: Facts) -> tup
         facts = pattern_facts(content)
         return {"thing": "pattern"} | facts, _pattern_text(facts)
     if isinstance(content, Mapping):
-        facts = {"tasks": content.n} | {key: content.info[key] for key in sorted(content.info)}
+        facts = {"tasks": content.n} | dict(sorted(content.info.items()))
         lines = _aligned({key: facts[key] for key in OF_A_MAPPING if key in facts}) + ranks_per_node(content)
         text = "\n".join([*lines, "", machine_text(content.where)])
         return {"thing": "mapping"} | facts | {"machine": machine_facts(content.where)}, text
@@ -205,8 +204,8 @@ def ranks_per_node(mapping: Mapping, columns: int | None = None, nodes: int = MO
     """Return a line per node in use: its name and its ranks (tasks of a partition).
 
     >>> import hopbytes as hb
-    >>> pattern, where = hb.read("stencil:8"), hb.machine("node:2@10 core:4@1", hosts="n[1-2]")
-    >>> print("\\n".join(ranks_per_node(hb.map_tasks(pattern, where, mapper="identity"), 60)))
+    >>> pattern, where = hb.read("stencil:8"), hb.allocate("node:2@10 core:4@1", hosts="n[1-2]")
+    >>> print("\\n".join(ranks_per_node(hb.map_tasks(pattern, where, "identity"), 60)))
     n1: ranks 0-3
     n2: ranks 4-7
     """
@@ -236,7 +235,7 @@ def machine_facts(where: Allocation) -> Facts:
     """Return the facts of :func:`machine_text` with keys for JSON.
 
     >>> import hopbytes as hb
-    >>> facts = machine_facts(hb.machine("node:2@10 core:[3,4]@1", exclude="core=0"))
+    >>> facts = machine_facts(hb.allocate("node:2@10 core:[3,4]@1", exclude="core=0"))
     >>> facts["spec"], facts["pes"], facts["cores"], facts["pes_per_node"]
     ('node:2@10 core:[3,4]@1', 5, 7, [2, 3])
     """
@@ -320,7 +319,7 @@ def machine_text(where: Allocation) -> str:
     """Return a description for people; the first line's spec parses to the same machine.
 
     >>> import hopbytes as hb
-    >>> print(machine_text(hb.machine("node:2@10 core:[3,4]@1")))
+    >>> print(machine_text(hb.allocate("node:2@10 core:[3,4]@1")))
     machine    node:2@10 core:[3,4]@1
     cores      7, 3-4 per node
     nodes      2
@@ -416,7 +415,7 @@ def route_facts(where: Allocation, source: str, target: str) -> Facts:
     """Return the links from one node to another.
 
     >>> import hopbytes as hb
-    >>> [link["name"] for link in route_facts(hb.machine("torus:4"), "3", "1")["links"]]
+    >>> [link["name"] for link in route_facts(hb.allocate("torus:4"), "3", "1")["links"]]
     ['r3 -> r0 (x+)', 'r0 -> r1 (x+)']
     """
     network = where.machine.network()

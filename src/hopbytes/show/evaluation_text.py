@@ -279,7 +279,7 @@ def compare(graph: PatternLike, first: Mapping, second: Mapping) -> MappingCompa
     Examples
     --------
     >>> import hopbytes as hb
-    >>> where = hb.machine("node:2@10 core:2@1")
+    >>> where = hb.allocate("node:2@10 core:2@1")
     >>> one, other = hb.Mapping([0, 1, 2, 3], where), hb.Mapping([0, 2, 1, 3], where)
     >>> hb.compare("stencil:4x1", one, other).other_node
     2
@@ -333,7 +333,7 @@ def parallelism(graph: CommGraph, mapping: Mapping) -> list[KindOfTraffic]:
     >>> import numpy as np
     >>> import hopbytes as hb
     >>> graph = hb.read("ml:tp=2,pp=1,dp=2,hidden=8,layers=1,seq=4,micro=1")
-    >>> mapping = hb.Mapping(np.arange(4, dtype=np.int32), hb.machine("rails:2x2"))
+    >>> mapping = hb.Mapping(np.arange(4, dtype=np.int32), hb.allocate("rails:2x2"))
     >>> for kind in parallelism(graph, mapping): print(kind)
     tensor parallelism: 1.02 kB per step, 100 % inside an NVLink domain, 0 % on one rail, 0 % between rails
     data parallelism: 3.07 kB per step, 0 % inside an NVLink domain, 100 % on one rail, 0 % between rails

@@ -19,7 +19,7 @@ def node_name(where: Allocation, node: int) -> str:
     """Return the name of a node for people: its host name, else its number.
 
     >>> import hopbytes as hb
-    >>> node_name(hb.machine("node:2 core:2"), 1), node_name(hb.machine("node:2 core:2", hosts="a,b"), 1)
+    >>> node_name(hb.allocate("node:2 core:2"), 1), node_name(hb.allocate("node:2 core:2", hosts="a,b"), 1)
     ('node 1', 'b')
     """
     return where.hosts[node] if node < len(where.hosts) else f"node {node}"
@@ -29,7 +29,7 @@ def pe_name(where: Allocation, pe: int) -> str:
     """Return the name of a PE for people: its node, and the first of its cores, counted on the node.
 
     >>> import hopbytes as hb
-    >>> pe_name(hb.machine("node:2 core:4", hosts="a,b"), 6), pe_name(hb.machine("node:2 gpu:4"), 6)
+    >>> pe_name(hb.allocate("node:2 core:4", hosts="a,b"), 6), pe_name(hb.allocate("node:2 gpu:4"), 6)
     ('b core 2', 'node 1 GPU 2')
     """
     nodes, core = where.machine.node_of_core(), int(where.first_core[pe])

@@ -91,7 +91,7 @@ def svg_of(thing: CommGraph | Allocation | Mapping) -> str | None:
     """Return a picture for a notebook; None where it is too large or cannot be drawn.
 
     >>> import hopbytes as hb
-    >>> svg_of(hb.machine("node:2 core:2"))[:4], svg_of(hb.machine("core:5000"))
+    >>> svg_of(hb.allocate("node:2 core:2"))[:4], svg_of(hb.allocate("core:5000"))
     ('<svg', None)
     """
     if isinstance(thing, CommGraph):

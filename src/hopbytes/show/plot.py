@@ -262,7 +262,7 @@ def network(
 
 
 def _allocation(where: Any) -> Allocation:
-    allocation: Allocation = where if isinstance(where, Allocation) else allocation_of(where)
+    allocation: Allocation = where if isinstance(where, Allocation) else converted("machine", where)
     return allocation
 
 

@@ -30,7 +30,7 @@ GRADES = {
 
 def predict(
     graph: CommGraph, where: Allocation, mappings: Dictionary[str, Mapping], order: str,
-    spread: dict[str, Any], options: dict[str, Any], written: dict[str, Any],
+    use: SlotUse, options: dict[str, Any], written: dict[str, Any],
 ) -> dict[str, Prediction]:
     """Return predictions by name: the launcher's own order first, then `mappings`.
 

@@ -109,7 +109,7 @@ def comm_matrix(
 
     >>> import hopbytes as hb
     >>> ring = hb.CommGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [5, 6, 7, 8])
-    >>> found = comm_matrix(ring, hb.Mapping([0, 2, 1, 3], hb.machine("node:2@10 core:2@1", hosts="a,b")))
+    >>> found = comm_matrix(ring, hb.Mapping([0, 2, 1, 3], hb.allocate("node:2@10 core:2@1", hosts="a,b")))
     >>> found.order.tolist(), found.borders.tolist(), found.nodes
     ([0, 2, 1, 3], [0, 2, 4], ('a', 'b'))
     >>> found.cells.tolist()
@@ -175,7 +175,7 @@ def level_bytes(graph: CommGraph, mappings: Dictionary[str, Mapping]) -> LevelBy
 
     >>> import hopbytes as hb
     >>> graph = hb.CommGraph.from_edges([0, 1], [1, 2], [5, 7], n=4)
-    >>> where = hb.machine("node:2 core:2")
+    >>> where = hb.allocate("node:2 core:2")
     >>> found = level_bytes(graph, {"in order": hb.Mapping([0, 1, 2, 3], where)})
     >>> found.labels, found.volumes.tolist()
     (('between nodes', 'between cores', 'inside one PE'), [[7, 5, 0]])
@@ -226,7 +226,7 @@ def hop_histogram(graph: CommGraph, mappings: Dictionary[str, Mapping]) -> HopHi
 
     >>> import hopbytes as hb
     >>> graph = hb.CommGraph.from_edges([0, 0], [1, 2], [5, 7], n=4)
-    >>> found = hop_histogram(graph, {"mine": hb.Mapping([0, 1, 2, 3], hb.machine("torus:4"))})
+    >>> found = hop_histogram(graph, {"mine": hb.Mapping([0, 1, 2, 3], hb.allocate("torus:4"))})
     >>> found.hops.tolist(), found.volumes.tolist()
     ([0, 1, 2], [[0, 5, 7]])
     """
@@ -278,7 +278,7 @@ def link_loads(graph: CommGraph, mapping: Mapping) -> LinkLoads:
 
     >>> import hopbytes as hb
     >>> graph = hb.CommGraph.from_edges([0, 0], [1, 2], [5, 7], n=4)
-    >>> loads = link_loads(graph, hb.Mapping([0, 1, 2, 3], hb.machine("mesh:4")))
+    >>> loads = link_loads(graph, hb.Mapping([0, 1, 2, 3], hb.allocate("mesh:4")))
     >>> [(loads.names[i], int(loads.volumes[i])) for i in loads.most_loaded(2).tolist()]
     [('r0 -> r1 (x+)', 12), ('r1 -> r2 (x+)', 7)]
     """
@@ -344,7 +344,7 @@ def heaviest_pairs(
 
     >>> import hopbytes as hb
     >>> graph = hb.CommGraph.from_edges([0, 1, 2], [1, 0, 0], [5, 6, 9], n=4)
-    >>> mapping = hb.Mapping([0, 1, 2, 3], hb.machine("node:2 core:2", hosts="a,b"))
+    >>> mapping = hb.Mapping([0, 1, 2, 3], hb.allocate("node:2 core:2", hosts="a,b"))
     >>> [(p.first_pe, p.second_pe, p.volume) for p in heaviest_pairs(graph, mapping)]
     [('a core 0', 'a core 1', 11), ('a core 0', 'b core 0', 9)]
     """

@@ -11,6 +11,7 @@ import hopbytes as hb
 from hopbytes.machines.allocate.units import units_of
 from hopbytes.machines.node.node_tree import NodeInventory, Part, node_tree
 from hopbytes.machines.node.sysfs import node_from_files
+from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.show.describe import machine_facts
 
 HWLOC = """<topology version="2.0">

@@ -6,7 +6,7 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.machines.kinds.machine import machine_text
-from hopbytes.machines.kinds.nvidia import read_gpu_topology
+from hopbytes.machines.kinds.nvidia import read_gpu_hosts
 from hopbytes.machines.spec import kind_of_file
 from hopbytes.show.boxes import boxes_of, drawing
 

@@ -20,6 +20,7 @@ from hopbytes.formats.exchange import read, write
 from hopbytes.machines.selection.allocate import allocate
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.mpi.distributed.rows import sentence
 from hopbytes.mpi.ptram.leaders import Leaders, StrandedError, map_with_leaders
 from hopbytes.show.verdict import map_record
 from hopbytes.util.options import build

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from helpers.errors import mentions
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.report.benchmark_comparison import compare, geometric_mean
-from hopbytes.report.benchmark_text import describe
-from hopbytes.report.results import read_results
+from hopbytes.show.plot import performance_profile
+from hopbytes_laboratory.standings import compare, describe, geometric_mean, profile_values, read_results
 
 
 def row(tool, cost, instance="mesh", seed=1, preset="eco", **more):
@@ -204,3 +203,16 @@ def test_a_line_without_end_is_refused(tmp_path):
     path.write_bytes(bytes(3 * 2**20))
     with pytest.raises(FormatError, match=mentions("rows.jsonl:1", "1048576")):
         read_results(path)
+
+
+def test_profile_of_a_comparison_of_runs():
+    costs = {"ours": {"mesh": 50, "web": 90}, "theirs": {"mesh": 100, "web": 90}}
+    rows = [
+        {"instance": name, "tool": tool, "preset": "eco", "seed": 1, "comm_cost": cost}
+        for tool, own in costs.items()
+        for name, cost in own.items()
+    ]
+    found = performance_profile(profile_values(compare(rows, "theirs").instances))
+    shares = dict(zip(found.contenders, found.shares.tolist(), strict=True))
+    assert found.factors.tolist() == pytest.approx([1, 2])
+    assert shares == {"ours:eco": [1, 1], "theirs:eco": [0.5, 1]}

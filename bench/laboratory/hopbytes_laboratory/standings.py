@@ -1,7 +1,6 @@
-"""Comparison of benchmark rows: geometric means against a baseline, wins, failures, violated bounds.
+"""Benchmark runs beside a baseline: rows, geometric means, wins, failures, violated bounds, text tables.
 
-Rows are what ``bench/run.py`` writes (:func:`hopbytes.report.results.read_results` reads them back).
-All functions of this module are pure functions of the rows.
+Rows are what ``bench/run.py`` writes, one JSON object per line. Comparisons are pure functions of the rows.
 """
 
 from __future__ import annotations
@@ -9,13 +8,71 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from collections.abc import Mapping as Dictionary
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from hopbytes._frozen import frozen
-from hopbytes.errors import UnsupportedError, unknown_name
-from hopbytes.report.results import MEASURES, Row
+from hopbytes.errors import FormatError, UnsupportedError, printable, unknown_name
+from hopbytes.text.columns import table_lines
+from hopbytes.text.open_input import open_stream
+
+Row = Dictionary[str, Any]
+
+#: Names of the numbers of a row that are averaged.
+MEASURES = ("comm_cost", "wall_seconds", "inner_seconds", "cpu_seconds")
+
+#: Length of a row that is refused, so that a file without line ends does not fill the memory.
+MAX_LINE = 2**20
+
+
+def read_results(path: str | Path) -> list[dict[str, Any]]:
+    """Read the rows of a results file, which may be compressed with gzip, xz or bzip2."""
+    rows = []
+    with open_stream(path) as (_, stream, _):
+        for number, read in enumerate(iter(lambda: stream.readline(MAX_LINE), b""), start=1):
+            if len(read) == MAX_LINE:
+                what = f"a line of {MAX_LINE} bytes or more, expected a row of bench/run.py"
+                raise FormatError(str(path), number, what)
+            line = read.decode("utf-8", "replace")
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                what = "not JSON, expected lines of bench/run.py, one object each"
+                raise FormatError(str(path), number, what) from None
+            _check(row, str(path), number)
+            rows.append(row)
+    if not rows:
+        raise FormatError(str(path), None, "no rows, expected one JSON object per line")
+    return rows
+
+
+def _check(row: Any, where: str, line: int) -> None:
+    if not isinstance(row, dict):
+        raise FormatError(where, line, f"a JSON {type(row).__name__}, expected an object")
+    for name in ("instance", "tool", "preset", "seed"):
+        if not isinstance(row.get(name), (str, int)):
+            raise FormatError(where, line, f"no {name!r}, expected a row of bench/run.py")
+    for name in (*MEASURES, "other_cpu_seconds"):
+        value = row.get(name)
+        if value is not None and not _is_measure(value):
+            raise FormatError(where, line, f"{name} is {str(value)[:40]}, expected a number >= 0")
+    if not row.get("error") and row.get("comm_cost") is None:
+        raise FormatError(where, line, "neither comm_cost nor error, expected one of them")
+
+
+def _is_measure(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    try:
+        return math.isfinite(value) and value >= 0
+    except OverflowError:  # an integer beyond any float
+        return False
+
 
 #: Runs of one tool with these in common (and different seeds) are averaged into one number.
 SETTING = ("instance", "input_hash", "hierarchy", "distance", "problem", "imbalance", "threads")
@@ -128,7 +185,7 @@ def _check_baseline(baseline: str, rows: Iterable[Row]) -> None:
         raise UnsupportedError(f"baseline {baseline!r}: {what}")
 
 
-def _missing(baseline: str, runs: Mapping[str, Any], overall: Iterable[Standing]) -> list[str]:
+def _missing(baseline: str, runs: Dictionary[str, Any], overall: Iterable[Standing]) -> list[str]:
     """Return a note for each contender that nothing could be compared with."""
     absent = [name for name in runs if _opponent(name, baseline) not in runs]
     notes = [f"there is no run of {_opponent(name, baseline)}, with which {name} compares" for name in absent]
@@ -171,7 +228,7 @@ def _standing(
     name: str,
     opponent: str,
     scope: str,
-    runs: Mapping[str, Mapping[tuple[Any, ...], list[Row]]],
+    runs: Dictionary[str, Dictionary[tuple[Any, ...], list[Row]]],
     group: set[tuple[Any, ...]],
 ) -> Standing:
     own = {setting: rows for setting, rows in runs[name].items() if setting in group}
@@ -247,3 +304,66 @@ def _notes(rows: Sequence[Row]) -> list[str]:
         if len(kinds) > 1:
             notes.append(f"rows of {len(kinds)} versions of {tool} are mixed")
     return notes
+
+
+#: Column heads of the ratios, by measure.
+RATIO_HEADS = {"comm_cost": "J", "wall_seconds": "wall", "inner_seconds": "map", "cpu_seconds": "CPU"}
+
+
+def describe(comparison: Comparison) -> str:
+    """Return a comparison as tables: all instances, families, single instances, notes.
+
+    The columns J, wall (whole process), map (mapping alone) and CPU are ratios to the baseline,
+    geometric means; below 1 is better. `mean J` and `mean s` are the contender's own geometric means.
+
+    >>> rows = [{"instance": "mesh", "tool": "ours", "preset": "eco", "seed": 1, "comm_cost": 5}]
+    >>> "ours:eco" in describe(compare(rows, "ours"))
+    True
+    """
+    tables = [_table("all instances", comparison.overall, group=None)]
+    if len({standing.scope for standing in comparison.families}) > 1:
+        tables.append(_table("by family", _without_baselines(comparison.families), group="family"))
+    tables.append(_table("by instance", _without_baselines(comparison.instances), group="instance"))
+    notes = [f"note: {note}" for note in comparison.notes]
+    # Lines are as wide as they need to be: a terminal may wrap them, but numbers are never cut.
+    return printable("\n\n".join("\n".join(lines) for lines in (*tables, notes) if lines), "\n")
+
+
+def _without_baselines(standings: Sequence[Standing]) -> list[Standing]:
+    return [standing for standing in standings if standing.contender != standing.baseline]
+
+
+def _table(title: str, standings: Sequence[Standing], group: str | None) -> list[str]:
+    """Return the lines of a table under its title, none if it has no rows."""
+    if not standings:
+        return []
+    heads = ["contender", "against", *RATIO_HEADS.values(), "mean J", "mean s", "won-tied-lost", "runs"]
+    rows = [[*([group] if group else []), *heads, "failed", "over bound"]]
+    rows += [[*([standing.scope] if group else []), *_cells(standing)] for standing in standings]
+    return [title, *(f"  {line}" for line in table_lines(rows, "<<<>" if group else "<<>"))]
+
+
+def _cells(standing: Standing) -> list[str]:
+    return [
+        standing.contender,
+        "-" if standing.contender == standing.baseline else standing.baseline,
+        *(_number(standing.ratios[measure], ".3f") for measure in RATIO_HEADS),
+        _number(standing.means["comm_cost"], ".0f"),
+        _number(standing.means["wall_seconds"], ".2f"),
+        f"{standing.wins}-{standing.ties}-{standing.losses}",
+        str(standing.runs), str(standing.failures), str(standing.over_bound),
+    ]
+
+
+def _number(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
+
+
+def profile_values(
+    standings: Iterable[Standing], measure: str = "comm_cost"
+) -> dict[str, dict[str, float | None]]:
+    """Return the means of every contender by input, as :func:`hopbytes.plot.profile` takes them."""
+    values: dict[str, dict[str, float | None]] = {}
+    for one in standings:
+        values.setdefault(one.contender, {})[one.scope] = one.means.get(measure)
+    return values

@@ -194,8 +194,8 @@ TITLES = {"python": "Names of the Python package", "plots": "Figures of matplotl
 HEAD = """\
 # Features, before and today
 
-Made by `python tools/features.py`. The left column is what the program had before it became half as large, the
-right column what is typed today. A test checks that commands are accepted and that names are there.
+Made by `python tools/features.py`. The left column is what the program had before it became half as large,
+the right column what is typed today. A test checks that commands are accepted and that names are there.
 What moved to the laboratory (`pip install ./bench`) is named with its command there."""
 
 if __name__ == "__main__":

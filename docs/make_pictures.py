@@ -16,16 +16,16 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 def pictures() -> dict[str, bytes]:
     """Return the content of every picture by its file name; every run returns the same bytes."""
     program = hb.read(EXAMPLES / "halo_96.pattern")
-    cluster = hb.machine("node:8@10 package:2@3 core:6@1", hosts="n[1-8]")
+    cluster = hb.allocate("node:8@10 package:2@3 core:6@1", hosts="n[1-8]")
     mapping = hb.map_tasks(program, cluster)
     halo = hb.read("stencil:8x8:bytes=1000000")
-    torus, tree = hb.machine("torus:4x4x4"), hb.machine("fattree:8x8", hosts="c[01-64]")
-    dragonfly = hb.machine("dragonfly:4x4x4")
+    torus, tree = hb.allocate("torus:4x4x4"), hb.allocate("fattree:8x8", hosts="c[01-64]")
+    dragonfly = hb.allocate("dragonfly:4x4x4")
     drawn = {
         "pattern": pattern_picture(program),
         "evaluation": evaluation_picture(program, mapping),
         "ranks": mapping_picture(mapping),
-        "folded": allocation_picture(hb.machine("node:64 package:2 core:16", hosts="n[1-64]")),
+        "folded": allocation_picture(hb.allocate("node:64 package:2 core:16", hosts="n[1-64]")),
         "torus": evaluation_picture(halo, hb.map_tasks(halo, torus)),
         "fat_tree": allocation_picture(tree),
         "dragonfly": allocation_picture(dragonfly),

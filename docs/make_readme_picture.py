@@ -72,7 +72,7 @@ def dark_too(picture: bytes) -> bytes:
 def matrices() -> Panel:
     """Return the matrices of the example in machine order, side by side."""
     graph = hb.read(ROOT / "examples/halo_96.pattern")
-    where = hb.machine("node:8@10 package:2@3 core:6@1", hosts="n[1-8]")
+    where = hb.allocate("node:8@10 package:2@3 core:6@1", hosts="n[1-8]")
     mapping = hb.map_tasks(graph, where)
     in_order = launcher_mapping(graph, mapping, "fill")
     drawn = [(one, comm_matrix(graph, one)) for one in (in_order, mapping)]

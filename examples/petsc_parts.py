@@ -82,7 +82,7 @@ def main():
     parser.add_argument("--machine", help="the machine instead of what the processes find; PE i is rank i")
     options = parser.parse_args()
     comm = MPI.COMM_WORLD
-    machine = hb.machine(options.machine) if options.machine else None
+    machine = hb.allocate(options.machine) if options.machine else None
     if machine is None:
         hosts = comm.allgather(MPI.Get_processor_name())
         node_of_rank = np.array([hosts.index(host) for host in hosts])

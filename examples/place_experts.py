@@ -64,8 +64,8 @@ def main():
     # Replicas share the tokens of their expert evenly.
     matrix = together(tokens)[np.ix_(expert, expert)] // np.outer(copies[expert], copies[expert])
     graph = hb.CommGraph.from_dense(matrix)
-    where = hb.machine(f"node:{HOSTS}@10 gpu:{GPUS}@1")
-    mapping = hb.map_tasks(graph, where, partition=False, oversubscribe=True)
+    where = hb.allocate(f"node:{HOSTS}@10 gpu:{GPUS}@1")
+    mapping = hb.map_tasks(graph, hb.allocate(where, oversubscribe=True), partition=False)
     share = load[expert] / copies[expert]
     in_order = np.arange(REPLICAS) * where.k // REPLICAS
     for name, gpu in (("in order", in_order), ("mapped", mapping.pe)):

@@ -12,8 +12,7 @@ import hopbytes as hb
 from hopbytes._arrays import own, owned
 from hopbytes.engine.parallel import LevelGraph, move_synchronously
 from hopbytes.kernels.base import USE_REFERENCE
-from hopbytes.kernels.cost import comm_cost_table
-from hopbytes.kernels.graph import csr_from_arcs
+from hopbytes.kernels.graph import comm_cost_table, csr_from_arcs
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.distances import TableDistance
 from hopbytes.machines.kinds.table import Table
@@ -66,11 +65,11 @@ def test_a_pattern_keeps_no_memory_of_its_caller(source, spoilt):
         "indptr": np.array(INDPTR), "targets": np.array(TARGETS, np.int32), "volumes": np.full(8, 3),
         "messages": np.full(8, 2), "loads": np.ones(4, np.int64),
     }  # fmt: skip
-    before = hb.map_tasks(hb.CommGraph(**arrays), "core:4", preset="fast")
+    before = hb.map_tasks(hb.CommGraph(**arrays), "core:4", "fast")
     arrays[spoilt] = source(arrays[spoilt])
     graph = hb.CommGraph(**arrays)
     spoil(arrays[spoilt])
-    assert hb.map_tasks(graph, "core:4", preset="fast").pe.tolist() == before.pe.tolist()
+    assert hb.map_tasks(graph, "core:4", "fast").pe.tolist() == before.pe.tolist()
     assert graph.total_volume == int(graph.volumes.sum()) == 24
 
 
@@ -79,7 +78,7 @@ def test_a_pattern_keeps_no_memory_of_its_caller(source, spoilt):
 def test_a_mapping_keeps_no_memory_of_its_caller(source, kind):
     graph = hb.CommGraph.from_dense(np.ones((4, 4)) - np.eye(4))
     pe = source(np.arange(4, dtype=kind))
-    mapping = hb.Mapping(pe, hb.machine("node:2@10 core:2@1"))
+    mapping = hb.Mapping(pe, hb.allocate("node:2@10 core:2@1"))
     spoil(pe)
     assert hb.evaluate(graph, mapping).comm_cost == 8 * 10 + 4 * 1
 
@@ -87,12 +86,12 @@ def test_a_mapping_keeps_no_memory_of_its_caller(source, kind):
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
 @pytest.mark.parametrize("name", ["core_start", "cores", "capacity"])
 def test_an_allocation_keeps_no_memory_of_its_caller(source, name):
-    whole = hb.machine("node:2@10 core:2@1")
+    whole = hb.allocate("node:2@10 core:2@1")
     arrays = {"core_start": np.arange(5), "cores": np.arange(4), "capacity": np.ones(4, np.int64)}
     arrays[name] = source(arrays[name])
     where = hb.Allocation(whole.machine, **arrays)
     spoil(arrays[name])
-    assert hb.map_tasks("stencil:2x2", where, preset="fast").n == 4
+    assert hb.map_tasks("stencil:2x2", where, "fast").n == 4
     assert getattr(where, name).max() < WILD
 
 
@@ -119,7 +118,7 @@ def pickled(thing):
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, pickled])
 def test_copies_cannot_be_written_either(copied):
-    mapping = copied(hb.map_tasks("stencil:4x4", "node:2@10 core:8@1", preset="fast"))
+    mapping = copied(hb.map_tasks("stencil:4x4", "node:2@10 core:8@1", "fast"))
     graph = copied(hb.CommGraph(np.array(INDPTR), np.array(TARGETS, np.int32)))
     for array in (mapping.pe, mapping.where.cores, mapping.where.core_start, graph.indptr, graph.targets):
         with pytest.raises(ValueError, match="WRITEABLE"):

@@ -72,7 +72,7 @@ def test_yaml_without_its_extra_names_it(monkeypatch, tmp_path):
     path = tmp_path / "topology.yaml"
     path.write_text("- topology: a\n")
     with pytest.raises(UnsupportedError, match=r"needs PyYAML: pip install pyyaml$"):
-        hb.machine(f"slurm:{path}")
+        hb.allocate(f"slurm:{path}")
 
 
 WITHOUT_EXTRAS = """
@@ -81,14 +81,14 @@ for name in ("yaml", "kaminpar", "kahip", "mtkahypar", "matplotlib", "mpi4py", "
     sys.modules[name] = None
 import json
 import hopbytes as hb
-where = hb.machine("torus:2x2@10 / core:2@1")
+where = hb.allocate("torus:2x2@10 / core:2@1")
 graph = hb.read("stencil:4x2")
 mesh = hb.read("stencil:12x12")
 costs = {}
 for preset in sys.argv[1:]:
     costs[preset] = [
-        hb.map_tasks(graph, where, preset=preset, work_limit=20000).info["comm_cost"],
-        hb.map_tasks(mesh, where, preset=preset, partition=True, work_limit=20000).info["comm_cost"],
+        hb.map_tasks(graph, where, preset, limits=hb.Limits(work=20000)).info["comm_cost"],
+        hb.map_tasks(mesh, where, preset, partition=True, limits=hb.Limits(work=20000)).info["comm_cost"],
     ]
 print(json.dumps(costs))
 """

@@ -46,12 +46,6 @@ def test_readme(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "rankfile").exists()
 
 
-def test_metrics_that_explain_times(capsys):
-    (code,) = python_blocks("docs/which-mapper.md")
-    exec(code, {})
-    assert capsys.readouterr().out.startswith("{'MC': 0.")
-
-
 def test_commands_of_the_first_hour_that_need_no_launcher(tmp_path):
     """launchers/test_documents.py runs the others; the machine takes the place of a probed one."""
     page = (ROOT / "docs/first-hour.md").read_text()
@@ -69,10 +63,10 @@ def test_commands_of_the_first_hour_that_need_no_launcher(tmp_path):
 
 
 RECIPES = {
-    "Reverse": "hb.map_tasks(ring, hb.machine('core:3'), mapper='reverse:offset=1').pe.tolist() == [0, 2, 1]",
-    "OnePass": "hb.map_tasks(ring, hb.machine('node:2 core:2'), mapper='identity', refine='one_pass').n == 3",
+    "Reverse": "hb.map_tasks(ring, hb.allocate('core:3'), 'reverse:offset=1').pe.tolist() == [0, 2, 1]",
+    "OnePass": "hb.map_tasks(ring, hb.allocate('node:2 core:2'), ['identity', 'one_pass']).n == 3",
     "Ring": "hb.read('ring:5').n == 5",
-    "Blades": "(hb.machine('blades:3').k, hb.machine('blades:3', hosts='b1n0,b2n1').k) == (24, 8)",
+    "Blades": "(hb.allocate('blades:3').k, hb.allocate('blades:3', hosts='b1n0,b2n1').k) == (24, 8)",
 }
 
 

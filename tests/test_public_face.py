@@ -19,9 +19,9 @@ import hopbytes as hb
 
 graph = hb.read_pattern("app.csv")
 other = hb.CommGraph.from_metis([0, 1, 2], [1, 0])
-where = hb.machine("node:8@10 core:4@1")
-mapping = hb.map_tasks(graph, where, preset=hb.presets.strong(), seed=3)
-again = hb.map_tasks(np.eye(4), "node:2 core:2", mapper=hb.mappers.Multisection(repetitions=2))
+where = hb.allocate("node:8@10 core:4@1")
+mapping = hb.map_tasks(graph, where, hb.presets.strong(), seed=3)
+again = hb.map_tasks(np.eye(4), "node:2 core:2", hb.mappers.Multisection(repetitions=2))
 chain = hb.Chain(hb.mappers.Random(), (hb.refiners.Swap(),))
 cost: int = mapping.comm_cost
 notices: list[str] = mapping.info["notices"]
@@ -84,7 +84,7 @@ def test_names_that_people_try():
             getattr(hb, name)
     with pytest.raises(AttributeError, match=r"'frobnicate'$"):
         hb.frobnicate  # noqa: B018
-    mapping = hb.Mapping([0, 1], hb.machine("core:2"))
+    mapping = hb.Mapping([0, 1], hb.allocate("core:2"))
     for name, meant in (("J", "comm_cost"), ("save", "hopbytes.write")):
         with pytest.raises(AttributeError, match=f"did you mean {meant}"):
             getattr(mapping, name)

@@ -89,11 +89,11 @@ class Case:
         """Return the job's cores; ``drawn:N:SEED`` are N hosts of a fabric at random."""
         machine = parse_machine(self.machine.format(samples))
         if not self.hosts.startswith("drawn:"):
-            return hb.machine(machine, **({"hosts": self.hosts} if self.hosts else {}))
+            return hb.allocate(machine, **({"hosts": self.hosts} if self.hosts else {}))
         count, seed = map(int, self.hosts.split(":")[1:])
         named = [host for host in machine.known_hosts.names if not host.startswith("guid-")]
         chosen = np.random.default_rng(seed).choice(len(named), count, replace=False)
-        return hb.machine(machine, hosts=[named[i] for i in sorted(chosen.tolist())])
+        return hb.allocate(machine, hosts=[named[i] for i in sorted(chosen.tolist())])
 
     def graph(self, samples: Path | None) -> hb.CommGraph:
         """Return the pattern; ``sparse:N:D`` sends to D random others, ``shuffled:AxB`` renumbers a halo."""

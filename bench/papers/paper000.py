@@ -91,7 +91,7 @@ ROWS: tuple[tuple[str, str, str, float | None], ...] = (
 
 def machine(k: int) -> hb.Allocation:
     """Return the paper's machine."""
-    return hb.machine(f"node:{k // 64}@100 package:16@10 core:4@1")
+    return hb.allocate(f"node:{k // 64}@100 package:16@10 core:4@1")
 
 
 def model_of(graph: hb.CommGraph, kind: str, where: hb.Allocation, seed: int) -> hb.CommGraph:

@@ -152,7 +152,7 @@ def traced(options: argparse.Namespace, path: Path) -> list[Row]:
     facts = {"hierarchy": options.hierarchy, "runs": options.runs, "code": code}
     rows = [row for row in run.read_rows(path) if facts.items() <= row.items()]
     done = {row["instance"] for row in rows}
-    where = hb.machine(hierarchy=options.hierarchy)
+    where = hb.allocate(hierarchy=options.hierarchy)
     with open(path, "a") as file:
         for prepared in chosen(options):
             if prepared.name in done:

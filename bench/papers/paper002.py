@@ -90,9 +90,9 @@ def opened(case: Case, samples: Path) -> tuple[hb.CommGraph, hb.Allocation]:
     """Read pattern and machine of a case."""
     graph = hb.read(case.pattern if generated(case) else str(samples / case.pattern), holds="pattern")
     if case.kind not in SAMPLED:
-        return graph, hb.machine(case.machine)
+        return graph, hb.allocate(case.machine)
     file = samples / f"hwloc/{case.machine}.xml"
-    return graph, hb.machine(f"hwloc:{file}" if file.exists() else TREE_OF[case.machine])
+    return graph, hb.allocate(f"hwloc:{file}" if file.exists() else TREE_OF[case.machine])
 
 
 def generated(case: Case) -> bool:
@@ -102,7 +102,7 @@ def generated(case: Case) -> bool:
 
 def measure(samples: Path, kind: str, done: set[tuple[str, str]]) -> Iterator[Record]:
     """Yield a record per algorithm of every case that is not done yet."""
-    hb.map_tasks(hb.read("stencil:4x4"), hb.machine("core:16"), preset="strong")  # imports are not timed
+    hb.map_tasks(hb.read("stencil:4x4"), hb.allocate("core:16"), "strong")  # imports are not timed
     absent = [case for case in cases(kind) if not generated(case) and not (samples / case.pattern).exists()]
     if absent:
         print(

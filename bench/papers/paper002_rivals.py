@@ -16,25 +16,26 @@ from bench.rivals import ompi_treematch, scotch_gmap
 
 #: The algorithm as the paper prints it. Its authors' program also credits ranks in order with 0.1 %.
 OURS = "treematch"
-#: Mappers and presets, by names of rows. MPIPP of the paper exchanges the cores of two processes and starts
+#: Mappers and presets, and whether nodes are filled, by names of rows.
+#: MPIPP of the paper exchanges the cores of two processes and starts
 #: at random: anywhere on the machine, or on the densest cores; ours may also move to free cores. Passes are
 #: those of the original, which go through losses.
-MAPPED: dict[str, dict[str, object]] = {
-    OURS: {"mapper": "treematch:credit=0"},
-    "treematch, credit": {"mapper": "treematch"},
-    "treematch, shapes": {"mapper": "treematch:credit=0,shapes=16"},
-    "mpipp.1": {"mapper": "mpipp:starts=1,free=no"},
-    "mpipp.5": {"mapper": "mpipp:starts=5,free=no"},
-    "mpipp.1, passes": {"mapper": "mpipp:starts=1,free=no,passes=yes"},
-    "mpipp.5, passes": {"mapper": "mpipp:starts=5,free=no,passes=yes"},
-    "mpipp.1, free cores too": {"mapper": "mpipp:starts=1"},
-    "mpipp.5, free cores too": {"mapper": "mpipp:starts=5"},
-    "mpipp.1, packed cores": {"mapper": "mpipp:starts=1", "pack": True},
-    "mpipp.5, packed cores": {"mapper": "mpipp:starts=5", "pack": True},
-    "packed": {"mapper": "identity", "pack": True},
-    "eco": {"preset": "eco", "pack": True},
-    "strong": {"preset": "strong", "pack": True},
-    "strong, spread": {"preset": "strong"},
+MAPPED: dict[str, tuple[str, bool]] = {
+    OURS: ("treematch:credit=0", False),
+    "treematch, credit": ("treematch", False),
+    "treematch, shapes": ("treematch:credit=0,shapes=16", False),
+    "mpipp.1": ("mpipp:starts=1,free=no", False),
+    "mpipp.5": ("mpipp:starts=5,free=no", False),
+    "mpipp.1, passes": ("mpipp:starts=1,free=no,passes=yes", False),
+    "mpipp.5, passes": ("mpipp:starts=5,free=no,passes=yes", False),
+    "mpipp.1, free cores too": ("mpipp:starts=1", False),
+    "mpipp.5, free cores too": ("mpipp:starts=5", False),
+    "mpipp.1, packed cores": ("mpipp:starts=1", True),
+    "mpipp.5, packed cores": ("mpipp:starts=5", True),
+    "packed": ("identity", True),
+    "eco": ("eco", True),
+    "strong": ("strong", True),
+    "strong, spread": ("strong", False),
 }
 SHAPES = "treematch, shapes"
 STRONG_THERE = {OURS: "strong, treematch's cores", SHAPES: "strong, cores of shapes"}
@@ -69,8 +70,8 @@ def rows(case: Case, graph: hb.CommGraph, where: hb.Allocation, samples: Path) -
     """Place one case by everything there is for it."""
     hopbytes_laboratory.register()
     chosen: dict[str, hb.Mapping] = {}
-    for name, options in MAPPED.items():
-        yield _timed(name, graph, lambda: chosen.setdefault(name, _mapped(graph, where, options)))  # noqa: B023
+    for name, (method, pack) in MAPPED.items():
+        yield _timed(name, graph, lambda: chosen.setdefault(name, _mapped(graph, where, method, pack)))  # noqa: B023
     for mapper, name in STRONG_THERE.items():
         slots = np.sort(chosen[mapper].pe).astype(np.int64)
         yield _timed(name, graph, lambda: _within(graph, where, slots))  # noqa: B023
@@ -84,7 +85,7 @@ def rows(case: Case, graph: hb.CommGraph, where: hb.Allocation, samples: Path) -
             yield _timed(f"MapLib {path.stem.rpartition('_')[2]}", graph, lambda: read_maplib(path, where))  # noqa: B023
     if case.kind == "fitting":
         plain = hb.read(f"{case.pattern}:shuffle=no")
-        yield _timed(HIDDEN, plain, lambda: _mapped(plain, where, {"mapper": "identity"}))
+        yield _timed(HIDDEN, plain, lambda: _mapped(plain, where, "identity"))
     if case.kind == "host":
         yield _timed(OPEN_MPI, graph, lambda: _placed(ompi_treematch.place(graph), where))
 
@@ -101,8 +102,8 @@ def cost(graph: hb.CommGraph, mapping: hb.Mapping) -> int:
     return int(hb.evaluate(graph, mapping, baselines=False).mapping.comm_cost)
 
 
-def _mapped(graph: hb.CommGraph, where: hb.Allocation, options: dict[str, object]) -> hb.Mapping:
-    return hb.map_tasks(graph, where, threads=1, **options)  # type: ignore[arg-type]
+def _mapped(graph: hb.CommGraph, where: hb.Allocation, method: str, pack: bool = False) -> hb.Mapping:
+    return hb.map_tasks(graph, hb.allocate(where, pack=pack), method, threads=1)
 
 
 def _placed(pe: np.ndarray, where: hb.Allocation) -> hb.Mapping:
@@ -110,7 +111,7 @@ def _placed(pe: np.ndarray, where: hb.Allocation) -> hb.Mapping:
 
 
 def _within(graph: hb.CommGraph, where: hb.Allocation, slots: np.ndarray) -> hb.Mapping:
-    inner = hb.map_tasks(graph, where.select(slots), threads=1, preset="strong")
+    inner = hb.map_tasks(graph, where.select(slots), "strong", threads=1)
     return hb.Mapping(slots[inner.pe].astype(np.int32), where, inner.info)
 
 

@@ -85,7 +85,7 @@ def bisected(path: Path, most: int) -> tuple[hb.CommGraph, np.ndarray]:
     graph = hb.read(path)
     levels = most.bit_length() - 1
     spec = " ".join(f"l{levels - i}:2@{levels - i}" for i in range(levels))
-    where = hb.map_tasks(graph, hb.machine(spec), mapper="multisection", partition=True, threads=1)
+    where = hb.map_tasks(graph, hb.allocate(spec), "multisection", partition=True, threads=1)
     return graph, np.asarray(where.pe, np.int64)
 
 
@@ -155,14 +155,14 @@ def by_scotch(graph: hb.CommGraph, where: hb.Allocation) -> tuple[np.ndarray, fl
 def warmed_up() -> None:
     """Run everything once, so that no measurement includes the loading of modules."""
     graph = hb.CommGraph.from_edges(np.arange(64), (np.arange(64) + 1) % 64)
-    for _ in placements(graph, sparse_nodes(hb.machine(MACHINE), 4, 0), seed=0):
+    for _ in placements(graph, sparse_nodes(hb.allocate(MACHINE), 4, 0), seed=0):
         pass
 
 
 def run_case(case: Case, folder: Path, scotch: bool) -> list[dict[str, Any]]:
     """All placements of a case, measured."""
     warmed_up()
-    where = sparse_nodes(hb.machine(MACHINE), case.parts // SLOTS, case.draw)
+    where = sparse_nodes(hb.allocate(MACHINE), case.parts // SLOTS, case.draw)
     graph = pattern(case, folder)
     about = case._asdict() | {"case": case.name, "arcs": graph.m}
     found = list(placements(graph, where, seed=case.draw))

@@ -51,7 +51,7 @@ def umpa(folder: Path, done: set[str]) -> Iterator[dict[str, Any]]:
             case = f"umpa|{name}|{draw}"
             if case in done:
                 continue
-            where = paper003.sparse_nodes(hb.machine(paper003.MACHINE), PARTS // paper003.SLOTS, draw)
+            where = paper003.sparse_nodes(hb.allocate(paper003.MACHINE), PARTS // paper003.SLOTS, draw)
             whole, part = paper003.bisected(folder / f"{name}.graph.xz", PARTS)
             graph = paper003.product_pattern(whole, part, PARTS)
             for step, pe, _ in paper003.placements(graph, where, draw):
@@ -92,7 +92,7 @@ def on_fat_tree(
     places = {"DEF": np.arange(graph.n)}
     for chain in CHAINS:
         mapper, *refine = ptram.CHAINS[chain]
-        places[chain] = hb.map_tasks(graph, where, mapper=mapper, refine=refine, threads=1).pe
+        places[chain] = hb.map_tasks(graph, where, [mapper, *refine], threads=1).pe
     for step, pe in places.items():
         times = {str(size): seconds(graph, where, pe, size) for size in sizes}
         about = {"case": case, "pattern": name, "draw": draw, "step": step, "times": times}

@@ -24,7 +24,7 @@ import numpy as np
 import hopbytes as hb
 from bench.papers import ptram_table
 from hopbytes.algorithms.base import Bounds, Effort
-from hopbytes.algorithms.two_level.node_level import cut, finish, settings_of
+from hopbytes.algorithms.two_level.groups import cut, finish, settings_of
 from hopbytes.cost.objectives.hybrid import four_terms
 from hopbytes.cost.objectives.link_sums import traffic
 
@@ -83,7 +83,7 @@ def grid(sizes: tuple[int, ...], steps: list[tuple[int, ...]]) -> hb.CommGraph:
 @cache
 def whole_machine() -> hb.Allocation:
     """Return all of the fat tree."""
-    return hb.machine(FATTREE)
+    return hb.allocate(FATTREE)
 
 
 def allocation(count: int, draw: int) -> hb.Allocation:
@@ -118,7 +118,7 @@ def quality_of(name: str, draw: int) -> dict[str, Any]:
     rows = {step: measured(graph, where, pe) for step, pe in found.items()}
     for step, (mapper, *refine) in CHAINS.items():
         began = time.process_time()
-        mapping = hb.map_tasks(graph, where, mapper=mapper, refine=refine, threads=1)
+        mapping = hb.map_tasks(graph, where, [mapper, *refine], threads=1)
         cpu = time.process_time() - began
         rows[step] = measured(graph, where, mapping.pe) | {"cpu": cpu}
     return {"what": "quality", "pattern": name, "draw": draw, "rows": rows}
@@ -133,7 +133,7 @@ def times_of(name: str, processes: int, repeats: int) -> dict[str, Any]:
         began = time.process_time()
         if chain:
             mapper, *refine = chain
-            hb.map_tasks(graph, where, mapper=mapper, refine=refine, threads=1)
+            hb.map_tasks(graph, where, [mapper, *refine], threads=1)
         else:
             cut(graph, where, Bounds(ones, ones, exact=True), Effort(), settings_of(1, 4))
         return time.process_time() - began

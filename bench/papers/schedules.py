@@ -24,7 +24,7 @@ import numpy as np
 import hopbytes as hb
 from bench.instances.graphs import DEFAULT_SEED, prepare
 from bench.instances.suites import SUITES
-from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
+from hopbytes.algorithms.multisection.hierarchy import Subproblem
 from hopbytes.algorithms.multisection.scheduling import SCHEDULES
 from hopbytes.kernels.records import Csr
 
@@ -33,7 +33,7 @@ def traced(graph: hb.CommGraph, where: hb.Allocation, schedule: str, workers: in
     """Return the trace of one run."""
     with tempfile.NamedTemporaryFile("r", suffix=".jsonl") as file:
         method = f"multisection:repetitions={runs},schedule={schedule},trace={file.name}"
-        hb.map_tasks(graph, where, mapper=method, threads=workers, seed=1, partition=True)
+        hb.map_tasks(graph, where, method, threads=workers, seed=1, partition=True)
         return [json.loads(line) for line in file]
 
 
@@ -90,7 +90,7 @@ def main() -> None:
     for instance in SUITES[options.suite]():
         graph = hb.read(str(prepare(instance, options.seed).path))
         for hierarchy in options.hierarchies.split(","):
-            where = hb.machine(hierarchy=hierarchy)
+            where = hb.allocate(hierarchy=hierarchy)
             base = traced(graph, where, "naive", 1, options.runs)
             for schedule in SCHEDULES:
                 row: dict[str, float] = {}

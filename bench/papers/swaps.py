@@ -52,7 +52,7 @@ SAMPLE = 2000
 
 def machine(k: int) -> hb.Allocation:
     """Return nodes of 16 packages of 4 cores; one node's share of that for less than 64 cores."""
-    return hb.machine(f"node:{k // 64}@100 package:16@10 core:4@1")
+    return hb.allocate(f"node:{k // 64}@100 package:16@10 core:4@1")
 
 
 def table(k: int, seed: int) -> hb.Allocation:
@@ -194,12 +194,10 @@ def scale(largest: int, seed: int) -> list[dict[str, Any]]:
     rows = []
     for log_n in range(14, largest + 1):
         graph = pattern(log_n, seed)
-        where = hb.machine(f"rack:{2**log_n // 8192}@1000 node:128@100 package:16@10 core:4@1")
+        where = hb.allocate(f"rack:{2**log_n // 8192}@1000 node:128@100 package:16@10 core:4@1")
         for mapper, refine in (("mueller_merbach", ()), ("top_down", ("n_cd:d=1",))):
             began = time.process_time()
-            mapping = hb.map_tasks(
-                graph, where, mapper=mapper, refine=refine, partition=False, threads=1, seed=seed
-            )
+            mapping = hb.map_tasks(graph, where, [mapper, *refine], partition=False, threads=1, seed=seed)
             seconds = time.process_time() - began
             held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
             rows.append({

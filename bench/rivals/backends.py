@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     hopbytes_laboratory.register()
-    graph, where = grid(options.width), hb.machine(hierarchy=options.hierarchy)
+    graph, where = grid(options.width), hb.allocate(hierarchy=options.hierarchy)
     names = [f"{name}:{each}" for name, it in BACKENDS.items() if available(name) for each in it.settings]
     for partitioner in ["", *names]:
         method = f"multisection:repetitions=0,partitioner={partitioner}" if partitioner else "multisection"
@@ -50,7 +50,7 @@ def main() -> None:
         for threads in (1, 2):
             for _ in range(2):
                 before = cpu_seconds()
-                mapping = hb.map_tasks(graph, where, mapper=method, threads=threads, seed=options.seed)
+                mapping = hb.map_tasks(graph, where, method, threads=threads, seed=options.seed)
                 placed.append((threads, mapping, cpu_seconds() - before))
         record = {
             "partitioner": partitioner or "built in",

@@ -31,7 +31,7 @@ AS_ROOT = {f"{tool}_ALLOW_RUN_AS_ROOT{more}": "1" for tool in ("OMPI", "PRTE") f
 
 def why_not(ranks: int, fewest: int = FEWEST_CORES) -> str | None:
     """Return why it cannot be run with so many ranks here; None when it can."""
-    cores = hb.machine("local").k
+    cores = hb.allocate("local").k
     if cores < max(ranks, fewest):
         return f"{cores} cores to bind {ranks} ranks to, expected {max(ranks, fewest)}"
     if shutil.which("mpirun") is None:
@@ -61,7 +61,7 @@ def place(graph: hb.CommGraph) -> np.ndarray:
         if ended.returncode or not answer.exists():
             raise RuntimeError(f"{' '.join(command)}: {ended.stderr.strip()[:300]}")
         found = json.loads(answer.read_text())
-    return tasks_on_cores(found["task"], found["cpus"], hb.machine("local"))
+    return tasks_on_cores(found["task"], found["cpus"], hb.allocate("local"))
 
 
 def tasks_on_cores(task: list[int], cpus: list[list[int]], where: hb.Allocation) -> np.ndarray:

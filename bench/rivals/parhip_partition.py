@@ -90,7 +90,7 @@ def permuted(graph: hb.CommGraph, where: hb.Allocation, block: Int32, preset: st
     between = sources != targets
     pattern = np.zeros((where.k, where.k), np.int64)
     np.add.at(pattern, (sources[between], targets[between]), graph.arc_volumes()[between])
-    found = hb.map_tasks(pattern, where, preset=preset, partition=False, seed=0, threads=1)
+    found = hb.map_tasks(pattern, where, preset, partition=False, seed=0, threads=1)
     return hb.Mapping(found.pe[block], where)
 
 
@@ -114,7 +114,7 @@ def finish(graph: hb.CommGraph, where: hb.Allocation, unit: Int32, bound: int, p
         pes = np.flatnonzero(unit_of_pe == number)
         room = max(Fraction(0), Fraction(bound * len(pes), int(loads[members].sum())) - 1)
         found = hb.map_tasks(
-            inside, where.select(pes), preset=preset, partition=True, imbalance=room, seed=0, threads=1
+            inside, where.select(pes), preset, partition=True, imbalance=room, seed=0, threads=1
         )
         pe[members] = pes[found.pe]
     return hb.Mapping(pe, where)
@@ -122,7 +122,7 @@ def finish(graph: hb.CommGraph, where: hb.Allocation, unit: Int32, bound: int, p
 
 def measured(options: argparse.Namespace) -> dict[str, Any]:
     """Return what is printed."""
-    graph, where = hb.read(options.graph), hb.machine(options.on)
+    graph, where = hb.read(options.graph), hb.allocate(options.on)
     bound = load_bound(graph, where, Fraction(options.imbalance, 100))
     count = int(where.groups()[0].max()) + 1 if options.way == "islands" else where.k
     allowed = options.imbalance if options.parhip_imbalance is None else options.parhip_imbalance

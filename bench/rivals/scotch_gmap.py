@@ -22,8 +22,8 @@ import hopbytes as hb
 from bench.rivals.needed import missing
 from hopbytes._arrays import Int64
 from hopbytes.algorithms.base import Effort
+from hopbytes.algorithms.two_level.groups import cut, finish, settings_of
 from hopbytes.algorithms.two_level.neighbourhood import node_hops
-from hopbytes.algorithms.two_level.node_level import cut, finish, settings_of
 from hopbytes.machines.kinds.table import Table
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.problem import Request

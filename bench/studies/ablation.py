@@ -83,11 +83,11 @@ def run(
 ) -> Row:
     """Map once to PEs of these hierarchy and distances; return J by the judge, CPU seconds and counters."""
     hierarchy, distance = levels
-    where = hb.machine(hierarchy=joined(hierarchy), distance=joined(distance))
+    where = hb.allocate(hierarchy=joined(hierarchy), distance=joined(distance))
     began = time.process_time()
     mapping = hb.map_tasks(
-        graph, where, mapper=steps.mapper, refine=steps.refiners, imbalance=IMBALANCE, seed=seed, threads=1,
-        partition=True,
+        graph, where, [steps.mapper, *steps.refiners], imbalance=IMBALANCE, seed=seed, threads=1,
+        partition=True
     )  # fmt: skip
     seconds = time.process_time() - began
     judged = evaluate(prepared.arrays(), mapping.pe, hierarchy, distance, IMBALANCE)

@@ -99,11 +99,11 @@ def one(seed: int, number: int) -> Row:
     imbalance, preset = IMBALANCES[rng.integers(len(IMBALANCES))], PRESETS[rng.integers(len(PRESETS))]
     graph = make(int(rng.integers(max(200, 2 * int(np.prod(hierarchy))), 3000)), rng)
     distance = tuple(10**level for level in range(len(hierarchy)))
-    where = hb.machine(hierarchy=":".join(map(str, hierarchy)), distance=":".join(map(str, distance)))
+    where = hb.allocate(hierarchy=":".join(map(str, hierarchy)), distance=":".join(map(str, distance)))
     sources = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
     mapping = hb.map_tasks(
-        hb.CommGraph.from_edges(sources, graph.targets, n=graph.n), where, preset=preset,
-        imbalance=imbalance, seed=int(rng.integers(2**31)), threads=1, partition=True,
+        hb.CommGraph.from_edges(sources, graph.targets, n=graph.n), where, preset, imbalance=imbalance,
+        seed=int(rng.integers(2**31)), threads=1, partition=True
     )  # fmt: skip
     judged = evaluate(graph, mapping.pe, hierarchy, distance, imbalance)
     return {

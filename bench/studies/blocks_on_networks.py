@@ -46,7 +46,7 @@ def without(chain: hb.Chain) -> hb.Chain:
 def measured(graph: hb.CommGraph, spec: str, chain: hb.Chain, seed: int) -> tuple[int, float]:
     """Return J and CPU seconds of one run."""
     began = time.process_time()
-    found = hb.map_tasks(graph, spec, preset=chain, seed=seed, threads=1, partition=True)
+    found = hb.map_tasks(graph, spec, chain, seed=seed, threads=1, partition=True)
     return found.info["comm_cost"], time.process_time() - began
 
 

@@ -42,12 +42,12 @@ def measure(folder: Path, case: dict[str, str]) -> Row:
         file.flush()
         graph = hb.read(file.name, format="edges")
     cores = f" / core:{ranks // nodes}" if ranks > nodes else ""
-    where = hb.machine(f"coordinates:{folder / name}.hosts{cores}")
+    where = hb.allocate(f"coordinates:{folder / name}.hosts{cores}")
     counted = float(case["hop-bytes counted on the machine"])
     row: Row = {"case": name, "ranks": ranks, "nodes": nodes, "counted": counted}
-    found = {"in_order": hb.map_tasks(graph, where, mapper="identity")}
+    found = {"in_order": hb.map_tasks(graph, where, "identity")}
     for objective in ("comm_cost", "max_congestion"):
-        found[objective] = hb.map_tasks(graph, where, preset="eco", objective=objective, seed=0, threads=1)
+        found[objective] = hb.map_tasks(graph, where, "eco", objective=objective, seed=0, threads=1)
     for name, mapping in found.items():
         network = hb.evaluate(graph, mapping, baselines=False).links
         row[name] = {"hop_bytes": network.hop_bytes, "busiest_link": network.max_congestion}

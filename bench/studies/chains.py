@@ -46,11 +46,9 @@ def measure(chain: str, path: Path, where: hb.Allocation, seed: int) -> tuple[in
     mapper, *refiners = chain.split("+")
     begin = os.times().user
     if mapper in ("fast", "eco", "strong"):
-        mapping = hb.map_tasks(graph, where, preset=mapper, seed=seed, threads=1, partition=True)
+        mapping = hb.map_tasks(graph, where, mapper, seed=seed, threads=1, partition=True)
     else:
-        mapping = hb.map_tasks(
-            graph, where, mapper=mapper, refine=refiners, seed=seed, threads=1, partition=True
-        )
+        mapping = hb.map_tasks(graph, where, [mapper, *refiners], seed=seed, threads=1, partition=True)
     info = mapping.info
     return info["comm_cost"], info["work"].get("arcs", 0), os.times().user - begin, info["balance"] == "met"
 
@@ -67,7 +65,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=lambda text: [int(each) for each in text.split(",")], default=[1, 2])
     parser.add_argument("--instance-seed", type=int, default=graphs.DEFAULT_SEED)
     options = parser.parse_args()
-    inputs, where = chosen(options), hb.machine(options.on)
+    inputs, where = chosen(options), hb.allocate(options.on)
     first: list[tuple[int, int, float]] = []
     for chain in options.chains:
         rows, kept = [], True

@@ -4,11 +4,12 @@
     python -m bench.studies.changing_patterns --growth --out bench/results/changing.jsonl
 
 Four scenarios (bench/instances/changing.py) of 100 batches on island:4@100 node:4@10 core:4@1. Each way
-follows its own placement: `Remapper`, and `map_tasks(initial=, migration_price=)` with the presets fast and
-eco, which get the same price. Compared are sums over the batches of J plus price x migrations; a task that
-arrives costs nothing, one on a lost PE does. Tasks without a PE get that of the neighbour with which they
-exchange most as the initial one of `map_tasks`. Asked is a sum within 3 % of mapping from scratch. With
---growth equal batches change a part of meshes of growing size, and the work of a batch is counted. Rows are
+follows its own mapping: `Remapper`, and `map_tasks` under constraints (initial, migration_price) with the
+presets fast and eco, which get the same price. Compared are sums over the batches of J plus price x
+migrations; a task that arrives costs nothing, one on a lost PE does. Tasks without a PE get that of the
+neighbour with which they exchange most as the initial one of `map_tasks`. Asked is a sum within 3 % of
+mapping from scratch. With --growth equal batches change a part of meshes of growing size, and the work of a
+batch is counted. Rows are
 JSON; what is there is not measured again.
 """
 
@@ -69,7 +70,7 @@ def size_of(changes: dict[str, Any]) -> int:
 
 def started(scenario: changing.Scenario) -> hb.Mapping:
     """Return the mapping before the first batch, the same for all ways."""
-    return hb.map_tasks(scenario.graph, scenario.machine, preset="eco", partition=True, threads=1, seed=1)
+    return hb.map_tasks(scenario.graph, scenario.machine, "eco", partition=True, threads=1, seed=1)
 
 
 def from_scratch(scenario: changing.Scenario, preset: str, count: int) -> dict[str, Any]:
@@ -94,8 +95,8 @@ def from_scratch(scenario: changing.Scenario, preset: str, count: int) -> dict[s
         where = keeper.where if len(usable) == keeper.where.k else keeper.where.select(usable)
         began = time.process_time()
         found = hb.map_tasks(
-            graph, where, preset=preset, partition=True, threads=1, seed=1, initial=initial,
-            migration_price=scenario.price,
+            graph, where, preset, partition=True, threads=1, seed=1,
+            constraints=hb.Constraints(initial=initial, migration_price=scenario.price)
         )
         row["cpu"] += time.process_time() - began
         assert found.info["balance"] == "met"
@@ -130,7 +131,7 @@ def growth(side: int, patch: int, count: int = 30) -> dict[str, Any]:
     """Return the work per batch where `patch` x `patch` tasks of a grid change their volumes."""
     arrays = graphs.grid(side, side)
     graph = hb.CommGraph(arrays.indptr, arrays.targets.astype(np.int32), undirected=True)
-    mapping = hb.map_tasks(graph, changing.MACHINE, preset="fast", partition=True, threads=1)
+    mapping = hb.map_tasks(graph, changing.MACHINE, "fast", partition=True, threads=1)
     began = time.process_time()
     remapper = hb.Remapper(graph, changing.MACHINE, mapping, migration_price=40, saved_per_change=0)
     build = time.process_time() - began

@@ -82,7 +82,7 @@ def alone(folder: str, preset: str) -> dict[str, Any]:
     program = (
         "import json, resource, hopbytes as hb\n"
         "graph = hb.read('g.parhip')\n"
-        f"found = hb.map_tasks(graph, {MACHINE!r}, preset={preset!r}, partition=True, threads=1)\n"
+        f"found = hb.map_tasks(graph, {MACHINE!r}, {preset!r}, partition=True, threads=1)\n"
         "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
         "print(json.dumps({'comm_cost': found.comm_cost, 'imbalance': found.info['imbalance'],\n"
         "                  'peak_bytes': [peak], 'map_seconds': found.info['seconds']['map']}))\n"

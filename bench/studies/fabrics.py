@@ -108,7 +108,7 @@ def instances(folder: Path, draws: int, wanted_fabric: str, wanted_pattern: str)
                 if draw >= 0:
                     hosts = np.random.default_rng(draw).choice(named, nodes, replace=False).tolist()
                 label = "first" if draw < 0 else f"draw{draw}"
-                yield Instance(fabric, name, label, hb.machine(machine, hosts=hosts), graph)
+                yield Instance(fabric, name, label, hb.allocate(machine, hosts=hosts), graph)
 
 
 def compute_hosts(machine: Any) -> list[str]:
@@ -122,9 +122,9 @@ def contenders(wanted: str) -> dict[str, dict[str, Any]]:
     from hopbytes.algorithms.base import mappers, refiners
     from hopbytes.solve.presets import presets
 
-    found: dict[str, dict[str, Any]] = {f"mapper:{name}": {"mapper": name} for name in mappers}
-    found |= {f"refiner:{name}": {"mapper": "identity", "refine": name} for name in refiners}
-    found |= {f"preset:{name}": {"preset": name} for name in presets}
+    found: dict[str, dict[str, Any]] = {f"mapper:{name}": {"method": name} for name in mappers}
+    found |= {f"refiner:{name}": {"method": ["identity", name]} for name in refiners}
+    found |= {f"preset:{name}": {"method": name} for name in presets}
     found["other:scotch_gmap"] = {}
     return {
         name: how for name, how in found.items()

@@ -48,11 +48,11 @@ def ours(preset: str, graph: Arrays, facts: Row) -> tuple[Any, float, str]:
 
     targets = graph.targets.astype(np.int32)
     whole = hb.CommGraph(graph.indptr, targets, graph.volumes, loads=graph.loads)
-    where = hb.machine(hierarchy=facts["hierarchy"], distance=facts["distance"])
+    where = hb.allocate(hierarchy=facts["hierarchy"], distance=facts["distance"])
     begin = time.process_time()
     mapping = hb.map_tasks(
-        whole, where, preset=preset, seed=facts["tool_seed"], threads=1, partition=True,
-        imbalance=facts["imbalance"],
+        whole, where, preset, seed=facts["tool_seed"], threads=1, partition=True,
+        imbalance=facts["imbalance"]
     )
     return np.asarray(mapping.pe), time.process_time() - begin, str(mapping.info["balance"])
 

@@ -113,7 +113,7 @@ def main() -> None:
     graph = hb.read(options.pattern)
     names = [f"n{number}" for number in range(1, options.nodes + 1)]
     per_package = options.cores // options.packages
-    where = hb.machine(f"node:{options.nodes}@10 package:{options.packages}@3 core:{per_package}@1")
+    where = hb.allocate(f"node:{options.nodes}@10 package:{options.packages}@3 core:{per_package}@1")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
@@ -121,7 +121,7 @@ def main() -> None:
         launches += by_slurm(path, options.nodes, options.packages, options.cores, graph.n)
     rows = [(name, counts(hosts, names), bytes_between(graph, hosts)) for name, hosts in launches]
     for name, keywords in (("hopbytes", {}), ("hopbytes --pack", {"pack": True})):
-        mapping = hb.map_tasks(graph, where, **keywords)
+        mapping = hb.map_tasks(graph, hb.allocate(where, **keywords))
         node = where.node_of_pe[mapping.pe]
         each = " ".join(map(str, np.bincount(node, minlength=options.nodes)))
         rows.append((name, each, bytes_between(graph, node)))

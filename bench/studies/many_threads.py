@@ -57,9 +57,7 @@ def timed(
 ) -> tuple[hb.Mapping, float, float]:
     """Return a mapping, and the CPU and wall seconds that it took."""
     cpu, wall = time.process_time(), time.perf_counter()
-    mapping = hb.map_tasks(
-        graph, machine, preset=preset, seed=seed, threads=threads, partition=machine == MACHINE
-    )
+    mapping = hb.map_tasks(graph, machine, preset, seed=seed, threads=threads, partition=machine == MACHINE)
     return mapping, time.process_time() - cpu, time.perf_counter() - wall
 
 
@@ -172,7 +170,7 @@ def main() -> None:
         parser.error("rivals map to 4:8:6 only: leave them or --machine out")
     warnings.simplefilter("ignore", hb.HopbytesWarning)
     # The first mapping of a process also loads modules.
-    hb.map_tasks(hb.read("stencil:100x100"), MACHINE, preset="fast", seed=1, partition=True)
+    hb.map_tasks(hb.read("stencil:100x100"), MACHINE, "fast", seed=1, partition=True)
     rows: list[Row] = []
     differing: list[str] = []
     for path in graph_files(options.graphs):

@@ -73,7 +73,7 @@ def cost(graph: hb.CommGraph, where: hb.Allocation, pe: np.ndarray) -> int:
 def ours(graph: hb.CommGraph, where: hb.Allocation, preset: str, seed: int) -> Iterator[Record]:
     """Map by a preset, beside tasks in order on slots chosen alike."""
     began = time.process_time()
-    mapping = hb.map_tasks(graph, where, preset=preset, partition=False, threads=1, seed=seed)
+    mapping = hb.map_tasks(graph, where, preset, partition=False, threads=1, seed=seed)
     seconds = time.process_time() - began
     base = cost(graph, where, in_order(graph, mapping))
     yield {"tool": preset, "comm_cost": mapping.info["comm_cost"], "in_order": base, "cpu_seconds": seconds,
@@ -100,7 +100,7 @@ def endless(graph: hb.CommGraph, where: hb.Allocation, arcs: int, seed: int) -> 
     """Map by ``best`` under a limit of work."""
     began = time.process_time()
     mapping = hb.map_tasks(
-        graph, where, preset=BEST, partition=False, threads=1, seed=seed, work_limit=arcs
+        graph, where, BEST, partition=False, threads=1, seed=seed, limits=hb.Limits(work=arcs)
     )
     seconds = time.process_time() - began
     yield {"tool": BEST, "comm_cost": mapping.info["comm_cost"], "cpu_seconds": seconds,
@@ -127,7 +127,7 @@ def measure(
         if not missing:
             continue
         graph = hb.read(str(folder / name), holds="pattern")
-        where = hb.machine(MACHINES[kind][graph.n])
+        where = hb.allocate(MACHINES[kind][graph.n])
         found = [ours(graph, where, preset, seed) for preset in PRESETS if preset in missing]
         if set(rivals) & set(missing):
             found.append(scotch(graph, where))

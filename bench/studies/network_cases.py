@@ -28,13 +28,9 @@ from hopbytes.errors import HopbytesError
 
 OBJECTIVES = {"hop_bytes": "WH", "max_congestion": "MC"}
 #: What it costs nothing to have, whatever is asked for.
-RIVALS: dict[str, dict[str, Any]] = {
-    "in-order, spread": {"mapper": "identity"},
-    "in-order, filled": {"mapper": "identity", "pack": True},
-    "ug+uwh": {"mapper": "ug", "refine": "uwh"},
-    "ug+umc": {"mapper": "ug", "refine": "umc"},
-    "ptram": {"mapper": "ptram", "refine": "ptram"},
-    "scotch": {},
+RIVALS: dict[str, str | list[str]] = {
+    "in-order, spread": "identity", "in-order, filled": "identity", "ug+uwh": ["ug", "uwh"],
+    "ug+umc": ["ug", "umc"], "ptram": ["ptram", "ptram"], "scotch": "",
 }
 #: From the least that is promised to the most; `routed` stands beside `best`.
 LADDER = ("fast", "eco", "strong", "best")
@@ -50,14 +46,13 @@ def mapped(case: Case, graph: hb.CommGraph, where: hb.Allocation, name: str, obj
     if name == "scotch":
         return scotch_gmap.on_nodes(graph, where)[0]
     if name in RIVALS:
-        how = dict(RIVALS[name])
-        if graph.n == where.k:
-            how.pop("pack", None)
-    else:
-        how = {"preset": name, "objective": objective}
-        if name == "best":
-            how["work_limit"] = WORK
-    return hb.map_tasks(graph, where, partition=False, threads=1, seed=1, **how)
+        filled = name.endswith("filled") and graph.n < where.k
+        used = hb.allocate(where, pack=True) if filled else where
+        return hb.map_tasks(graph, used, RIVALS[name], partition=False, threads=1, seed=1)
+    limits = hb.Limits(work=WORK if name == "best" else None)
+    return hb.map_tasks(
+        graph, where, name, objective=objective, partition=False, limits=limits, threads=1, seed=1
+    )
 
 
 def run(case: Case, graph: hb.CommGraph, where: hb.Allocation, name: str, objective: str) -> Row:

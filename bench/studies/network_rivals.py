@@ -40,16 +40,16 @@ PATTERNS = {
     256: ("stencil:64x64", "stencil:16x16x16", "alltoall:4096:groups=64"),
 }
 CONTENDERS: dict[str, dict[str, Any]] = {
-    name: {"mapper": name}
+    name: {"method": name}
     for name in (
         "identity", "round_robin", "random", "curve", "curve:order=gray", "multi_jagged",
         "libtopomap_greedy", "libtopomap_bisection", "libtopomap_rcm", "ug", "ptram",
     )
 }
-CONTENDERS |= {f"ug+{name}": {"mapper": "ug", "refine": name} for name in ("uwh", "umc", "ummc")}
+CONTENDERS |= {f"ug+{name}": {"method": ["ug", name]} for name in ("uwh", "umc", "ummc")}
 CONTENDERS |= {
-    "fast": {"preset": "fast"}, "eco": {"preset": "eco"},
-    "fast, max-congestion": {"preset": "fast", "objective": "max_congestion"},
+    "fast": {"method": "fast"}, "eco": {"method": "eco"},
+    "fast, max-congestion": {"method": "fast", "objective": "max_congestion"},
 }
 SCOTCH = "scotch_gmap"
 METRICS = ("hop_bytes", "hops", "max_congestion", "max_messages", "avg_congestion")
@@ -88,7 +88,7 @@ def run(instance: Instance, name: str, where: hb.Allocation, graph: hb.CommGraph
     began = time.process_time()
     try:
         if name == SCOTCH:
-            mapping, outside = scotch_gmap.on_nodes(graph, where, hb.machine(f"{instance.network}@10"))
+            mapping, outside = scotch_gmap.on_nodes(graph, where, hb.allocate(f"{instance.network}@10"))
         else:
             mapping = hb.map_tasks(graph, where, partition=False, threads=1, **CONTENDERS[name])
             outside = 0.0
@@ -184,7 +184,7 @@ def main() -> None:
             missing = [name for name in (*CONTENDERS, SCOTCH) if (*instance.key, name) not in done]
             if not missing:
                 continue
-            where = hb.machine(f"{instance.network}@10 / core:{CORES}@1", hosts=instance.hosts)
+            where = hb.allocate(f"{instance.network}@10 / core:{CORES}@1", hosts=instance.hosts)
             graph = instance.graph()
             for name in missing:
                 row = run(instance, name, where, graph)

@@ -50,7 +50,7 @@ def grid(*sizes: int) -> hb.CommGraph:
 
 def metrics() -> dict[str, Any]:
     """All metrics of one placement, and an evaluation with its twelve placements."""
-    where = hb.machine(f"{GPC}:nodes=512 / core:8")
+    where = hb.allocate(f"{GPC}:nodes=512 / core:8")
     graph = random_flows(4096, 100, 0)
     placed = np.arange(4096, dtype=np.int32)
     began = time.process_time()
@@ -63,7 +63,7 @@ def metrics() -> dict[str, Any]:
 def routes(spec: str) -> dict[str, Any]:
     """Links, loads and distances of a large network."""
     began = time.process_time()
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     graph = random_flows(where.k, 10, 1)
     placed = np.random.default_rng(2).permutation(where.k).astype(np.int32)
     found = measure_links(graph, where, placed)
@@ -80,10 +80,10 @@ def routes(spec: str) -> dict[str, Any]:
 def mapped(preset: str, seed: int) -> dict[str, Any]:
     """Map a grid of 16384 tasks to a sparse allocation of a torus."""
     hosts = f"sfc:nodes=1024:holes=0.3:seed={seed}"
-    where = hb.machine("torus:17x8x24:nodes=2:order=hilbert@10 / core:16@1", hosts=hosts)
+    where = hb.allocate("torus:17x8x24:nodes=2:order=hilbert@10 / core:16@1", hosts=hosts)
     graph = grid(32, 32, 16)
     began = time.process_time()
-    best = hb.map_tasks(graph, where, preset=preset, seed=1)
+    best = hb.map_tasks(graph, where, preset, seed=1)
     spent = time.process_time() - began
     facts = hb.evaluate(graph, best, random_seeds=1).to_dict()
     row: dict[str, Any] = {"preset": preset, "hosts": hosts, "cpu_seconds": spent}

@@ -28,7 +28,7 @@ from bench.instances.family_graphs import FAMILIES, weighted
 PRESETS = ("fast", "eco", "strong")
 #: Cases of one seed have numbers from seed times this.
 SPAN = 10**6
-#: Machines of about k slots; the innermost level is left to :func:`machine`.
+#: Machines of about k slots; the innermost level is left to :func:`hopbytes.allocate`.
 TREES = (
     "core:{k}@1", "node:{a}@10 core:{b}@1", "rack:2@20 node:{a}@10 core:{b}@1",
     "rack:2@30 node:{a}@9 l3:2@2 core:{b}@1",
@@ -50,7 +50,7 @@ def machine(rng: np.random.Generator, k: int) -> hb.Allocation:
     if text.startswith("dragonfly"):
         b = max(1, round(k / 16))
     spec = text.format(k=k, a=a, b=b, **sides)
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     if rng.random() < 0.3 and where.k > 8:
         where = where.select(np.flatnonzero(rng.random(where.k) < 0.85))
     return where
@@ -86,7 +86,7 @@ def complaints(
     cost, work, took = {}, {}, {}
     for preset in PRESETS:
         began = time.monotonic()
-        info = hb.map_tasks(graph, where, preset=preset, **options).info
+        info = hb.map_tasks(graph, where, preset, **options).info
         took[preset] = time.monotonic() - began
         cost[preset], work[preset] = info["comm_cost"], info["work"].get("arcs", 0)
     found = [
@@ -95,13 +95,14 @@ def complaints(
     ]
     rng = np.random.default_rng(number + 1)
     limit = int(work[str(rng.choice(PRESETS))] * rng.choice([1, 1, 1.1, 1.5]))
-    limits: list[dict[str, Any]] = [{"work_limit": limit}]
+    limits = [hb.Limits(work=limit)]
     ended = [{preset for preset in PRESETS if work[preset] <= limit}]
     if seconds:
-        limits.append({"time_limit": 2 * took[str(rng.choice(PRESETS))] + 0.5})
-        ended.append({preset for preset in PRESETS if 2 * took[preset] + 0.5 <= limits[-1]["time_limit"]})
+        most = 2 * took[str(rng.choice(PRESETS))] + 0.5
+        limits.append(hb.Limits(time=most))
+        ended.append({preset for preset in PRESETS if 2 * took[preset] + 0.5 <= most})
     for given, within in zip(limits, ended, strict=True):
-        best = hb.map_tasks(graph, where, preset="best", **given, **options).info
+        best = hb.map_tasks(graph, where, "best", limits=given, **options).info
         cost[f"best {given}"] = best["comm_cost"]
         found += [
             f"best {best['comm_cost']} > {preset} {cost[preset]} with {given} (it took {work[preset]})"

@@ -53,7 +53,7 @@ def mapped(graph: hb.CommGraph, where: hb.Allocation, contender: str) -> hb.Mapp
     if linked and where.machine.network() is None:
         return None
     preset, _, objective = contender.partition(", objective ")
-    return hb.map_tasks(graph, where, preset=preset, objective=objective or "comm_cost", partition=False)
+    return hb.map_tasks(graph, where, preset, objective=objective or "comm_cost", partition=False)
 
 
 def measure(folder: Path, done: set[tuple[str, str]]) -> Iterator[Row]:
@@ -63,7 +63,7 @@ def measure(folder: Path, done: set[tuple[str, str]]) -> Iterator[Row]:
         for machine, spec in machines(graph.n).items():
             if (name, machine) in done:
                 continue
-            where = hb.machine(spec)
+            where = hb.allocate(spec)
             usual = launcher_placement(where, graph.n, "fill")
             base = cost(graph, where, usual.pe), seconds(graph, usual)
             row: Row = {"recording": name, "ranks": graph.n, "machine": machine, "seconds": base[1]}

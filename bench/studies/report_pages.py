@@ -41,8 +41,8 @@ def made(title: str, shared: Path, path: Path) -> float:
     """Write the report of a case and return the seconds that took after mapping."""
     recording, machine, hosts, objective = CASES[title]
     graph = hb.read(str(shared / recording), holds="pattern")
-    where = hb.machine(machine.format(shared), hosts=hosts)
-    mapping = hb.map_tasks(graph, where, preset="eco", objective=objective, partition=False)
+    where = hb.allocate(machine.format(shared), hosts=hosts)
+    mapping = hb.map_tasks(graph, where, "eco", objective=objective, partition=False)
     began = time.perf_counter()
     hb.write_report(graph, mapping, path, force=True)
     return time.perf_counter() - began

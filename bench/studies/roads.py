@@ -52,10 +52,10 @@ def means(arrays: Arrays, nodes: int, seeds: list[int]) -> dict[str, float]:
     graph = hb.CommGraph(
         arrays.indptr, arrays.targets.astype(np.int32), volumes=arrays.volumes, undirected=True
     )
-    where = hb.machine(f"node:{nodes}@100 package:8@10 core:4@1")
+    where = hb.allocate(f"node:{nodes}@100 package:8@10 core:4@1")
 
     def cost(preset: str, seed: int) -> int:
-        mapping = hb.map_tasks(graph, where, preset=preset, seed=seed, threads=1, partition=True)
+        mapping = hb.map_tasks(graph, where, preset, seed=seed, threads=1, partition=True)
         return int(mapping.info["comm_cost"])
 
     return {preset: sum(cost(preset, seed) for seed in seeds) / len(seeds) for preset in PRESETS}

@@ -69,22 +69,33 @@ MACHINES = (
     f"coordinates:{EXAMPLES}/coordinates.txt:dims=4x2@5 / core:2",
     f"simgrid:{EXAMPLES}/platform.xml / core:2",
 )
+
+
+def constrained(**given: Any) -> dict[str, Any]:
+    """Return the keyword argument with constraints."""
+    return {"constraints": hb.Constraints(**given)}
+
+
 CONSTRAINTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "pack": ("spare", {"pack": True}), "spread": ("spare", {"spread": True}),
-    "equal nodes": ("spare", {"equal_nodes": True}), "eleven per node": ("spare", {"tasks_per_node": 11}),
-    "two per package": ("torus", {"per": "node=1"}), "fixed": ("tree", {"fixed": {0: 63, 5: 2, 17: 30}}),
-    "forbidden": ("tree", {"forbidden": [(t, p) for t in range(8) for p in range(32)]}),
-    "initial": ("tree", {"initial": list(range(63, -1, -1)), "migration_price": 3_000_000}),
-    "fixed on a torus": ("torus", {"fixed": {3: 1, 9: 40}}),
-    "fixed in a partition": ("partition", {"fixed": {i: i % 12 for i in range(100)}}),
+    "pack": ("spare", {"use": {"pack": True}}), "spread": ("spare", {"use": {"spread": True}}),
+    "equal nodes": ("spare", {"use": {"equal_nodes": True}}),
+    "eleven per node": ("spare", {"use": {"tasks_per_node": 11}}),
+    "two per package": ("torus", {"use": {"tasks_per": "node=1"}}),
+    "fixed": ("tree", constrained(fixed={0: 63, 5: 2, 17: 30})),
+    "forbidden": ("tree", constrained(forbidden=[(t, p) for t in range(8) for p in range(32)])),
+    "initial": ("tree", constrained(initial=list(range(63, -1, -1)), migration_price=3_000_000)),
+    "fixed on a torus": ("torus", constrained(fixed={3: 1, 9: 40})),
+    "fixed in a partition": ("partition", constrained(fixed={i: i % 12 for i in range(100)})),
     "initial partition": (
-        "partition", {"initial": [i * 12 // 1600 for i in range(1600)], "migration_price": 5},
+        "partition", constrained(initial=[i * 12 // 1600 for i in range(1600)], migration_price=5),
     ),
     "wide bound": ("partition", {"imbalance": 0.2}), "tight bound": ("partition", {"imbalance": 0.0}),
-    "per cent": ("partition", {"imbalance": "10%"}), "oversubscribed": ("spare", {"oversubscribe": True}),
+    "per cent": ("partition", {"imbalance": "10%"}),
+    "oversubscribed": ("spare", {"use": {"oversubscribe": True}}),
     "many per PE": ("tree", {"partition": True}), "messages": ("spare", {"weight": "messages"}),
-    "unit weights": ("tree", {"weight": "unit"}), "work limit": ("torus", {"work_limit": 200_000}),
-    "no work": ("partition", {"work_limit": 0}), "another seed": ("partition", {"seed": 7}),
+    "unit weights": ("tree", {"weight": "unit"}),
+    "work limit": ("torus", {"limits": hb.Limits(work=200_000)}),
+    "no work": ("partition", {"limits": hb.Limits(work=0)}), "another seed": ("partition", {"seed": 7}),
 }
 LAUNCHED = (
     ("node:2@10 package:2@3 core:2@1", ("n001", "n002"), "stencil:4x2", {}),
@@ -113,7 +124,9 @@ def digest(*parts: bytes | str) -> str:
 def mapped(problem: tuple[str, str, str], **options: Any) -> hb.Mapping:
     """Read the sides of a problem and map."""
     spec, hosts, pattern = problem
-    where = hb.machine(spec, **({"hosts": hosts} if hosts else {}))
+    where = hb.allocate(spec, **({"hosts": hosts} if hosts else {}))
+    use = options.pop("use", None)
+    where = where if use is None else hb.allocate(where, **use)
     return hb.map_tasks(hb.read(pattern), where, **({"seed": 1, "threads": 1} | options))
 
 
@@ -129,8 +142,8 @@ def answer(problem: tuple[str, str, str], options: dict[str, Any]) -> str:
 def files(launched: tuple[str, Any, str, dict[str, Any]], name: str) -> str:
     """Return the hash of everything that a launch format writes."""
     spec, hosts, pattern, options = launched
-    where = hb.machine(spec, **({"hosts": list(hosts)} if hosts else {}))
-    mapping = hb.map_tasks(hb.read(pattern), where, seed=1, threads=1, **options)
+    where = hb.allocate(spec, **({"hosts": list(hosts)} if hosts else {}))
+    mapping = hb.map_tasks(hb.read(pattern), hb.allocate(where, **options), seed=1, threads=1)
     with tempfile.TemporaryDirectory() as folder:
         try:
             written = hb.write(mapping, f"{folder}/placed", format=name)
@@ -154,29 +167,29 @@ def cases() -> Iterator[tuple[str, Callable[..., str], tuple[Any, ...]]]:
     """Yield name, function and arguments of every case; those of the laboratory are among them."""
     hopbytes_laboratory.register()
     for preset in presets:
-        limit = {"work_limit": 3_000_000} if preset == "best" else {}
+        limit = {"limits": hb.Limits(work=3_000_000)} if preset == "best" else {}
         for name, problem in PRESET_PROBLEMS.items():
             if preset == "best" and name.startswith("medium"):
                 continue
-            yield f"preset {preset}, {name}", answer, (problem, {"preset": preset} | limit)
+            yield f"preset {preset}, {name}", answer, (problem, {"method": preset} | limit)
     for name, problem in PROBLEMS.items():
         for mapper in mappers:
-            yield f"mapper {mapper}, {name}", answer, (problem, {"mapper": mapper})
+            yield f"mapper {mapper}, {name}", answer, (problem, {"method": mapper})
         for refiner in refiners:
-            options = {"mapper": "random", "refine": refiner, "work_limit": 3_000_000}
+            options = {"method": ["random", refiner], "limits": hb.Limits(work=3_000_000)}
             yield f"refiner {refiner}, {name}", answer, (problem, options)
     for spec in MACHINES:
         for preset in ("fast", "eco"):
             label = spec.replace(f"{ROOT}/", "")
-            yield f"machine {label}, {preset}", answer, ((spec, "", "stencil:3x2"), {"preset": preset})
+            yield f"machine {label}, {preset}", answer, ((spec, "", "stencil:3x2"), {"method": preset})
     for objective in objectives:
         for name in ("torus", "fattree", "one switch"):
             for preset in ("fast", "strong"):
-                options = {"objective": objective, "preset": preset}
+                options = {"objective": objective, "method": preset}
                 yield f"objective {objective}, {preset}, {name}", answer, (PRESET_PROBLEMS[name], options)
     for name, (problem, options) in CONSTRAINTS.items():
         for preset in ("fast", "strong"):
-            yield f"constraint {name}, {preset}", answer, (PROBLEMS[problem], {"preset": preset} | options)
+            yield f"constraint {name}, {preset}", answer, (PROBLEMS[problem], {"method": preset} | options)
     for number, launched in enumerate(LAUNCHED):
         for name in formats:
             if name not in NO_LAUNCH:

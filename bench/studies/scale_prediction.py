@@ -43,13 +43,13 @@ warnings.simplefilter("ignore")
 spec, machine, preset = sys.argv[1:]
 slab = generated_slab(spec, 0, 1)
 graph = hb.CommGraph(slab.indptr, slab.targets.astype(np.int32), undirected=True)
-where = hb.machine(machine)
+where = hb.allocate(machine)
 del slab
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 with open("/proc/self/clear_refs", "w") as file:
     file.write("5")  # the peak begins anew
 began = time.process_time()
-found = hb.map_tasks(graph, where, preset=preset, partition=True, threads=1)
+found = hb.map_tasks(graph, where, preset, partition=True, threads=1)
 seconds = time.process_time() - began
 with open("/proc/self/status") as file:
     peak = next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))

@@ -48,13 +48,13 @@ def measured(graph: hb.CommGraph, where: hb.Allocation, tool: str, seed: int) ->
         answer = scotch_gmap.place(graph, where, "plain", target=target_of(where), options=words)
         return hb.Mapping(answer.pe.astype(np.int32), where, {}), answer.map_seconds
     began = time.process_time()
-    found = hb.map_tasks(graph, where, preset=tool, seed=seed, threads=1, partition=True, imbalance=IMBALANCE)
+    found = hb.map_tasks(graph, where, tool, seed=seed, threads=1, partition=True, imbalance=IMBALANCE)
     return found, time.process_time() - began
 
 
 def row_of(graph: hb.CommGraph, spec: str, tool: str, seed: int) -> dict[str, Any]:
     """Return the numbers of one run; J and the load of the fullest PE are computed from the mapping."""
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     found, seconds = measured(graph, where, tool, seed)
     cost = int(hb.evaluate(graph, found, baselines=False).mapping.comm_cost)
     most = int(np.bincount(found.pe, minlength=where.k).max())

@@ -53,7 +53,7 @@ def main() -> None:
 
     need("smpirun")
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(write_platform(Path(folder)), hb.machine(MACHINE), compiler="smpicc")
+        found = measure(write_platform(Path(folder)), hb.allocate(MACHINE), compiler="smpicc")
     print("level    latency us: true  measured  error   bandwidth GB/s: true  measured  error")
     for name, fit in found.fits.items():
         latency, bandwidth = TRUE[name]

@@ -70,12 +70,12 @@ class Program:
 def mapped(graph: hb.CommGraph, where: hb.Allocation, order: str) -> hb.Mapping | None:
     """Return the mapping of one order; None for `routed` where there is no network."""
     if order == "in order":
-        return hb.map_tasks(graph, where, mapper="identity", pack=True)
+        return hb.map_tasks(graph, hb.allocate(where, pack=True), "identity")
     if order == "random":
-        return hb.map_tasks(graph, where, mapper="random", seed=1)
+        return hb.map_tasks(graph, where, "random", seed=1)
     if order == "routed" and where.machine.network() is None:
         return None
-    return hb.map_tasks(graph, where, preset=order)
+    return hb.map_tasks(graph, where, order)
 
 
 def run(folder: Path, program: Program, mapping: hb.Mapping, *options: str) -> float:
@@ -96,10 +96,10 @@ def run(folder: Path, program: Program, mapping: hb.Mapping, *options: str) -> f
 
 def study(spec: str, ranks: int, program: Program, folder: Path) -> dict[str, float | None]:
     """Return the simulated seconds of a program in every order on one machine."""
-    nodes = int(hb.machine(spec).node_of_pe[-1]) + 1
-    where = hb.machine(spec, hosts=f"n[0-{nodes - 1}]")
+    nodes = int(hb.allocate(spec).node_of_pe[-1]) + 1
+    where = hb.allocate(spec, hosts=f"n[0-{nodes - 1}]")
     ring = hb.read(f"stencil:{ranks}")
-    first = hb.map_tasks(ring, where, mapper="identity", pack=True)
+    first = hb.map_tasks(ring, hb.allocate(where, pack=True), "identity")
     hb.simulate(ring, first, grade="bound", platform=folder / "machine.xml", force=True)
     text = (folder / "machine.xml").read_text()
     (folder / "machine.xml").write_text(text.replace('speed="1000000000.0f"', f'speed="{SPEED!r}f"'))

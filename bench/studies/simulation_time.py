@@ -41,10 +41,10 @@ def seconds() -> float:
 
 def mapped(pattern: str, machine: str, order: str) -> tuple[hb.CommGraph, hb.Mapping]:
     """Return a pattern and its mapping in order or at random."""
-    graph, where = hb.read(pattern), hb.machine(machine)
+    graph, where = hb.read(pattern), hb.allocate(machine)
     if order == "random":
-        return graph, hb.map_tasks(graph, where, mapper="random", seed=1)
-    return graph, hb.map_tasks(graph, where, mapper="identity", pack=True)
+        return graph, hb.map_tasks(graph, where, "random", seed=1)
+    return graph, hb.map_tasks(graph, hb.allocate(where, pack=True), "identity")
 
 
 def times() -> None:

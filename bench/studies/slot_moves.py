@@ -73,7 +73,7 @@ def patterns(seed: int) -> Iterator[tuple[str, str, Callable[[], hb.CommGraph], 
             graph = hb.read(str(folder.parent / name), holds="pattern")
             if graph.n >= 64:
                 yield (f"recorded, {kind}", Path(name).name.split(".")[0], lambda graph=graph: graph,
-                       lambda graph=graph, machines=machines: hb.machine(machines[graph.n]))  # fmt: skip
+                       lambda graph=graph, machines=machines: hb.allocate(machines[graph.n]))  # fmt: skip
     for name in GRAPHS:
         for k in BLOCKS:
             def quotient(name: str = name, k: int = k) -> hb.CommGraph:
@@ -81,22 +81,20 @@ def patterns(seed: int) -> Iterator[tuple[str, str, Callable[[], hb.CommGraph], 
                 return paper000.model_of(whole, "rb", paper000.machine(k), seed)
             yield "quotient", f"{name} {k}", quotient, lambda k=k: paper000.machine(k)
     for name, spec in GRIDS.items():
-        yield "grid", name, lambda name=name: pattern(name), lambda spec=spec: hb.machine(spec)
+        yield "grid", name, lambda name=name: pattern(name), lambda spec=spec: hb.allocate(spec)
     for log_n, spec in POINTS.items():
         for draw in range(3):
             def points(log_n: int = log_n, draw: int = seed + draw) -> hb.CommGraph:
                 return as_graph(random_geometric(log_n, draw), draw)
-            yield "points", f"2^{log_n} draw {draw}", points, lambda spec=spec: hb.machine(spec)
+            yield "points", f"2^{log_n} draw {draw}", points, lambda spec=spec: hb.allocate(spec)
 
 
 def one_run(graph: hb.CommGraph, where: hb.Allocation, chain: str, seed: int) -> Record:
     """Map by a preset or by a mapper and refiners with strokes between them."""
     first, *steps = [part.strip() for part in chain.split("/")]
-    chosen: dict[str, Any] = {"mapper": first, "refine": steps}
-    if first in presets:
-        chosen = {"preset": first}
+    method = first if first in presets else [first, *steps]
     began = time.process_time()
-    mapping = hb.map_tasks(graph, where, partition=False, threads=1, seed=seed, **chosen)
+    mapping = hb.map_tasks(graph, where, method, partition=False, threads=1, seed=seed)
     seconds = time.process_time() - began
     return {
         "seed": seed, "n": graph.n, "comm_cost": mapping.info["comm_cost"],

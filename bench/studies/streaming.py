@@ -71,7 +71,7 @@ def measured(path: Path, *, fast: bool) -> dict[str, Any]:
         row: dict[str, Any] = {"n": stream.n, "arcs": arcs, "read": time.process_time() - began}
     if fast:
         graph = hb.read(path)
-        row |= _run(lambda: hb.map_tasks(graph, MACHINE, preset="fast", partition=True), "fast")
+        row |= _run(lambda: hb.map_tasks(graph, MACHINE, "fast", partition=True), "fast")
     for name, options in ways(arcs).items():
         row |= _run(functools.partial(hb.map_stream, path, MACHINE, **options), name)
     return row

@@ -28,8 +28,7 @@ import hopbytes as hb
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.machines.gpu_domains import gpu_domains
-from hopbytes.patterns.ml import training_of
-from hopbytes.patterns.rank_orders import rank_orders
+from hopbytes.patterns.ml import rank_orders, training_of
 from hopbytes.report.parallelism import parallelism
 
 MODEL = "hidden=8192,layers=96,seq=4096,micro=8"
@@ -70,16 +69,16 @@ def machines_for(gpus: int, samples: Path | None) -> Iterator[tuple[str, str, in
 def allocations(name: str, spec: str, hosts: int) -> Iterator[tuple[str, Any]]:
     """Yield the compact allocation of some hosts and one with holes."""
     if name.startswith("ib"):
-        whole = hb.machine(spec)
+        whole = hb.allocate(spec)
         good = np.flatnonzero(whole.machine.adapters_per_host >= 4)
         if len(good) < hosts:
             return
         drawn = np.sort(np.random.default_rng(1).choice(good, hosts, replace=False))
         for kind, chosen in (("compact", good[:hosts]), ("holes", drawn)):
-            yield kind, hb.machine(spec, hosts="nodes:" + ",".join(map(str, chosen.tolist())))
+            yield kind, hb.allocate(spec, hosts="nodes:" + ",".join(map(str, chosen.tolist())))
         return
-    yield "compact", hb.machine(spec, hosts=f"nodes:0-{hosts - 1}")
-    yield "holes", hb.machine(spec, hosts=f"scattered:nodes={hosts}:seed=1")
+    yield "compact", hb.allocate(spec, hosts=f"nodes:0-{hosts - 1}")
+    yield "holes", hb.allocate(spec, hosts=f"scattered:nodes={hosts}:seed=1")
 
 
 def measured(graph: hb.CommGraph, where: Any, pe: Any, *, flows: bool) -> dict[str, Any]:
@@ -146,7 +145,7 @@ def compared(grid: str, where: Any, *, flows: bool) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", hb.HopbytesWarning)
         began = time.process_time()
-        ours = hb.map_tasks(graph, where, preset="eco", seed=1, threads=1)
+        ours = hb.map_tasks(graph, where, "eco", seed=1, threads=1)
         spent = time.process_time() - began
     return {
         "best_order": best,

@@ -41,18 +41,18 @@ def pattern(spec: str, ranks: int) -> hb.CommGraph:
 def main() -> None:
     """Print a row per pattern and machine."""
     ranks = int(sys.argv[1]) if len(sys.argv) > 1 else 4096
-    hb.map_tasks(hb.read("stencil:4x4"), hb.machine("core:16"), mapper="treematch")  # imports are not timed
+    hb.map_tasks(hb.read("stencil:4x4"), hb.allocate("core:16"), "treematch")  # imports are not timed
     for kind in PATTERNS:
         graph = pattern(kind, ranks)
         for spec in MACHINES:
-            where = hb.machine(machine(spec, ranks))
+            where = hb.allocate(machine(spec, ranks))
             seconds = []
             for _ in range(3):
                 began = time.process_time()
-                mapping = hb.map_tasks(graph, where, mapper="treematch", threads=1)
+                mapping = hb.map_tasks(graph, where, "treematch", threads=1)
                 seconds.append(time.process_time() - began)
             cost = mapping.info["comm_cost"]
-            order = hb.map_tasks(graph, where, mapper="identity").info["comm_cost"]
+            order = hb.map_tasks(graph, where, "identity").info["comm_cost"]
             name = kind.format(ranks // 256, ranks, ranks // 64)
             place = spec.format(ranks // 32, ranks // 64)
             took, ratio = f"{min(seconds):.3f} s", f"J / in order {cost / order:.3f}"

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hopbytes.cost.metrics.regression import SYMBOLS, explain_times, metric_columns
 
 import hopbytes as hb
 from bench.instances.graphs import shared_folder
 from hopbytes.cost.metrics.mapping_metrics import measure_all
 from hopbytes.machines.allocate.launcher_order import launcher_placement
+from hopbytes_laboratory.regression import SYMBOLS, explain_times, metric_columns
 
 _GRAPHS = shared_folder()
 SHARED = _GRAPHS.parent if _GRAPHS else Path("no-shared-folder")
@@ -56,13 +56,13 @@ def mapping_number(number: int, graph: hb.CommGraph, where: hb.Allocation) -> hb
     """Return one of the mappings of the study: random, or a base with some random exchanges."""
     rng = np.random.default_rng(number)
     if number % 4 == 0:
-        return hb.map_tasks(graph, where, mapper="random", seed=number)
+        return hb.map_tasks(graph, where, "random", seed=number)
     if number % 4 == 1:
         base = launcher_placement(where, graph.n, "fill").pe.copy()
     elif number % 4 == 2:
         base = launcher_placement(where, graph.n, "cyclic").pe.copy()
     else:
-        base = hb.map_tasks(graph, where, preset="fast", seed=number).pe.copy()
+        base = hb.map_tasks(graph, where, "fast", seed=number).pe.copy()
     for _ in range(int(MOST_EXCHANGES ** rng.random()) - 1):
         a, b = rng.choice(graph.n, 2, replace=False)
         base[[a, b]] = base[[b, a]]
@@ -77,7 +77,7 @@ def there(source: str) -> bool:
 
 def machine_named(name: str) -> hb.Allocation:
     """Return one of the machines."""
-    return hb.machine(MACHINES[name], hosts=HOSTS.get(name))
+    return hb.allocate(MACHINES[name], hosts=HOSTS.get(name))
 
 
 def simulate_rows(path: Path, mappings: int) -> None:
@@ -170,7 +170,7 @@ def objectives() -> str:
             filled = launcher_placement(where, graph.n, "fill")
             usual = hb.simulate(graph, filled, grade="flows", iterations=1)
             for name in OBJECTIVES:
-                mapping = hb.map_tasks(graph, where, preset="eco", objective=name)
+                mapping = hb.map_tasks(graph, where, "eco", objective=name)
                 found = hb.simulate(graph, mapping, grade="flows", iterations=1)
                 shares[name].append(found.seconds / usual.seconds)
         means = [f"{np.exp(np.mean(np.log(each))):.3f} (worst {max(each):.2f})" for each in shares.values()]

@@ -67,7 +67,7 @@ def main() -> None:
         arcs, cells = len(graph.symmetric().targets), []
         for preset in options.presets.split(","):
             began = time.process_time()
-            mapping = hb.map_tasks(graph, hb.machine(spec), preset=preset, partition=True, threads=1, seed=1)
+            mapping = hb.map_tasks(graph, hb.allocate(spec), preset, partition=True, threads=1, seed=1)
             scanned = mapping.info["work"].get("arcs", 0) / max(1, arcs)
             cells.append(f"{scanned:,.0f} | {time.process_time() - began:.2f}")
         print(f"| {name} | {spec} | {graph.n:,} | {arcs:,} |", " | ".join(cells), "|", flush=True)

@@ -16,7 +16,7 @@ using Release = nb::call_guard<ReleasedLock>;
 
 namespace {
 
-// As Python groups the arrays of kernels/changing.py and engine/placement_update.py.
+// As Python groups the arrays of engine/changing.py and engine/changing.py.
 using RowArrays = std::tuple<OutArray<int64_t>, OutArray<int32_t>, OutArray<int32_t>, OutArray<int32_t>,
                              OutArray<int32_t>, OutArray<int64_t>, OutArray<int64_t>>;
 using TaskArrays = std::tuple<OutArray<int32_t>, OutArray<int32_t>, OutArray<int64_t>, OutArray<int32_t>,

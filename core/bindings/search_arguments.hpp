@@ -1,4 +1,4 @@
-// The common arguments of searches on a graph, as Python groups them (hopbytes/engine/call.py), and their C++
+// The common arguments of searches on a graph, as Python groups them (hopbytes/engine/problem.py), and their C++
 // forms.
 #pragma once
 #include <nanobind/stl/tuple.h>

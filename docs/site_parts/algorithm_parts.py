@@ -76,13 +76,13 @@ def write_one(folder: Path, sort: str, name: str, key: str, kind: Any) -> None:
     case = NETWORK if key in ON_NETWORKS else CASES.get(key, TREE)
     start = STARTS.get(key, "random") if sort == "refiner" else "identity"
     goal = GOALS.get(key, "comm_cost")
-    graph, where = hb.read(case.pattern), hb.machine(case.machine)
+    graph, where = hb.read(case.pattern), hb.allocate(case.machine)
     common: dict[str, Any] = {"partition": case.partition, "seed": 1, "objective": goal, "threads": 1}
-    before = hb.map_tasks(graph, where, mapper=start, **common)
+    before = hb.map_tasks(graph, where, start, **common)
     if sort == "mapper":
-        after = hb.map_tasks(graph, where, mapper=OPTIONS.get(name, name), **common)
+        after = hb.map_tasks(graph, where, OPTIONS.get(name, name), **common)
     else:
-        after = hb.map_tasks(graph, where, mapper=start, refine=name, **common)
+        after = hb.map_tasks(graph, where, [start, name], **common)
     values = [objectives[goal]().value(graph, where, one.pe) for one in (before, after)]
     picture = folder / "pictures" / f"{sort}_{name}.svg"
     titles = ("tasks in order" if start == "identity" else f"before: {start}", name)

@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from hopbytes.errors import WrongTypeError as WrongTypeError
     from hopbytes.formats.exchange import Receipt as Receipt
     from hopbytes.formats.exchange import convert as convert
+    from hopbytes.formats.exchange import read as read
+    from hopbytes.formats.exchange import read_mapping as read_mapping
+    from hopbytes.formats.exchange import read_pattern as read_pattern
     from hopbytes.formats.exchange import write as write
-    from hopbytes.formats.reading import read as read
-    from hopbytes.formats.reading import read_mapping as read_mapping
-    from hopbytes.formats.reading import read_pattern as read_pattern
     from hopbytes.html_report.write_report import write_report as write_report
     from hopbytes.machines.base import Machine as Machine
-    from hopbytes.machines.selection.allocate import machine as machine
+    from hopbytes.machines.selection.allocate import allocate as allocate
     from hopbytes.model.allocation import Allocation as Allocation
     from hopbytes.model.comm_graph import CommGraph as CommGraph
     from hopbytes.model.mapping import Mapping as Mapping
-    from hopbytes.model.mapping_info import MappingInfo as MappingInfo
+    from hopbytes.model.mapping import MappingInfo as MappingInfo
     from hopbytes.pictures import plot as plot
     from hopbytes.report.mapping_comparison import MappingComparison as MappingComparison
     from hopbytes.report.mapping_comparison import compare as compare
@@ -47,10 +47,12 @@ if TYPE_CHECKING:
     from hopbytes.simulation.simulate import simulate as simulate
     from hopbytes.solve import presets as presets
     from hopbytes.solve.batch import BatchReport as BatchReport
+    from hopbytes.solve.constraints import Constraints as Constraints
     from hopbytes.solve.map_stream import map_stream as map_stream
     from hopbytes.solve.map_tasks import map_tasks as map_tasks
     from hopbytes.solve.presets import Chain as Chain
     from hopbytes.solve.remapper import Remapper as Remapper
+    from hopbytes.util.limits import Limits as Limits
 
 #: Public name → module that defines it, or that it is (see _MODULES).
 _MODULE_OF = {
@@ -59,17 +61,19 @@ _MODULE_OF = {
     "Bounds": "hopbytes.algorithms.base",
     "Chain": "hopbytes.solve.presets",
     "CommGraph": "hopbytes.model.comm_graph",
+    "Constraints": "hopbytes.solve.constraints",
     "Effort": "hopbytes.algorithms.effort",
     "Evaluation": "hopbytes.cost.metrics.evaluation",
     "FormatError": "hopbytes.errors",
     "HopbytesError": "hopbytes.errors",
     "HopbytesWarning": "hopbytes.errors",
     "InfeasibleError": "hopbytes.errors",
+    "Limits": "hopbytes.util.limits",
     "Machine": "hopbytes.machines.base",
     "Mapper": "hopbytes.algorithms.base",
     "Mapping": "hopbytes.model.mapping",
     "MappingComparison": "hopbytes.report.mapping_comparison",
-    "MappingInfo": "hopbytes.model.mapping_info",
+    "MappingInfo": "hopbytes.model.mapping",
     "MissingPackageError": "hopbytes.errors",
     "Prediction": "hopbytes.simulation.simulate",
     "Receipt": "hopbytes.formats.exchange",
@@ -78,18 +82,18 @@ _MODULE_OF = {
     "ScaleError": "hopbytes.errors",
     "UnsupportedError": "hopbytes.errors",
     "WrongTypeError": "hopbytes.errors",
+    "allocate": "hopbytes.machines.selection.allocate",
     "compare": "hopbytes.report.mapping_comparison",
     "convert": "hopbytes.formats.exchange",
     "evaluate": "hopbytes.cost.metrics.evaluation",
-    "machine": "hopbytes.machines.selection.allocate",
     "map_stream": "hopbytes.solve.map_stream",
     "map_tasks": "hopbytes.solve.map_tasks",
     "mappers": "hopbytes.algorithms.mappers",
     "plot": "hopbytes.pictures.plot",
     "presets": "hopbytes.solve.presets",
-    "read": "hopbytes.formats.reading",
-    "read_mapping": "hopbytes.formats.reading",
-    "read_pattern": "hopbytes.formats.reading",
+    "read": "hopbytes.formats.exchange",
+    "read_mapping": "hopbytes.formats.exchange",
+    "read_pattern": "hopbytes.formats.exchange",
     "refiners": "hopbytes.algorithms.refiners",
     "simulate": "hopbytes.simulation.simulate",
     "write": "hopbytes.formats.exchange",
@@ -102,7 +106,8 @@ __all__ = [*_MODULE_OF, "__version__"]
 
 #: Names that people try, and what does it; others are compared with the public names.
 _MEANT = {
-    "map": "map_tasks", "load": "read", "save": "write", "Graph": "CommGraph", "report": "write_report",
+    "map": "map_tasks", "machine": "allocate",
+    "load": "read", "save": "write", "Graph": "CommGraph", "report": "write_report",
     "pattern": "read_pattern", "generate": "read_pattern", "predict": "simulate", "show": "print()",
     "list_mappers": "list(hopbytes.mappers)", "list_refiners": "list(hopbytes.refiners)",
     "list_presets": "list(hopbytes.presets)", "from_networkx": "CommGraph.of", "from_scipy": "CommGraph.of",
@@ -123,7 +128,24 @@ def __getattr__(name: str) -> _typing.Any:
     module = importlib.import_module(_MODULE_OF[name])
     value: _typing.Any = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
+    _connect()
     return value
+
+
+def _connect() -> None:
+    """Tell the model what reads files, and specs of patterns and machines: higher packages."""
+    from hopbytes.model.given_as_text import readers
+
+    def place_side(where: _typing.Any) -> Allocation:
+        from hopbytes.solve.sides import place_side
+
+        return place_side(where)
+
+    readers.update(
+        pattern=lambda text: __getattr__("read_pattern")(text),
+        mapping=lambda text: __getattr__("read_mapping")(text),
+        machine=place_side,
+    )
 
 
 def __dir__() -> list[str]:

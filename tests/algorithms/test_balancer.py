@@ -13,10 +13,10 @@ from hopbytes.algorithms.balancer import fill_empty, meet_bounds
 from hopbytes.machines.base import Level
 from hopbytes.machines.distances import TableDistance, TreeDistance
 from hopbytes.machines.kinds.table import Table
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.exact_sums import group_sums
-from hopbytes.solve.constraints import collect_constraints
+from hopbytes.model.capacities import group_sums
+from hopbytes.solve.constraints import Constraints
 
 
 def four_cores():
@@ -220,7 +220,7 @@ def test_many_tasks_leave_forbidden_places():
     """Each gains 2^60 by leaving: nine of them more than 63 bits hold."""
     fixed = {task: 1 + task % 3 for task in range(12)}
     graph = CommGraph.from_edges([0], [1], [5], n=16)
-    linear_cost = collect_constraints(16, four_cores(), fixed=fixed).linear_cost(16, 4)
+    linear_cost = Constraints(fixed=fixed).checked(16, four_cores()).linear_cost(16, 4)
     done = meet_bounds(graph, four_cores(), np.zeros(16, np.int32), None, np.full(4, 4), linear_cost)
     assert done.pe[:12].tolist() == [fixed[task] for task in range(12)]
     assert (done.moves, done.change) == (12, None)

@@ -84,16 +84,16 @@ def test_the_error_counts_what_there_is(hopbytes):
 
 
 def test_python_knows_processes_by_what_readers_say():
-    where = hb.machine("node:2 core:4")
+    where = hb.allocate("node:2 core:4")
     with pytest.raises(InfeasibleError, match=mentions("64", "8")):
         hb.map_tasks(hb.read(EXAMPLE), where)
     ring = np.roll(np.eye(64, dtype=np.int64), 1, axis=1)
     mesh = hb.CommGraph.from_dense(ring)
-    mapping = hb.map_tasks(mesh, where, preset="fast")
+    mapping = hb.map_tasks(mesh, where, "fast")
     assert mapping.info["problem"] == "partition"
     assert mapping.info["notices"][0].startswith("64 tasks on 8 slots: treated as a partition")
     said = hb.CommGraph.from_dense(ring, meta={"tasks": "processes"})
     assert (said.of_processes, mesh.of_processes, hb.read("stencil:4x4").of_processes) == (True, False, False)
     with pytest.raises(InfeasibleError, match="64 processes"):
         hb.map_tasks(said, where)
-    assert hb.map_tasks(said, where, partition=True, preset="fast").info["notices"] == []
+    assert hb.map_tasks(said, where, "fast", partition=True).info["notices"] == []

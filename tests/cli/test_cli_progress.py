@@ -92,10 +92,10 @@ def test_a_line_fits_its_terminal(columns):
 
 
 def test_the_meter_sees_what_compiled_calls_have_scanned():
-    graph, where = hb.read("stencil:64x64"), hb.machine("node:4 core:4")
+    graph, where = hb.read("stencil:64x64"), hb.allocate("node:4 core:4")
     meter = WorkMeter()
     with metered_by(meter):
-        mapping = hb.map_tasks(graph, where, partition=True, preset="fast", threads=1)
+        mapping = hb.map_tasks(graph, where, "fast", partition=True, threads=1)
     assert meter.total() >= mapping.info["work"]["arcs"] > 0
     expected = expected_edges(graph.n, graph.m, "fast", partition=True)
     assert expected / 4 < meter.total() < expected * 4
@@ -129,11 +129,11 @@ def test_what_does_not_end_by_itself_is_ended():
 
 def test_a_library_call_is_interrupted_without_waiting_for_its_search():
     """The search goes on for a moment in a thread of its own; nobody waits for its result."""
-    graph, where = hb.read("stencil:300x300"), hb.machine("node:8 core:8")
+    graph, where = hb.read("stencil:300x300"), hb.allocate("node:8 core:8")
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        hb.map_tasks(graph, where, partition=True, preset="strong", threads=1)
+        hb.map_tasks(graph, where, "strong", partition=True, threads=1)
     timer.join()
     for thread in threading.enumerate():
         if thread.name == "hopbytes-kernel":
@@ -144,7 +144,7 @@ def test_a_library_call_is_interrupted_without_waiting_for_its_search():
     (64, {"partition": True}, True), (64, {}, False), (128, {}, True),
 ])  # fmt: skip
 def test_the_estimate_is_for_a_partition_where_each_core_gets_many_tasks(tasks, options, partition):
-    graph, where, progress = hb.read(f"stencil:{tasks}"), hb.machine("core:16"), Progress(watched=False)
+    graph, where, progress = hb.read(f"stencil:{tasks}"), hb.allocate("core:16"), Progress(watched=False)
 
     class Blocks:
         def map(self, *_, **options):

@@ -24,9 +24,9 @@ ONE_HOST = "no level is called node, host or server: the machine is taken as ONE
     ],
 )
 def test_plurals_and_capitals_are_the_levels_they_name(typed, meant):
-    spec = hb.machine(typed).machine.spec()
-    assert spec == hb.machine(meant).machine.spec()
-    assert hb.machine(spec).machine.spec() == spec
+    spec = hb.allocate(typed).machine.spec()
+    assert spec == hb.allocate(meant).machine.spec()
+    assert hb.allocate(spec).machine.spec() == spec
 
 
 def test_plural_nodes_are_nodes_for_launchers(hopbytes):
@@ -69,7 +69,7 @@ def test_levels_in_the_wrong_order_are_refused_with_the_right_text(hopbytes, typ
     assert done.stdout == ""
     assert words in done.stderr
     right = done.stderr.split("'")[-2]
-    assert hb.machine(right).k > 0
+    assert hb.allocate(right).k > 0
 
 
 @pytest.mark.parametrize(
@@ -81,11 +81,11 @@ def test_levels_in_the_wrong_order_are_refused_with_the_right_text(hopbytes, typ
 )  # fmt: skip
 def test_orders_that_hardware_has_are_taken(spec):
     names = [word.split(":")[0] for word in spec.split()]
-    assert [word.split(":")[0] for word in hb.machine(spec).machine.spec().split()] == names
+    assert [word.split(":")[0] for word in hb.allocate(spec).machine.spec().split()] == names
 
 
 def test_gpus_stand_between_nodes_and_cores():
-    assert hb.machine("node:2 gpu:2 core:2").gpus.tolist() == [0, 1] * 2
+    assert hb.allocate("node:2 gpu:2 core:2").gpus.tolist() == [0, 1] * 2
 
 
 @pytest.mark.parametrize(
@@ -141,8 +141,8 @@ def test_a_hierarchy_without_distances_says_what_is_assumed(hopbytes):
         "--hierarchy 4:2:2: distances 1:10:100 (--distance gives others); its levels have no names, so the "
         "machine is taken as ONE host (nodes: --on 'node:2@100 package:2@10 core:4@1')\n"
     )
-    same = hb.machine("node:2@100 package:2@10 core:4@1")
-    assert (same.distance.matrix() == hb.machine(hierarchy="4:2:2").distance.matrix()).all()
+    same = hb.allocate("node:2@100 package:2@10 core:4@1")
+    assert (same.distance.matrix() == hb.allocate(hierarchy="4:2:2").distance.matrix()).all()
     done = hopbytes("map", "stencil:4x4", "--hierarchy", "4:2:2", "--distance", "1:10:100")
     assert done.returncode == 0
     assert "--hierarchy" not in done.stderr
@@ -154,23 +154,23 @@ def test_trees_in_trees_are_one_tree_with_growing_distances():
         ("rack:2 node:2 / package:2 core:2", "rack:2@1000 node:2@100 package:2@10 core:2@1"),
         ("node:2@7 / core:2", "node:2@7 core:2@1"),
     ):
-        assert hb.machine(parts).machine.spec() == whole
+        assert hb.allocate(parts).machine.spec() == whole
     with pytest.raises(FormatError, match="node stands inside core"):
-        hb.machine("core:2 / node:2")
+        hb.allocate("core:2 / node:2")
 
 
 def test_plurals_say_what_a_slot_is():
     for typed, meant in (("Cores", "core"), ("PUs", "pu"), ("L3s", "l3")):
-        slots = [hb.machine("node:2 l3:2 core:2 pu:2", per=per).k for per in (typed, meant)]
+        slots = [hb.allocate("node:2 l3:2 core:2 pu:2", per=per).k for per in (typed, meant)]
         assert slots[0] == slots[1]
     with pytest.raises(HopbytesError) as typed:
-        hb.machine("node:2 core:2", per="GPUs")
+        hb.allocate("node:2 core:2", per="GPUs")
     with pytest.raises(HopbytesError) as meant:
-        hb.machine("node:2 core:2", per="gpu")
+        hb.allocate("node:2 core:2", per="gpu")
     assert str(typed.value) == str(meant.value)
 
 
 def test_python_has_the_same_words():
     with pytest.raises(FormatError, match="node stands inside core"):
-        hb.machine("core:6 node:6")
-    assert ONE_HOST in hb.machine("rack:2 blade:4 core:8").notices[0]
+        hb.allocate("core:6 node:6")
+    assert ONE_HOST in hb.allocate("rack:2 blade:4 core:8").notices[0]

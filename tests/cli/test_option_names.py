@@ -27,9 +27,9 @@ THEIRS = re.compile(r"mpirun|mpiexec|srun|torchrun|flux|jsrun|runjob|--hostfile|
         ("`hosts`: 3 names", "--hosts: 3 names"),
         ("`oversubscribe=True`, `partition=True`", "--oversubscribe, --partition"),
         ("`partition=False` selects one each", "--processes selects one each"),
-        ("(nodes: `spec='node:2@10 core:4@1'`)", "(nodes: --on 'node:2@10 core:4@1')"),
+        ("(nodes: `machine='node:2@10 core:4@1'`)", "(nodes: --on 'node:2@10 core:4@1')"),
         ("`read(format='csv')` or `write(format)`", "--input-format csv or --format"),
-        ("`work_limit=38` repeats", "--work-limit 38 repeats"),
+        ("`Limits(work=38)` repeats", "--work-limit 38 repeats"),
         ("`unknown` and `code()` stay", "`unknown` and `code()` stay"),
     ],
 )

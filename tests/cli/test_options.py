@@ -43,7 +43,7 @@ def test_no_share_at_all(hopbytes, typed):
 
 
 def test_python_refuses_the_same():
-    mesh, where = hb.read("stencil:16x16"), hb.machine("node:2 core:4")
+    mesh, where = hb.read("stencil:16x16"), hb.allocate("node:2 core:4")
     with pytest.raises(UnsupportedError, match=r"3 % is 0\.03 or 3%"):
         hb.map_tasks(mesh, where, imbalance=3)
     for share in ("3%", Fraction(3, 100), 0.03):

@@ -39,11 +39,11 @@ def test_no_thread_to_be_had_is_an_error_for_people(monkeypatch, schedule):
     def refuse(self):
         raise RuntimeError("can't start new thread")
 
-    where = hb.machine("node:8 core:16")
+    where = hb.allocate("node:8 core:16")
     graph = hb.read("stencil:200x200")
     monkeypatch.setattr(threading.Thread, "start", refuse)
     with pytest.raises(UnsupportedError, match=r"no thread can be started.*ulimit -u"):
-        hb.map_tasks(graph, where, mapper=f"multisection{schedule}", threads=2, partition=True)
+        hb.map_tasks(graph, where, f"multisection{schedule}", threads=2, partition=True)
 
 
 @pytest.mark.skipif(

@@ -91,7 +91,7 @@ def test_a_terminal_gets_a_line_per_node_and_is_told_how_to_write():
 
 
 def test_long_lists_of_ranks_are_cut_and_counted():
-    where = hb.machine("node:2 core:64")
+    where = hb.allocate("node:2 core:64")
     scattered = hb.Mapping(np.arange(128, dtype=np.int32).reshape(2, 64).T.reshape(-1).copy(), where)
     lines = ranks_per_node(scattered, 60)
     assert len(lines) == 2

@@ -11,8 +11,8 @@ import hopbytes as hb
 from hopbytes.errors import HopbytesError
 
 GRAPH = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 3], [5, 5, 5])
-WHERE = hb.machine("node:2@10 core:2@1")
-MAPPING = hb.map_tasks(GRAPH, WHERE, mapper="identity")
+WHERE = hb.allocate("node:2@10 core:2@1")
+MAPPING = hb.map_tasks(GRAPH, WHERE, "identity")
 
 
 def said(call) -> str:
@@ -26,6 +26,22 @@ def said(call) -> str:
 @pytest.mark.parametrize(
     ("options", "what"),
     [
+        ({"progress": "x"}, "progress 'x', expected a function"),
+        ({"method": ["eco", None]}, "refiner None, expected a name or a Refiner"),
+        ({"method": ["eco", "swap", 3]}, "refiner 3, expected a name or a Refiner"),
+        ({"method": 3}, "method 3, expected a name or a Chain or a Mapper"),
+        ({"seed": 1.5}, "seed 1.5, expected an integer >= 0"),
+        ({"threads": True}, "threads True, expected an integer >= 1"),
+        ({"partition": "yes"}, "partition 'yes', expected True or False"),
+    ],
+)
+def test_map_tasks(options, what):
+    assert what in said(lambda: hb.map_tasks(GRAPH, WHERE, **{"method": "identity", **options}))
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
         ({"forbidden": 3}, "forbidden: 3, expected pairs of a task and a PE"),
         ({"forbidden": np.array(3)}, "forbidden: expected pairs of a task and a PE"),
         ({"forbidden": [(0, 1), (2,)]}, "forbidden: lists of unequal length, expected integers"),
@@ -33,29 +49,38 @@ def said(call) -> str:
         ({"fixed": [1, [2]]}, "fixed: lists of unequal length, expected integers"),
         ({"fixed": {0: (1, 2)}}, "fixed: lists of unequal length, expected integers"),
         ({"initial": [0, [1]]}, "initial: lists of unequal length, expected integers"),
-        ({"stop": 3}, "stop 3, expected a function"),
-        ({"progress": "x"}, "progress 'x', expected a function"),
-        ({"refine": 3}, "refiner 3, expected a name or a Refiner"),
-        ({"refine": None}, "refiner None, expected a name or a Refiner"),
-        ({"refine": ["swap", 3]}, "refiner 3, expected a name or a Refiner"),
-        ({"mapper": 3}, "mapper 3, expected a name or a Mapper"),
-        ({"preset": 3, "mapper": None}, "preset 3, expected a name"),
-        ({"per": 3}, "`per`: 3, expected LEVEL=COUNT like l3=2"),
-        ({"per": {3: 2}}, "unknown level 3 (known: core, node)"),
-        ({"per": {"node": "x"}}, "`per`: node=x, expected a count >= 1"),
-        ({"seed": 1.5}, "seed 1.5, expected an integer >= 0"),
-        ({"threads": True}, "threads True, expected an integer >= 1"),
-        ({"partition": "yes"}, "partition 'yes', expected True or False"),
-        ({"pack": 1}, "pack 1, expected True or False"),
+        ({"strict": 1}, "strict 1, expected True or False"),
     ],
 )
-def test_map_tasks(options, what):
-    assert what in said(lambda: hb.map_tasks(GRAPH, WHERE, **{"mapper": "identity", **options}))
+def test_constraints(options, what):
+    assert what in said(lambda: hb.map_tasks(GRAPH, WHERE, constraints=hb.Constraints(**options)))
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"tasks_per": 3}, "`tasks_per`: 3, expected LEVEL=COUNT like l3=2"),
+        ({"tasks_per": {3: 2}}, "unknown level 3 (known: core, node)"),
+        ({"tasks_per": {"node": "x"}}, "`tasks_per`: node=x, expected a count >= 1"),
+        ({"tasks_per_node": "3"}, "tasks_per_node '3', expected an integer >= 1"),
+        ({"pack": 1}, "pack 1, expected True or False"),
+        ({"pack": True, "spread": True}, "pack and spread exclude each other"),
+        ({"exclude": "core=0"}, "an Allocation has its slots already"),
+    ],
+)
+def test_use_of_slots(options, what):
+    assert what in said(lambda: hb.map_tasks(GRAPH, hb.allocate(WHERE, **options), "identity"))
+
+
+def test_limits():
+    assert "stop 3, expected a function" in said(lambda: hb.Limits(stop=3))
 
 
 def test_nothing_forbidden_may_be_said_in_any_way():
     for nothing in ([], (), {}, np.empty((0, 2)), iter([])):
-        assert hb.map_tasks(GRAPH, WHERE, mapper="identity", forbidden=nothing).pe.tolist() == [0, 1, 2, 3]
+        assert hb.map_tasks(
+            GRAPH, WHERE, "identity", constraints=hb.Constraints(forbidden=nothing)
+        ).pe.tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +141,7 @@ def test_evaluate_and_mapping(call, what):
     ],
 )
 def test_machine(options, what):
-    assert what in said(lambda: hb.machine("node:2@10 core:4@1", **options))
+    assert what in said(lambda: hb.allocate("node:2@10 core:4@1", **options))
 
 
 #: What users hand over by mistake in place of a name, a number or a truth value.
@@ -125,8 +150,8 @@ ODD = [
     object(), float("nan"), b"x", 1j,
 ]
 TARGETS = [
-    (hb.map_tasks, (GRAPH, WHERE)), (hb.evaluate, (GRAPH, MAPPING)), (hb.machine, ("core:4",)),
-    (hb.read, ("stencil:2x2",)), (hb.mappers.Multisection, ()), (hb.mappers.TreeMatch, ()),
+    (hb.map_tasks, (GRAPH, WHERE)), (hb.evaluate, (GRAPH, MAPPING)), (hb.allocate, ("core:4",)),
+    (hb.Limits, ()), (hb.read, ("stencil:2x2",)), (hb.mappers.Multisection, ()), (hb.mappers.TreeMatch, ()),
     (hb.mappers.Curve, ()), (hb.refiners.Congestion, ()),
 ]
 
@@ -145,13 +170,14 @@ def test_an_option_of_an_algorithm_has_the_type_that_it_needs():
     assert "slack=array([1, 2]), expected a text" in said(lambda: hb.mappers.Multisection(slack=two))
     assert "second_start=1, expected True or False" in said(lambda: hb.refiners.Routed(second_start=1))
     assert "repetitions=True, expected an integer" in said(
-        lambda: hb.map_tasks(GRAPH, WHERE, mapper=hb.mappers.Multisection(repetitions=True))
+        lambda: hb.map_tasks(GRAPH, WHERE, hb.mappers.Multisection(repetitions=True))
     )
 
 
 @pytest.mark.parametrize(
-    "options", [{"tasks_per_node": 2}, {"per": "node=1"}, {"mapper": "treematch"}]
+    ("use", "method"), [({"tasks_per_node": 2}, "eco"), ({"tasks_per": "node=1"}, "eco"), ({}, "treematch")]
 )
-def test_what_maps_no_task_is_evaluated(options):
+def test_what_maps_no_task_is_evaluated(use, method):
     nothing = hb.CommGraph.from_edges([], [], n=0)
-    assert hb.evaluate(nothing, hb.map_tasks(nothing, WHERE, **options)).comm_cost == 0
+    mapping = hb.map_tasks(nothing, hb.allocate(WHERE, **use), method)
+    assert hb.evaluate(nothing, mapping).comm_cost == 0

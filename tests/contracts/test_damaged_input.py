@@ -58,7 +58,7 @@ def test_numbers_of_thousands_of_digits(tmp_path, name):
     path.write_text(TEXTS[name])
     for spec in (str(path), *(f"{kind}:{path}" for kind in ("simgrid", "slurm", "table", "links"))):
         with pytest.raises(HopbytesError) as raised:
-            hb.machine(spec)
+            hb.allocate(spec)
         assert len(str(raised.value)) <= LONGEST_MESSAGE + 10
     with pytest.raises(HopbytesError) as raised:
         hb.read(path)
@@ -69,7 +69,7 @@ def test_numbers_of_thousands_of_digits(tmp_path, name):
 def test_tables_of_hosts_with_odd_names(tmp_path, name):
     path = tmp_path / "hosts.csv"
     path.write_text(f"node,group,switch\nn1,{name},a\nn2,b,{name}\n")
-    assert hb.machine("dragonfly:2x2x1", hosts=str(path)).k == 2
+    assert hb.allocate("dragonfly:2x2x1", hosts=str(path)).k == 2
 
 
 def test_a_streamed_neighbour_beyond_31_bits(tmp_path):
@@ -85,7 +85,7 @@ def test_a_streamed_neighbour_beyond_31_bits(tmp_path):
 @pytest.mark.parametrize("odd", ["many", [1], {"a": 1}, None, 1.5, "9" * 4000])
 def test_a_mapping_with_odd_facts_has_a_text(odd):
     facts = dict.fromkeys(("comm_cost", "seed", "mapper", "preset"), odd)
-    mapping = hb.Mapping([0, 1], hb.machine("core:2"), facts)
+    mapping = hb.Mapping([0, 1], hb.allocate("core:2"), facts)
     assert "2 tasks" in repr(mapping)
     assert "2 tasks" in mapping._repr_html_()
 
@@ -96,7 +96,7 @@ def test_random_damage_ends_in_one_line(tmp_path, kind):
     path = tmp_path / f"g.{kind}"
     graph = hb.CommGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [5, 6, 7, 8], undirected=True)
     if kind == "json":
-        hb.write(hb.map_tasks(graph, "node:2 core:2", preset="fast"), path)
+        hb.write(hb.map_tasks(graph, "node:2 core:2", "fast"), path)
     elif kind == "edges":
         path.write_text("0 1 5\n1 2 6\n")
     else:
@@ -130,7 +130,7 @@ def test_a_compressed_file_that_expands_too_much_is_refused(tmp_path, monkeypatc
 
 
 def test_arrays_count_before_they_are_made(tmp_path, monkeypatch):
-    monkeypatch.setattr("hopbytes.formats.patterns.graph_metis.NEVER_REFUSED", 10**5)
+    monkeypatch.setattr("hopbytes.formats.patterns.metis.NEVER_REFUSED", 10**5)
     path = tmp_path / "g.graph.gz"
     path.write_bytes(gzip.compress(b"400000 0\n" + b"\n" * 400_000))
     with pytest.raises(FormatError, match="bytes of memory"):
@@ -143,7 +143,7 @@ def test_arrays_count_before_they_are_made(tmp_path, monkeypatch):
 def test_messages_are_bounded(tmp_path):
     path = tmp_path / "m.json"
     path.write_text(json.dumps({"kind": "hopbytes mapping", "x" * 10**6: 1}))
-    calls = (lambda: hb.read_mapping(path), lambda: hb.machine("y" * 10**6), lambda: hb.read("z" * 10**6))
+    calls = (lambda: hb.read_mapping(path), lambda: hb.allocate("y" * 10**6), lambda: hb.read("z" * 10**6))
     for call in calls:
         with pytest.raises(HopbytesError) as raised:
             call()

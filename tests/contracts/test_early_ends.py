@@ -55,16 +55,16 @@ def graph():
 
 @pytest.fixture(scope="module")
 def where():
-    return hb.machine("torus:8x4x4 / core:8")
+    return hb.allocate("torus:8x4x4 / core:8")
 
 
-@pytest.mark.parametrize("limit", [{"stop": lambda: True}, {"time_limit": 0.05}], ids=("stop", "time"))
+@pytest.mark.parametrize("limits", [hb.Limits(stop=lambda: True), hb.Limits(time=0.05)], ids=("stop", "time"))
 @pytest.mark.parametrize("name", list(mappers))
-def test_mappers(name, limit, graph, where):
+def test_mappers(name, limits, graph, where):
     """The mapping is verified by map_tasks; the bound on the work is one on scans of the graph."""
     meter = WorkMeter()
     with that_ends(), metered_by(meter):
-        mapping = hb.map_tasks(graph, where, mapper=name, partition=True, **limit)
+        mapping = hb.map_tasks(graph, where, name, partition=True, limits=limits)
     assert mapping.info["balance"] == "met"
     assert meter.total() <= MOST_PER_ARC * graph.m
 
@@ -87,4 +87,6 @@ def test_refiners(name, graph, where):
 def test_greedy_placements_without_a_tree(name, graph):
     """Comparing all pairs of 2^17 PEs, or all PEs for each remaining task, would take minutes."""
     with that_ends():
-        hb.map_tasks(graph, hb.machine("torus:16x16x16 / core:32"), mapper=name, stop=lambda: True)
+        hb.map_tasks(
+            graph, hb.allocate("torus:16x16x16 / core:32"), name, limits=hb.Limits(stop=lambda: True)
+        )

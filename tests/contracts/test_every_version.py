@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers import stand_ins
 from helpers.paths import ROOT
 from helpers.placements import cores_in_node, place
-from helpers.stand_ins import Job, RefusedError, others, srun, words_of
-from helpers.stand_ins.openmpi import parse
-from helpers.stand_ins.versions import LAUNCHERS, OF_PROGRAMS
+from helpers.stand_ins import LAUNCHERS, OF_PROGRAMS, Job, RefusedError, words_of
 from hopbytes.errors import HopbytesError
 from hopbytes.formats.base import formats
 from hopbytes.formats.mappings.numbering import parse_cpus
-from hopbytes.machines.network.geometry import torus_geometry_of
+from hopbytes.machines.geometry import torus_geometry_of
 from hopbytes.model.mapping import Mapping
 
 TEN = tuple(f"n{number}" for number in (10, 2, 1, 12, 11, 3, 9, 4, 8, 5, 7, 6))
@@ -25,7 +24,7 @@ PROCESSES = {"problem": "processes"}
 
 def ranks_of(spec, pe, hosts, **options):
     """A mapping of processes on a machine with host names, cut as options say."""
-    return Mapping(np.array(pe, np.int32), hb.machine(spec, hosts=hosts, **options), PROCESSES)
+    return Mapping(np.array(pe, np.int32), hb.allocate(spec, hosts=hosts, **options), PROCESSES)
 
 
 def blocks(hosts, share):
@@ -61,7 +60,7 @@ CASES = {
     "many separate cores per rank": Mapping(
         np.array([0, 1], np.int32),
         hb.Allocation(
-            hb.machine("node:1@10 core:64@1").machine, np.array([0, 32, 64]),
+            hb.allocate("node:1@10 core:64@1").machine, np.array([0, 32, 64]),
             np.concatenate([np.arange(0, 64, 2), np.arange(1, 64, 2)]), ("a",),
         ),
         PROCESSES,
@@ -199,7 +198,7 @@ def test_pods_of_kubernetes_are_where_the_mapping_has_them(tmp_path, monkeypatch
     hosts = list(CASES[name].where.hosts)
     used = [host for host in hosts if host in entry(Path("ranks").read_text(), "hosts").split()]
     for version in ("2.0", "2.8"):
-        seen = others.of_agents(version, tmp_path / "torchrun.sh", used)
+        seen = stand_ins.of_agents(version, tmp_path / "torchrun.sh", used)
         compare("kubernetes", seen, receipt.placed, name)
     slots = [line.split(" slots=") for line in entry(Path("ranks").read_text(), "hostfile").splitlines()]
     ranks = [host for host, held in slots for _ in range(int(held))]
@@ -263,19 +262,20 @@ def test_stand_ins_refuse_what_their_versions_refuse(tmp_path, form, version, li
 def test_old_versions_of_torchrun_take_no_dashes(tmp_path):
     (tmp_path / "ranks").write_text("exec torchrun --nnodes=1 --nproc-per-node=2 --node-rank=0 \"$@\"\n")
     with pytest.raises(RefusedError, match="unrecognized arguments"):
-        others.of_agents("1.13", tmp_path / "ranks", ["a"])
+        stand_ins.of_agents("1.13", tmp_path / "ranks", ["a"])
 
 
 @pytest.mark.parametrize("line", ["rank 0=a slot=", "rank 0=a", "rank x=a slot=0", "rank 0 a slot=0"])
 def test_the_rankfile_of_a_stand_in_is_that_of_the_scanner(line):
     with pytest.raises(RefusedError):
-        parse(line, "5.0")
-    assert parse("// note\nrank 0=u@a.b-c slots=0:1-2;1:*\n\n# end\n", "4.1") == {0: ("a.b-c", "0:1-2;1:*")}
+        stand_ins.parse_rankfile(line, "5.0")
+    text = "// note\nrank 0=u@a.b-c slots=0:1-2;1:*\n\n# end\n"
+    assert stand_ins.parse_rankfile(text, "4.1") == {0: ("a.b-c", "0:1-2;1:*")}
 
 
 def test_programs_of_srun_are_read_line_by_line(tmp_path):
     (tmp_path / "conf").write_text("# note\n0-1 ./a b\n2 ./c\n")
-    assert srun.of_programs(tmp_path, "conf") == {0: ["./a", "b"], 1: ["./a", "b"], 2: ["./c"]}
+    assert stand_ins.of_programs(tmp_path, "conf") == {0: ["./a", "b"], 1: ["./a", "b"], 2: ["./c"]}
 
 
 def test_the_page_about_launchers_names_every_version():

@@ -14,7 +14,7 @@ def given(tmp_path, monkeypatch):
     """Return the pattern and the mapping as objects, with both as files and specs beside."""
     monkeypatch.chdir(tmp_path)
     graph = hb.read(SPEC)
-    mapping = hb.map_tasks(graph, MACHINE, preset="fast")
+    mapping = hb.map_tasks(graph, MACHINE, "fast")
     hb.write(graph, "app.csv")
     hb.write(mapping, "placed.json")
     return graph, mapping
@@ -37,10 +37,10 @@ def test_texts_are_what_they_name(given, tmp_path, pattern, placed):
 
 
 def test_a_machine_is_its_spec():
-    whole = hb.machine(MACHINE)
+    whole = hb.allocate(MACHINE)
     for where in (MACHINE, whole, whole.machine):
         assert hb.Mapping(range(16), where).where.k == 16
-        assert hb.map_tasks(SPEC, where, preset="fast").n == 16
+        assert hb.map_tasks(SPEC, where, "fast").n == 16
 
 
 def test_pictures_take_the_same(given):

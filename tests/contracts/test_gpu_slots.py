@@ -14,7 +14,7 @@ from hopbytes.formats.base import formats
 from hopbytes.launch.observed_placement import placement_by_node, placement_seen
 from hopbytes.launch.placement_probe import Seen
 from hopbytes.machines.base import Level
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 from hopbytes.model.mapping import Mapping
 from hopbytes.report.show import machine_text
 
@@ -34,7 +34,7 @@ SCRIPTED = re.compile(r"^(\d+)\) (?:cores=(\S+) threads=(\d+) )?gpus=(\S+) ;;$",
 
 
 def mapping_on(spec, pe):
-    where = hb.machine(spec, hosts=("n1", "n2") if spec.startswith("node") else None)
+    where = hb.allocate(spec, hosts=("n1", "n2") if spec.startswith("node") else None)
     return Mapping(np.array(pe, np.int32), where, {"problem": "processes"})
 
 
@@ -83,28 +83,28 @@ def test_gpus_that_local_ranks_do_not_count_are_refused(form):
 
 
 def test_a_slot_is_a_gpu_where_a_level_is_called_so():
-    alone = hb.machine("node:2 gpu:4")
-    beside = hb.machine("node:2 gpu:4 core:8")
+    alone = hb.allocate("node:2 gpu:4")
+    beside = hb.allocate("node:2 gpu:4 core:8")
     assert (alone.k, beside.k) == (8, 8)
     assert alone.gpus.tolist() == beside.gpus.tolist() == [0, 1, 2, 3] * 2
     assert not alone.has_cores
     assert beside.cores_of(5).tolist() == list(range(40, 48))
     for accepted in (alone, beside):
-        again = hb.machine(accepted.machine, per="gpu")
+        again = hb.allocate(accepted.machine, per="gpu")
         assert again.gpus.tolist() == accepted.gpus.tolist()
         assert np.array_equal(again.cores, accepted.cores)
-    assert hb.machine("node:2 gpu:4 core:8", cores_per_task=2).cores_of(1).tolist() == [8, 9]
+    assert hb.allocate("node:2 gpu:4 core:8", cores_per_task=2).cores_of(1).tolist() == [8, 9]
 
 
 def test_numbers_of_gpus_are_those_of_the_node_whatever_is_left_out():
-    where = hb.machine("node:2 package:2 gpu:4", exclude="gpu=0,5")
+    where = hb.allocate("node:2 package:2 gpu:4", exclude="gpu=0,5")
     assert where.gpus.tolist() == [1, 2, 3, 4, 6, 7] * 2
 
 
 def test_other_slots_keep_the_gpus_they_lie_beside():
-    shared = hb.machine("node:2 gpu:2 core:2", per="core")
+    shared = hb.allocate("node:2 gpu:2 core:2", per="core")
     assert shared.gpus.tolist() == [0, 0, 1, 1] * 2
-    several = hb.machine("node:2 package:2 gpu:2", per="package")
+    several = hb.allocate("node:2 package:2 gpu:2", per="package")
     assert several.gpus is None
     assert [several.gpus_of(pe) for pe in range(4)] == [(0, 1), (2, 3)] * 2
     script = formats["slurm"].write_mapping(
@@ -116,11 +116,11 @@ def test_other_slots_keep_the_gpus_they_lie_beside():
 @pytest.mark.parametrize("options", [{"per": "core"}, {"per": "pu"}, {"cores_per_task": 4}])
 def test_cores_of_gpus_that_have_none_are_refused(options):
     with pytest.raises(UnsupportedError, match=mentions("node:2@10", "gpu:4@1")):
-        hb.machine("node:2 gpu:4", **options)
+        hb.allocate("node:2 gpu:4", **options)
 
 
 def test_a_gpu_around_nodes_is_an_ordinary_level():
-    where = hb.machine(Tree((Level("gpu", 10), Level("node", 1)), (2, 4)))
+    where = hb.allocate(Tree((Level("gpu", 10), Level("node", 1)), (2, 4)))
     assert where.gpus is None
     assert where.has_cores
 
@@ -152,7 +152,7 @@ def test_the_script_starts_the_program_unbound_with_its_gpu(tmp_path):
 
 
 def test_a_real_launch_on_gpus_is_known_by_what_ranks_were_shown():
-    where = hb.machine("node:2 gpu:4", hosts=("n1", "n2"))
+    where = hb.allocate("node:2 gpu:4", hosts=("n1", "n2"))
     seen = {0: Seen("n2", frozenset({0, 1}), "3"), 1: Seen("n1", frozenset({0, 1}), "0")}
     assert placement_seen(where, seen).pe.tolist() == [7, 0]
     for shown in ("", "0,1", "GPU-abc", "4"):
@@ -161,12 +161,12 @@ def test_a_real_launch_on_gpus_is_known_by_what_ranks_were_shown():
 
 
 def test_a_machine_of_gpus_is_described_as_one():
-    text = machine_text(hb.machine("node:2 gpu:4")).splitlines()
+    text = machine_text(hb.allocate("node:2 gpu:4")).splitlines()
     assert text[1] == "GPUs       8, 4 per node"
 
 
 def test_ranks_that_were_shown_no_gpu_are_known_by_node():
-    where = hb.machine("node:2 gpu:2", hosts=("n1", "n2"))
+    where = hb.allocate("node:2 gpu:2", hosts=("n1", "n2"))
     seen = {0: Seen("n2", frozenset({0, 1})), 1: Seen("n1", frozenset({0}), "1"), 2: Seen("n2", frozenset())}
     found = placement_by_node(where, seen)
     assert found.pe.tolist() == [2, 1, 3]

@@ -39,7 +39,7 @@ CHARACTERS = string.punctuation.replace("/", "") + " aZ0äλ" + "\u3000\u202e\n\
 
 
 def mapping_for(form):
-    where = hb.machine(MACHINES.get(form, "node:2@10 core:2@1"), hosts=("n1", "n2"))
+    where = hb.allocate(MACHINES.get(form, "node:2@10 core:2@1"), hosts=("n1", "n2"))
     return Mapping(np.arange(4, dtype=np.int32), where, {"problem": "processes"})
 
 

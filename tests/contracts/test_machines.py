@@ -13,7 +13,7 @@ from helpers.paths import EXAMPLES, GPU_SAMPLES, HWLOC_SAMPLES
 from helpers.strategies import check_groupings
 from hopbytes.errors import HopbytesError
 from hopbytes.machines.base import machines
-from hopbytes.machines.network.network_machine import NetworkMachine
+from hopbytes.machines.network_machine import NetworkMachine
 from hopbytes.machines.spec import parse_machine
 
 #: At least one spec of every kind that needs no file; kinds read from files have tests of their own too.

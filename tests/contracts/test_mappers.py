@@ -15,7 +15,7 @@ from hopbytes.algorithms.base import mappers
 from hopbytes.errors import HopbytesError
 from hopbytes.machines.base import Level
 from hopbytes.machines.kinds.table import Table
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.util.options import build, describe
 
@@ -55,8 +55,8 @@ def test_random_machines_and_graphs(name, size):
         rng = np.random.default_rng([seed, SIZES.index(size)])
         where = hb.Allocation.whole(random_machine(rng, max_cores=40))
         graph = random_graph(rng, n=tasks(size, where.k))
-        check(graph, where, map_tasks(graph, where, mapper=name, partition=True, seed=seed))
-        processes = map_tasks(graph, where, mapper=name, partition=False, oversubscribe=True, seed=seed)
+        check(graph, where, map_tasks(graph, where, name, partition=True, seed=seed))
+        processes = map_tasks(graph, hb.allocate(where, oversubscribe=True), name, partition=False, seed=seed)
         check(graph, where, processes)
 
 
@@ -72,7 +72,7 @@ def test_sparse_allocations_and_machines_known_only_by_distances(name):
         tables = [hb.Allocation.whole(Table(distances)) for distances in (half, half + half.T)]
         for where in (sparse, *tables):
             graph = random_graph(rng, n=5 * where.k)
-            check(graph, where, map_tasks(graph, where, mapper=name, partition=True, seed=seed))
+            check(graph, where, map_tasks(graph, where, name, partition=True, seed=seed))
 
 
 NETWORKS = (
@@ -85,23 +85,23 @@ NETWORKS = (
 def test_networks_of_nodes_whole_and_sparse(name):
     for seed, spec in enumerate(NETWORKS):
         rng = np.random.default_rng(seed)
-        whole = hb.machine(spec)
+        whole = hb.allocate(spec)
         kept = np.sort(rng.choice(whole.k, whole.k // 2, replace=False))
         for where in (whole, whole.select(kept)):
             graph = random_graph(rng, n=3 * where.k)
-            check(graph, where, map_tasks(graph, where, mapper=name, partition=True, seed=seed))
+            check(graph, where, map_tasks(graph, where, name, partition=True, seed=seed))
             graph = random_graph(rng, n=where.k)
-            check(graph, where, map_tasks(graph, where, mapper=name, partition=False, seed=seed))
+            check(graph, where, map_tasks(graph, where, name, partition=False, seed=seed))
 
 
 @pytest.mark.parametrize("preset", ["fast", "eco", "strong"])
 def test_presets_beat_order_on_networks(preset):
     """A ring of tasks in random order fits every network better than in that order."""
     for seed, spec in enumerate(NETWORKS):
-        where = hb.machine(spec)
+        where = hb.allocate(spec)
         order = np.random.default_rng(seed).permutation(where.k)
         ring = hb.CommGraph.from_edges(order, np.roll(order, 1), np.full(where.k, 7))
-        found = hb.evaluate(ring, map_tasks(ring, where, preset=preset, seed=seed), random_seeds=0)
+        found = hb.evaluate(ring, map_tasks(ring, where, preset, seed=seed), random_seeds=0)
         assert found.mapping.comm_cost < found.in_order.comm_cost
         assert found.mapping.links.hop_bytes < found.in_order.links.hop_bytes
 
@@ -129,7 +129,7 @@ def test_loads(name, kind):
     for seed in range(3):
         rng = np.random.default_rng(seed)
         graph = dataclasses.replace(random_graph(rng, n=90), loads=LOADS[kind](90, rng))
-        mapping = map_tasks(graph, where, mapper=name, partition=True, seed=seed)
+        mapping = map_tasks(graph, where, name, partition=True, seed=seed)
         check(graph, where, mapping)
         held = np.bincount(mapping.pe, weights=graph.loads, minlength=where.k)
         assert held.max() <= -(-graph.total_load // where.k) + graph.loads.max()
@@ -143,7 +143,7 @@ def test_volumes_up_to_two_to_the_62_and_one_way_traffic(name):
     ring = np.arange(64)
     graph = hb.CommGraph.from_edges(ring, (ring + 1) % 64, np.full(64, 2**56), n=64)
     assert graph.total_volume == 2**62
-    check(graph, where, map_tasks(graph, where, mapper=name, seed=1))
+    check(graph, where, map_tasks(graph, where, name, seed=1))
 
 
 @pytest.mark.parametrize("name", MAPPERS)
@@ -151,7 +151,7 @@ def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads(name):
     where = hb.Allocation.whole(Tree((Level("node", 10), Level("package", 3), Level("core", 1)), (3, 2, 4)))
     for seed, n in ((7, 24), (8, 500)):
         graph = random_graph(np.random.default_rng(seed), n=n)
-        runs = [map_tasks(graph, where, mapper=name, seed=seed, threads=each) for each in (1, 2, 3, 7, 1)]
+        runs = [map_tasks(graph, where, name, seed=seed, threads=each) for each in (1, 2, 3, 7, 1)]
         assert all(run.pe.tobytes() == runs[0].pe.tobytes() for run in runs)
         assert all(run.info["work"] == runs[0].info["work"] for run in runs)
         assert runs[0].info["deterministic"]
@@ -161,9 +161,10 @@ def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads(name):
 def test_what_cannot_be_done_is_refused_in_one_line(name):
     where = hb.Allocation.whole(Tree((Level("core", 1),), (4,)))
     graph = hb.CommGraph.from_edges([0, 1], [1, 2], n=9)
-    for options in ({"partition": False}, {"imbalance": -1.0}, {"tasks_per_node": 3, "partition": False}):
+    counted = where.using(tasks_per_node=3)
+    for on, options in ((where, {"partition": False}), (where, {"imbalance": -1.0}), (counted, {})):
         with pytest.raises(HopbytesError) as caught:
-            map_tasks(graph, where, mapper=name, **options)
+            map_tasks(graph, on, name, **{"partition": False} | options)
         assert "\n" not in str(caught.value)
 
 
@@ -178,7 +179,7 @@ def test_options_survive_being_written_down(name):
 def test_a_deadline_that_has_passed_still_gives_a_placement(name):
     where = hb.Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (4, 4)))
     graph = random_graph(np.random.default_rng(3), n=200)
-    check(graph, where, map_tasks(graph, where, mapper=name, time_limit=0))
+    check(graph, where, map_tasks(graph, where, name, limits=hb.Limits(time=0)))
 
 
 def test_every_mapper_works_with_kaminpar_hidden():
@@ -187,13 +188,13 @@ def test_every_mapper_works_with_kaminpar_hidden():
         "import sys, numpy as np, hopbytes as hb\n"
         "sys.modules['kaminpar'] = None  # importing it fails\n"
         "from hopbytes.machines.base import Level\n"
-        "from hopbytes.machines.kinds.tree import Tree\n"
+        "from hopbytes.machines.tree import Tree\n"
         "from hopbytes.algorithms.base import mappers\n"
         "where = hb.Allocation.whole(Tree((Level('node', 10), Level('core', 1)), (4, 4)))\n"
         "i = np.arange(3999)\n"
         "graph = hb.CommGraph.from_edges(i, i + 1, n=4000)\n"
         "for name in [n for n, m in mappers.items() if not (m.needs_routes or m.needs_coordinates)]:\n"
-        "    print(name, hb.map_tasks(graph, where, mapper=name).info['balance'])\n"
+        "    print(name, hb.map_tasks(graph, where, name).info['balance'])\n"
     )
     run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True,

@@ -26,7 +26,7 @@ def test_utf_16_is_named_with_what_translates_it(tmp_path, encoding, name):
     with pytest.raises(FormatError, match=mentions("UTF-16", "UTF-8")):
         hb.read(path)
     with pytest.raises(FormatError, match="text in UTF-16"):
-        hb.machine(f"slurm:{path}")
+        hb.allocate(f"slurm:{path}")
 
 
 def test_xml_says_its_encoding_itself(tmp_path):
@@ -35,7 +35,7 @@ def test_xml_says_its_encoding_itself(tmp_path):
     core = f'<object type="Core" os_index="0" cpuset="0x1">{unit}</object>'
     text = f'<topology version="2.0"><object type="Machine" cpuset="0x1">{core}</object></topology>'
     path.write_bytes(f'<?xml version="1.0" encoding="UTF-16"?>{text}'.encode("utf-16"))
-    assert hb.machine(f"hwloc:{path}").k == 1
+    assert hb.allocate(f"hwloc:{path}").k == 1
 
 
 def test_words_that_launchers_refuse_in_host_files_are_refused(tmp_path):
@@ -57,7 +57,7 @@ def test_factors_of_huge_numbers_fit_a_line(tmp_path):
 
 def test_a_folder_is_no_missing_file(tmp_path):
     with pytest.raises(FormatError, match="no file, expected a square matrix"):
-        hb.machine(f"table:{tmp_path}")
+        hb.allocate(f"table:{tmp_path}")
 
 
 def test_an_option_that_comes_twice_is_refused():
@@ -65,8 +65,8 @@ def test_an_option_that_comes_twice_is_refused():
         hb.read("ml:tp=2,dp=2,tp=4")
     with pytest.raises(UnsupportedError, match=mentions("'multisection'", "'initial_partitions'")):
         hb.map_tasks(
-            hb.read("stencil:4"), hb.machine("core:4"),
-            mapper="multisection:initial_partitions=3,initial_partitions=4"
+            hb.read("stencil:4"), hb.allocate("core:4"),
+            "multisection:initial_partitions=3,initial_partitions=4"
         )
 
 
@@ -89,7 +89,7 @@ def test_a_number_of_ranks_that_is_none_is_refused(kind, words, tmp_path):
 @pytest.mark.skipif(not os.path.exists("/dev/null"), reason="no devices")
 @pytest.mark.parametrize("form", ["openmpi", "pbs", "lsf"])
 def test_several_files_do_not_go_beside_a_device(form):
-    mapping = Mapping(np.array([1, 0], np.int32), hb.machine("core:2"), {"problem": "processes"})
+    mapping = Mapping(np.array([1, 0], np.int32), hb.allocate("core:2"), {"problem": "processes"})
     with pytest.raises(UnsupportedError, match=mentions("/dev/null")):
         hb.write(mapping, "/dev/null", form)
     with pytest.raises(UnsupportedError, match="not a regular file"):
@@ -98,9 +98,9 @@ def test_several_files_do_not_go_beside_a_device(form):
 
 
 def test_facts_of_a_machine_with_very_many_places_count_right():
-    facts = machine_facts(hb.machine("node:3 core:[2,3,4] pu:2", exclude="core=1"))
+    facts = machine_facts(hb.allocate("node:3 core:[2,3,4] pu:2", exclude="core=1"))
     assert (facts["cores"], facts["cores_in_slots"], facts["cores_per_pe"]) == (9, 6, [1, 1])
-    facts = machine_facts(hb.machine("node:3 core:4 pu:2", per="pu"))
+    facts = machine_facts(hb.allocate("node:3 core:4 pu:2", per="pu"))
     assert (facts["cores"], facts["cores_in_slots"], facts["cores_per_pe"]) == (12, 12, [1, 1])
-    facts = machine_facts(hb.machine("node:3 core:4 pu:2", cores_per_task=2))
+    facts = machine_facts(hb.allocate("node:3 core:4 pu:2", cores_per_task=2))
     assert facts["cores_per_pe"] == [2, 2]

@@ -35,12 +35,12 @@ RECORDED = most(
 def on(machine, tasks):
     """Return a machine with enough nodes of eight cores."""
     nodes = max(4, -(-tasks // 16) * 2)
-    return hb.machine(machine.format(nodes=nodes, half=nodes // 2))
+    return hb.allocate(machine.format(nodes=nodes, half=nodes // 2))
 
 
 def check_agreement(graph, where):
     """Compare the verdicts on the mapping of preset fast, and the advice about all of them."""
-    mapping = hb.map_tasks(graph, where, preset="fast", partition=False, threads=1)
+    mapping = hb.map_tasks(graph, where, "fast", partition=False, threads=1)
     _, mapped = judged(graph, mapping)
     read = hb.Mapping(mapping.pe, where)  # as from a launch file
     evaluated = verdict(graph, read, hb.evaluate(graph, read, random_seeds=0))
@@ -88,8 +88,8 @@ def test_recordings(folder):
 def test_mappings_for_other_weights(weight):
     """What map said of messages, eval says of the same mapping, and both judge by the time of the bytes."""
     graph = hb.read(README[1])
-    where = hb.machine("node:8@10:bw=1e9:lat=1e-6 package:2@3:bw=5e9:lat=1e-6 core:6@1:bw=1e10:lat=1e-6")
-    mapping = hb.map_tasks(graph, where, preset="fast", weight=weight)
+    where = hb.allocate("node:8@10:bw=1e9:lat=1e-6 package:2@3:bw=5e9:lat=1e-6 core:6@1:bw=1e10:lat=1e-6")
+    mapping = hb.map_tasks(graph, where, "fast", weight=weight)
     _, mapped = judged(graph, mapping)
     evaluated = verdict_of(graph, mapping, hb.evaluate(graph, mapping, random_seeds=0))
     assert evaluated.to_dict() == mapped.to_dict()

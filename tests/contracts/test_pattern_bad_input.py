@@ -15,8 +15,7 @@ from helpers.errors import mentions
 from helpers.thorough import most
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.base import Format, formats
-from hopbytes.formats.exchange import write
-from hopbytes.formats.reading import read
+from hopbytes.formats.exchange import read, write
 from hopbytes.model.comm_graph import CommGraph
 
 PATTERNS = [

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from helpers.errors import mentions
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Format, formats
-from hopbytes.formats.exchange import convert, write
-from hopbytes.formats.reading import read
+from hopbytes.formats.exchange import convert, read, write
 from hopbytes.model.comm_graph import CommGraph
 
 PATTERNS = ["csv", "dense", "edges", "metis", "mm", "npz", "parhip", "pattern"]
@@ -191,7 +190,7 @@ def test_edges_dialects(tmp_path):
 @pytest.mark.parametrize("name", ["a.edges", "a.graph"])
 def test_arrays_grow_with_what_arrives(tmp_path, monkeypatch, name):
     """Nothing of a compressed file is known beforehand; a decimal may come after the first growth."""
-    for module in ("parsing", "patterns.graph_metis"):
+    for module in ("parsing", "patterns.metis"):
         monkeypatch.setattr(f"hopbytes.formats.{module}.INITIAL_CAPACITY", 4)
     n = 200
     if name == "a.edges":

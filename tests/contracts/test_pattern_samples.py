@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from helpers.paths import SHARED
-from hopbytes.formats.exchange import write
-from hopbytes.formats.reading import read
+from hopbytes.formats.exchange import read, write
 
 GRAPHS = sorted(SHARED.glob("graphs/*.graph.xz"))
 pytestmark = [pytest.mark.shared, pytest.mark.skipif(not GRAPHS, reason="no folder of developers' samples")]

@@ -35,8 +35,9 @@ class Case:
 
     def read(self):
         """Return graph, allocation and what goes with them into map_tasks."""
-        where = hb.machine(self.spec, **({"hosts": self.hosts} if self.hosts else {}))
-        options = {"partition": self.how == "partition", "oversubscribe": self.how == "oversubscribed"}
+        hosts = {"hosts": self.hosts} if self.hosts else {}
+        where = hb.allocate(self.spec, oversubscribe=self.how == "oversubscribed", **hosts)
+        options = {"partition": self.how == "partition"}
         if isinstance(self.tasks, str):
             return pattern(self.tasks), where, options
         rng = np.random.default_rng(self.tasks)
@@ -73,11 +74,11 @@ def test_presets_are_ordered_and_never_behind_the_quick_chains(name, goal):
     graph, where, options = CASES[name].read()
     options |= {"objective": goal, "seed": 3, "threads": 1}
     quick = [
-        value(goal, graph, map_tasks(graph, where, mapper=chain[0], refine=chain[1:], **options))
+        value(goal, graph, map_tasks(graph, where, list(chain), **options))
         for chain in QUICK[goal]
     ]
     found = [
-        value(goal, graph, map_tasks(graph, where, preset=preset, **options))
+        value(goal, graph, map_tasks(graph, where, preset, **options))
         for preset in ("fast", "eco", "strong")[: 2 if turn else 3]
     ]
     assert found[0] <= min(quick)
@@ -95,33 +96,33 @@ def test_presets_are_ordered_and_never_behind_the_quick_chains(name, goal):
 def test_what_goes_on_is_never_behind_strong(name, goal, preset):
     graph, where, options = CASES[name].read()
     options |= {"objective": goal, "seed": 3, "threads": 1}
-    strong = map_tasks(graph, where, preset="strong", **options)
+    strong = map_tasks(graph, where, "strong", **options)
     arcs = strong.info["work"]["arcs"]
     for limit in most([None, arcs + 500_000], [arcs + 200_000]):
-        further = map_tasks(graph, where, preset=preset, work_limit=limit, **options)
+        further = map_tasks(graph, where, preset, **options, limits=hb.Limits(work=limit))
         assert value(goal, graph, further) <= value(goal, graph, strong)
 
 
 @pytest.mark.parametrize("sample", [3, 5])
 def test_a_limit_leaves_best_no_worse_than_strong_where_slots_are_chosen(sample):
     """On these two `best` was behind while it spent the limit on the first way of choosing slots."""
-    where = hb.machine("torus:4x4 / core:4", hosts=f"scattered:nodes=10:seed={sample}")
+    where = hb.allocate("torus:4x4 / core:4", hosts=f"scattered:nodes=10:seed={sample}")
     rng = np.random.default_rng(sample)
     n = int(rng.integers(20, 29))
     graph = hb.CommGraph.from_edges(*rng.integers(0, n, (2, 2 * n)), rng.integers(1, 100, 2 * n), n=n)
     options = {"objective": "max_congestion", "seed": 3, "threads": 1}
-    strong = map_tasks(graph, where, preset="strong", **options)
+    strong = map_tasks(graph, where, "strong", **options)
     limit = 2 * strong.info["work"]["arcs"]
-    best = map_tasks(graph, where, preset="best", work_limit=limit, **options)
+    best = map_tasks(graph, where, "best", **options, limits=hb.Limits(work=limit))
     assert value("max_congestion", graph, best) <= value("max_congestion", graph, strong)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_tasks_in_order_never_cost_less_than_a_preset(name):
     graph, where, options = CASES[name].read()
-    in_order = map_tasks(graph, where, mapper="identity", **options)
+    in_order = map_tasks(graph, where, "identity", **options)
     for preset in ("fast", "eco"):
-        found = map_tasks(graph, where, preset=preset, threads=1, **options)
+        found = map_tasks(graph, where, preset, threads=1, **options)
         assert found.info["comm_cost"] <= in_order.info["comm_cost"]
 
 
@@ -130,17 +131,17 @@ def test_the_objective_asked_for_survives_a_refiner_that_lowers_another(goal):
     """Whatever refiner is named, none makes the objective worse, unless nobody asked for one (J)."""
     graph, where, options = CASES["tapered fat tree, scattered, fewer tasks than cores"].read()
     options |= {"objective": goal, "seed": 1, "threads": 1}
-    plain = value(goal, graph, map_tasks(graph, where, mapper="ug", **options))
+    plain = value(goal, graph, map_tasks(graph, where, "ug", **options))
     for name in refiners:
-        refined = map_tasks(graph, where, mapper="ug", refine=name, **options)
+        refined = map_tasks(graph, where, ["ug", name], **options)
         if goal != "comm_cost" or refiners[name].objective == "comm_cost":
             assert value(goal, graph, refined) <= plain, name
 
 
 def test_a_refiner_that_is_named_works_on_what_it_lowers_where_no_objective_is_asked_for():
     graph, where, options = CASES["oversubscribed"].read()
-    plain = map_tasks(graph, where, mapper="ug", **options)
-    relieved = map_tasks(graph, where, mapper="ug", refine="umc", **options)
+    plain = map_tasks(graph, where, "ug", **options)
+    relieved = map_tasks(graph, where, ["ug", "umc"], **options)
     assert value("max_congestion", graph, relieved) < value("max_congestion", graph, plain)
     assert relieved.info["comm_cost"] > plain.info["comm_cost"]
 
@@ -150,8 +151,8 @@ def test_routed_costs_no_more_than_strong_and_sends_no_farther(goal):
     for name in ("torus with holes, n = k", "links of unlike speed", "several paths, n = k"):
         graph, where, options = CASES[name].read()
         options |= {"objective": goal, "threads": 1}
-        strong = map_tasks(graph, where, preset="strong", **options)
-        routed = map_tasks(graph, where, preset="routed", **options)
+        strong = map_tasks(graph, where, "strong", **options)
+        routed = map_tasks(graph, where, "routed", **options)
         assert value(goal, graph, routed) <= value(goal, graph, strong)
         if goal != "hops":
             assert value("hop_bytes", graph, routed) <= value("hop_bytes", graph, strong)
@@ -160,7 +161,7 @@ def test_routed_costs_no_more_than_strong_and_sends_no_farther(goal):
 def placed_on(case, seed):
     """A random placement that keeps the bounds."""
     graph, where, options = case.read()
-    problem = formulate(graph, where, Request(**options))
+    problem = formulate(graph, where, Request(**options, use=where.use))
     start = np.random.default_rng(seed).integers(0, problem.where.k, graph.n).astype(np.int32)
     pe, bounds, _ = enforce_bounds(problem, start, Effort())
     return problem, pe, bounds
@@ -174,12 +175,12 @@ HOPS = {"max_congestion": "hop_bytes", "hybrid": "hop_bytes", "max_messages": "h
 def test_routed_keeps_hops_and_cost_whatever_it_starts_from(refiner, goal):
     """The second start is held to the hops of the placement that was given, not to its own."""
     lowered = 0
-    starts = [(CASES["several paths, n = k"], {"mapper": "multisection"})]
-    starts += [(case, how) for case in STENCILS for how in ({"mapper": "multisection"}, {"preset": "fast"})]
+    starts = [(CASES["several paths, n = k"], "multisection")]
+    starts += [(case, how) for case in STENCILS for how in ("multisection", "fast")]
     for case, how in starts:
         graph, where, options = case.read()
-        good = map_tasks(graph, where, threads=1, **how, **options)
-        problem = formulate(graph, where, Request(**options))
+        good = map_tasks(graph, where, how, threads=1, **options)
+        problem = formulate(graph, where, Request(**options, use=where.use))
         start = np.searchsorted(problem.pes, good.pe).astype(np.int32)
         after = build(refiners, f"{refiner},goal={goal}").refine(
             problem.graph, problem.where, start, problem.bounds, Effort()
@@ -229,10 +230,10 @@ def test_presets_on_random_trees_cost_no_more_than_tasks_in_order():
         rng = np.random.default_rng(seed)
         where = hb.Allocation.whole(random_machine(rng, max_cores=30))
         graph = random_graph(rng, n=where.k if seed % 2 else max(1, where.k // 2))
-        in_order = map_tasks(graph, where, mapper="identity", partition=False).info["comm_cost"]
+        in_order = map_tasks(graph, where, "identity", partition=False).info["comm_cost"]
         for preset in presets:
-            limit = {"work_limit": 200_000} if preset == "best" else {}
-            found = map_tasks(graph, where, preset=preset, partition=False, threads=1, **limit)
+            limits = hb.Limits(work=200_000 if preset == "best" else None)
+            found = map_tasks(graph, where, preset, partition=False, threads=1, limits=limits)
             assert found.info["comm_cost"] <= in_order
 
 
@@ -241,6 +242,6 @@ def test_objectives_of_networks_all_have_quick_chains():
     for chains in QUICK.values():
         for chain in chains:
             try:
-                map_tasks(pattern("stencil:2x2"), hb.machine("torus:2x2"), mapper=chain[0], refine=chain[1:])
+                map_tasks(pattern("stencil:2x2"), hb.allocate("torus:2x2"), list(chain))
             except UnsupportedError as error:
                 raise AssertionError(chain) from error

@@ -42,7 +42,7 @@ def random_case(seed, folder):
     names = sorted({name.split()[0] for name in text.adapters if not name.startswith("elsewhere")})
     hosts = ",".join(rng.permutation(names)[: max(2, len(names) - int(rng.integers(0, 3)))])
     spec = f"ib:{text.write(folder / str(seed))} / core:{rng.integers(1, 5)}"
-    where = hb.machine(spec, rails=rails, hosts=hosts, exclude="node=0" if rng.integers(4) == 0 else ())
+    where = hb.allocate(spec, rails=rails, hosts=hosts, exclude="node=0" if rng.integers(4) == 0 else ())
     if seed % 4 == 3:  # any adapter of its host for every core, as slots of GPUs have them
         first = np.cumsum([0, *(len(host.adapters) for host in where.machine.hosts)])
         node = where.node_of_pe

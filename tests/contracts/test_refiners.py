@@ -7,7 +7,7 @@ import hopbytes as hb
 from helpers.strategies import random_graph, random_machine
 from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.model.exact_sums import group_sums
+from hopbytes.model.capacities import group_sums
 from hopbytes.solve.feasibility import enforce_bounds
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.map_tasks import map_tasks
@@ -59,7 +59,7 @@ def test_the_same_for_any_number_of_threads(name):
 @pytest.mark.parametrize("name", REFINERS)
 def test_works_after_any_mapper_and_is_recorded(name):
     problem, _, _ = random_problem(11, 9)
-    plain = map_tasks(problem.graph, problem.where, mapper="random", partition=True)
-    refined = map_tasks(problem.graph, problem.where, mapper="random", refine=name, partition=True)
+    plain = map_tasks(problem.graph, problem.where, "random", partition=True)
+    refined = map_tasks(problem.graph, problem.where, ["random", name], partition=True)
     assert refined.info["comm_cost"] <= plain.info["comm_cost"]
     assert refined.info["refine"] == [describe(refiners, build(refiners, name))]

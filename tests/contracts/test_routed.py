@@ -12,7 +12,7 @@ from helpers.thorough import most
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
-from hopbytes.model.exact_sums import group_sums
+from hopbytes.model.capacities import group_sums
 from hopbytes.solve.feasibility import enforce_bounds
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.map_tasks import map_tasks
@@ -35,7 +35,7 @@ OPTIONS = {
 
 def random_problem(spec, seed, tasks_per_pe, scattered=False):
     rng = np.random.default_rng(seed)
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     if scattered:
         where = where.select(np.sort(rng.choice(where.k, where.k - where.k // 4, replace=False)))
     graph = random_graph(rng, n=tasks_per_pe * where.k)
@@ -71,7 +71,7 @@ def test_mappers_place_every_task_within_bounds(spec, name):
     for seed, tasks_per_pe in ((1, 1), (2, 3)):
         problem, _, _ = random_problem(spec, seed, tasks_per_pe, scattered=seed == 2)
         runs = [
-            map_tasks(problem.graph, problem.where, mapper=name, partition=True, seed=4, threads=threads)
+            map_tasks(problem.graph, problem.where, name, partition=True, seed=4, threads=threads)
             for threads in (1, 2)
         ]
         assert runs[0].pe.tobytes() == runs[1].pe.tobytes()
@@ -89,12 +89,12 @@ def test_every_preset_follows_every_objective(number, preset, goal):
     spec = ("torus:3x3@4 / core:2@1", "fattree:4x3:up=1x2:route=spread@3 / core:2@1")[number]
     problem, _, _ = random_problem(spec, 5, 1)
     graph, where = problem.graph, problem.where
-    found = map_tasks(graph, where, preset=preset, objective=goal.replace("_", "-"))
+    found = map_tasks(graph, where, preset, objective=goal.replace("_", "-"))
     value = objectives[goal]().value
     assert found.info["objective"] == goal
     assert found.info["objective_value"] == value(graph, where, found.pe)
-    assert found.info["objective_value"] <= value(graph, where, map_tasks(graph, where, mapper="random").pe)
-    plain = map_tasks(graph, where, preset=preset)
+    assert found.info["objective_value"] <= value(graph, where, map_tasks(graph, where, "random").pe)
+    plain = map_tasks(graph, where, preset)
     assert found.info["objective_value"] <= value(graph, where, plain.pe)
 
 
@@ -130,21 +130,21 @@ def test_annealing_ends_with_the_deadline():
 def test_objectives_that_need_links_say_so(goal):
     graph = random_graph(np.random.default_rng(1), n=8)
     with pytest.raises(UnsupportedError, match="expected one with links, such as torus:"):
-        map_tasks(graph, hb.machine("node:2@10 core:4@1"), objective=goal)
+        map_tasks(graph, hb.allocate("node:2@10 core:4@1"), objective=goal)
 
 
 @pytest.mark.parametrize("name", [n for n in REFINERS if refiners[n].needs_routes])
 def test_refiners_that_need_routes_say_so(name):
     graph = random_graph(np.random.default_rng(1), n=8)
     with pytest.raises(UnsupportedError, match="the machine has no links, expected one with links"):
-        map_tasks(graph, hb.machine("node:2@10 core:4@1"), mapper="identity", refine=name)
+        map_tasks(graph, hb.allocate("node:2@10 core:4@1"), ["identity", name])
 
 
 @pytest.mark.parametrize("name", NEED_ROUTES)
 def test_mappers_that_need_routes_say_so(name):
     graph = random_graph(np.random.default_rng(1), n=8)
     with pytest.raises(UnsupportedError, match="the machine has no links, expected one with links"):
-        map_tasks(graph, hb.machine("node:2@10 core:4@1"), mapper=name)
+        map_tasks(graph, hb.allocate("node:2@10 core:4@1"), name)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ def grid(side):
 
 
 def mapped(graph, where, mapper, refine=(), **options):
-    return hb.map_tasks(graph, where, mapper=mapper, refine=list(refine), partition=True, **options)
+    return hb.map_tasks(graph, where, [mapper, *refine], partition=True, **options)
 
 
 def test_one_small_search_is_done_in_turn():
@@ -67,6 +67,6 @@ def test_mapping_work_and_span_are_the_same_for_any_number_of_threads(where):
 
 def test_the_span_of_exact_cuts_is_the_same_for_any_number_of_threads():
     graph, where = grid(32), "node:16@10 core:64@1"
-    runs = [hb.map_tasks(graph, where, preset="fast", threads=threads).info["work"] for threads in (1, 2, 5)]
+    runs = [hb.map_tasks(graph, where, "fast", threads=threads).info["work"] for threads in (1, 2, 5)]
     assert runs[0] == runs[1] == runs[2]
     assert 0 < runs[0]["span"] < runs[0]["arcs"]

@@ -73,7 +73,7 @@ def most_per_arc(preset: str) -> int:
 @pytest.mark.parametrize("name", GRAPHS)
 def test_work_per_arc_stays_below_the_stated_number(name: str, spec: str, preset: str):
     graph = GRAPHS[name]()
-    mapping = hb.map_tasks(graph, hb.machine(spec), preset=preset, partition=True, threads=1, seed=1)
+    mapping = hb.map_tasks(graph, hb.allocate(spec), preset, partition=True, threads=1, seed=1)
     arcs = len(graph.symmetric().targets)
     assert arcs < mapping.info["work"]["arcs"] <= most_per_arc(preset) * arcs
 
@@ -85,7 +85,7 @@ def test_work_per_arc_stays_below_the_stated_number(name: str, spec: str, preset
 def test_irregular_graphs_in_64_blocks_take_most_of_it(preset: str, make):
     """Of all graphs tried, some of these kinds took most, 7,438 and 17,654 scanned edges per arc."""
     graph = make()
-    mapping = hb.map_tasks(graph, "core:64", preset=preset, partition=True, threads=1, seed=1)
+    mapping = hb.map_tasks(graph, "core:64", preset, partition=True, threads=1, seed=1)
     arcs = len(graph.symmetric().targets)
     assert 1000 * arcs < mapping.info["work"]["arcs"] <= most_per_arc(preset) * arcs
 
@@ -97,7 +97,7 @@ def test_one_call_of_fm_ends_after_a_number_of_scanned_edges():
     graph = hb.CommGraph.from_edges(first, second, rng.integers(1, 1000, len(first)), n=300, undirected=True)
     refine = "vcycle:cycles=0,rounds=100,seeds=1,fruitless_moves=1000000"
     mapping = hb.map_tasks(
-        graph, hb.machine("core:2"), mapper="random", refine=refine, partition=True, threads=1, seed=1
+        graph, hb.allocate("core:2"), ["random", refine], partition=True, threads=1, seed=1
     )
     size = len(graph.symmetric().targets) + graph.n
     assert 30 * size < mapping.info["work"]["arcs"] < 40 * size

@@ -30,7 +30,7 @@ def test_a_file_of_somebody_else_is_refused_before_anything_is_measured(tmp_path
     monkeypatch.setattr("hopbytes.discover.measure.measure", measured)
     (tmp_path / "theirs").write_text("a letter\n")
     with pytest.raises(HopbytesError, match="theirs"):
-        measure_to_file(["mpirun", "./app"], hb.machine("core:2"), str(tmp_path / "theirs"))
+        measure_to_file(["mpirun", "./app"], hb.allocate("core:2"), str(tmp_path / "theirs"))
     assert (tmp_path / "theirs").read_text() == "a letter\n"
 
 
@@ -45,7 +45,7 @@ def test_lines_of_ranks():
 
 
 def test_measured_levels_never_shrink_outwards():
-    machine = hb.machine("node:2 package:2 core:2").machine
+    machine = hb.allocate("node:2 package:2 core:2").machine
     fits = {"node": Fit(1e-6, 1e10, 0), "core": Fit(2e-6, 1e10, 0)}
     found = with_measured(machine, fits, keep_distances=False)
     assert [level.distance for level in found.levels] == [2819, 2819, 2819]
@@ -60,7 +60,7 @@ def test_switches_around_nodes_can_be_measured_and_stored(tmp_path):
     topology = tmp_path / "topology.conf"
     leaves = "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-4]\n"
     topology.write_text(f"{leaves}SwitchName=top Switches=s[1-2]\n")
-    machine = hb.machine(f"slurm:{topology} / synthetic:pack:2 core:2 pu:1").machine
+    machine = hb.allocate(f"slurm:{topology} / synthetic:pack:2 core:2 pu:1").machine
     names = [level.name for level in machine.levels]
     fits = {name: Fit((4 - place) * 1e-6, 1e9, 0) for place, name in enumerate(names)}
     found = with_measured(machine, fits, keep_distances=False)
@@ -69,11 +69,11 @@ def test_switches_around_nodes_can_be_measured_and_stored(tmp_path):
     assert found.distance().costs.tolist() == [0, *reversed(distances)]
     target = tmp_path / "cluster.machine.json"
     target.write_text(machine_text(found, "test"))
-    where = hb.machine(str(target))
+    where = hb.allocate(str(target))
     assert where.machine == found
     assert where.hosts == ("n1", "n2", "n3", "n4")
     assert where.os_pus(5) == (1,)
-    assert hb.machine(f"machine:{target}:core=9").machine.levels[-1].distance == 9
+    assert hb.allocate(f"machine:{target}:core=9").machine.levels[-1].distance == 9
     graph = hb.CommGraph.from_edges([0, 1], [1, 2], [5, 7])
     assert hb.map_tasks(graph, where, weight="time").info["comm_seconds"] > 0
 
@@ -88,17 +88,17 @@ def test_switches_around_nodes_can_be_measured_and_stored(tmp_path):
 )
 def test_commands_that_fail(command, error, words):
     with pytest.raises(error) as caught:
-        measure(command, hb.machine("core:2"))
+        measure(command, hb.allocate("core:2"))
     assert words in str(caught.value)
 
 
 def test_what_cannot_be_measured(tmp_path):
     with pytest.raises(HopbytesError, match="no levels to measure"):
-        measure(["true"], hb.machine("torus:2x2"))
+        measure(["true"], hb.allocate("torus:2x2"))
     with pytest.raises(FormatError, match="expected at least 5"):
-        measure(["true"], hb.machine("core:2"), batches=4)
+        measure(["true"], hb.allocate("core:2"), batches=4)
     with pytest.raises(UnsupportedError, match="expected an MPI compiler"):
-        measure(["true"], hb.machine("core:2"), compiler="no-such-mpicc")
+        measure(["true"], hb.allocate("core:2"), compiler="no-such-mpicc")
 
 
 @pytest.mark.launcher
@@ -125,7 +125,7 @@ def test_a_line_is_written_at_once(tmp_path, compiler):
 @pytest.mark.skipif(not shutil.which("mpicc.mpich") or not shutil.which("mpiexec.hydra"), reason="no MPICH")
 def test_ranks_of_mpich_are_all_heard():
     words = ["mpiexec.hydra", "-n", "6"]
-    found = measure(words, hb.machine("core:6"), compiler="mpicc.mpich", sizes=(1, 2**20))
+    found = measure(words, hb.allocate("core:6"), compiler="mpicc.mpich", sizes=(1, 2**20))
     assert found.pairs == {"core": 1}
 
 
@@ -149,7 +149,7 @@ def test_a_slow_network_gets_fewer_messages_within_the_limit(tmp_path, limit):
     slow.write_text(f'#!/bin/sh\nexec mpicc.mpich "$@" {tmp_path}/slow.c\n')
     slow.chmod(0o755)
     told, command = [], ["mpiexec.hydra", "-n", "2"]
-    where, options = hb.machine("node:2 core:1"), {"compiler": str(slow), "tell": told.append}
+    where, options = hb.allocate("node:2 core:1"), {"compiler": str(slow), "tell": told.append}
     found = measure(command, where, time_limit=limit, **options)
     assert told == [f"level node (1 of 1): 1 pair of ranks, at most about {limit} seconds"]
     assert found.fits["node"].bandwidth == pytest.approx(1e6, rel=1e-3)
@@ -177,9 +177,9 @@ def test_known_values_of_a_simulated_machine(tmp_path):
     """Every level within 5 % of what the platform file says (it is far nearer, but rounds are few)."""
     command = simulated.write_platform(tmp_path)
     target = tmp_path / "simulated.machine.json"
-    said = measure_to_file(command, hb.machine(simulated.MACHINE), str(target), compiler="smpicc")
+    said = measure_to_file(command, hb.allocate(simulated.MACHINE), str(target), compiler="smpicc")
     assert said.splitlines()[1].startswith("node")
-    stored = hb.machine(str(target)).machine
+    stored = hb.allocate(str(target)).machine
     for level in stored.levels:
         latency, bandwidth = simulated.TRUE[level.name]
         assert level.latency == pytest.approx(latency, rel=0.05)

@@ -17,9 +17,9 @@ from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.kinds.local import gpu_notices
 from hopbytes.machines.kinds.machine import machine_text
 from hopbytes.machines.node.job import JobInfo
-from hopbytes.machines.node.node_machine import NodeMachine
 from hopbytes.machines.node.node_tree import NodeInventory
 from hopbytes.machines.node.sysfs import add_file, collect, node_from_files
+from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.text.cpu_lists import format_list, parse_list
 
 CPUS = {
@@ -132,7 +132,7 @@ def test_slots_of_the_commands_own_hosts_are_kept(tmp_path, monkeypatch, words, 
     launcher.chmod(0o755)
     stored = tmp_path / "job.machine.json"
     probe_to_file([str(launcher), *words], str(stored))
-    machine = hb.machine(stored).machine
+    machine = hb.allocate(stored).machine
     job = machine.job
     assert (job and job.tasks) == slots
     assert machine.hosts == (("n1.cluster", "n2.cluster") if "--host" in words else ("n2", "n1"))
@@ -162,7 +162,7 @@ def test_answers_with_a_fault(change, words):
 
 def test_probe_of_this_host_is_what_local_says():
     machine = probe(["env"])
-    assert machine.inventory.tree(0).identity() == hb.machine("local").machine.inventory.tree(0).identity()
+    assert machine.inventory.tree(0).identity() == hb.allocate("local").machine.inventory.tree(0).identity()
 
 
 @pytest.mark.skipif(shutil.which("taskset") is None, reason="needs taskset")
@@ -200,52 +200,52 @@ def store(tmp_path, machine) -> str:
 
 def test_stored_machines_are_what_they_were(tmp_path):
     spec = f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}@n[1-2],hwloc:{hwloc_sample('v1_numa_outside.xml')}@old"
-    machine = hb.machine(spec, distance="l3=4").machine
+    machine = hb.allocate(spec, distance="l3=4").machine
     path = store(tmp_path, machine)
-    where = hb.machine(f"machine:{path}")
+    where = hb.allocate(f"machine:{path}")
     assert where.machine == machine
     assert where.hosts == ("n1", "n2", "old")
-    assert hb.machine(path).machine == machine, "the name of the file is enough"
-    assert hb.machine(f"machine:{path}:l3=7").machine.spec() == f"machine:{path}:l3=7"
+    assert hb.allocate(path).machine == machine, "the name of the file is enough"
+    assert hb.allocate(f"machine:{path}:l3=7").machine.spec() == f"machine:{path}:l3=7"
     assert len(json.loads(Path(path).read_text())["trees"]) == 2
-    assert hb.machine(path, per="gpu", hosts="n1,n2").gpus.tolist() == [0, 1, 2, 0, 1, 2]
+    assert hb.allocate(path, per="gpu", hosts="n1,n2").gpus.tolist() == [0, 1, 2, 0, 1, 2]
 
 
 def test_hosts_choose_among_the_nodes_of_a_stored_machine(tmp_path):
-    path = store(tmp_path, hb.machine(f"hwloc:{hwloc_sample('v3_hybrid.xml')}@n[1-4]").machine)
-    where = hb.machine(path, hosts="n4,n2")
+    path = store(tmp_path, hb.allocate(f"hwloc:{hwloc_sample('v3_hybrid.xml')}@n[1-4]").machine)
+    where = hb.allocate(path, hosts="n4,n2")
     assert sorted(set(where.node_of_pe.tolist())) == [1, 3]
     assert where.hosts == ("n1", "n2", "n3", "n4")
     assert where.notices == ()
     with pytest.raises(FormatError, match=mentions("1", "4", "n9")):
-        hb.machine(path, hosts="n1,n9")
-    assert hb.machine(path, hosts="a,b,c,d").hosts == ("a", "b", "c", "d"), "same shape, other names"
+        hb.allocate(path, hosts="n1,n9")
+    assert hb.allocate(path, hosts="a,b,c,d").hosts == ("a", "b", "c", "d"), "same shape, other names"
 
 
 def test_a_node_without_name_becomes_as_many_as_hosts():
-    where = hb.machine(f"hwloc:{hwloc_sample('v3_hybrid.xml')}", hosts="n[1-3]")
+    where = hb.allocate(f"hwloc:{hwloc_sample('v3_hybrid.xml')}", hosts="n[1-3]")
     assert where.hosts == ("n1", "n2", "n3")
     assert where.k == 18
-    assert hb.machine(where.machine.spec()).hosts == ("n1", "n2", "n3")
+    assert hb.allocate(where.machine.spec()).hosts == ("n1", "n2", "n3")
 
 
 def test_a_stored_node_without_name_becomes_as_many_as_hosts(tmp_path):
-    path = store(tmp_path, hb.machine(f"hwloc:{hwloc_sample('v3_hybrid.xml')}").machine)
-    where = hb.machine(path, hosts="n[1-3]")
+    path = store(tmp_path, hb.allocate(f"hwloc:{hwloc_sample('v3_hybrid.xml')}").machine)
+    where = hb.allocate(path, hosts="n[1-3]")
     assert where.machine.spec() == f"machine:{path}@n1,n2,n3"
-    assert hb.machine(where.machine.spec()).machine == where.machine
-    named = store(tmp_path, hb.machine(f"hwloc:{hwloc_sample('v3_hybrid.xml')}@a,b").machine)
+    assert hb.allocate(where.machine.spec()).machine == where.machine
+    named = store(tmp_path, hb.allocate(f"hwloc:{hwloc_sample('v3_hybrid.xml')}@a,b").machine)
     with pytest.raises(FormatError, match="2 nodes in the file"):
-        hb.machine(f"machine:{named}@n1,n2")
+        hb.allocate(f"machine:{named}@n1,n2")
 
 
 def test_plain_trees_can_be_stored_too(tmp_path):
-    machine = hb.machine("node:2@10 core:4@1:bw=2e9:lat=1e-6").machine
-    assert hb.machine(store(tmp_path, machine)).machine == machine
+    machine = hb.allocate("node:2@10 core:4@1:bw=2e9:lat=1e-6").machine
+    assert hb.allocate(store(tmp_path, machine)).machine == machine
 
 
 def test_damaged_files_end_in_one_line(tmp_path):
-    machine = hb.machine(f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}@n[1-2]").machine
+    machine = hb.allocate(f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}@n[1-2]").machine
     whole = machine_text(machine, "test")
     words = sorted(set(re.findall(r'"[^"]*"|-?\d+|null|[\[\]{},:]', whole)))
     path = tmp_path / "m.json"
@@ -269,7 +269,7 @@ def test_damaged_files_end_in_one_line(tmp_path):
 
 def outcome(spec: str) -> str:
     try:
-        hb.machine(spec)
+        hb.allocate(spec)
     except HopbytesError as error:
         return "one line" if "\n" not in str(error) else str(error)
     return "machine"
@@ -291,18 +291,18 @@ def test_files_that_are_no_machine(tmp_path, text, words):
     path = tmp_path / "m.json"
     path.write_text(text)
     with pytest.raises(HopbytesError) as caught:
-        hb.machine(f"machine:{path}")
+        hb.allocate(f"machine:{path}")
     assert words in str(caught.value)
 
 
 def test_local_is_what_this_process_may_use():
-    where = hb.machine("local")
+    where = hb.allocate("local")
     used = [cpu for pe in range(where.k) for cpu in where.os_pus(pe)]
     assert set(used) == os.sched_getaffinity(0)
     assert where.machine.spec() == "local"
-    assert hb.machine("local:core=7" if len(used) > 1 else "local").k == where.k
+    assert hb.allocate("local:core=7" if len(used) > 1 else "local").k == where.k
     with pytest.raises(UnsupportedError, match="expected local"):
-        hb.machine("local:nonsense")
+        hb.allocate("local:nonsense")
 
 
 def test_collected_files_are_small_texts():

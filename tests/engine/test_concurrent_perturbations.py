@@ -27,7 +27,7 @@ def scattered(seed):
 
 
 def searched(graph, spec, threads, loads=None, perturbations=40):
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     arcs = [0]
 
     def spend(count, whole):

@@ -72,5 +72,5 @@ def test_a_fault_in_the_work_is_raised_where_it_was_called():
     ],
 )
 def test_endless_tries_of_a_small_problem_end_at_the_deadline(mapper):
-    tasks, where = hb.read("alltoall:16"), hb.machine("node:4@10 core:4@1")
-    assert hb.map_tasks(tasks, where, mapper=mapper, time_limit=0.1).info["work"]["cut_short"] >= 1
+    tasks, where = hb.read("alltoall:16"), hb.allocate("node:4@10 core:4@1")
+    assert hb.map_tasks(tasks, where, mapper, limits=hb.Limits(time=0.1)).info["work"]["cut_short"] >= 1

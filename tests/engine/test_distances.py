@@ -17,11 +17,11 @@ from hopbytes.engine import (
     rescale_to_63_bits,
     swap_refine,
 )
-from hopbytes.engine.distances import LARGEST, prepare
+from hopbytes.engine.problem import LARGEST, prepare
 from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search, place_greedily
 from hopbytes.kernels.records import Distances
 from hopbytes.machines.distances import kernel_distances
-from hopbytes.machines.selection.allocate import machine
+from hopbytes.machines.selection.allocate import allocate
 from reference import cost_reference as twin
 
 SPECS = [
@@ -33,7 +33,7 @@ SPECS = [
 def forms(spec, seed=0):
     """The distances of some PEs as a packed network and as a dense table."""
     rng = np.random.default_rng(seed)
-    where = machine(spec)
+    where = allocate(spec)
     kept = np.sort(rng.choice(where.k, where.k - where.k // 5, replace=False))
     where = where.select(kept)
     network = kernel_distances(where)
@@ -84,7 +84,7 @@ def test_searches_find_what_they_find_on_the_table(spec, seed):
 
 
 def test_weights_are_scaled_where_products_would_overflow():
-    where = machine("torus:9x9@1000000")
+    where = allocate("torus:9x9@1000000")
     arrays = kernel_distances(where)
     weights = np.array([2**45, 2**45, 7])
     seen, (labels, _, packed), scale = prepare(weights, 3, arrays)

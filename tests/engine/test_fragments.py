@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from helpers.engine_cases import csrs
 from hopbytes.engine import RunControl, SearchProblem
-from hopbytes.engine.fragments import cluster_tree_parts, fragments_between_natural_cuts
+from hopbytes.engine.partition import cluster_tree_parts, fragments_between_natural_cuts
 from hopbytes.kernels.records import Csr
 from reference import fragments_reference as reference
 
@@ -99,7 +99,7 @@ def test_a_road_like_graph_keeps_its_answer_for_any_number_of_threads():
     csr = csr_of(4900, edges)
     graph = hb.CommGraph(csr.indptr, csr.targets, undirected=True)
     one, two = (
-        hb.map_tasks(graph, "node:4@10 core:4@1", preset="eco", seed=3, threads=threads, partition=True)
+        hb.map_tasks(graph, "node:4@10 core:4@1", "eco", seed=3, threads=threads, partition=True)
         for threads in (1, 2)
     )
     assert one.pe.tolist() == two.pe.tolist()

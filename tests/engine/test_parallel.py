@@ -166,9 +166,9 @@ def test_presets_share_one_large_cut_among_threads_without_another_answer(preset
     side = 192
     graph = hb.read(f"stencil:{side}x{side}")
     assert graph.n >= 2**15  # from here on coarsening has synchronous rounds
-    where = hb.machine(f"node:9@10 core:{side * side // 9}@1" if exact else "node:5@10 core:3@1")
+    where = hb.allocate(f"node:9@10 core:{side * side // 9}@1" if exact else "node:5@10 core:3@1")
     answers = {
-        hb.map_tasks(graph, where, preset=preset, seed=3, threads=threads, partition=not exact).pe.tobytes()
+        hb.map_tasks(graph, where, preset, seed=3, threads=threads, partition=not exact).pe.tobytes()
         for threads in (1, 3)
     }
     assert len(answers) == 1
@@ -184,9 +184,9 @@ def test_few_vertices_of_high_degree_are_shared_among_threads_without_another_an
     ends[0, :20_000] %= 20  # hubs
     graph = hb.CommGraph.from_edges(*np.unique(np.sort(ends[:, ends[0] != ends[1]], axis=0), axis=1))
     assert len(graph.symmetric().targets) >= 2**19
-    where = hb.machine("node:5@10 core:3@1")
+    where = hb.allocate("node:5@10 core:3@1")
     answers = {
-        hb.map_tasks(graph, where, preset="fast", seed=3, threads=threads, imbalance=imbalance).pe.tobytes()
+        hb.map_tasks(graph, where, "fast", seed=3, threads=threads, imbalance=imbalance).pe.tobytes()
         for threads in (1, 3)
     }
     assert len(answers) == 1

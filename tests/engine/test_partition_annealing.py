@@ -21,9 +21,7 @@ def random_graph(n):
 
 def mapped(graph, blocks, sweeps, *, seed=1, **options):
     mapper = f"multisection:annealing_sweeps={sweeps}"
-    return hb.map_tasks(
-        graph, hb.machine(f"core:{blocks}"), mapper=mapper, refine=[], partition=True, seed=seed, **options
-    )
+    return hb.map_tasks(graph, hb.allocate(f"core:{blocks}"), mapper, partition=True, seed=seed, **options)
 
 
 def test_many_small_blocks_have_shorter_boundaries():
@@ -77,7 +75,7 @@ def test_blocks_of_a_fractional_share_are_even():
 
 def refined_under_distances(graph, spec, sweeps, **options):
     return hb.map_tasks(
-        graph, hb.machine(spec), mapper="multisection", refine=f"vcycle:cycles=0,annealing_sweeps={sweeps}",
+        graph, hb.allocate(spec), ["multisection", f"vcycle:cycles=0,annealing_sweeps={sweeps}"],
         partition=True, **options
     )
 

@@ -24,9 +24,7 @@ def social_graph(n):
 
 def mapped(graph, blocks, rounds, *, seed=1, **options):
     mapper = f"multisection:flow_rounds=1,relaxation_rounds={rounds}"
-    return hb.map_tasks(
-        graph, hb.machine(f"core:{blocks}"), mapper=mapper, refine=[], partition=True, seed=seed, **options
-    )
+    return hb.map_tasks(graph, hb.allocate(f"core:{blocks}"), mapper, partition=True, seed=seed, **options)
 
 
 def test_blocks_of_a_mesh_have_shorter_boundaries():
@@ -57,11 +55,11 @@ def test_the_cost_never_rises(graph, imbalance):
 @pytest.mark.slow
 def test_where_shapes_mean_nothing_all_repetitions_are_made():
     """A third of the repetitions suffices only where relaxation helps."""
-    graph, where = social_graph(2000), hb.machine("core:32")
+    graph, where = social_graph(2000), hb.allocate("core:32")
 
     def found(rounds):
         mapper = f"multisection:repetitions=6,recombinations=2,relaxation_rounds={rounds}"
-        return hb.map_tasks(graph, where, mapper=mapper, refine=[], partition=True).info["comm_cost"]
+        return hb.map_tasks(graph, where, mapper, partition=True).info["comm_cost"]
 
     assert found(8) == found(0)
 

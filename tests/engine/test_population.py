@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hopbytes.engine.population import Population
+from hopbytes.engine.dense_assignment import Population
 from hopbytes.util.random_numbers import RandomNumbers
 
 

@@ -6,22 +6,25 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.algorithms.two_level import neighbourhood_of, nodes_of, place_distances, routed
-from hopbytes.algorithms.two_level.neighbourhood import levels_between
+from hopbytes.algorithms.two_level.groups import nodes_of
+from hopbytes.algorithms.two_level.neighbourhood import levels_between, neighbourhood_of, place_distances
+from hopbytes.algorithms.two_level.routing import routed
 from hopbytes.engine import RunControl
-from hopbytes.engine.places import Groups, hop_greedy, hop_swap
 from hopbytes.engine.routed_search import (
     CongestionSettings,
+    Groups,
     HybridTerms,
     congestion_search,
     congestion_swap,
+    hop_greedy,
+    hop_swap,
     hottest_link_refine,
     hybrid_greedy,
     route_classes,
 )
 from hopbytes.kernels.records import Distances
 from hopbytes.kernels.routes import link_amounts
-from hopbytes.machines.selection.allocate import machine
+from hopbytes.machines.selection.allocate import allocate
 from hopbytes.model.comm_graph import CommGraph
 from reference import groups as twin
 from reference import routed_groups as routed_twin
@@ -83,7 +86,7 @@ class Case:
 
 def case(seed, spec, unequal=False):
     rng = np.random.default_rng(seed)
-    where = machine(spec)
+    where = allocate(spec)
     places = where.k
     count = int(rng.integers(2, places + 1))
     arcs = int(rng.integers(1, 4 * count))
@@ -140,7 +143,7 @@ def test_relief_of_the_hottest_links(spec, paper):
 def test_places_that_share_an_endpoint(spec):
     # What goes to the places of one endpoint is rerouted as one flow; the twin reroutes flow by flow.
     for seed in range(6):
-        rng, where = np.random.default_rng(500 + seed), machine(spec)
+        rng, where = np.random.default_rng(500 + seed), allocate(spec)
         nodes, network = nodes_of(where), where.machine.network()
         arcs = rng.integers(0, where.k, (2, 6 * where.k))
         graph = CommGraph.from_edges(*arcs, rng.integers(0, 9, 6 * where.k), n=where.k)
@@ -245,7 +248,7 @@ def test_sets_that_change_places_together_are_counted_exactly(spec):
     # The search keeps what its running loads call better; loads from scratch have to agree.
     changed = 0
     for seed in range(6):
-        where, rng = machine(spec), np.random.default_rng(600 + seed)
+        where, rng = allocate(spec), np.random.default_rng(600 + seed)
         nodes = nodes_of(where)
         of_pes = nodes.count < where.k
         places = where.k
@@ -285,7 +288,7 @@ def _key(problem, where, graph, place):
 
 
 def test_distances_of_trees_serve_as_well():
-    where = machine("rack:3@9 node:4@4")
+    where = allocate("rack:3@9 node:4@4")
     one, rng = case(7, "mesh:4x3")
     one = dataclasses.replace(one, where=where)
     near = levels_between(nodes_of(where)).tolist()

@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 from helpers.engine_cases import cost_of, csrs, distances, edges, forms, random_csr
 from hopbytes import _core
 from hopbytes.engine import RunControl, SearchProblem
-from hopbytes.engine.slot_groups import ChainSettings, RepartitionSettings, chain_search, repartition_pairs
-from hopbytes.engine.slots import ALL_PAIRS, pair_search
+from hopbytes.engine.slots import (
+    ALL_PAIRS,
+    ChainSettings,
+    RepartitionSettings,
+    chain_search,
+    pair_search,
+    repartition_pairs,
+)
 from hopbytes.kernels import optional
 from hopbytes.kernels.linear_cost import FORBIDDEN, as_arrays, from_entries
 from hopbytes.kernels.records import Distances

@@ -12,7 +12,7 @@ import hopbytes as hb
 from helpers.engine_cases import arcs_of, cost_of, csrs, distances, edges, random_csr, sums, swapped
 from hopbytes import _core
 from hopbytes.engine import RunControl, SearchProblem, SwapSettings, swap_refine
-from hopbytes.engine.call import Call
+from hopbytes.engine.problem import Call
 from hopbytes.kernels.records import Distances
 from hopbytes.machines.distances import kernel_distances
 
@@ -103,7 +103,7 @@ def test_the_claimed_change_is_the_true_one(kind):
 )
 def test_distances_of_a_network_are_those_of_its_table(spec):
     # Searches keep coordinates beside every task; with a table of the same distances they do the same.
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     rng = np.random.default_rng(4)
     csr, pe = random_csr(rng, 2 * where.k), rng.permutation(np.repeat(np.arange(where.k, dtype=np.int32), 2))
     table = Distances(table=np.ascontiguousarray(where.distance.matrix()).reshape(-1))
@@ -165,7 +165,7 @@ def test_restricted_partners_never_lose_and_a_hub_stays_cheap():
 
 def renumbered(spec, seed):
     """Return distances of a torus with PEs numbered at random, and a function that gives rows of them."""
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     near, k = kernel_distances(where), where.k
     dimensions = int(near.table[0])
     first = 6 + 65 + dimensions
@@ -183,7 +183,7 @@ def renumbered(spec, seed):
 @pytest.mark.parametrize("spec", ["torus:10x8x7", "torus:20x16x15", "mesh:70x70"])
 def test_hardly_an_exchange_with_the_nearest_pes_around_a_partner_is_left(spec):
     # On more than 4096 nodes regions around landmarks exclude most nodes, but no nearest one.
-    k, reach = hb.machine(spec).k, 6
+    k, reach = hb.allocate(spec).k, 6
     near, row = renumbered(spec, 1)
     csr = edges(k, [(v, v + 1) for v in range(0, k - 1, 2)])
     start = np.arange(k, dtype=np.int32)
@@ -204,7 +204,7 @@ def test_hardly_an_exchange_with_the_nearest_pes_around_a_partner_is_left(spec):
 @pytest.mark.parametrize("spec", ["torus:16x16x9", "torus:20x20x15", "dragonfly:9x8x8", "mesh:3x3"])
 def test_a_stop_ends_the_preparation(spec):
     # Every distance that the preparation compares counts as a scanned edge.
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     csr = edges(where.k, [(0, v) for v in range(1, where.k)])
     for stopped, fewest, most in ((1, 0, where.k), (0, where.k, 2**62)):
         call = Call.prepare(SearchProblem(csr, distances=kernel_distances(where)), RunControl())
@@ -220,7 +220,7 @@ def test_a_stop_ends_the_preparation(spec):
 
 def test_searches_of_one_call_share_their_preparation():
     # A pattern without edges leaves nothing to search, so that all work is that of the preparation.
-    where = hb.machine("torus:8x8x8")
+    where = hb.allocate("torus:8x8x8")
     work = []
     for chains in (0, 4):
         call = Call.prepare(SearchProblem(edges(512, []), distances=kernel_distances(where)), RunControl())
@@ -233,7 +233,7 @@ def test_searches_of_one_call_share_their_preparation():
 
 
 def test_nothing_is_annealed_where_all_neighbours_are_as_near_as_possible():
-    where = hb.machine("torus:6x6x6")
+    where = hb.allocate("torus:6x6x6")
     csr = hb.read("stencil:6x6x6").symmetric_positive()
     found = swap_refine(
         SearchProblem(csr, distances=kernel_distances(where)), np.arange(216, dtype=np.int32),

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hopbytes.engine import RunControl
-from hopbytes.engine.assignment import EvolutionSettings, evolve
-from hopbytes.engine.tabu_search import DenseProblem, TabuSettings, tabu_many
+from hopbytes.engine.dense_assignment import DenseProblem, EvolutionSettings, TabuSettings, evolve, tabu_many
 from hopbytes.util.random_numbers import RandomNumbers
 
 

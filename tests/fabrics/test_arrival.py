@@ -32,9 +32,7 @@ def test_unrouted_pairs_are_found(tmp_path):
     names = [adapter.name.split()[0] for adapter in fabric.adapters]
     lost = {(names[a], names[b]) for a, b in follow(fabric).unrouted(fabric)}
     assert lost == {(f"n{i}", "n8") for i in (1, 2, 3, 4)} | {(f"n{i}", "n1") for i in (5, 6, 7, 8)}
-    with pytest.raises(
-        FormatError, match=mentions("n1", "mlx5_0", "n8", "'leaf1'")
-    ):
+    with pytest.raises(FormatError, match=mentions("n1", "mlx5_0", "n8", "'leaf1'")):
         route(fabric, names.index("n1"), names.index("n8"))
 
 

@@ -17,7 +17,7 @@ from hopbytes.fabrics.slurm import read_slurm_topology, read_slurm_yaml
 from hopbytes.machines.kinds.coordinates import read_coordinates
 from hopbytes.machines.kinds.scotch import read_scotch_target
 from hopbytes.machines.kinds.topograph import read_topograph
-from hopbytes.text.xml_tree import parse_xml
+from hopbytes.text.documents import parse_xml
 
 READERS = [
     (read_slurm_topology, SLURM),

@@ -60,9 +60,7 @@ def test_descriptions_that_name_no_host(description, named):
 def test_hosts_of_an_allocation():
     known = ["n1.site", "n2", "n3"]
     assert match_hosts(["n3", "n1", "n2.site.org"], known) == [2, 0, 1]
-    with pytest.raises(
-        FormatError, match=mentions("3", "4")
-    ):
+    with pytest.raises(FormatError, match=mentions("3", "4")):
         match_hosts(["a", "b", "n1", "c"], known, "; look again")
     with pytest.raises(FormatError, match=mentions("'n2.site.org'", "'n2'")):
         match_hosts(["n2", "n2.site.org"], known)

@@ -23,13 +23,7 @@ SHARED = SHARED_SAMPLES / "infiniband"
 def links_by_name(fabric):
     """(device, port, device, port, capacity) of every link."""
     return {
-        (
-            fabric.device(int(a)).name,
-            int(p),
-            fabric.device(int(b)).name,
-            int(q),
-            int(c),
-        )
+        (fabric.device(int(a)).name, int(p), fabric.device(int(b)).name, int(q), int(c))
         for a, p, b, q, c in zip(
             fabric.link_source,
             fabric.link_source_port,

@@ -61,10 +61,7 @@ def test_without_tables_no_routes(tmp_path):
         (lambda t: t.replace("0x0005 001", "0x0005 xyz"), "dump_fts.txt:5"),
         (lambda t: t.replace("0x0005 001", "0x0005 999"), "dump_fts.txt:5 999"),
         (lambda t: t.replace("0x0006 ", "0x0005 "), "dump_fts.txt:5 0x0005"),
-        (
-            lambda t: t.replace("0x0006 002 : (somewhere)\n", "", 1),
-            "dump_fts.txt:12 9 8",
-        ),
+        (lambda t: t.replace("0x0006 002 : (somewhere)\n", "", 1), "dump_fts.txt:12 9 8"),
         (lambda t: t[t.index("spine1") :], "switches have no forwarding table"),
         (lambda t: t + t[: t.index("dumped") + 8], "'leaf1'"),
         (

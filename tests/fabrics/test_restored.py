@@ -81,9 +81,9 @@ def test_shortest_routes_read_no_tables(tmp_path):
     table = folder / "dump_fts.txt"
     table.write_text(table.read_text().replace("0x0005 001", "0x0005 xyz"))
     (folder / "second.txt").write_text(table.read_text())
-    assert hb.machine(f"ib:{folder}:routes=shortest").k == 8
+    assert hb.allocate(f"ib:{folder}:routes=shortest").k == 8
     with pytest.raises(FormatError, match=mentions("tables=", "routes=shortest")):
-        hb.machine(f"ib:{folder}:routes=shortest:tables=dump_fts.txt")
+        hb.allocate(f"ib:{folder}:routes=shortest:tables=dump_fts.txt")
 
 
 def test_adapters_joined_by_a_cable_of_their_own_are_no_way_of_a_switch(tmp_path):
@@ -110,12 +110,12 @@ def test_two_subnets_in_one_folder(tmp_path):
         r"to use and its tables, as in ib:.*/subnet-fe80:0000.txt:tables=dump_fts.txt"
     )
     with pytest.raises(FormatError, match=message):
-        hb.machine(f"ib:{tmp_path}")
+        hb.allocate(f"ib:{tmp_path}")
     for subnet, hosts in (("fe80:0000", 6), ("fe80:0001", 10)):
         spec = f"ib:{tmp_path}/subnet-{subnet}.txt:tables=routes-{subnet}/*"
-        where = hb.machine(spec)
+        where = hb.allocate(spec)
         assert where.k == hosts
-        assert hb.machine(where.machine.spec()).machine == where.machine
+        assert hb.allocate(where.machine.spec()).machine == where.machine
 
 
 def test_switches_of_a_circle_can_be_told_apart(tmp_path):
@@ -139,9 +139,9 @@ def test_cables_listed_from_one_end_are_said(tmp_path, ports):
     mine = (r'\[30\]\t"S-', r"SW +1 30 ")[ports]
     kept = [line for line in lines if not re.match(mine, line)]
     assert len(kept) < len(lines)
-    assert not any("one end" in notice for notice in hb.machine(f"ib:{folder}").notices)
+    assert not any("one end" in notice for notice in hb.allocate(f"ib:{folder}").notices)
     discovery.write_text("\n".join(kept) + "\n")
-    said = [notice for notice in hb.machine(f"ib:{folder}").notices if "listed from one end only" in notice]
+    said = [notice for notice in hb.allocate(f"ib:{folder}").notices if "listed from one end only" in notice]
     assert len(said) == 1
     count = len(lines) - len(kept)
     assert re.match(rf"{count} cables? (is|are) listed from one end only \(.*:\d+\)", said[0])
@@ -153,7 +153,7 @@ def test_unrouted_pairs_matter_to_those_hosts_only(tmp_path):
     folder = written(tmp_path, text)
 
     def said(**options):
-        return [notice for notice in hb.machine(f"ib:{folder}", **options).notices if "no route" in notice]
+        return [notice for notice in hb.allocate(f"ib:{folder}", **options).notices if "no route" in notice]
 
     assert said() == ["4 pairs of adapters have no route, as 'n1 mlx5_0' to 'n8 mlx5_0'"]
     assert said(hosts="n[1-7]") == []

@@ -31,11 +31,7 @@ def test_simgrid(tmp_path):
         ('radical="0-2,7"', "", "file:4 radical="),
         ('prefix="b"', 'prefix="b;b"', "file:5"),
         ('id="b"', 'id="a"', "file:5 'a'"),
-        (
-            'prefix="b" radical="0-1"',
-            'prefix="a" radical="0-1" suffix=".x"',
-            "file:5 'a0.x' 4",
-        ),
+        ('prefix="b" radical="0-1"', 'prefix="a" radical="0-1" suffix=".x"', "file:5 'a0.x' 4"),
         ("platform SYSTEM", 'platform [<!ENTITY e "x">] SYSTEM', "file:2"),
         ("<zone ", "<zo ", "file:8"),
     ],

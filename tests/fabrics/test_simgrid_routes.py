@@ -16,9 +16,7 @@ from hopbytes.machines.spec import parse_machine
 
 SAMPLES = SHARED_SAMPLES / "simgrid"
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
-CLUSTER = (
-    '<cluster id="{0}" prefix="{0}" suffix="" radical="{1}" speed="1Gf" bw="1GBps" lat="1us" {2}/>'
-)
+CLUSTER = '<cluster id="{0}" prefix="{0}" suffix="" radical="{1}" speed="1Gf" bw="1GBps" lat="1us" {2}/>'
 
 TWO = """<zone id="two" routing="Dijkstra">
 <host id="p" speed="1Gf"/><host id="q" speed="1Gf"/><host id="r" speed="1Gf"/>

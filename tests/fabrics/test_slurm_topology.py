@@ -48,10 +48,7 @@ def test_uneven_heights_and_forests(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n",
-            "file:2 'a' 1",
-        ),
+        ("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n", "file:2 'a' 1"),
         ("SwitchName=a Switches=b\n", "file:1 'b' 'a'"),
         ("SwitchName=a Switches=b\nSwitchName=b Switches=a\n", "file:1 'a'"),
         (

@@ -19,9 +19,7 @@ def test_slurm_yaml_says_the_same(tmp_path):
     # Groups of two blocks; the last one is a block short.
     assert (blocks.levels, blocks.counts) == (("block4", "block", "node"), ((2,), (2, 1), (2, 2, 2)))
     assert read_slurm_yaml(path, "pod") == GridOfHosts((2, 1, 2), ("t1", "t2", "t3", "t4"))
-    with pytest.raises(
-        FormatError, match=mentions("'x'", "topology=NAME")
-    ):
+    with pytest.raises(FormatError, match=mentions("'x'", "topology=NAME")):
         read_slurm_yaml(path, "x")
 
 
@@ -42,10 +40,7 @@ def test_slurm_yaml_says_the_same(tmp_path):
         ("&x [*x]\n", "file:1"),
         ("- topology: a\n  tree: 5\n", "file:2 '5'"),
         ("[" * 60 + "]" * 60, "more than 50 levels"),
-        (
-            "- topology: a\n  torus3d: {toruses: [{dims: {x: 2, y: 2, z: 2}, nodes: 'n[1-7]'}]}\n",
-            "7 2",
-        ),
+        ("- topology: a\n  torus3d: {toruses: [{dims: {x: 2, y: 2, z: 2}, nodes: 'n[1-7]'}]}\n", "7 2"),
         ("a: 1\na: 2\n", "file:2"),
     ],
 )

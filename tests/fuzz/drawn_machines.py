@@ -82,7 +82,7 @@ def tree(rng, most):
     for level, name in enumerate(names):
         number = {path: unit for unit, path in enumerate(dict.fromkeys(p[: level + 1] for p in paths))}
         units[name] = [number[path[: level + 1]] for path in paths]
-    return spec, hb.machine(spec), table, units, None
+    return spec, hb.allocate(spec), table, units, None
 
 
 def table(rng, most):
@@ -167,7 +167,7 @@ def network(rng, most):
         inside, paths, distances = "core:2@1", [(0,), (1,)], [1]
     per_hop = int(rng.choice([1, 3, 10, 1000])) + distances[0]
     said = ":".join([f"{spec}@{per_hop}", *options]) + " / " + inside
-    where = hb.machine(said)
+    where = hb.allocate(said)
     if hops is None:
         hops = _walked_hops(where.machine.network())
     inner = len(paths)
@@ -194,7 +194,7 @@ def place(rng, most=48):
     whole, spec = where, None if kind is table else said
     if kind is not table and rng.integers(6) == 0:
         try:
-            where = hb.machine(said, cores_per_task=2)
+            where = hb.allocate(said, cores_per_task=2)
             said += ", slots of two cores"
         except hb.HopbytesError:
             pass

@@ -29,6 +29,11 @@ OPTIONS = (
 )
 
 
+#: Drawn options of :func:`hopbytes.allocate`, and of :class:`hopbytes.Constraints`.
+SLOTS = ("oversubscribe", "pack", "tasks_per_node", "tasks_per")
+CONSTRAINTS = ("fixed", "forbidden", "initial", "migration_price", "strict")
+
+
 @dataclass
 class Run:
     """One call: what is mapped, where, and how."""
@@ -40,7 +45,16 @@ class Run:
 
     def map(self, **others: Any) -> hb.Mapping:
         """Call ``map_tasks``."""
-        return hb.map_tasks(self.graph, self.place.where, **{**self.options, **others})
+        options = {**self.options, **others}
+        slots = {name: options.pop(name) for name in SLOTS if name in options}
+        where = hb.allocate(self.place.where, **slots) if slots else self.place.where
+        first = options.pop("mapper", None) or options.pop("preset")
+        method = [first, *options.pop("refine", ())]
+        given = {name: options.pop(name) for name in CONSTRAINTS if name in options}
+        limits = hb.Limits(work=options.pop("work_limit", None))
+        return hb.map_tasks(
+            self.graph, where, method, constraints=hb.Constraints(**given), limits=limits, **options
+        )
 
     def said(self) -> str:
         """What was drawn, in a line."""
@@ -143,14 +157,14 @@ def _counts(rng, options, n, where):
     elif rng.integers(6) == 0:
         options["partition"] = bool(rng.integers(2))
     if options.get("partition") or n > k:
-        options["strict_balance"] = bool(rng.integers(8) == 0)
+        options["strict"] = bool(rng.integers(8) == 0)
     elif kind == 0:
         options["pack"] = True
     elif kind == 1:
         options["tasks_per_node"] = int(rng.integers(1, 5))
     elif kind == 2 and where.units:
         name = str(rng.choice(list(where.units)))
-        options["per"] = f"{name}={int(rng.integers(1, 4))}"
+        options["tasks_per"] = f"{name}={int(rng.integers(1, 4))}"
 
 
 def _places(rng, options, n, k):

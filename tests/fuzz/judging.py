@@ -113,7 +113,7 @@ def _processes(run, pe, held, usable):
     free_of_places = not {"fixed", "forbidden", "initial"} & set(options)
     if options.get("pack") and free_of_places and sorted(pe) != usable[:n]:
         found.append("the first PEs are not packed")
-    limits = dict([options["per"].split("=")]) if "per" in options else {}
+    limits = dict([options["tasks_per"].split("=")]) if "tasks_per" in options else {}
     if "tasks_per_node" in options and "node" in run.place.units:
         limits["node"] = options["tasks_per_node"]
     for name, limit in limits.items():
@@ -147,7 +147,7 @@ def _partition(run, pe, held, usable, info):
     over = [(p, kept[p], cap) for p, cap in zip(usable, caps, strict=True) if kept[p] > cap]
     if bool(over) != (info["balance"] == "relaxed"):
         found.append(f"balance {info['balance']}, beyond their caps are {over[:3]}")
-    if over and options.get("strict_balance"):
+    if over and options.get("strict"):
         found.append(f"strict, beyond their caps are {over[:3]}")
     if over and free_of_places and set(loads) == {1}:
         found.append(f"tasks of load one, beyond their caps are {over[:3]}")

@@ -13,7 +13,7 @@ from helpers.program_server import ProgramServer
 #: Options of ``map_tasks`` whose values are words of the command line, and those that are flags of it.
 WORDS = ("seed", "threads", "imbalance", "preset", "mapper", "objective", "work_limit", "tasks_per_node",
          "migration_price")  # fmt: skip
-FLAGS = {"oversubscribe": "--oversubscribe", "pack": "--pack", "strict_balance": "--strict-balance"}
+FLAGS = {"oversubscribe": "--oversubscribe", "pack": "--pack", "strict": "--strict-balance"}
 
 
 class Program:
@@ -66,8 +66,8 @@ def command(run, folder: Path) -> list[str] | None:
     words += [word for step in options.get("refine", ()) for word in ("--refine", step)]
     if options.get("weight") == "messages":
         words += ["--weight", "messages"]
-    if "per" in options:
-        words += ["--tasks-per", options["per"]]
+    if "tasks_per" in options:
+        words += ["--tasks-per", options["tasks_per"]]
     if "partition" in options:
         words.append("--partition" if options["partition"] else "--processes")
     elif graph.n < 8 * run.place.where.k or options.get("oversubscribe"):

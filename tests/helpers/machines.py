@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes.machines.base import Level
-from hopbytes.machines.kinds.tree import Tree
 from hopbytes.machines.spec import parse_machine
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from helpers.strategies import machines
 from hopbytes.formats.base import Source, formats
-from hopbytes.formats.mappings.slot_symmetry import renumbered
+from hopbytes.formats.mappings.launch_files import renumbered
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping

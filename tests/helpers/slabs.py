@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import hopbytes as hb
-from hopbytes.mpi.distributed import Slab
+from hopbytes.mpi import Slab
 
 
 def part_of(graph, rank, size):

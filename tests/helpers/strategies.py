@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from hopbytes.machines.base import Level
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 from hopbytes.model.comm_graph import CommGraph
 
 Pick = Callable[[int, int], int]

@@ -34,7 +34,7 @@ def pages(tmp_path_factory):
     def page(ranks):
         if ranks not in found:
             pattern, machine = CASES[ranks]
-            graph, where = hb.read(pattern), hb.machine(machine)
+            graph, where = hb.read(pattern), hb.allocate(machine)
             pe = np.arange(graph.n).reshape(-1, 4).T.reshape(-1)
             info = {"history": [[0.1, 10, 900], [0.5, 70, 400]], "comm_cost": 400}
             found[ranks] = folder / f"{ranks}.html"
@@ -140,7 +140,7 @@ def test_a_printed_page_has_no_empty_section_and_the_matrices_on_its_first_page(
 def test_names_from_files_cannot_become_tags(chromium, tmp_path):
     graph = hb.CommGraph.from_edges([0, 1], [1, 0], [5, 5])
     origin = Origin(pattern="</script><script>alert(1)</script><b>x", command="<b>`${1}`</b>")
-    mapping = hb.Mapping([1, 0], hb.machine("node:2@10 core:1@1"), {"preset": "<i>p</i>"})
+    mapping = hb.Mapping([1, 0], hb.allocate("node:2@10 core:1@1"), {"preset": "<i>p</i>"})
     path = tmp_path / "odd.html"
     hb.write_report(graph, {"<u>m</u>'\"`${1}": mapping}, path, origin=origin)
     shown = shown_in(chromium)

@@ -18,13 +18,13 @@ MOST_BYTES = {4096: 400_000, 16384: 1_000_000}
 
 def mixed(pattern, machine, **info):
     """Return a pattern and a mapping that deals its tasks over the machine."""
-    graph, where = hb.read(pattern), hb.machine(machine)
+    graph, where = hb.read(pattern), hb.allocate(machine)
     return graph, hb.Mapping(np.arange(graph.n).reshape(-1, 4).T.reshape(-1), where, info)
 
 
 def test_the_verdict_comes_first_and_says_bytes():
     graph = hb.CommGraph.from_edges([0, 1], [2, 3], [5000, 5000])
-    mapping = hb.Mapping([0, 2, 1, 3], hb.machine("node:2@10 core:2@1"))
+    mapping = hb.Mapping([0, 2, 1, 3], hb.allocate("node:2@10 core:2@1"))
     page = page_of(graph, {"mine": mapping}, "fill", Origin())
     assert page.judged[0].headline.startswith("Use this mapping: the messages are predicted to take ")
     assert page.judged[0].sentences[1].startswith("Between nodes: 0 B")
@@ -91,7 +91,7 @@ def test_wrong_sizes_and_machines_are_refused(tmp_path):
     path = tmp_path / "r.html"
     with pytest.raises(hb.FormatError, match="16 tasks, expected the 64"):
         hb.write_report(hb.read("stencil:8x8"), mapping, path)
-    other = hb.Mapping(mapping.pe, hb.machine("node:2@10 core:8@1"))
+    other = hb.Mapping(mapping.pe, hb.allocate("node:2@10 core:8@1"))
     with pytest.raises(hb.UnsupportedError, match=r"b: a mapping to node:2.*, expected one to node:4"):
         hb.write_report(graph, {"a": mapping, "b": other}, path)
     for odd in ({}, {"a": 1}, [mapping], None):
@@ -163,7 +163,7 @@ def stored_words(command):
 def test_machines_without_bandwidths_levels_or_history_have_a_report(tmp_path):
     (tmp_path / "d.txt").write_text("0 1 2 3\n1 0 1 2\n2 1 0 1\n3 2 1 0\n")
     graph = hb.read("stencil:4")
-    where = hb.machine(f"table:{tmp_path / 'd.txt'}")
+    where = hb.allocate(f"table:{tmp_path / 'd.txt'}")
     for mapping in (hb.map_tasks(graph, where), hb.Mapping([3, 2, 1, 0], where)):
         hb.write_report(graph, mapping, tmp_path / "r.html")
         assert "Verdict" in (tmp_path / "r.html").read_text()
@@ -171,16 +171,16 @@ def test_machines_without_bandwidths_levels_or_history_have_a_report(tmp_path):
 
 def test_empty_patterns_and_partitions_have_a_report(tmp_path):
     nothing = hb.CommGraph.from_edges([], [], [], n=4)
-    where = hb.machine("node:2@10 core:2@1")
+    where = hb.allocate("node:2@10 core:2@1")
     hb.write_report(nothing, hb.Mapping([0, 1, 2, 3], where), tmp_path / "n.html")
     mesh = hb.read("stencil:16x16")
-    hb.write_report(mesh, hb.map_tasks(mesh, where, partition=True, preset="fast"), tmp_path / "p.html")
+    hb.write_report(mesh, hb.map_tasks(mesh, where, "fast", partition=True), tmp_path / "p.html")
     assert "hopbytes write" not in (tmp_path / "p.html").read_text()
 
 
 def test_the_predicted_time_is_that_of_simulate_without_names_of_options():
-    graph, where = hb.read("stencil:8x8"), hb.machine("node:4@10 core:16@1")
-    in_order, found = hb.map_tasks(graph, where, mapper="random"), hb.map_tasks(graph, where, preset="fast")
+    graph, where = hb.read("stencil:8x8"), hb.allocate("node:4@10 core:16@1")
+    in_order, found = hb.map_tasks(graph, where, "random"), hb.map_tasks(graph, where, "fast")
     page = page_of(graph, {"random": in_order, "fast": found}, "fill", Origin())
     expected = duration(hb.simulate(graph, found).seconds)
     assert [row[1] for row in page.times.rows if row[0] == "fast"] == [expected]

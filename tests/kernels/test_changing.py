@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hopbytes import _core
-from hopbytes.kernels.changing import ArcRows
+from hopbytes.engine.changing import ArcRows
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
 from reference import changing_reference

@@ -10,7 +10,7 @@ from hopbytes import _core, kernels
 from hopbytes.kernels.records import Csr
 from hopbytes.kernels.routes import unit_traffic
 from hopbytes.machines.distances import kernel_distances
-from hopbytes.machines.selection.allocate import machine
+from hopbytes.machines.selection.allocate import allocate
 from reference import cost_reference as reference
 from reference import graph_reference as reference_of_graphs
 
@@ -27,7 +27,7 @@ def ring(n: int, weights: bool = True) -> Csr:
 
 
 def test_arcs_between_pes_count_at_their_outermost_level_and_loops_nowhere():
-    where = machine("node:2@10 core:2@1")
+    where = allocate("node:2@10 core:2@1")
     arcs = Csr(np.array([0, 4, 5]), np.array([0, 1, 2, 3, 0], np.int32), np.array([100, 1, 2, 4, 8]))
     arcs = arcs._replace(indptr=np.array([0, 4, 5, 5, 5]))
     distance = where.distance
@@ -40,7 +40,7 @@ def test_arcs_between_pes_count_at_their_outermost_level_and_loops_nowhere():
 @pytest.mark.parametrize("threads", [2, 5])
 @pytest.mark.parametrize("spec", ["island:3@100 node:4@10 core:5@1", "torus:5x4@3 / core:3@1"])
 def test_costs_do_not_depend_on_threads(spec, threads, weights):
-    where, arcs = machine(spec), ring(MANY, weights)
+    where, arcs = allocate(spec), ring(MANY, weights)
     pe = np.random.default_rng(1).integers(0, where.k, MANY).astype(np.int32)
     if "torus" in spec:
         of = kernel_distances(where)
@@ -60,7 +60,7 @@ def test_costs_do_not_depend_on_threads(spec, threads, weights):
 @given(st.integers(0, 2**32), st.booleans())
 def test_the_twin_agrees(seed, weights):
     rng = np.random.default_rng(seed)
-    where, graph = machine("node:3@10 core:2@1"), random_graph(rng)
+    where, graph = allocate("node:3@10 core:2@1"), random_graph(rng)
     distance, pe = where.distance, rng.integers(0, 6, graph.n).astype(np.int32)
     arcs = graph.arcs(graph.volumes if weights else None)
     arguments = (arcs.indptr, arcs.targets, kernels.optional(arcs.weights), pe)

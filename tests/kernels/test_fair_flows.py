@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from hopbytes import _core
 from hopbytes.errors import HopbytesError
-from hopbytes.kernels.fair_flows import STEPS, fair_flow_seconds
-from hopbytes.kernels.routes import Routes
+from hopbytes.kernels.routes import STEPS, Routes, fair_flow_seconds
 from reference import fair_flows_reference as twin
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hopbytes import _core
-from hopbytes.kernels import leaders
+from hopbytes.kernels import routes as leaders
 from hopbytes.kernels.records import Csr
 from hopbytes.kernels.routes import Routes
 from reference import leaders_reference as twin
@@ -21,7 +21,7 @@ def routes(rng, rows, links, split):
 
 @pytest.fixture(params=[_core, twin], ids=["compiled", "twin"])
 def kernel(request, monkeypatch):
-    monkeypatch.setattr(leaders, "_kernel", request.param)
+    monkeypatch.setattr(leaders, "kernel", request.param)
     return request.param
 
 
@@ -38,7 +38,7 @@ def test_sums_and_what_follows_from_them(monkeypatch, split):
         terms = np.array([*rng.random(4), 3.0, 7.0])
         found = []
         for each in (_core, twin):
-            monkeypatch.setattr(leaders, "_kernel", each)
+            monkeypatch.setattr(leaders, "kernel", each)
             added = leaders.sum_over_routes(table, shift, links, flow_start, row, np.abs(volume))
             changes = leaders.sum_over_routes(table, shift, links, flow_start, row, volume)
             big = load + 2**50  # nothing falls below 0
@@ -61,7 +61,7 @@ def test_order_of_groups(monkeypatch):
         sizes = rng.integers(1, 6, groups)
         found = []
         for each in (_core, twin):
-            monkeypatch.setattr(leaders, "_kernel", each)
+            monkeypatch.setattr(leaders, "kernel", each)
             found.append(leaders.placement_order(Csr(indptr, targets, volumes), sizes, capacities))
         assert found[0].tolist() == found[1].tolist(), seed
         assert sorted(found[0].tolist()) == list(range(groups))

@@ -123,7 +123,7 @@ def test_repair_keeps_tasks_off_forbidden_pes(seed, tree):
     import hopbytes as hb
 
     rng = np.random.default_rng(seed)
-    where = hb.machine("node:3 core:3")
+    where = hb.allocate("node:3 core:3")
     csr = random_csr(rng, 40, 3)
     graph = hb.CommGraph.from_edges(np.repeat(np.arange(40), np.diff(csr.indptr)), csr.targets, csr.weights)
     start = rng.integers(0, 9, graph.n).astype(np.int32)

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from hopbytes.reference import stream_reference
 
 import hopbytes as hb
 from hopbytes import _core
-from hopbytes.algorithms.streaming.pe_tree import node_sums, penalties, tree_of
+from hopbytes.algorithms.streaming import node_sums, penalties, tree_of
 from hopbytes.kernels.streaming import Block, MappingState, SketchArrays
-from hopbytes.model.exact_sums import group_sums
-from reference import stream_reference
+from hopbytes.model.capacities import group_sums
 
 MACHINES = (
     "node:2@10 core:[1,3]@1", "core:5@3", "island:2@100 node:2@10 core:2@1", "core:1@1", "torus:3x2@5",
@@ -45,7 +45,7 @@ def copied(record):
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("seed", range(6))
 def test_placing_and_moving_equal_their_definitions(machine, seed):
-    rng, where = np.random.default_rng(seed), hb.machine(machine)
+    rng, where = np.random.default_rng(seed), hb.allocate(machine)
     n = int(rng.integers(2, 60))
     graph = random_graph(rng, n, 6, weighted=True)
     loads = None if seed % 3 == 0 else rng.integers(0 if seed % 3 == 1 else 1, 5, n)

@@ -191,7 +191,7 @@ def test_settings_of_the_user_stay_and_do_not_displace_ours():
 
 def test_nothing_is_started_on_hosts_with_invented_names():
     mapping = place("node:2@10 core:2@1", [3, 0, 1, 2])
-    with pytest.raises(InfeasibleError, match="2 nodes without names, expected `spec='job'`, or `hosts`"):
+    with pytest.raises(InfeasibleError, match="2 nodes without names, expected `machine='job'`, or `hosts`"):
         prepare_start(mapping, checked_command(["srun", "./app"], 4), "p")
     dry = prepare_start(mapping, checked_command(["srun", "./app"], 4), "p", nameless=True)
     assert any("host names are unknown" in notice for notice in dry.receipt.notices)
@@ -287,7 +287,7 @@ def test_ranks_elsewhere_are_named(found, wrong):
 def test_the_first_wrong_rank_is_named_first_and_every_rank_once():
     found = seen(("b", {0, 1}), ("b", {0, 1}), ("a", {0}))
     assert [text.split()[1] for text in compare(MAPPING, found).wrong] == ["1"]
-    numbered = hb.machine(f"hwloc:{HWLOC_SAMPLES}/v3_hybrid.xml", hosts="a,b")
+    numbered = hb.allocate(f"hwloc:{HWLOC_SAMPLES}/v3_hybrid.xml", hosts="a,b")
     mapping = hb.Mapping(np.array([6, 0, 1], np.int32), numbered, {"problem": "processes"})
     wrong = compare(mapping, seen(("b", {3}), ("b", {0, 1}), ("a", {2}))).wrong
     assert wrong == (
@@ -319,7 +319,7 @@ def test_a_launch_becomes_a_mapping():
 
 def test_a_launch_that_binds_to_more_than_a_slot_becomes_a_mapping_by_node():
     """Ranks of one package, of one core, of nothing: whoever has least choice is placed first."""
-    where = hb.machine("node:2@10 package:2@3 core:2@1", hosts="a,b")
+    where = hb.allocate("node:2@10 package:2@3 core:2@1", hosts="a,b")
     everywhere, second = {0, 1, 2, 3}, {2, 3}
     found = seen(("b", everywhere), ("b", second), ("a", everywhere), ("b", {3}), ("a", {0, 1, 2, 3, 9}))
     mapping = placement_by_node(where, found)

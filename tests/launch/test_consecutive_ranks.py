@@ -16,14 +16,14 @@ from hopbytes.formats.base import formats
 from hopbytes.launch.block_sizes import best_sizes
 from hopbytes.launch.consecutive_ranks import map_for, map_in_blocks
 
-WHERE = hb.machine("switch:2@100 node:2@10 package:2@3 core:2@1", hosts=("a", "b", "c", "d"))
+WHERE = hb.allocate("switch:2@100 node:2@10 package:2@3 core:2@1", hosts=("a", "b", "c", "d"))
 
 
 @given(st.data(), st.sampled_from(["hydra", "pals", "hosts", "torchrun", "slurm", "cray"]))
 @settings(deadline=None, max_examples=12)
 def test_what_is_mapped_for_a_format_can_be_written_in_it(data, form):
     graph = data.draw(graphs(n=16))
-    mapping = map_for(graph, WHERE, form, preset="fast")
+    mapping = map_for(graph, WHERE, form, method="fast")
     assert sorted(mapping.pe.tolist()) == list(range(16))
     formats[form].write_mapping(mapping, {})
     assert mapping.info["comm_cost"] == CommCost().value(graph, WHERE, mapping.pe)
@@ -48,7 +48,7 @@ def test_ranks_of_a_node_are_mapped_to_its_cores_where_the_format_can_say_it():
 
 @pytest.mark.parametrize(("arcs", "order"), [((0, 2), [0, 0, 0, 1, 1]), ((2, 4), [1, 1, 0, 0, 0])])
 def test_unequal_nodes_take_ranks_in_the_better_order(arcs, order):
-    where = hb.machine("node:2@10 core:[3,2]@1", hosts=("a", "b"))
+    where = hb.allocate("node:2@10 core:[3,2]@1", hosts=("a", "b"))
     graph = hb.CommGraph.from_edges([arcs[0]], [arcs[1]], [9], n=5)
     mapping = map_for(graph, where, "hydra")
     assert where.node_of_pe[mapping.pe].tolist() == order
@@ -74,8 +74,8 @@ def test_the_order_of_sizes_keeps_most_volume_inside(graph, sizes):
 @settings(deadline=None, max_examples=10)
 def test_unequal_nodes_are_never_worse_than_in_order(graph):
     """Two switches with nodes of 1, 2 and 3 cores: the sizes chosen alone would tear the switches."""
-    where = hb.machine("switch:2@100 node:3@10 core:[1,2,3,3,2,1]@1", hosts=tuple("abcdef"))
-    mapping = map_for(graph, where, "hydra", preset="fast")
+    where = hb.allocate("switch:2@100 node:3@10 core:[1,2,3,3,2,1]@1", hosts=tuple("abcdef"))
+    mapping = map_for(graph, where, "hydra", method="fast")
     assert mapping.info["comm_cost"] <= CommCost().value(graph, where, np.arange(12, dtype=np.int32))
     formats["hydra"].write_mapping(mapping, {})
 
@@ -83,7 +83,7 @@ def test_unequal_nodes_are_never_worse_than_in_order(graph):
 def test_gain_on_unequal_nodes():
     """Tensor-parallel groups of eight on nodes of 4, 8 and 12: the order of hosts keeps them together."""
     graph = hb.read("ml:tp=8,pp=4,dp=2")
-    where = hb.machine("switch:2@100 node:4@10 core:[4,8,8,12,8,4,8,12]@1", hosts=tuple("abcdefgh"))
+    where = hb.allocate("switch:2@100 node:4@10 core:[4,8,8,12,8,4,8,12]@1", hosts=tuple("abcdefgh"))
     mapping = map_for(graph, where, "hydra")
     in_order = CommCost().value(graph, where, np.arange(64, dtype=np.int32))
     assert mapping.info["comm_cost"] < 0.75 * in_order
@@ -93,14 +93,15 @@ ORDERS = ("dp-tp-cp-ep-pp", "tp-cp-ep-dp-pp")
 
 
 def test_a_free_order_is_told_where_it_gains():
-    where = hb.machine("node:2@10 gpu:4@1")
+    where = hb.allocate("node:2@10 gpu:4@1")
     unlucky, natural = (hb.read(f"ml:tp=4,pp=1,dp=2,layers=2,order={order}") for order in ORDERS)
-    said = map_for(unlucky, where, "torchrun", preset="fast").info["notices"]
-    free = hb.map_tasks(unlucky, where, preset="fast").comm_cost
+    said = map_for(unlucky, where, "torchrun", method="fast").info["notices"]
+    free = hb.map_tasks(unlucky, where, "fast").comm_cost
     assert any(f"J {free:,}" in notice and "format mesh" in notice for notice in said)
     assert any("rank order tp-cp-ep-dp-pp" in notice and "the default" in notice for notice in said)
-    for graph, options in ((natural, {}), (unlucky, {"weight": "messages"}), (unlucky, {"work_limit": 9})):
-        said = map_for(graph, where, "torchrun", preset="fast", **options).info["notices"]
+    limited = {"limits": hb.Limits(work=9)}
+    for graph, options in ((natural, {}), (unlucky, {"weight": "messages"}), (unlucky, limited)):
+        said = map_for(graph, where, "torchrun", method="fast", **options).info["notices"]
         assert not any("mesh" in notice or "rank order" in notice for notice in said)
 
 
@@ -120,13 +121,13 @@ def test_blocks_that_do_not_divide_are_named():
 def test_places_of_single_tasks_are_refused_with_blocks(said):
     graph = hb.CommGraph.from_edges([0, 1], [1, 2], n=16)
     with pytest.raises(UnsupportedError, match="refer to single tasks"):
-        map_in_blocks(graph, WHERE, 4, **said)
+        map_in_blocks(graph, WHERE, 4, constraints=hb.Constraints(**said))
 
 
 def test_small_blocks_are_refused_where_hosts_take_consecutive_ranks_only():
     """Ranks r and r + 4 talk: blocks of one would put them on one host, which a host file cannot say."""
     graph = hb.CommGraph.from_edges(range(8), [(rank + 4) % 8 for rank in range(8)], [9] * 8)
-    where = hb.machine("node:4@10 core:2@1")
+    where = hb.allocate("node:4@10 core:2@1")
     with pytest.raises(InfeasibleError, match=r"blocks of 1 ranks scatter .* for hydra \(omit"):
         map_for(graph, where, "hydra", block=1)
     assert map_for(graph, where, "openmpi", block=1).info["comm_cost"] == 72

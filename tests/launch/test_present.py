@@ -162,7 +162,7 @@ def test_json_has_the_alternatives(tmp_path):
 def test_locate_says_what_was_seen_unless_quiet(monkeypatch, tmp_path, capsys):
     """The mapping is in the file in any case."""
     monkeypatch.chdir(tmp_path)
-    seen = hb.Mapping(np.arange(2, dtype=np.int32), hb.machine("core:2"), info={"notices": ["all was seen"]})
+    seen = hb.Mapping(np.arange(2, dtype=np.int32), hb.allocate("core:2"), info={"notices": ["all was seen"]})
     monkeypatch.setattr("hopbytes.launch.verify.placement_launched", lambda where, words: seen)
     launcher = tmp_path / "mpirun"
     launcher.write_text("#!/bin/sh\necho 'mpirun (Open MPI) 5.0.11'\n")

@@ -60,7 +60,7 @@ WORDS = ["mpirun", "-n", "2"]
 
 
 def here():
-    return hb.map_tasks(PAIR, hb.machine("node:1 core:2", hosts=os.uname().nodename), preset="fast")
+    return hb.map_tasks(PAIR, hb.allocate("node:1 core:2", hosts=os.uname().nodename), "fast")
 
 
 def test_both_orders_and_their_ratio_in_one_call(programs):

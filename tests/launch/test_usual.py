@@ -18,7 +18,7 @@ from hopbytes.launch.usual import usual_order
 )  # fmt: skip
 def test_srun_takes_the_distribution_of_its_environment(monkeypatch, distribution, order):
     """srun(1): SLURM_DISTRIBUTION is the same as -m; sbatch sets it from its own option."""
-    where = hb.machine("node:2 core:4")
+    where = hb.allocate("node:2 core:4")
     monkeypatch.setenv("SLURM_DIST_PLANESIZE", "2")
     if distribution is None:
         monkeypatch.delenv("SLURM_DISTRIBUTION", raising=False)
@@ -30,4 +30,4 @@ def test_srun_takes_the_distribution_of_its_environment(monkeypatch, distributio
     assert usual_order(None, where) == "fill"
     monkeypatch.setenv("SLURM_JOB_ID", "1")
     monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-2]")
-    assert usual_order(None, hb.machine("job")) == order
+    assert usual_order(None, hb.allocate("job")) == order

@@ -9,8 +9,7 @@ from hopbytes.mpi.processes import Spot
 
 world = MPI.COMM_WORLD
 rank = world.Get_rank()
-for module in (hopbytes.mpi.changing, hopbytes.mpi.changing):
-    module.this_spot = lambda host: Spot(f"node{rank // 2}", (rank % 2,), (0, -1, -1, rank % 2))
+hopbytes.mpi.changing.this_spot = lambda: Spot(f"node{rank // 2}", (rank % 2,), (0, -1, -1, rank % 2))
 
 # A ring of 40 tasks in four equal parts; tasks are called 1000, 1001, ...
 mine = range(1000 + 10 * rank, 1010 + 10 * rank)

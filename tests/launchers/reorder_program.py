@@ -13,7 +13,7 @@ if "invented" in sys.argv:  # two nodes of two cores, whatever this computer is
     import hopbytes.mpi.communicators as module
     from hopbytes.mpi.processes import Spot
 
-    module.this_spot = lambda host: Spot(f"node{rank // 2}", (rank % 2,), (0, -1, -1, rank % 2))
+    module.this_spot = lambda: Spot(f"node{rank // 2}", (rank % 2,), (0, -1, -1, rank % 2))
 else:  # processes 0 and 1 are on the first of two hosts
     names = world.allgather(MPI.Get_processor_name())
     assert names[0] == names[1] != names[2] == names[3], names

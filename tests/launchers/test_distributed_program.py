@@ -53,7 +53,7 @@ def test_a_file_is_mapped_and_evaluated(tmp_path, size, suffix, output):
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     pe = np.load(tmp_path / output) if output == "a.npy" else np.loadtxt(tmp_path / output, dtype=np.int32)
-    value = hb.evaluate(graph, hb.Mapping(pe.astype(np.int32), hb.machine(ON[1]))).comm_cost
+    value = hb.evaluate(graph, hb.Mapping(pe.astype(np.int32), hb.allocate(ON[1]))).comm_cost
     assert record["comm_cost"] == value
     assert np.bincount(pe).max() <= record["bound_asked"] == 515
     assert len(record["sent"]) == len(record["peak_bytes"]) == size

@@ -56,7 +56,7 @@ def job(hosts):
 def mapped(hosts, pattern, machine, **options):
     """Map for the launcher in this process and store it; what the command does, in half the time."""
     graph = pattern if isinstance(pattern, hb.CommGraph) else hb.read(pattern)
-    mapping = map_for(graph, machine, hosts.form, preset="eco", **options)
+    mapping = map_for(graph, hb.allocate(machine, **options), hosts.form)
     hb.write(mapping, str(hosts.folder / "m.json"), force=True)
     return mapping
 
@@ -75,7 +75,7 @@ def test_a_program_is_recorded_mapped_launched_and_verified(hosts):
     arcs = zip(graph.sources().tolist(), graph.targets.tolist(), graph.volumes.tolist(), strict=True)
     sent = {(source, target): volume for source, target, volume in arcs}
     assert all(sent[rank, (rank + 4) % 8] == 40960 for rank in range(8))
-    mapping = mapped(hosts, graph, hb.machine(job(hosts)))
+    mapping = mapped(hosts, graph, hb.allocate(job(hosts)))
     assert set(mapping.where.hosts) == set(HOSTS)
     if hosts.form == "openmpi":  # where any ranks may share a host, partners do
         assert all(wanted(mapping)[rank][0] == wanted(mapping)[rank + 4][0] for rank in range(4))
@@ -101,7 +101,7 @@ def test_a_program_is_recorded_mapped_launched_and_verified(hosts):
 @pytest.mark.parametrize("case", CASES)
 def test_other_shapes_are_launched_as_they_were_mapped(hosts, case):
     pattern, slots, options = CASES[case]
-    mapping = mapped(hosts, pattern, hb.machine(job(hosts), **slots), **options)
+    mapping = mapped(hosts, pattern, hb.allocate(job(hosts), **slots), **options)
     sizes = {len(cpus) for _, cpus in wanted(mapping)}
     assert sizes == ({2} if "several" in case else {1})
     done = hosts.hopbytes("verify", "m.json", "--json", "--", *hosts.launch, "-n", str(mapping.n))
@@ -125,7 +125,7 @@ def test_every_rank_sees_its_own_gpu(hosts):
     node = f'<topology version="2.0"><object type="Machine" cpuset="0x3">{package}</object></topology>'
     (hosts.folder / "gpu.xml").write_text(node)
     where = f"hwloc:{hosts.folder}/gpu.xml@{','.join(HOSTS)}"
-    mapping = mapped(hosts, "stencil:8", hb.machine(where, per="gpu"))
+    mapping = mapped(hosts, "stencil:8", hb.allocate(where, per="gpu"))
     assert mapping.where.gpus.tolist() == [0, 1] * 4
     done = hosts.hopbytes("verify", "m.json", "--json", "--", *hosts.launch, "-n", "8")
     assert json.loads(done.stdout)["wrong"] == []

@@ -26,7 +26,7 @@ def without(text, pu):
 def test_open_mpi_5_looks_at_the_first_core(tmp_path, pu, wrong):
     launcher = mpirun(5)
     (tmp_path / "node.xml").write_text(without(node_xml(1, 4, 2), pu))
-    where = hb.machine(f"hwloc:{tmp_path}/node.xml@nodeA[0-3]")
+    where = hb.allocate(f"hwloc:{tmp_path}/node.xml@nodeA[0-3]")
     mapping = hb.Mapping(np.arange(where.k, dtype=np.int32), where)
     receipt = hb.write(mapping, tmp_path / "ranks", "openmpi", version="5")
     found = ask(tmp_path, launcher, receipt.launch)

@@ -37,4 +37,4 @@ def test_replay(tmp_path):
 
 def test_measure():
     with pytest.raises(FormatError, match=r"rank 0 occurs twice, .*: is the program's MPI"):
-        measure(WORDS, hb.machine("core:4"))
+        measure(WORDS, hb.allocate("core:4"))

@@ -44,7 +44,7 @@ def test_srun_fills_nodes_that_are_shared_and_spreads_over_whole_ones(tmp_path):
 
 
 def test_bytes_between_nodes_are_those_that_eval_reports():
-    where = hb.machine("node:3@10 core:4@1")
+    where = hb.allocate("node:3@10 core:4@1")
     graph = hb.read("stencil:5x2:bytes=100")
     for order in (FILLED, EVEN, IN_TURN):
         place = np.array([order[:rank].count(node) for rank, node in enumerate(order)])

@@ -11,8 +11,8 @@ import hopbytes as hb
 from helpers.placements import place
 from hopbytes.formats.mappings.launch_files import prepare
 from hopbytes.formats.mappings.place_script import place_script
-from hopbytes.machines.node.node_machine import NodeMachine
 from hopbytes.machines.node.node_tree import Gpu, NodeInventory, Part, node_tree
+from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.model.mapping import Mapping
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -80,7 +80,7 @@ def gpu_script(*gpus):
     """Return the script of ranks with these GPUs of one node, in reverse order."""
     cores = tuple(Part("core", i, (Part("pu", i),)) for i in range(len(gpus)))
     tree = node_tree(Part("machine", 0, cores), gpus=tuple(gpus))
-    where = hb.machine(NodeMachine("test:", NodeInventory((tree,), (0,))), per="gpu")
+    where = hb.allocate(NodeMachine("test:", NodeInventory((tree,), (0,))), per="gpu")
     pe = np.arange(where.k, dtype=np.int32)[::-1]
     script = place_script(prepare(Mapping(pe, where, {"problem": "processes"}), {}))
     return script.replace('taskset -c "$cores" ', "")

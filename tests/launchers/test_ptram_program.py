@@ -34,13 +34,13 @@ def lead(count, *arguments, program=PROGRAM):
 @needs_mpi
 @pytest.mark.parametrize(("leaders", "on"), [(1, FABRIC), (3, FABRIC), (5, "fattree:3x3:up=1x2 / core:2@1")])
 def test_the_placement_of_the_serial_mapper(tmp_path, leaders, on):
-    where = hb.machine(on)
+    where = hb.allocate(on)
     pattern = f"stencil:{where.k // 2}x2"
     done = lead(leaders, pattern, "--on", on, "-o", str(tmp_path / "found.json"))
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     assert [each["rank"] for each in record["leaders"]] == list(range(leaders))
-    serial = hb.map_tasks(hb.read(pattern), where, mapper="ptram", refine="ptram", threads=1)
+    serial = hb.map_tasks(hb.read(pattern), where, ["ptram", "ptram"], threads=1)
     assert hb.read(tmp_path / "found.json", where=where).pe.tolist() == serial.pe.tolist()
     assert record["comm_cost"] == serial.info["comm_cost"]
 

@@ -28,8 +28,8 @@ def test_cuts_of_ptscotch_keep_bounds_and_come_again(tmp_path, size, cutter):
         found.append(np.load(tmp_path / name))
     assert found[0].tolist() == found[1].tolist()
     assert np.bincount(found[0], minlength=6).max() <= 1.03 * graph.n / 6 + 1
-    alone = hb.map_tasks(graph, ON[1], preset="fast", partition=True, threads=1).comm_cost
-    assert hb.evaluate(graph, hb.Mapping(found[0], hb.machine(ON[1]))).comm_cost <= 1.2 * alone
+    alone = hb.map_tasks(graph, ON[1], "fast", partition=True, threads=1).comm_cost
+    assert hb.evaluate(graph, hb.Mapping(found[0], hb.allocate(ON[1]))).comm_cost <= 1.2 * alone
 
 
 def test_a_missing_library_is_named(tmp_path, monkeypatch):

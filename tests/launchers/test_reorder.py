@@ -74,7 +74,7 @@ def test_one_process_is_a_machine_too():
 def test_a_cyclic_launch_of_a_grid_gets_better(given):
     """64 processes round 8 nodes; neighbours in a 4 x 4 x 4 grid should share nodes."""
     sends = [grid_neighbours(rank, (4, 4, 4), (True, True, True)) for rank in range(64)]
-    where = None if given is None else hb.machine(given, hosts=[f"n{node}" for node in range(8)])
+    where = None if given is None else hb.allocate(given, hosts=[f"n{node}" for node in range(8)])
     new = new_ranks(spots(64, 8, 8), sends, where)
     assert sorted(new.tolist()) == list(range(64))
     node = np.empty(64, int)
@@ -84,7 +84,7 @@ def test_a_cyclic_launch_of_a_grid_gets_better(given):
 
 
 def test_a_machine_that_does_not_fit_is_refused():
-    where = hb.machine("node:2@10 core:2@1", hosts=("n0", "n1"))
+    where = hb.allocate("node:2@10 core:2@1", hosts=("n0", "n1"))
     with pytest.raises(HopbytesError, match=mentions("0", "4")):
         new_ranks([*spots(4, 2, 2), Spot("n0", (0,), (0, -1, -1, 0))], [{}] * 5, where)
     with pytest.raises(HopbytesError, match=mentions("n2", "n0", "n1")):
@@ -116,7 +116,7 @@ def test_messages_are_sent_and_timed(monkeypatch, tmp_path):
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     graph = hb.CommGraph.from_edges([0, 1], [1, 0], [5000, 10])
-    mapping = hb.Mapping(np.array([1, 0], np.int32), hb.machine("core:2"), {"problem": "processes"})
+    mapping = hb.Mapping(np.array([1, 0], np.int32), hb.allocate("core:2"), {"problem": "processes"})
     measured = replay(graph, mapping, [MPIRUN, "-n", "2"], rounds=3)
     assert measured.round_bytes == 5010
     assert len(measured.seconds) == 3

@@ -19,7 +19,7 @@ import hopbytes as hb
 from helpers.paths import EXAMPLES
 from helpers.placements import cores_in_node, expand, place
 from hopbytes.formats.mappings import mapping_slurm as place_slurm
-from hopbytes.formats.mappings.slot_symmetry import renumbered
+from hopbytes.formats.mappings.launch_files import renumbered
 from hopbytes.model.mapping import Mapping
 
 HOSTS = ("n3", "n1", "n4", "n2")  # not in Slurm's own order
@@ -207,7 +207,7 @@ hopbytes map far.edges --on job.machine.json -o m.json --quiet
         facts = json.loads(line)
         assert facts["hosts"] == ["n1", "n2", "n3", "n4"]
         assert [level["units"] for level in facts["levels"]] == [4, facts["pes"]]
-    where = hb.machine(str(tmp_path / "job.machine.json"))
+    where = hb.allocate(str(tmp_path / "job.machine.json"))
     assert where.tasks_of_nodes.tolist() == [2, 2, 2, 2]
     assert {cpu for pe in range(where.k) for cpu in where.os_pus(pe)} == os.sched_getaffinity(0)
 
@@ -215,7 +215,7 @@ hopbytes map far.edges --on job.machine.json -o m.json --quiet
 @pytest.mark.parametrize("spec", ["node:4 gpu:2", "node:4 gpu:2 core:1"])
 def test_ranks_see_their_gpu_and_are_bound_only_to_cores_near_it(cluster, tmp_path, spec):
     """Without cores below the GPUs nobody may be bound: a trainer needs more than the core of its number."""
-    where = hb.machine(spec, hosts=HOSTS)
+    where = hb.allocate(spec, hosts=HOSTS)
     pe = [5, 0, 7, 2, 1, 4, 3, 6]
     mapping = Mapping(np.array(pe, np.int32), where, {"problem": "processes"})
     launch = hb.write(mapping, tmp_path / "r", "slurm").launch

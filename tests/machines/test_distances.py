@@ -13,7 +13,7 @@ from hopbytes.util.random_numbers import RandomNumbers
     "spec", ["torus:8x8x8", "torus:16x16x16", "torus:32x32", "mesh:8x8x8", "torus:8x8x8 / core:8", "mesh:200"]
 )
 def test_grids_are_unlike_trees(spec):
-    assert unlike_a_tree(hb.machine(spec))
+    assert unlike_a_tree(hb.allocate(spec))
 
 
 @pytest.mark.parametrize(
@@ -31,16 +31,16 @@ def test_grids_are_unlike_trees(spec):
     ],
 )
 def test_networks_of_small_diameter_are_like_trees(spec):
-    assert not unlike_a_tree(hb.machine(spec))
+    assert not unlike_a_tree(hb.allocate(spec))
 
 
 def test_the_deviation_of_a_ring_is_its_definition():
-    where = hb.machine("torus:3")
+    where = hb.allocate("torus:3")
     distance = where.distance
     assert isinstance(distance, NetworkDistance)
     # All distances of a ring of three are equal; triples with a repeated place have 0, 1, 1.
     assert distance.tree_deviation() == 0.0
-    line = hb.machine("mesh:3").distance
+    line = hb.allocate("mesh:3").distance
     half = np.uint64(32)
     drawn = (RandomNumbers(0).words(3 * 4096) >> half) * np.uint64(3) >> half
     triples = drawn.astype(np.int64).reshape(3, 4096)

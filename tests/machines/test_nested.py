@@ -34,7 +34,7 @@ def test_every_place_has_a_number_of_its_operating_system(spec):
 
 
 def test_network_outside_and_tree_inside():
-    where = hb.machine(f"torus:4@100 / hwloc:{SMT}")
+    where = hb.allocate(f"torus:4@100 / hwloc:{SMT}")
     cores = where.k // 4
     apart = where.distance
     assert [apart.between(0, other) for other in (1, 2, 4, cores, 2 * cores)] == [2, 3, 10, 100, 200]
@@ -43,11 +43,11 @@ def test_network_outside_and_tree_inside():
 
 def test_options_reach_both_parts():
     spec = f"torus:2x2@100 / hwloc:{SMT}"
-    where = hb.machine(spec, distance="numa=30,hop=200")
+    where = hb.allocate(spec, distance="numa=30,hop=200")
     assert where.machine.spec() == f"torus:2x2@200 / hwloc:{SMT}:package=30"
-    assert hb.machine(spec, per="numa").k == 8
-    assert hb.machine(spec, per="gpu").gpus.tolist() == [0, 1, 2] * 4
-    assert hb.machine(spec, exclude="node=1").k == 21
+    assert hb.allocate(spec, per="numa").k == 8
+    assert hb.allocate(spec, per="gpu").gpus.tolist() == [0, 1, 2] * 4
+    assert hb.allocate(spec, exclude="node=1").k == 21
 
 
 @pytest.mark.parametrize(
@@ -61,19 +61,19 @@ def test_options_reach_both_parts():
 )
 def test_parts_that_do_not_fit(spec, words):
     with pytest.raises(HopbytesError) as caught:
-        hb.machine(spec)
+        hb.allocate(spec)
     assert words in str(caught.value)
 
 
 def test_unlike_nodes_stand_in_the_order_of_the_names_outside(tmp_path):
     path = tmp_path / "topology.conf"
     path.write_text("SwitchName=s1 Nodes=b,a\nSwitchName=s2 Nodes=c\nSwitchName=top Switches=s[1-2]\n")
-    where = hb.machine(f"slurm:{path} / hwloc:{SMT}@c,hwloc:{HYBRID}@a,b")
+    where = hb.allocate(f"slurm:{path} / hwloc:{SMT}@c,hwloc:{HYBRID}@a,b")
     names = where.hosts
     assert sorted(names) == ["a", "b", "c"]
     sizes = [len(where.machine.inventory.tree(node).os_pus) for node in range(3)]
     assert sizes == [14 if name == "c" else 8 for name in names]
-    chosen = hb.machine(f"slurm:{path} / hwloc:{SMT}", hosts="a,c")
+    chosen = hb.allocate(f"slurm:{path} / hwloc:{SMT}", hosts="a,c")
     assert {names[node] for node in chosen.node_of_pe.tolist()} == {"a", "c"}
     with pytest.raises(FormatError, match="is none of the 2 inside"):
-        hb.machine(f"slurm:{path} / hwloc:{SMT}@a,c")
+        hb.allocate(f"slurm:{path} / hwloc:{SMT}@a,c")

@@ -34,7 +34,7 @@ PARTS = ("torus", "bgq", "mappings", "ibroutes", "ndr_dgx_40sw", "avakas_sim", "
 def test_examples_without_their_kind(name, kind):
     assert kind_of_file(str(EXAMPLES / name)) == kind
     if kind != "ib":
-        assert hb.machine(str(EXAMPLES / name)).machine == hb.machine(f"{kind}:{EXAMPLES / name}").machine
+        assert hb.allocate(str(EXAMPLES / name)).machine == hb.allocate(f"{kind}:{EXAMPLES / name}").machine
 
 
 @pytest.mark.parametrize(("text", "kind"), [

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from helpers.errors import mentions
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.base import Level
-from hopbytes.machines.kinds.tree import Tree
-from hopbytes.machines.spec import from_hierarchy, parse_machine
+from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 
 
@@ -38,7 +38,8 @@ def test_papers_notation_is_innermost_first():
 
 
 def test_distances_can_be_replaced_by_level():
-    assert parse_machine("node:2@9 core:2@1", distance="core=3, node=12").spec() == "node:2@12 core:2@3"
+    tree = parse_machine("node:2@9 core:2@1")
+    assert with_distances(tree, "core=3, node=12").spec() == "node:2@12 core:2@3"
 
 
 def test_groups_merge_levels_of_equal_distance_and_leave_out_what_does_not_split():
@@ -78,7 +79,7 @@ def test_groups_merge_levels_of_equal_distance_and_leave_out_what_does_not_split
         ("core:2:colour=red", "'colour=red', expected bw=NUMBER, lat=NUMBER or cap=N"),
         (" ".join(f"l{i}:1" for i in range(65)), "65 levels"),
         ("trea:foo", "did you mean tree"),
-        ("zzz:foo", "'zzz' is no machine kind (known: "),
+        ("zzz:foo", "'zzz' is not a machine kind (known: "),
         ("ñ:2", "level name"),
     ],
 )
@@ -137,9 +138,13 @@ pieces = st.sampled_from(
 
 @given(st.one_of(st.text(max_size=40), st.lists(pieces, max_size=14).map("".join)), st.text(max_size=12))
 def test_any_text_is_a_machine_or_an_error_of_ours(text, distance):
-    for arguments in ({}, {"distance": distance}, {"hierarchy": True}):
+    readers = (
+        lambda: parse_machine(text), lambda: with_distances(parse_machine(text), distance),
+        lambda: from_hierarchy(text),
+    )  # fmt: skip
+    for read in readers:
         try:
-            machine = parse_machine(text, **arguments)
+            machine = read()
         except HopbytesError as error:
             assert "\n" not in str(error)  # noqa: PT017 - both outcomes are fine, no raise is required
         else:

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hopbytes.errors import ScaleError, UnsupportedError
-from hopbytes.model.capacities import exact_imbalance, load_bound
+from hopbytes.model.capacities import (
+    child_bounds,
+    exact_imbalance,
+    group_sums,
+    integer_root,
+    load_bound,
+    sum_of,
+    sure_loads,
+)
 
 THREE_PERCENT = Fraction(3, 100)
 
@@ -94,3 +102,100 @@ def test_a_task_of_exactly_a_fair_share_is_not_heavy():
     bound = load_bound(np.array([2, 1, 1]), 3, np.ones(2, np.int64), Fraction(0))
     assert (bound.heavy, bound.caps.tolist()) == (0, [2, 2])
     assert load_bound(np.array([3, 1, 1]), 3, np.ones(2, np.int64), Fraction(0)).heavy == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("groups", [1, 2, 300, 20_000])
+@pytest.mark.parametrize("items", [0, 1, 2, 1024, 1025, 40_001, 90_000])
+def test_sums_per_group_are_exact(items, groups, threads):
+    """Few items and many groups are added in one place, others by ranges of items."""
+    random = np.random.default_rng(items + groups)
+    group = np.sort(random.integers(0, groups, items)).astype(np.int32)
+    values = random.integers(-(2**45), 2**45, items)
+    expected = np.zeros(groups, np.int64)
+    np.add.at(expected, group, values)
+    assert np.array_equal(group_sums(group, values, groups, threads), expected)
+    assert np.array_equal(group_sums(group, None, groups, threads), np.bincount(group, minlength=groups))
+
+
+@pytest.mark.parametrize("group", [[0, 3], [-1, 0]])
+def test_a_group_that_does_not_exist_is_refused(group):
+    with pytest.raises(IndexError, match="expected 0 to 2"):
+        group_sums(np.array(group, np.int32), None, 3)
+
+
+def test_the_sum_of_all_may_exceed_63_bits():
+    assert sum_of(np.full(5, 2**62)) == 5 * 2**62
+    assert sum_of(np.array([-(2**63), -1])) == -(2**63) - 1
+
+
+def uniform_split(load, children, pes_per_child, leaf_cap, levels_left):
+    shares = np.full(children, pes_per_child, np.int64)
+    return child_bounds(load, shares, shares * leaf_cap, levels_left)
+
+
+def test_known_caps_on_the_way_down_a_three_level_machine():
+    """2^17 unit tasks on 4:16:32 at 3 %: real-valued caps (261) would need more than 4 * 65 at the end."""
+    caps = load_bound(None, 2**17, np.ones(2048, np.int64), Fraction(3, 100)).caps
+    assert set(caps.tolist()) == {65}
+    assert set(uniform_split(2**17, 32, 64, 65, 3).tolist()) == {4117}
+    assert set(uniform_split(4117, 16, 4, 65, 2).tolist()) == {258}
+    assert set(uniform_split(258, 4, 1, 65, 1).tolist()) == {65}
+
+
+def test_known_caps_of_the_published_example():
+    """800 unit tasks, 4:2, 10 %: the worst half holds 419 and its blocks still end at 110."""
+    caps = load_bound(None, 800, np.ones(8, np.int64), Fraction(1, 10)).caps
+    assert set(caps.tolist()) == {110}
+    assert uniform_split(800, 2, 4, 110, 2).tolist() == [419, 419]
+    assert uniform_split(419, 4, 1, 110, 1).tolist() == [110] * 4
+
+
+def test_a_child_gets_no_more_than_its_leaves_hold():
+    """Two children of equal share, but one has room for 6 only: 13 each would be the even slack."""
+    assert child_bounds(10, np.array([1, 1]), np.array([6, 20]), levels_left=1).tolist() == [6, 13]
+
+
+def test_no_load_means_no_constraint():
+    assert uniform_split(0, 2, 4, 7, 2).tolist() == [28, 28]
+
+
+@given(
+    load=st.integers(1, 2**60),
+    pes=st.lists(st.integers(1, 50), min_size=1, max_size=6),
+    percent=st.integers(0, 50),
+    levels=st.integers(1, 7),
+)
+def test_children_hold_the_load_and_leaves_hold_the_children(load, pes, percent, levels):
+    """Caps always leave room for everything, and never promise more than the leaves below can hold."""
+    shares = np.array(pes, np.int64)
+    k = sum(pes)
+    leaf = max((100 + percent) * load // (100 * k), -(-load // k))
+    caps = child_bounds(load, shares, shares * leaf, levels)
+    assert int(caps.sum()) >= load
+    assert np.all(caps <= shares * leaf)
+    assert np.all(caps >= -(-load * shares.astype(object) // k))
+
+
+def test_sure_loads_are_all_of_it_where_tasks_count_one_each():
+    assert sure_loads(np.array([64, 3]), np.array([64 * 65, 9]), 1).tolist() == [4160, 9]
+    assert sure_loads(np.array([4, 2]), np.array([40, 4]), 6).tolist() == [25, 0]
+
+
+@given(
+    caps=st.lists(st.integers(5, 40), min_size=1, max_size=5),
+    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=200),
+)
+def test_sure_loads_fit_in_any_order(caps, sizes):
+    """Tasks up to the sure load, each on the first PE with room: none is left over."""
+    sure = int(sure_loads(np.array([len(caps)]), np.array([sum(caps)]), 5)[0])
+    held = [0] * len(caps)
+    for size in sizes:
+        if sum(held) + size <= sure:
+            held[next(pe for pe, load in enumerate(held) if load + size <= caps[pe])] += size
+
+
+@given(value=st.integers(0, 2**400), degree=st.integers(1, 9))
+def test_integer_root_is_exact(value, degree):
+    root = integer_root(value, degree)
+    assert root**degree <= value < (root + 1) ** degree

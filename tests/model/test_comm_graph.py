@@ -7,7 +7,7 @@ import scipy.sparse
 import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.errors import FormatError, ScaleError
-from hopbytes.machines.selection.allocate import machine
+from hopbytes.machines.selection.allocate import allocate
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 
@@ -79,7 +79,7 @@ def test_lists_are_no_arrays_where_arrays_are_kept():
     with pytest.raises(FormatError, match=mentions("1-d", "int64")):
         CommGraph([0, 1, 2], [1, 0])
     with pytest.raises(FormatError, match="expected 1-d integers"):
-        Mapping([0.5, 1], machine("node:2 core:1"))
+        Mapping([0.5, 1], allocate("node:2 core:1"))
 
 
 def csr(indptr=(0, 1, 2), targets=(1, 0)):

@@ -23,7 +23,7 @@ EMPTY = Slab(np.zeros(1, np.int64), np.empty(0, np.int64))
 @pytest.fixture(autouse=True)
 def alternating_hosts(monkeypatch):
     """Even ranks are on host a, odd ones on host b, each bound to a core of its own."""
-    monkeypatch.setattr("hopbytes.mpi.parts._own_spot", lambda: here.spot)
+    monkeypatch.setattr("hopbytes.mpi.parts.this_spot", lambda: here.spot)
 
 
 here = threading.local()

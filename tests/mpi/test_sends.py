@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hopbytes.mpi.communicators import create_dist_graph_adjacent
-from hopbytes.mpi.processes import checked_neighbours, checked_sends, neighbours_sends
+from hopbytes.mpi.communicators import checked_neighbours, create_dist_graph_adjacent, neighbours_sends
+from hopbytes.mpi.processes import checked_sends
 
 
 @pytest.mark.parametrize("sends", [
@@ -56,7 +56,7 @@ def test_neighbours(mpi):
         (([1], [2], [1, 2], None), "sourceweights: 2 numbers, expected 1"),
         (([1], [2], None, [2.5]), r"destweights: [2.5], expected whole numbers"),
         (([1], [2], None, 77), "destweights: 77, expected whole numbers"),
-        (([1.5], [2], None, None), "neighbours that are no ranks"),
+        (([1.5], [2], None, None), "neighbours that are not ranks"),
     ]:
         assert fault in checked_neighbours(*given)[1]
 

@@ -8,7 +8,7 @@ import pytest
 from helpers.graphs import TREEMATCH_FIGURE_1
 from hopbytes.cost.metrics.mapping_metrics import measure
 from hopbytes.machines.base import Level
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

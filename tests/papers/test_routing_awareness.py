@@ -13,7 +13,7 @@ WHERE = "fattree:2x4:up=1x2"
 
 def test_routing_aware_refinement_sees_what_hops_cannot():
     """Two flows leave one leaf switch: to nodes 2 and 4 both take uplink 0, to 2 and 5 one uplink each."""
-    where = hb.Allocation.whole(hb.machine(WHERE).machine)
+    where = hb.Allocation.whole(hb.allocate(WHERE).machine)
     graph = hb.CommGraph.from_edges([0, 1], [2, 3], [5, 5], n=8)
     ignorant = np.array([0, 1, 2, 4, 3, 5, 6, 7], np.int32)
     aware = np.array([0, 1, 2, 5, 3, 4, 6, 7], np.int32)
@@ -36,13 +36,13 @@ def test_routing_aware_greedy_chooses_the_node_whose_route_is_free():
 
     Both are as far. To node 4, an even one, leads the uplink that carries what 0 sends to 2.
     """
-    where = hb.Allocation.whole(hb.machine("fattree:2x3:up=1x2:bw=20x1").machine)
+    where = hb.Allocation.whole(hb.allocate("fattree:2x3:up=1x2:bw=20x1").machine)
     graph = hb.CommGraph.from_edges([0, 0, 2, 1], [1, 2, 4, 3], [100, 10, 60, 5], n=6)
     found = {}
     for name, mapper in {
         "ignorant": "ptram:weights=1/0/0/0,raw=true", "published": "ptram:raw=true", "normalised": "ptram",
     }.items():  # fmt: skip
-        pe = hb.map_tasks(graph, where, mapper=mapper, threads=1).pe
+        pe = hb.map_tasks(graph, where, mapper, threads=1).pe
         found[name] = [
             objectives[goal]().value(graph, where, pe) for goal in ("hop_bytes", "max_congestion")
         ]

@@ -231,8 +231,8 @@ def test_every_generator_can_be_mapped_and_names_itself(name):
     assert again.volumes.tolist() == graph.volumes.tolist()
     assert again.targets.tolist() == graph.targets.tolist()
     assert again.messages.min() >= 1
-    where = hb.machine("node:2@10 core:[40,40]@1")
-    assert hb.map_tasks(graph, where, preset="fast").info["comm_cost"] > 0
+    where = hb.allocate("node:2@10 core:[40,40]@1")
+    assert hb.map_tasks(graph, where, "fast").info["comm_cost"] > 0
 
 
 @pytest.mark.parametrize(

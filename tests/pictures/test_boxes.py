@@ -11,7 +11,7 @@ from hopbytes.report.show import machine_facts, machine_text
 
 
 def drawn(spec: str) -> str:
-    return "\n".join(line for boxed in boxes_of(hb.machine(spec)) for line in drawing(boxed))
+    return "\n".join(line for boxed in boxes_of(hb.allocate(spec)) for line in drawing(boxed))
 
 
 def test_equal_neighbours_are_one_line_and_uneven_ones_are_not():
@@ -47,15 +47,15 @@ def test_plain_trees_are_drawn_as_a_whole():
 
 
 def test_facts_count_cores_not_their_threads():
-    facts = machine_facts(hb.machine(f"hwloc:{HWLOC_SAMPLES}/v2_smt_gpus.xml@a,b", exclude="core=0"))
+    facts = machine_facts(hb.allocate(f"hwloc:{HWLOC_SAMPLES}/v2_smt_gpus.xml@a,b", exclude="core=0"))
     wanted = {"pes": 12, "cores": 14, "cores_in_slots": 12, "cores_per_pe": [1, 1], "pus": 28, "packages": 4}
     assert {name: facts[name] for name in wanted} == wanted
     assert (facts["numa"], facts["gpus"]) == (4, 6)
-    assert "pus" not in machine_facts(hb.machine("node:2 core:2"))
+    assert "pus" not in machine_facts(hb.allocate("node:2 core:2"))
 
 
 def test_text_has_both_the_levels_and_the_tree():
-    text = machine_text(hb.machine(f"hwloc:{HWLOC_SAMPLES}/v1_numa_outside.xml"))
+    text = machine_text(hb.allocate(f"hwloc:{HWLOC_SAMPLES}/v1_numa_outside.xml"))
     assert "hardware   2 packages, 2 memory nodes, 7 hardware threads" in text
     assert text.endswith("  package (numa, l3)  PU 4-6\n    3 x core (l2)  PU 4-6")
 
@@ -81,7 +81,7 @@ def apart(one, other):
 
 @pytest.mark.parametrize("sample", sorted(path.name for path in HWLOC_SAMPLES.glob("*.xml")))
 def test_boxes_lie_in_boxes_and_never_across(sample):
-    (boxed,) = boxes_of(hb.machine(f"hwloc:{HWLOC_SAMPLES}/{sample}"))
+    (boxed,) = boxes_of(hb.allocate(f"hwloc:{HWLOC_SAMPLES}/{sample}"))
     placed = layout(boxed.box, boxed.gpus)
     leaves = [one for one in placed if one.leaf and one.kind]
     assert sorted(int(one.label) for one in leaves) == sorted(boxed.box.numbers)
@@ -92,7 +92,7 @@ def test_boxes_lie_in_boxes_and_never_across(sample):
 
 
 def test_gpus_hang_where_their_cores_are():
-    (boxed,) = boxes_of(hb.machine(f"hwloc:{HWLOC_SAMPLES}/v2_smt_gpus.xml"))
+    (boxed,) = boxes_of(hb.allocate(f"hwloc:{HWLOC_SAMPLES}/v2_smt_gpus.xml"))
     placed = layout(boxed.box, boxed.gpus)
     packages = [one for one in placed if one.label.startswith("package")]
     gpus = {one.label: [inside(one, package) for package in packages] for one in placed if not one.kind}
@@ -101,20 +101,20 @@ def test_gpus_hang_where_their_cores_are():
 
 
 def test_large_machines_are_folded_from_the_outside():
-    (boxed,) = boxes_of(hb.machine("node:64 package:2 core:64", hosts="n[1-64]"))
+    (boxed,) = boxes_of(hb.allocate("node:64 package:2 core:64", hosts="n[1-64]"))
     small = folded(boxed.box)
     (node,) = small.inside
     assert (node.title, node.places) == ("64 x node n1 … n64", 128)
-    (core,) = folded(boxes_of(hb.machine("core:1000"))[0].box).inside
+    (core,) = folded(boxes_of(hb.allocate("core:1000"))[0].box).inside
     assert core.title == "1000 x core 0 … 999"
 
 
 def test_unlike_units_are_not_folded_together():
-    (boxed,) = boxes_of(hb.machine("node:8 core:[64,64,64,64,64,64,64,100]"))
+    (boxed,) = boxes_of(hb.allocate("node:8 core:[64,64,64,64,64,64,64,100]"))
     titles = [node.title for node in folded(boxed.box).inside]
     assert titles == ["7 x node 0 … 6", "node 7"]
 
 
 def test_small_machines_are_not_folded():
-    (boxed,) = boxes_of(hb.machine("node:6 package:2 core:6"))
+    (boxed,) = boxes_of(hb.allocate("node:6 package:2 core:6"))
     assert folded(boxed.box) is boxed.box

@@ -48,8 +48,8 @@ def said(panel: Panel) -> str:
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 def test_every_node_and_cable_is_drawn(spec):
-    count = int(hb.machine(spec).machine.node_of_core()[-1]) + 1
-    where = hb.machine(spec, hosts=f"h[1-{count}]")
+    count = int(hb.allocate(spec).machine.node_of_core()[-1]) + 1
+    where = hb.allocate(spec, hosts=f"h[1-{count}]")
     panel = network_panel(where)
     inside(panel)
     words = said(panel)
@@ -59,7 +59,7 @@ def test_every_node_and_cable_is_drawn(spec):
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 def test_loads_have_colours_and_the_busiest_link_a_name(spec):
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     graph = hb.read(f"stencil:{min(where.k, 32)}:bytes=1000000")
     mapping = hb.Mapping(np.random.default_rng(2).permutation(where.k)[: graph.n], where)
     loads = link_loads(graph, mapping)
@@ -72,7 +72,7 @@ def test_loads_have_colours_and_the_busiest_link_a_name(spec):
 
 def test_the_darkest_colour_is_the_busiest_link():
     graph = hb.CommGraph.from_edges([0, 1], [1, 2], [1, 100], n=3)
-    mapping = hb.Mapping([0, 1, 2], hb.machine("mesh:4"))
+    mapping = hb.Mapping([0, 1, 2], hb.allocate("mesh:4"))
     panel = network_panel(mapping.where, loads=link_loads(graph, mapping))
     colours = {mark.tip: mark.colour for mark in panel.marks if isinstance(mark, Line) and mark.tip}
     assert colours == {
@@ -83,12 +83,12 @@ def test_the_darkest_colour_is_the_busiest_link():
 
 
 def test_slices_of_a_torus_are_named():
-    words = [mark.text for mark in network_panel(hb.machine("torus:3x3x2")).marks if isinstance(mark, Words)]
+    words = [mark.text for mark in network_panel(hb.allocate("torus:3x3x2")).marks if isinstance(mark, Words)]
     assert {"z = 0", "z = 1", *map(str, range(18))} <= set(words)
 
 
 def test_things_on_networks_are_drawn_as_networks():
-    where = hb.machine("torus:2x2x2 / core:4", hosts="h[1-8]")
+    where = hb.allocate("torus:2x2x2 / core:4", hosts="h[1-8]")
     machine = said(allocation_picture(where)[0])
     assert "4 cores in each node" in machine
     assert all(f"h{number}" in machine for number in range(1, 9))
@@ -101,7 +101,7 @@ def test_things_on_networks_are_drawn_as_networks():
 
 def test_networks_that_are_too_large_are_refused():
     with pytest.raises(hb.UnsupportedError, match="hosts and switches, expected at most 16384"):
-        allocation_picture(hb.machine("torus:64x64x8"))
+        allocation_picture(hb.allocate("torus:64x64x8"))
 
 
 @pytest.mark.shared
@@ -109,7 +109,7 @@ def test_a_real_fabric_is_drawn_by_host_names():
     folder = SHARED_SAMPLES / "infiniband/avakas"
     if not folder.is_dir():
         pytest.skip("the developers' sample folder is missing")
-    panel, _ = allocation_picture(hb.machine(f"ib:{folder}"))
+    panel, _ = allocation_picture(hb.allocate(f"ib:{folder}"))
     inside(panel)
     words = [mark.text for mark in panel.marks if isinstance(mark, Words)]
     assert {"node001", "node264", "visu01", "L101", "S209A"} <= set(words)
@@ -120,7 +120,7 @@ def test_a_real_fabric_is_drawn_by_host_names():
 def test_many_leaf_switches_are_told_apart():
     """A09-P1-IBLEAF-01-02 without what all switches share; hosts from the first to the last."""
     folder = SHARED_SAMPLES / "infiniband/ndr_dgx_40sw"
-    panel = network_panel(hb.machine(f"ib:{folder}:tables=dump_fts_dfsssp.txt.gz"))
+    panel = network_panel(hb.allocate(f"ib:{folder}:tables=dump_fts_dfsssp.txt.gz"))
     inside(panel)
     tips = {mark.tip for mark in panel.marks if isinstance(mark, Rectangle)}
     leaves = [tip for tip in tips if tip.startswith("switch ") and "LEAF" in tip]

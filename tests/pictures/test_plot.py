@@ -36,7 +36,7 @@ def graph() -> hb.CommGraph:
 
 @pytest.fixture
 def two(graph) -> dict[str, hb.Mapping]:
-    where = hb.machine("torus:2x2 / core:4")
+    where = hb.allocate("torus:2x2 / core:4")
     return {"random": hb.Mapping(np.random.default_rng(0).permutation(16), where),
             "mapped": hb.map_tasks(graph, where)}  # fmt: skip
 
@@ -55,7 +55,7 @@ def test_every_function_returns_its_axes(axes, graph, two):
 
 def test_matrix_has_sums_borders_and_a_logarithmic_scale(axes):
     graph = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 0], [1, 1000, 10**6], n=4)
-    mapping = hb.Mapping([0, 2, 1, 3], hb.machine("node:2 core:2"))
+    mapping = hb.Mapping([0, 2, 1, 3], hb.allocate("node:2 core:2"))
     hb.plot.matrix(graph, mapping, axes, colorbar=False)
     (image,) = axes.images
     assert image.get_interpolation() == "nearest"
@@ -94,7 +94,7 @@ def test_machines_and_networks_are_drawn_on_axes(axes, graph, two):
     assert {str(rank) for rank in range(16)} <= {text.get_text() for text in axes.texts}
     new = hb.plot.network(two["random"].where, graph, two["random"])
     assert any(text.get_text().startswith("busiest here") for text in new.texts)
-    assert hb.plot.machine(hb.machine("node:2 core:2")).texts
+    assert hb.plot.machine(hb.allocate("node:2 core:2")).texts
 
 
 def test_paper_style_lasts_for_its_block(tmp_path):
@@ -142,7 +142,7 @@ def test_notebooks_show_pictures_below_tables(graph, two):
         picture = thing._repr_svg_()
         assert picture.startswith("<svg")
         assert thing._repr_html_().endswith(picture)
-    large = hb.machine("node:64 core:64")
+    large = hb.allocate("node:64 core:64")
     assert large._repr_svg_() is None
     assert hb.Mapping(np.arange(4096), large)._repr_svg_() is None
     assert large._repr_html_().endswith("</table>")

@@ -56,7 +56,7 @@ def lammps() -> hb.CommGraph:
 
 @pytest.fixture
 def mapped(lammps) -> hb.Mapping:
-    where = hb.machine("node:6@10 package:2@3 core:6@1", hosts="n[1-6]")
+    where = hb.allocate("node:6@10 package:2@3 core:6@1", hosts="n[1-6]")
     return hb.Mapping(np.random.default_rng(1).permutation(72)[:64], where)
 
 
@@ -91,7 +91,7 @@ def test_before_and_after_have_borders_and_names_of_nodes(lammps, mapped):
 
 def test_evaluation_on_links_also_has_hops_and_congestion():
     graph = hb.read("stencil:4x4x4:bytes=1000")
-    mapping = hb.Mapping(np.random.default_rng(0).permutation(64), hb.machine("torus:4x4x4"))
+    mapping = hb.Mapping(np.random.default_rng(0).permutation(64), hb.allocate("torus:4x4x4"))
     panel, _ = evaluation_picture(graph, mapping)
     words = words_of(panel)
     assert {"Volume by links on the way", "Links by load", "what a link carries", "1 link"} <= set(words)
@@ -100,7 +100,7 @@ def test_evaluation_on_links_also_has_hops_and_congestion():
 
 def test_a_matrix_of_16384_ranks_is_an_image_made_in_seconds():
     graph = hb.read("stencil:128x128:bytes=1000")
-    mapping = hb.Mapping(np.random.default_rng(0).permutation(16384), hb.machine("node:256 core:64"))
+    mapping = hb.Mapping(np.random.default_rng(0).permutation(16384), hb.allocate("node:256 core:64"))
     began = time.process_time()
     panel, _ = evaluation_picture(graph, mapping)
     content = svg(panel)
@@ -113,7 +113,7 @@ def test_a_matrix_of_16384_ranks_is_an_image_made_in_seconds():
 
 def test_bars_show_the_change_in_words():
     graph = hb.CommGraph.from_edges([0, 2, 4], [1, 3, 5], [4_000_000] * 3, n=6)
-    where = hb.machine("node:3@10 core:2@1")
+    where = hb.allocate("node:3@10 core:2@1")
     both = {"in order": hb.Mapping([0, 2, 1, 4, 3, 5], where), "mine": hb.Mapping(np.arange(6), where)}
     words = words_of(level_panel(level_bytes(graph, both)))
     assert "12 MB" in words
@@ -123,7 +123,7 @@ def test_bars_show_the_change_in_words():
 
 def test_bars_of_nothing_say_so():
     graph = hb.CommGraph.from_edges([0], [1], [0], n=2)
-    mapping = {"mine": hb.Mapping([0, 1], hb.machine("torus:2"))}
+    mapping = {"mine": hb.Mapping([0, 1], hb.allocate("torus:2"))}
     assert "nothing is sent" in words_of(level_panel(level_bytes(graph, mapping)))
     assert "nothing is sent" in words_of(hop_panel(hop_histogram(graph, mapping)))
     assert "cells: nothing is sent" in words_of(scale_panel((0, 0), "cells"))
@@ -131,7 +131,7 @@ def test_bars_of_nothing_say_so():
 
 
 def test_svg_holds_every_box_inside_the_picture():
-    panel, _ = allocation_picture(hb.machine("node:6 package:2 core:6"))
+    panel, _ = allocation_picture(hb.allocate("node:6 package:2 core:6"))
     boxes = [mark for mark in panel.marks if isinstance(mark, Rectangle)]
     assert len(boxes) == 1 + 6 + 12 + 72
     assert {str(core) for core in range(72)} <= set(words_of(panel))
@@ -140,7 +140,7 @@ def test_svg_holds_every_box_inside_the_picture():
 
 def test_nodes_are_drawn_with_their_names_or_numbers():
     def drawn(spec, **options):
-        return set(words_of(allocation_picture(hb.machine(spec, **options))[0]))
+        return set(words_of(allocation_picture(hb.allocate(spec, **options))[0]))
 
     assert {f"node n{i}" for i in range(1, 7)} <= drawn("node:6 core:2", hosts="n[1-6]")
     assert {f"node {i}" for i in range(6)} <= drawn("node:6 core:2")
@@ -151,7 +151,7 @@ def test_nodes_are_drawn_with_their_names_or_numbers():
 
 def test_kinds_of_nodes_are_drawn_once():
     spec = f"hwloc:{HWLOC_SAMPLES}/v2_smt_gpus.xml@a,b,hwloc:{HWLOC_SAMPLES}/v3_hybrid.xml@m"
-    words = words_of(allocation_picture(hb.machine(spec))[0])
+    words = words_of(allocation_picture(hb.allocate(spec))[0])
     assert {"package (numa)", "core (l2)", "GPU 0 cuda0", "2 x node a, b"} <= set(words)
 
 
@@ -168,14 +168,14 @@ def test_ranks_stand_on_their_cores(mapped):
 
 
 def test_ranks_on_hardware_threads_are_drawn_once_per_core():
-    where = hb.machine(f"hwloc:{HWLOC_SAMPLES}/v2_smt_gpus.xml@a,b")
+    where = hb.allocate(f"hwloc:{HWLOC_SAMPLES}/v2_smt_gpus.xml@a,b")
     mapping = hb.Mapping(np.arange(where.k)[::-1], where)
     numbers = [int(word) for word in words_of(mapping_picture(mapping)[0]) if word.isdigit()]
     assert sorted(numbers) == list(range(where.k))
 
 
 def test_several_ranks_on_a_core_are_listed():
-    mapping = hb.Mapping([0, 0, 0, 1, 1], hb.machine("node:1 core:2"))
+    mapping = hb.Mapping([0, 0, 0, 1, 1], hb.allocate("node:1 core:2"))
     assert {"0-2", "3-4"} <= set(words_of(mapping_picture(mapping)[0]))
 
 
@@ -191,7 +191,7 @@ def test_colours_say_where_a_rank_would_be_in_order(mapped):
 
 
 def test_large_mappings_are_a_box_per_node():
-    where = hb.machine("node:128 core:64", hosts="n[1-128]")
+    where = hb.allocate("node:128 core:64", hosts="n[1-128]")
     words = words_of(mapping_picture(hb.Mapping(np.arange(where.k), where))[0])
     assert {f"n{number}" for number in range(1, 129)} <= set(words)
     assert {"0-63", "8128-8191"} <= set(words)
@@ -199,4 +199,4 @@ def test_large_mappings_are_a_box_per_node():
 
 def test_machines_without_levels_or_too_large_are_refused():
     with pytest.raises(hb.UnsupportedError, match="expected named levels and at most"):
-        allocation_picture(hb.machine("core:70000"))
+        allocation_picture(hb.allocate("core:70000"))

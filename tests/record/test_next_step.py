@@ -39,17 +39,17 @@ def suggested(graph, *options):
 
 
 def test_more_processes_than_this_host_has_cores():
-    cores = hb.machine("local").k
+    cores = hb.allocate("local").k
     verb, machine, (why,) = suggested(recorded_on(*[HERE] * (cores * 8)))
     assert verb == "advise"
     assert f"{cores * 8} processes, but {cores} cores" in why
-    assert hb.machine(machine).k >= cores * 8
+    assert hb.allocate(machine).k >= cores * 8
     verb, machine, before = suggested(recorded_on(*[HERE] * max(2, cores)))
     assert (verb, machine, before) == ("map", "local", []) or cores == 1
 
 
 def test_slots_of_a_host_file_beyond_the_cores_found(tmp_path):
-    cores = hb.machine("local").k
+    cores = hb.allocate("local").k
     path = tmp_path / "hosts"
     path.write_text("".join(f"n{node} slots={2 * cores}\n" for node in range(4)))
     graph = recorded_on(*[f"n{task // (2 * cores)}" for task in range(8 * cores)])
@@ -57,7 +57,7 @@ def test_slots_of_a_host_file_beyond_the_cores_found(tmp_path):
     assert (verb, machine, len(before)) == ("advise", f"node:4 core:{2 * cores}", 1)
     half = recorded_on(*["n0"] * 4 * cores)
     assert suggested(half, "--hostfile", str(path)) == ("map", f"job:{path}", [])
-    (told,) = [notice for notice in hb.machine(f"job:{path}").notices if "asks for" in notice]
+    (told,) = [notice for notice in hb.allocate(f"job:{path}").notices if "asks for" in notice]
     assert f"asks for {2 * cores} tasks on n0 and 3 more hosts, but {cores} slot" in told
 
 

@@ -57,7 +57,7 @@ def test_a_chain_stays_a_chain(family, tmp_path):
     assert first.index(f"1 wait 0 1 {sent_tag(first, 'irecv 0')}") < position(first, "isend 2")
     assert any(action.endswith("allreduce 4 0 6") for action in first)
     if shutil.which("smpirun"):
-        where = hb.machine("node:4@10:bw=1e9:lat=0 core:1")
+        where = hb.allocate("node:4@10:bw=1e9:lat=0 core:1")
         mapping = hb.Mapping(range(4), where)
         found = hb.simulate(graph, mapping, grade="replay")
         assert found.seconds == pytest.approx(4e-3, rel=0.01)

@@ -262,7 +262,7 @@ def test_the_command_passes_everything_through(tmp_path):
     quiet = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": 120}
     done = subprocess.run(words, **quiet)
     assert (done.returncode, done.stdout) == (0, "said by the program\n"), done.stderr
-    fits = hb.machine("local").k >= 4
+    fits = hb.allocate("local").k >= 4
     now = "map app.pattern --on local" if fits else "advise app.pattern --on 'node:2 core:2'"
     assert done.stderr.splitlines()[-1] == f"now: hopbytes {now}"
     assert hb.read("app.pattern").n == 4

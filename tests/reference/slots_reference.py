@@ -10,7 +10,7 @@ from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.kernels.records import ALL_PAIRS, BLOCKS
 from reference.cost_reference import network_distance
 
-#: Arguments in the form of compiled searches, see :class:`hopbytes.engine.call.Call`.
+#: Arguments in the form of compiled searches, see :class:`hopbytes.engine.problem.Call`.
 Graph = tuple[Int64, Int32, Int64, Int64]
 Distances = tuple[UInt64, Int64, Int64]
 AssignmentCosts = tuple[Int64, Int32, Int64, Int64]

@@ -18,7 +18,7 @@ def pairs(*arcs, n=16):
 
 def advised(graph, spec=SLOW, **options):
     """Return the advice by one seed."""
-    return advise(graph, hb.machine(spec), **{"seeds": 1, **options})
+    return advise(graph, hb.allocate(spec), **{"seeds": 1, **options})
 
 
 def test_neighbours_stay_as_they_are():
@@ -54,10 +54,10 @@ def test_a_preset_where_no_order_helps():
 
 
 def test_the_recommended_command_gives_the_predicted_mapping():
-    graph, where = hb.read("stencil:4x4x2:periodic=xyz"), hb.machine("torus:2x4 / core:4")
+    graph, where = hb.read("stencil:4x4x2:periodic=xyz"), hb.allocate("torus:2x4 / core:4")
     found = advise(graph, where, seeds=2, presets=("fast",))
     preset = next(each for each in found.candidates if each.kind == "preset")
-    again = hb.map_tasks(graph, where, preset="fast", seed=preset.seed)
+    again = hb.map_tasks(graph, where, "fast", seed=preset.seed)
     assert again.pe.tolist() == preset.mapping.pe.tolist()
     assert len(preset.seconds) == 2
     assert preset.best == preset.seconds[0]
@@ -95,7 +95,7 @@ def test_a_higher_bound_of_the_only_other_placement_keeps_nothing_either():
 
 def test_training_gets_orders_of_megatron_and_a_mesh():
     spec = "ml:tp=4,pp=4,dp=4,order=dp-pp-cp-ep-tp"
-    found = advise(hb.read(spec), hb.machine("rails:8x8"), seeds=1, presets=("fast",))
+    found = advise(hb.read(spec), hb.allocate("rails:8x8"), seeds=1, presets=("fast",))
     assert [each.name for each in found.candidates] == [
         "ranks in order", "rank order tp-cp-ep-dp-pp", "rank order tp-cp-ep-pp-dp", "preset fast"
     ]

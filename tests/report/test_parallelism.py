@@ -14,7 +14,7 @@ SPEC = "ml:tp=2,pp=1,dp=2,hidden=8,layers=1,seq=4,micro=1"
 
 def shares(machine, pe, spec=SPEC):
     graph = hb.read(spec)
-    mapping = hb.Mapping(np.array(pe, np.int32), hb.machine(machine))
+    mapping = hb.Mapping(np.array(pe, np.int32), hb.allocate(machine))
     return {each.kind: (each.volume, each.inside, each.on_rail) for each in parallelism(graph, mapping)}
 
 
@@ -35,7 +35,7 @@ def test_only_training_jobs_have_kinds_of_parallelism():
 @pytest.mark.parametrize("order", ["tp-cp-ep-dp-pp", "dp-tp-cp-ep-pp", "pp-dp-cp-ep-tp"])
 def test_groups_find_their_domain_and_their_rail(order):
     graph = hb.read(f"ml:tp=8,pp=4,dp=4,ep=4,order={order}")
-    mapping = hb.map_tasks(graph, "rails:16x8", preset="fast")
+    mapping = hb.map_tasks(graph, "rails:16x8", "fast")
     found = {each.kind: each for each in parallelism(graph, mapping)}
     assert found["tensor"].inside == found["tensor"].volume
     for kind in ("data", "pipeline", "expert"):
@@ -44,7 +44,7 @@ def test_groups_find_their_domain_and_their_rail(order):
 
 def test_a_text_for_people():
     graph = hb.read(SPEC)
-    mapping = hb.Mapping(np.arange(4, dtype=np.int32), hb.machine("node:2 gpu:2"))
+    mapping = hb.Mapping(np.arange(4, dtype=np.int32), hb.allocate("node:2 gpu:2"))
     tensor, data = map(str, parallelism(graph, mapping))
     assert tensor.startswith("tensor parallelism: 1.02 kB per step, 100 % inside a node, 0 % on one rail")
     assert "100 % on one rail" in data
@@ -53,7 +53,7 @@ def test_a_text_for_people():
 @pytest.mark.parametrize(("rails", "on_rail"), [(2, 3072), (1, None)])
 def test_adapters_of_real_fabrics_are_rails(tmp_path, rails, on_rail):
     folder = two_level_fabric(rails=rails).write(tmp_path)
-    where = hb.machine(f"ib:{folder}:rails=gpu / gpu:2", hosts="nodes:0-1")
+    where = hb.allocate(f"ib:{folder}:rails=gpu / gpu:2", hosts="nodes:0-1")
     for pe, expected in (([0, 1, 2, 3], on_rail), ([0, 1, 3, 2], 0 if on_rail else None)):
         mapping = hb.Mapping(np.array(pe, np.int32), where)
         tensor, data = parallelism(hb.read(SPEC), mapping)

@@ -73,7 +73,7 @@ def test_summary_tells_the_objective_before_and_after(objective):
     """A ring in an order that no torus likes: the value of the mapping, then in order and at random."""
     order = np.random.default_rng(0).permutation(16)
     ring = hb.CommGraph.from_edges(order, np.roll(order, 1), np.full(16, 7), n=16)
-    mapping = hb.map_tasks(ring, hb.machine("torus:4x4"), objective=objective, preset="fast")
+    mapping = hb.map_tasks(ring, hb.allocate("torus:4x4"), "fast", objective=objective)
     facts = hb.evaluate(ring, mapping, random_seeds=2)
     told = summary(facts, mapping)
     own, base = (getattr(one.links, objective) for one in (facts.mapping, facts.in_order))

@@ -32,7 +32,7 @@ def test_gains_have_names():
     assert said(graph, straight)[1].startswith("There is nothing to gain")
     order = np.argsort([0, 4, 1, 5, 2, 6, 3, 7])
     shuffled = hb.CommGraph.from_edges(order, order[[1, 2, 3, 4, 5, 6, 7, 0]], [1000] * 8)
-    mapping = hb.map_tasks(shuffled, hb.machine("node:2@10 core:4@1"))
+    mapping = hb.map_tasks(shuffled, hb.allocate("node:2@10 core:4@1"))
     assert said(shuffled, mapping)[1].startswith("Use this mapping: the messages are predicted")
 
 
@@ -86,8 +86,8 @@ def test_small_gains_and_the_same_placement_are_kept():
 
 
 def test_training_is_not_told_of_mpi():
-    graph, where = hb.read("ml:tp=2,pp=2,dp=2,layers=2,order=dp-pp-cp-ep-tp"), hb.machine("rails:4x2")
-    found = judged(graph, hb.map_tasks(graph, where, preset="fast"))
+    graph, where = hb.read("ml:tp=2,pp=2,dp=2,layers=2,order=dp-pp-cp-ep-tp"), hb.allocate("rails:4x2")
+    found = judged(graph, hb.map_tasks(graph, where, "fast"))
     text = " ".join(found.sentences)
     assert found.decision == "change"
     assert "torchrun" in text
@@ -105,10 +105,10 @@ def test_the_launcher_decides_what_in_order_means():
 
 def test_what_is_said_of_a_partition_into_fewer_tasks_than_slots():
     graph = hb.read("stencil:3x3:bytes=1000")
-    mapping = hb.map_tasks(graph, hb.machine("node:4@10 core:4@1"), partition=True)
+    mapping = hb.map_tasks(graph, hb.allocate("node:4@10 core:4@1"), partition=True)
     assert "in order (nodes filled in order, as mpirun does)" in said(graph, mapping)[0]
     assert slots_sentence(mapping).startswith("9 tasks on 16 slots: ")
-    mapping = hb.map_tasks(graph, hb.machine("node:2@10 core:2@1"), partition=True)
+    mapping = hb.map_tasks(graph, hb.allocate("node:2@10 core:2@1"), partition=True)
     assert "in order (blocks of consecutive tasks)" in said(graph, mapping)[0]
 
 
@@ -131,13 +131,13 @@ def test_counts_that_were_asked_for_are_those_of_the_baseline():
     ],
 )
 def test_the_placement_of_a_recording(hosts, expected):
-    where = hb.machine("node:2@10 core:4@1", hosts="n[1-2]")
+    where = hb.allocate("node:2@10 core:4@1", hosts="n[1-2]")
     found = as_recorded(ring(4, 10, hosts=hosts), where)
     assert (None if found is None else found.tolist()) == expected
 
 
 def test_too_many_ranks_for_a_node_are_no_placement():
-    assert as_recorded(ring(6, 1, hosts=["a"] * 5 + ["b"]), hb.machine("node:2 core:4")) is None
+    assert as_recorded(ring(6, 1, hosts=["a"] * 5 + ["b"]), hb.allocate("node:2 core:4")) is None
 
 
 def test_a_recording_is_a_third_column():
@@ -163,14 +163,14 @@ def test_a_single_node_tells_of_its_packages_and_a_partition_of_volume():
 
 
 def test_slots_and_what_the_others_would_cost():
-    graph, where = hb.read("stencil:4x4:bytes=1000"), hb.machine("node:4@10 core:6@1")
-    mapping = hb.map_tasks(graph, where, preset="fast")
+    graph, where = hb.read("stencil:4x4:bytes=1000"), hb.allocate("node:4@10 core:6@1")
+    mapping = hb.map_tasks(graph, where, "fast")
     told = slots_sentence(mapping)
     assert told.startswith("16 processes on 24 slots: ")
     for name, option in (("filled", "--pack"), ("spread", "--spread")):
         if mapping.info["slots"] != name:
             assert f"J {mapping.info['alternatives'][name]:,} ({option})" in told
-    assert slots_sentence(hb.map_tasks(graph, where, preset="fast", spread=True)) == ""
+    assert slots_sentence(hb.map_tasks(graph, hb.allocate(where, spread=True), "fast")) == ""
 
 
 @pytest.mark.parametrize(

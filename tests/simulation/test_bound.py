@@ -17,7 +17,7 @@ def arcs(*pairs, size=10**6, n=None):
 
 def bound(graph, spec, pe=None, **options):
     """Return the bound of a mapping, in order by default."""
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     mapping = hb.Mapping(range(graph.n) if pe is None else pe, where)
     return hb.simulate(graph, mapping, grade="bound", **options)
 
@@ -91,7 +91,7 @@ def test_the_busiest_link_of_networks():
     """The busiest link by brute force, over the routes of single messages."""
     rng = np.random.default_rng(3)
     for spec in ("torus:3x4:bw=1000000000:lat=0", "fattree:4x4:bw=1000000000:lat=0", "dragonfly:3x2x2"):
-        where = hb.machine(spec)
+        where = hb.allocate(spec)
         graph = arcs(*{tuple(rng.choice(12, 2, replace=False)) for _ in range(60)})
         pe = rng.permutation(where.k)[: graph.n]
         found = hb.simulate(graph, hb.Mapping(pe, where), grade="bound", assume="hdr100")
@@ -133,7 +133,7 @@ def test_bad_arguments():
     with pytest.raises(UnsupportedError, match="ndr400"):
         bound(graph, SLOW, assume="ndr40")
     with pytest.raises(UnsupportedError, match="bound"):
-        hb.simulate(graph, hb.Mapping([0, 1], hb.machine(SLOW)), grade="bounds")
+        hb.simulate(graph, hb.Mapping([0, 1], hb.allocate(SLOW)), grade="bounds")
     for name, wrong in (("bytes_scale", 0), ("bytes_scale", float("nan")), ("iterations", 0)):
         with pytest.raises(FormatError, match=name):
             bound(graph, SLOW, **{name: wrong})
@@ -150,7 +150,7 @@ def test_a_table_has_no_links(tmp_path):
 def test_nodes_of_one_router_need_no_link():
     """Routers of a torus have two nodes each: a message between them takes its latency, no link."""
     graph = hb.CommGraph.from_edges([0, 0], [1, 2], [10**6, 10**6])
-    mapping = hb.Mapping([0, 1, 2], hb.machine("torus:4:nodes=2:lat=1e-6:bw=1000000000"))
+    mapping = hb.Mapping([0, 1, 2], hb.allocate("torus:4:nodes=2:lat=1e-6:bw=1000000000"))
     found = hb.simulate(graph, mapping, grade="bound")
     assert found.flows == 2
     assert found.parts["link"] == pytest.approx(1e-3)

@@ -22,8 +22,8 @@ needs_simgrid = pytest.mark.skipif(shutil.which("smpirun") is None, reason="need
 )  # fmt: skip
 def test_both_solve_the_same_model(monkeypatch, spec):
     """In random order of ranks: within 1e-4 with exact steps, which SimGrid's own precision explains."""
-    graph, where = hb.read("hierarchical:4x4x4"), hb.machine(spec)
-    mapping = hb.map_tasks(graph, where, mapper="random")
+    graph, where = hb.read("hierarchical:4x4x4"), hb.allocate(spec)
+    mapping = hb.map_tasks(graph, where, "random")
     theirs = by_simgrid(graph, mapping)
     stepped = hb.simulate(graph, mapping, grade="flows")
     monkeypatch.setattr(bound, "TOLERANCE", 0.0)
@@ -34,7 +34,7 @@ def test_both_solve_the_same_model(monkeypatch, spec):
 
 def test_many_flows_are_announced():
     """5256 flows of 73 nodes on a switch, all the same: as long as the node that sends 72 of them."""
-    where = hb.machine("node:73@10:bw=1e9:lat=1e-6 core:1")
+    where = hb.allocate("node:73@10:bw=1e9:lat=1e-6 core:1")
     graph, told = hb.read("alltoall:tasks=73:bytes=1000000"), []
     found = hb.simulate(graph, hb.Mapping(range(73), where), tell=told.append)
     assert told == [f"hopbytes simulates {found.flows} flows, which takes up to about 5 seconds"]
@@ -42,7 +42,7 @@ def test_many_flows_are_announced():
 
 
 def test_the_time_limit_holds(monkeypatch):
-    where = hb.machine("node:73@10:bw=1e9:lat=1e-6 core:1")
+    where = hb.allocate("node:73@10:bw=1e9:lat=1e-6 core:1")
     graph = spread_sizes(73)
     monkeypatch.setattr(bound, "TOLERANCE", 0.0)
     with pytest.raises(HopbytesError, match="0 seconds"):

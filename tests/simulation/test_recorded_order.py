@@ -37,7 +37,7 @@ def trace(tmp_path, text):
 @needs_simgrid
 def test_messages_follow_one_another(tmp_path):
     graph = hb.read(trace(tmp_path, BACK_AND_FORTH))
-    mapping = hb.Mapping(range(2), hb.machine(SLOW))
+    mapping = hb.Mapping(range(2), hb.allocate(SLOW))
     found = hb.simulate(graph, mapping, grade="replay")
     assert found.seconds == pytest.approx(2e-3, rel=1e-3)
     assert any("computation is left out" in notice for notice in found.notices)
@@ -50,7 +50,7 @@ def test_messages_follow_one_another(tmp_path):
 def test_a_trace_that_waits_forever_is_one_line(tmp_path):
     graph = hb.read(trace(tmp_path, "0 init\n0 comm_size 2\n0 recv 1 5 10 6\n1 init\n1 barrier\n"))
     with pytest.raises(HopbytesError, match="nobody sends") as caught:
-        hb.simulate(graph, hb.Mapping(range(2), hb.machine(SLOW)), grade="replay")
+        hb.simulate(graph, hb.Mapping(range(2), hb.allocate(SLOW)), grade="replay")
     assert "\n" not in str(caught.value)
 
 

@@ -27,7 +27,7 @@ def arcs(*pairs, size=10**7, n=None):
 
 def times(graph, spec, grade, **options):
     """Return the seconds of tasks in order."""
-    mapping = hb.Mapping(range(graph.n), hb.machine(spec))
+    mapping = hb.Mapping(range(graph.n), hb.allocate(spec))
     return hb.simulate(graph, mapping, grade=grade, **options).seconds
 
 
@@ -74,8 +74,8 @@ def test_a_flow_gets_what_others_leave(grade):
 @pytest.mark.parametrize("mapper", ["identity", "random"])
 def test_flows_agree_with_the_replay(spec, mapper):
     """Within 3 %; neither is below the lower bounds."""
-    graph, where = hb.read("stencil:4x4x2:points=27"), hb.machine(spec)
-    mapping = hb.map_tasks(graph, where, mapper=mapper)
+    graph, where = hb.read("stencil:4x4x2:points=27"), hb.allocate(spec)
+    mapping = hb.map_tasks(graph, where, mapper)
     bound, flows, replay = (hb.simulate(graph, mapping, grade=each).seconds for each in simgrid_grades())
     assert flows == pytest.approx(replay, rel=0.03)
     assert min(flows, replay) > 0.9999 * bound
@@ -88,13 +88,13 @@ def simgrid_grades():
 
 def test_the_default_is_flows():
     graph = arcs((0, 2), n=8)
-    assert hb.simulate(graph, hb.Mapping(range(8), hb.machine(SLOW))).grade == "flows"
+    assert hb.simulate(graph, hb.Mapping(range(8), hb.allocate(SLOW))).grade == "flows"
 
 
 @needs_simgrid
 def test_spread_flows_take_one_path_and_it_is_said():
-    graph, where = hb.read("stencil:4x4"), hb.machine("fattree:4x4:route=spread")
-    found = hb.simulate(graph, hb.map_tasks(graph, where, mapper="random"), grade="replay")
+    graph, where = hb.read("stencil:4x4"), hb.allocate("fattree:4x4:route=spread")
+    found = hb.simulate(graph, hb.map_tasks(graph, where, "random"), grade="replay")
     assert any("one of them" in notice for notice in found.notices)
     assert found.seconds >= found.parts["link"]
 
@@ -103,9 +103,9 @@ def test_spread_flows_take_one_path_and_it_is_said():
 def test_the_platform_is_kept_and_simgrid_runs_programs_on_it(tmp_path):
     """A ring of one message under SMPI on the file, from a host to itself as well."""
     path = tmp_path / "machine.xml"
-    graph, where = hb.read("stencil:4x2"), hb.machine("torus:2x2 / core:2")
+    graph, where = hb.read("stencil:4x2"), hb.allocate("torus:2x2 / core:2")
     hb.simulate(graph, hb.map_tasks(graph, where), grade="bound", platform=path)
-    where = hb.machine(f"simgrid:{path}")
+    where = hb.allocate(f"simgrid:{path}")
     assert where.machine.network().n_endpoints == 4
     if shutil.which("smpicc") is None:
         pytest.skip("needs smpicc")
@@ -128,7 +128,7 @@ def test_the_platform_is_kept_and_simgrid_runs_programs_on_it(tmp_path):
 
 
 def test_a_platform_file_that_cannot_be_written(tmp_path):
-    graph, mapping = arcs((0, 2), n=8), hb.Mapping(range(8), hb.machine(SLOW))
+    graph, mapping = arcs((0, 2), n=8), hb.Mapping(range(8), hb.allocate(SLOW))
     with pytest.raises(UnsupportedError, match=r"missing/machine\.xml"):
         hb.simulate(graph, mapping, grade="bound", platform=tmp_path / "missing" / "machine.xml")
     theirs = tmp_path / "theirs.xml"
@@ -186,7 +186,7 @@ def _runs(process):
 
 def test_without_simgrid(monkeypatch):
     """Only the replay needs it; the default finds the same time without."""
-    graph, mapping = arcs((0, 2), (1, 3), n=8), hb.Mapping(range(8), hb.machine(SLOW))
+    graph, mapping = arcs((0, 2), (1, 3), n=8), hb.Mapping(range(8), hb.allocate(SLOW))
     with_it = hb.simulate(graph, mapping)
     monkeypatch.setattr(simgrid, "PROGRAM", "no-such-smpirun")
     found = hb.simulate(graph, mapping)
@@ -197,7 +197,7 @@ def test_without_simgrid(monkeypatch):
 
 def test_long_simulations_are_announced(tmp_path, monkeypatch):
     stand_in(tmp_path, monkeypatch, "echo '1.5|Simulated time: 1.5 seconds.'")
-    where = hb.machine("torus:64")
+    where = hb.allocate("torus:64")
     graph, told = hb.read("alltoall:tasks=64"), []
     found = hb.simulate(graph, hb.Mapping(range(64), where), grade="replay", tell=told.append)
     assert found.seconds == 1.5
@@ -224,7 +224,7 @@ def test_clusters_take_as_long_as_in_simgrid_itself(tmp_path, kind, shape, last)
     path = tmp_path / "cluster.xml"
     path.write_text(CLUSTER.format(kind=kind, shape=shape, last=last))
     graph = hb.read("stencil:4x4:bytes=10000000")
-    mapping = hb.map_tasks(graph, hb.machine(f"simgrid:{path}"), mapper="random", seed=2)
+    mapping = hb.map_tasks(graph, hb.allocate(f"simgrid:{path}"), "random", seed=2)
     ours = hb.simulate(graph, mapping, grade="flows").seconds
     hosts = [f"n{number}" for number in mapping.pe.tolist()]
     trace = actions(graph.sources(), graph.targets, graph.arc_volumes().astype(float), 16)

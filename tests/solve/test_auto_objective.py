@@ -34,7 +34,7 @@ def test_the_times_are_those_of_the_study():
     ],
 )
 def test_the_choice_and_its_reason(machine, name, reason):
-    found, told = auto_objective(hb.machine(machine))
+    found, told = auto_objective(hb.allocate(machine))
     assert found == name
     assert told.startswith(f"objective {name} was chosen: ")
     assert told.endswith(reason)
@@ -42,7 +42,7 @@ def test_the_choice_and_its_reason(machine, name, reason):
 
 @pytest.mark.parametrize("machine", ["torus:4x4 / core:4", "node:16 core:4"])
 def test_the_mapping_is_that_of_the_named_objective(machine):
-    where = hb.machine(machine)
+    where = hb.allocate(machine)
     name, reason = auto_objective(where)
     own = hb.map_tasks("stencil:8x8", where, objective="auto", seed=3)
     named = hb.map_tasks("stencil:8x8", where, objective=name, seed=3)
@@ -52,7 +52,7 @@ def test_the_mapping_is_that_of_the_named_objective(machine):
 
 
 def test_a_smaller_gain_than_two_per_cent_does_not_count(monkeypatch):
-    where = hb.machine("torus:4x4 / core:4")
+    where = hb.allocate("torus:4x4 / core:4")
     monkeypatch.setitem(TIMES, "torus", (0.656, 0.65, 0.9, 0.65, 0.9, 0.9))
     assert auto_objective(where)[0] == "comm_cost"
     monkeypatch.setitem(TIMES, "torus", (0.656, 0.64, 0.9, 0.65, 0.9, 0.9))

@@ -9,8 +9,7 @@ import hopbytes as hb
 from helpers.fabric_text import two_level_fabric
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.launch.consecutive_ranks import map_for
-from hopbytes.patterns.ml import training_of
-from hopbytes.patterns.rank_orders import rank_orders
+from hopbytes.patterns.ml import rank_orders, training_of
 from hopbytes.solve.congestion_on_rails import NOISE, weighs_links
 from hopbytes.solve.rail_rule import RailRule
 
@@ -27,7 +26,7 @@ JOBS = [
 
 
 def sides(machine, hosts, grid):
-    where = hb.machine(machine, **({"hosts": hosts} if hosts else {}))
+    where = hb.allocate(machine, **({"hosts": hosts} if hosts else {}))
     return hb.read(f"ml:{grid},hidden=1024,layers=8,seq=1024,micro=2"), where
 
 
@@ -38,13 +37,13 @@ def seconds(graph, where, pe):
 @pytest.mark.parametrize(("machine", "hosts", "grid"), JOBS)
 def test_no_order_of_ranks_that_keeps_tensor_groups_together_is_predicted_to_be_faster(machine, hosts, grid):
     graph, where = sides(machine, hosts, grid)
-    given = hb.map_tasks(graph, where, preset="fast").pe
+    given = hb.map_tasks(graph, where, "fast").pe
     orders = [np.arange(graph.n), *rank_orders(training_of(graph)).values()]
     kept = RailRule.of(graph, where).kept([given, *orders])
     assert kept[0]
     usual = [seconds(graph, where, each) for each, good in zip(orders, kept[1:], strict=True) if good]
     assert seconds(graph, where, given) <= (1 + 2 * NOISE) * min(usual, default=np.inf)
-    in_blocks = map_for(graph, where, "torchrun", preset="fast")
+    in_blocks = map_for(graph, where, "torchrun", method="fast")
     assert seconds(graph, where, in_blocks.pe) <= (1 + 2 * NOISE) * seconds(graph, where, orders[0])
 
 
@@ -73,8 +72,8 @@ def test_the_lowest_cost_is_given_where_links_carry_no_more():
 
 def test_with_a_limit_only_links_are_weighed():
     graph, where = sides(*JOBS[0])
-    given = hb.map_tasks(graph, where, work_limit=100_000)
-    named = hb.map_tasks(graph, where, work_limit=100_000, objective="max_congestion")
+    given = hb.map_tasks(graph, where, limits=hb.Limits(work=100_000))
+    named = hb.map_tasks(graph, where, objective="max_congestion", limits=hb.Limits(work=100_000))
     assert given.pe.tolist() == named.pe.tolist()
     assert "time or work is limited" in given.info["notices"][0]
 
@@ -82,8 +81,9 @@ def test_with_a_limit_only_links_are_weighed():
 @pytest.mark.parametrize(
     "options",
     [
-        {"objective": "comm_cost"}, {"weight": "messages"}, {"mapper": "identity"}, {"refine": "swap"},
-        {"initial": list(range(64))}, {"partition": True},
+        {"objective": "comm_cost"}, {"weight": "messages"}, {"method": "identity"},
+        {"method": ["eco", "swap"]}, {"constraints": hb.Constraints(initial=list(range(64)))},
+        {"partition": True},
     ],
 )
 def test_whoever_names_an_objective_or_an_algorithm_gets_that(options):
@@ -94,14 +94,14 @@ def test_whoever_names_an_objective_or_an_algorithm_gets_that(options):
 
 def test_other_machines_are_not_concerned(tmp_path):
     graph = hb.read("stencil:4x2")
-    assert weighs_links(graph, hb.machine("rails:4x2 / gpu:2 core:2"))
+    assert weighs_links(graph, hb.allocate("rails:4x2 / gpu:2 core:2"))
     for machine in ("node:4 gpu:2", "torus:2x2 / gpu:2", "node:4 core:2", "fattree:2x2 / core:2"):
-        assert not weighs_links(graph, hb.machine(machine)), machine
+        assert not weighs_links(graph, hb.allocate(machine)), machine
     for rails, expected in ((2, True), (1, False)):
         folder = two_level_fabric(rails=rails).write(tmp_path / str(rails))
-        where = hb.machine(f"ib:{folder}:rails=gpu / gpu:2", hosts="nodes:0-3")
+        where = hb.allocate(f"ib:{folder}:rails=gpu / gpu:2", hosts="nodes:0-3")
         assert weighs_links(graph, where) is expected
-        assert not weighs_links(graph, hb.machine(f"ib:{folder} / core:2", hosts="nodes:0-3"))
+        assert not weighs_links(graph, hb.allocate(f"ib:{folder} / core:2", hosts="nodes:0-3"))
 
 
 @pytest.mark.parametrize("machine", ["rails:2x2", "rails:2x2:domain=2"])
@@ -109,19 +109,19 @@ def test_gpus_of_a_host_share_the_links_of_nvlink(machine):
     """Cables of 12.5 GB/s are assumed, and the links of NVLink have nine times the capacity of adapters."""
     volume = 9 * 12_500_000_000
     graph = hb.CommGraph.from_edges([0, 0], [1, 2], [volume, volume], n=3)
-    found = hb.simulate(graph, hb.Mapping([0, 1, 2], hb.machine(machine)), grade="bound")
+    found = hb.simulate(graph, hb.Mapping([0, 1, 2], hb.allocate(machine)), grade="bound")
     # To GPU 2, of the other host, there is an adapter of its own, or the same link to the NVLink switch.
     assert found.parts["link"] == pytest.approx(2 if "domain" in machine else 9)
     assert found.parts["copy"] == 0
     assert (found.bytes_between_nodes, found.bytes_inside_nodes) == (volume, volume)
-    inside = hb.simulate(graph, hb.Mapping([0, 1, 1], hb.machine(machine), {}), grade="bound")
+    inside = hb.simulate(graph, hb.Mapping([0, 1, 1], hb.allocate(machine), {}), grade="bound")
     assert inside.bytes_between_nodes == 0
     assert inside.parts["link"] == pytest.approx(2)
 
 
 def test_a_rank_order_that_is_as_good_is_the_answer():
     """Tasks are numbered apart, tensor parallel ones last; Megatron-LM's default order has the lowest J."""
-    graph, where = hb.read("ml:tp=2,pp=2,dp=2,layers=2,order=pp-dp-cp-ep-tp"), hb.machine("rails:4x2")
+    graph, where = hb.read("ml:tp=2,pp=2,dp=2,layers=2,order=pp-dp-cp-ep-tp"), hb.allocate("rails:4x2")
     orders = rank_orders(training_of(graph))
     assert hb.map_tasks(graph, where).pe.tolist() == orders["tp-cp-ep-dp-pp"].tolist()
 

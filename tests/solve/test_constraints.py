@@ -12,7 +12,6 @@ from helpers.strategies import graphs, machines
 from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError
 from hopbytes.machines.distances import TableDistance
 from hopbytes.machines.kinds.table import Table
-from hopbytes.solve.constraints import collect_constraints
 
 PRESETS = ["fast", "eco", "strong"]
 
@@ -21,7 +20,7 @@ def as_table(where):
     return hb.Allocation.whole(Table(where.distance.matrix()))
 
 
-TREE = hb.machine("node:4@10 core:4@1")
+TREE = hb.allocate("node:4@10 core:4@1")
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -34,7 +33,9 @@ def test_fixed_and_forbidden_places_are_kept(preset, where, width):
     fixed = dict(zip(some.tolist(), places.tolist(), strict=True))
     others = np.setdiff1d(np.arange(graph.n), some)
     forbidden = [(int(task), pe) for task in others[:3] for pe in (0, 5)]
-    mapping = hb.map_tasks(graph, where, preset=preset, fixed=fixed, forbidden=forbidden, seed=1)
+    mapping = hb.map_tasks(
+        graph, where, preset, seed=1, constraints=hb.Constraints(fixed=fixed, forbidden=forbidden)
+    )
     assert all(mapping.pe[task] == pe for task, pe in fixed.items())
     assert all(mapping.pe[task] != pe for task, pe in forbidden)
     counts = mapping.tasks_per_pe()
@@ -44,11 +45,11 @@ def test_fixed_and_forbidden_places_are_kept(preset, where, width):
 
 def test_fixing_the_best_placement_changes_nothing_and_a_quarter_of_it_little():
     graph = grid(40)
-    free = hb.map_tasks(graph, TREE, preset="eco")
-    whole = hb.map_tasks(graph, TREE, preset="eco", fixed=free.pe)
+    free = hb.map_tasks(graph, TREE, "eco")
+    whole = hb.map_tasks(graph, TREE, "eco", constraints=hb.Constraints(fixed=free.pe))
     assert np.array_equal(whole.pe, free.pe)
     anchors = np.where(np.random.default_rng(0).random(graph.n) < 0.25, free.pe, -1)
-    partly = hb.map_tasks(graph, TREE, preset="eco", fixed=anchors)
+    partly = hb.map_tasks(graph, TREE, "eco", constraints=hb.Constraints(fixed=anchors))
     assert np.all(partly.pe[anchors >= 0] == anchors[anchors >= 0])
     assert partly.info["comm_cost"] <= 1.05 * free.info["comm_cost"]
 
@@ -57,15 +58,17 @@ def test_fixed_corners_pull_their_surroundings():
     """One corner task on each node: the nodes' regions grow around them, so little is lost."""
     graph, width = grid(32), 32
     corners = {0: 12, width - 1: 8, width * (width - 1): 4, width * width - 1: 0}
-    free = hb.map_tasks(graph, TREE, preset="eco").info["comm_cost"]
-    held = hb.map_tasks(graph, TREE, preset="eco", fixed=corners)
+    free = hb.map_tasks(graph, TREE, "eco").info["comm_cost"]
+    held = hb.map_tasks(graph, TREE, "eco", constraints=hb.Constraints(fixed=corners))
     assert held.info["comm_cost"] <= 1.06 * free
     assert [held.pe[task] for task in corners] == list(corners.values())
 
 
 def test_a_pe_forbidden_to_all_is_left_out():
     graph = grid(20)
-    mapping = hb.map_tasks(graph, TREE, forbidden=[(t, pe) for t in range(400) for pe in (3, 15)])
+    mapping = hb.map_tasks(
+        graph, TREE, constraints=hb.Constraints(forbidden=[(t, pe) for t in range(400) for pe in (3, 15)])
+    )
     counts = mapping.tasks_per_pe()
     assert counts[3] == counts[15] == 0
     assert counts.max() <= int(1.03 * 400 / 14) + 1
@@ -73,24 +76,27 @@ def test_a_pe_forbidden_to_all_is_left_out():
 
 def test_fewer_tasks_than_slots_use_the_slots_they_are_fixed_to():
     graph = grid(3, 2)
-    mapping = hb.map_tasks(graph, TREE, fixed={0: 15, 1: 14, 2: 13, 3: 12})
+    mapping = hb.map_tasks(graph, TREE, constraints=hb.Constraints(fixed={0: 15, 1: 14, 2: 13, 3: 12}))
     assert mapping.pe[:4].tolist() == [15, 14, 13, 12]
     assert mapping.tasks_per_pe().max() == 1
 
 
 def test_places_that_leave_no_matching_are_refused_with_those_that_compete():
     with pytest.raises(InfeasibleError, match=mentions("3", "0", "1", "2")):
-        hb.map_tasks(grid(4), TREE, forbidden=[(t, pe) for t in range(3) for pe in range(2, 16)])
+        hb.map_tasks(
+            grid(4), TREE,
+            constraints=hb.Constraints(forbidden=[(t, pe) for t in range(3) for pe in range(2, 16)])
+        )
 
 
 def test_a_chain_of_tasks_gives_way():
     """Task t may use PEs t and t + 1 only, the last one only PE 0: all must shift by one."""
     k = 6
-    where = hb.machine(f"core:{k}")
+    where = hb.allocate(f"core:{k}")
     allowed = {t: {t, t + 1} for t in range(k - 1)} | {k - 1: {0}}
     forbidden = [(t, pe) for t in range(k) for pe in range(k) if pe not in allowed[t]]
     for name in ("identity", "random", "multisection"):
-        mapping = hb.map_tasks(grid(k, 1), where, mapper=name, forbidden=forbidden)
+        mapping = hb.map_tasks(grid(k, 1), where, name, constraints=hb.Constraints(forbidden=forbidden))
         assert mapping.pe.tolist() == [1, 2, 3, 4, 5, 0]
 
 
@@ -106,7 +112,10 @@ def test_whatever_runs_keeps_places_or_says_why_not(graph, machine, seed, partit
         (t, pe) for t in range(graph.n) for pe in range(where.k) if rng.random() < 0.2 and held[t] != pe
     ]
     try:
-        mapping = hb.map_tasks(graph, where, partition=partition, fixed=held, forbidden=forbidden, seed=seed)
+        mapping = hb.map_tasks(
+            graph, where, partition=partition, seed=seed,
+            constraints=hb.Constraints(fixed=held, forbidden=forbidden)
+        )
     except InfeasibleError:
         return
     assert np.all((held < 0) | (mapping.pe == held))
@@ -127,7 +136,9 @@ class TestAsymmetricTables:
             )
             start = rng.permutation(6).astype(np.int32)
             exhaustive = best_by_enumeration(graph, table, start, 7)
-            found = hb.map_tasks(graph, where, preset="strong", initial=start, migration_price=7).info
+            found = hb.map_tasks(
+                graph, where, "strong", constraints=hb.Constraints(initial=start, migration_price=7)
+            ).info
             assert found["comm_cost"] + found["migration_cost"] <= 1.05 * exhaustive
 
 
@@ -165,16 +176,15 @@ def best_by_enumeration(graph, table, start, price):
 )
 def test_what_cannot_be_is_refused_in_one_line(said, error, what):
     with pytest.raises(error, match=mentions(*what.split())) as caught:
-        hb.map_tasks(grid(3), TREE, **said)
+        hb.map_tasks(grid(3), TREE, constraints=hb.Constraints(**said))
     assert "\n" not in str(caught.value)
 
 
 def test_fixed_tasks_beyond_a_cap_are_refused():
     with pytest.raises(InfeasibleError, match=mentions("2", "80", "25")):
-        hb.map_tasks(grid(20), TREE, fixed=dict.fromkeys(range(80), 2))
+        hb.map_tasks(grid(20), TREE, constraints=hb.Constraints(fixed=dict.fromkeys(range(80), 2)))
 
 
 def test_constraints_say_what_they_hold():
-    said = collect_constraints(3, TREE, fixed={1: 4})
-    assert said
-    assert not collect_constraints(3, TREE)
+    assert hb.Constraints(fixed={1: 4}).checked(3, TREE)
+    assert not hb.Constraints().checked(3, TREE)

@@ -8,12 +8,12 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 import hopbytes as hb
 from hopbytes.errors import InfeasibleError
 from hopbytes.kernels.linear_cost import LinearCost
-from hopbytes.solve.constraints import collect_constraints
+from hopbytes.solve.constraints import Constraints
 from hopbytes.solve.evict_forbidden import evict_forbidden
 
 
 def linear_cost_of(where, n, **constraints):
-    return collect_constraints(n, where, **constraints).linear_cost(n, where.k)
+    return Constraints(**constraints).checked(n, where).linear_cost(n, where.k)
 
 
 def one_each(where):
@@ -42,7 +42,7 @@ def test_the_work_grows_with_the_tasks_that_move_and_not_with_their_square(const
 
     monkeypatch.setattr(LinearCost, "allowed", counted)
     for nodes in (4, 40):
-        where = hb.machine(f"node:{nodes}@10 core:24@1")
+        where = hb.allocate(f"node:{nodes}@10 core:24@1")
         cost = linear_cost_of(where, where.k, **constraints(where, np.random.default_rng(1)))
         start, caps = one_each(where)
         looked[0] = 0
@@ -55,7 +55,7 @@ def test_the_work_grows_with_the_tasks_that_move_and_not_with_their_square(const
 @pytest.mark.parametrize("seed", range(60))
 def test_a_mapping_is_found_if_and_only_if_there_is_a_matching(seed):
     rng = np.random.default_rng(seed)
-    where = hb.machine("node:3@10 core:4@1")
+    where = hb.allocate("node:3@10 core:4@1")
     barred = rng.random((12, 12)) < rng.choice([0.3, 0.6, 0.8])
     barred[np.arange(12), rng.integers(0, 12, 12)] = False
     cost = linear_cost_of(where, 12, forbidden=np.argwhere(barred))
@@ -76,7 +76,7 @@ def _arguments(where):
 
 def test_the_heaviest_task_chooses_first():
     """Both tasks must leave PE 0, and the PE next to it has room for either of them, but not for both."""
-    where = hb.machine("node:2@10 core:2@1")
+    where = hb.allocate("node:2@10 core:2@1")
     cost = linear_cost_of(where, 2, forbidden=[(0, 0), (1, 0)])
     start, loads = np.array([0, 0], np.int32), np.array([1, 5])
     found = evict_forbidden(where, start, loads, np.array([9, 5, 9, 9]), cost, exact=False)
@@ -86,7 +86,7 @@ def test_the_heaviest_task_chooses_first():
 @pytest.mark.parametrize("spec", ["node:40@10 core:10@1", "torus:20x20@2 / core:1"])
 def test_the_nearest_pe_with_room_is_taken_however_many_there_are(spec):
     """More PEs have room than 256, and the nearest of them has the highest number."""
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     k, cost = where.k, linear_cost_of(where, 1, forbidden=[(0, where.k - 1)])
     distance = [where.distance.between(k - 1, pe) for pe in range(k - 1)]
     found = evict_forbidden(where, np.array([k - 1], np.int32), None, np.ones(k, np.int64), cost, exact=False)
@@ -94,7 +94,7 @@ def test_the_nearest_pe_with_room_is_taken_however_many_there_are(spec):
 
 
 def test_a_task_that_a_chain_has_moved_stays_where_it_is():
-    where = hb.machine("core:3")
+    where = hb.allocate("core:3")
     cost = linear_cost_of(where, 3, fixed={0: 1, 1: 2, 2: 0})
     start, caps = one_each(where)
     assert evict_forbidden(where, start, None, caps, cost, exact=True).tolist() == [1, 2, 0]
@@ -102,7 +102,7 @@ def test_a_task_that_a_chain_has_moved_stays_where_it_is():
 
 def test_many_fixed_tasks_take_no_longer_than_a_mapping_of_free_ones():
     """Half of 2,400 processes are fixed, and no search may begin: all of them are where they belong."""
-    graph, where = hb.read("stencil:60x40"), hb.machine("node:100@10 core:24@1")
-    constraints = fixed_every_second(where, np.random.default_rng(1))
-    mapping = hb.map_tasks(graph, where, preset="fast", work_limit=0, **constraints)
-    assert all(mapping.pe[task] == pe for task, pe in constraints["fixed"].items())
+    graph, where = hb.read("stencil:60x40"), hb.allocate("node:100@10 core:24@1")
+    constraints = Constraints(**fixed_every_second(where, np.random.default_rng(1)))
+    mapping = hb.map_tasks(graph, where, "fast", constraints=constraints, limits=hb.Limits(work=0))
+    assert all(mapping.pe[task] == pe for task, pe in constraints.fixed.items())

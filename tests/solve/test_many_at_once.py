@@ -12,11 +12,11 @@ import hopbytes as hb
 
 #: What runs in parallel inside: cuts, recombination, anneals side by side, dense search, links.
 CASES = (
-    ("node:4@10 core:4@1", {"preset": "eco", "partition": True}),
-    ("node:4@10 core:16@1", {"preset": "strong", "work_limit": 3_000_000}),
-    ("node:4@10 core:16@1", {"mapper": "identity", "refine": "tabu:work=1"}),
-    ("torus:4x4 / core:4@1", {"preset": "eco", "objective": "max_congestion"}),
-    ("node:4@10 core:16@1", {"mapper": "multisection:schedule=queue"}),
+    ("node:4@10 core:4@1", {"method": "eco", "partition": True}),
+    ("node:4@10 core:16@1", {"method": "strong", "limits": hb.Limits(work=3_000_000)}),
+    ("node:4@10 core:16@1", {"method": ["identity", "tabu:work=1"]}),
+    ("torus:4x4 / core:4@1", {"method": "eco", "objective": "max_congestion"}),
+    ("node:4@10 core:16@1", {"method": "multisection:schedule=queue"}),
 )
 
 
@@ -28,7 +28,7 @@ def pattern(n=64):
 def mapped(case, threads=3):
     spec, options = CASES[case]
     n = 640 if options.get("partition") else 64
-    return hb.map_tasks(pattern(n), hb.machine(spec), threads=threads, **options).pe.tolist()
+    return hb.map_tasks(pattern(n), hb.allocate(spec), threads=threads, **options).pe.tolist()
 
 
 def in_a_child(case, answers):
@@ -75,11 +75,11 @@ def resident():
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc here")
 def test_many_maps_leave_no_memory_behind():
     """Four hundred patterns alone take 24 MiB, what their searches build several times that."""
-    graph, options = pattern(400), {"preset": "fast", "partition": True, "threads": 2}
-    where = hb.machine("node:4@10 core:4@1")
+    graph, options = pattern(400), {"method": "fast", "partition": True, "threads": 2}
+    where = hb.allocate("node:4@10 core:4@1")
     for seed in range(60):
         hb.map_tasks(graph, where, seed=seed, **options)
     before = resident()
     for seed in range(400):
-        hb.map_tasks(pattern(400), hb.machine("node:4@10 core:4@1"), seed=seed, **options)
+        hb.map_tasks(pattern(400), hb.allocate("node:4@10 core:4@1"), seed=seed, **options)
     assert resident() - before < 12 << 20

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.algorithms.streaming import sketch
+from hopbytes.algorithms import streaming
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.streams import csr_stream, metis_stream
-from hopbytes.model.capacities import exact_imbalance, load_bound
-from hopbytes.model.exact_sums import group_sums
+from hopbytes.formats.streams import csr_stream
+from hopbytes.formats.streams import open_graph as opening
+from hopbytes.model.capacities import exact_imbalance, group_sums, load_bound
 
 MACHINE = "island:2@100 node:4@10 core:3@1"
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    for module in (csr_stream, metis_stream):
+    for module in (csr_stream, opening):
         monkeypatch.setattr(module, "BLOCK_ARCS", 64)
         monkeypatch.setattr(module, "BLOCK_ROWS", 32)
 
@@ -132,7 +132,7 @@ def test_a_hub_and_vertices_without_neighbours(tmp_path):
 
 
 def test_dropped_pairs_are_counted_and_change_no_bound(tmp_path, monkeypatch):
-    monkeypatch.setattr(sketch, "SMALLEST_TABLE", 64)
+    monkeypatch.setattr(streaming, "SMALLEST_TABLE", 64)
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 400, 4000), rng.integers(0, 400, 4000)
     keep = a != b
@@ -153,7 +153,7 @@ def test_every_kind_of_distance_is_counted_right(tmp_path, machine):
 
 def test_the_order_of_vertices_matters_little_with_a_buffer(tmp_path):
     ordered, shuffled = grid(40), grid(40, 1)
-    whole = hb.map_tasks(ordered, MACHINE, preset="fast", partition=True).comm_cost
+    whole = hb.map_tasks(ordered, MACHINE, "fast", partition=True).comm_cost
     for graph in (ordered, shuffled):
         found = hb.map_stream(written(tmp_path, graph), MACHINE, buffer=800).comm_cost
         assert found < 1.6 * whole

@@ -26,7 +26,7 @@ def test_every_way_to_say_the_two_sides(tmp_path):
     file.write_text("\n".join(",".join(map(str, row)) for row in matrix.tolist()) + "\n")
     spec = "node:2@10 core:2@1"
     for pattern in (matrix, matrix.tolist(), scipy.sparse.coo_array(matrix), hb.CommGraph.of(matrix)):
-        for place in (spec, hb.machine(spec), hb.machine(spec).machine):
+        for place in (spec, hb.allocate(spec), hb.allocate(spec).machine):
             assert hb.map_tasks(pattern, place).comm_cost == 18
     assert hb.map_tasks(file, spec, partition=False).comm_cost == 18
     assert hb.map_tasks("stencil:4x4", "node:4@10 core:4@1").n == 16
@@ -41,25 +41,25 @@ def test_sides_of_a_wrong_kind(arguments):
 
 
 def test_a_preset_is_a_value():
-    named = hb.map_tasks("stencil:6x6", "node:6@10 core:6@1", preset="eco", seed=4)
-    value = hb.map_tasks("stencil:6x6", "node:6@10 core:6@1", preset=hb.presets.eco(), seed=4)
+    named = hb.map_tasks("stencil:6x6", "node:6@10 core:6@1", "eco", seed=4)
+    value = hb.map_tasks("stencil:6x6", "node:6@10 core:6@1", hb.presets.eco(), seed=4)
     assert np.array_equal(named.pe, value.pe)
     assert value.info["preset"] == "eco"
 
 
 def test_an_own_chain():
     own = hb.Chain(hb.mappers.Random(), (hb.refiners.Swap(),))
-    mapping = hb.map_tasks("stencil:6x6", "node:6@10 core:6@1", preset=own)
+    mapping = hb.map_tasks("stencil:6x6", "node:6@10 core:6@1", own)
     assert mapping.info["preset"] == "custom"
     assert mapping.info["mapper"] == "random"
     with pytest.raises(TypeError):
-        hb.map_tasks("stencil:6x6", "node:6@10 core:6@1", preset=3)  # type: ignore[arg-type]
+        hb.map_tasks("stencil:6x6", "node:6@10 core:6@1", 3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", [list, tuple, np.int64, np.uint8])
 def test_exact_answers_of_other_types_are_taken(kind):
     answer = kind([3, 2, 1, 0]) if kind in (list, tuple) else np.array([3, 2, 1, 0], kind)
-    assert hb.map_tasks("stencil:2x2", "core:4", mapper=Fixed(answer)).pe.tolist() == [3, 2, 1, 0]
+    assert hb.map_tasks("stencil:2x2", "core:4", Fixed(answer)).pe.tolist() == [3, 2, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,12 @@ def test_exact_answers_of_other_types_are_taken(kind):
 )
 def test_other_answers_are_named(answer, said):
     with pytest.raises(hb.HopbytesError, match=said):
-        hb.map_tasks("stencil:2x2", "core:4", mapper=Fixed(answer))
+        hb.map_tasks("stencil:2x2", "core:4", Fixed(answer))
 
 
 def test_tasks_that_had_to_be_moved_are_counted():
     with pytest.warns(hb.HopbytesWarning, match="12 of 16 tasks were moved to keep the bound"):
-        mapping = hb.map_tasks("stencil:4x4", "core:4@1", mapper=Fixed([0] * 16), partition=True)
+        mapping = hb.map_tasks("stencil:4x4", "core:4@1", Fixed([0] * 16), partition=True)
     assert any("were moved" in notice for notice in mapping.info["notices"])
     assert mapping.tasks_per_pe().tolist() == [4, 4, 4, 4]
 
@@ -112,7 +112,7 @@ def test_a_recorded_pattern_is_never_silently_a_partition(meta):
 
 
 def test_history_falls_to_the_answer():
-    mapping = hb.map_tasks("stencil:12x12", "node:12@10 core:12@1", preset="strong")
+    mapping = hb.map_tasks("stencil:12x12", "node:12@10 core:12@1", "strong")
     history = mapping.info["history"]
     costs = [cost for _, _, cost in history]
     assert costs == sorted(set(costs), reverse=True)

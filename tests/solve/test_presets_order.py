@@ -42,8 +42,8 @@ def test_a_wrong_order_is_seen(monkeypatch):
     real = hb.map_tasks
     penalty = dict(zip((*PRESETS, "best"), range(4), strict=True))
 
-    def turned(graph, where, *, preset, **given):
-        mapping = real(graph, where, preset=preset, **given)
+    def turned(graph, where, preset, **given):
+        mapping = real(graph, where, preset, **given)
         return hb.Mapping(mapping.pe, where, {**mapping.info, "comm_cost": penalty[preset]})
 
     monkeypatch.setattr(hb, "map_tasks", turned)
@@ -76,7 +76,7 @@ def test_other_chains_compete_on_graphs_of_any_size():
 
 def test_a_chain_is_not_computed_twice_on_one_problem():
     """`best` names `eco` beside `strong`, which runs `eco` itself: work is that of one run of each."""
-    problem = formulate(ring(24), hb.machine("node:4@10 core:6@1"), Request())
+    problem = formulate(ring(24), hb.allocate("node:4@10 core:6@1"), Request())
     known, effort = [], Effort()
     first = solve(problem, for_objective(presets["eco"](), "comm_cost"), effort, known)
     work = effort.work["arcs"]
@@ -85,19 +85,19 @@ def test_a_chain_is_not_computed_twice_on_one_problem():
 
 
 def test_a_current_mapping_does_not_change_the_order():
-    graph, where = hb.read("stencil:6x8"), hb.machine("node:6@10 core:8@1")
+    graph, where = hb.read("stencil:6x8"), hb.allocate("node:6@10 core:8@1")
     start = np.random.default_rng(3).permutation(48).astype(np.int32)
-    given = {"initial": start, "migration_price": 1, "threads": 1}
-    infos = [hb.map_tasks(graph, where, preset=each, **given).info for each in PRESETS]
+    given = {"constraints": hb.Constraints(initial=start, migration_price=1), "threads": 1}
+    infos = [hb.map_tasks(graph, where, each, **given).info for each in PRESETS]
     values = [info["comm_cost"] + info["migration_cost"] for info in infos]
     assert values == sorted(values, reverse=True)
 
 
 def test_a_limit_below_the_strong_preset_still_gives_what_the_weaker_ones_found():
     """Fewer tasks than slots: `eco` has run on all choices of slots before `strong` runs on the first."""
-    graph, where = hb.read("stencil:10x6"), hb.machine("node:9@10 core:8@1")
-    weaker = hb.map_tasks(graph, where, preset="eco", threads=1)
+    graph, where = hb.read("stencil:10x6"), hb.allocate("node:9@10 core:8@1")
+    weaker = hb.map_tasks(graph, where, "eco", threads=1)
     limit = weaker.info["work"]["arcs"]
     for preset in ("strong", "best"):
-        mapping = hb.map_tasks(graph, where, preset=preset, work_limit=limit, threads=1)
+        mapping = hb.map_tasks(graph, where, preset, threads=1, limits=hb.Limits(work=limit))
         assert mapping.info["comm_cost"] <= weaker.info["comm_cost"]

@@ -7,8 +7,7 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.algorithms.base import Effort
-from hopbytes.patterns.ml import training_of
-from hopbytes.patterns.rank_orders import rank_orders
+from hopbytes.patterns.ml import rank_orders, training_of
 from hopbytes.report.parallelism import parallelism
 from hopbytes.solve.congestion_on_rails import Judged, busiest_link, worth_it
 from hopbytes.solve.presets import chain
@@ -29,7 +28,7 @@ DIVISIBLE = [
 
 
 def sides(grid, machine, hosts):
-    where = hb.machine(machine, **({"hosts": hosts} if hosts else {}))
+    where = hb.allocate(machine, **({"hosts": hosts} if hosts else {}))
     return hb.read(f"ml:{grid},hidden=1024,layers=24,seq=1024,micro=4"), where
 
 
@@ -65,7 +64,7 @@ def test_a_lower_load_does_not_take_tensor_groups_apart():
 
 def test_without_kinds_the_load_must_fall_by_more_than_the_cost_rises():
     """Two pairs of GPUs share a link to the spines; ranks in order lower its load and J."""
-    where = hb.machine("rails:4x1:pod=2:spines=1")
+    where = hb.allocate("rails:4x1:pod=2:spines=1")
     found = np.array([0, 2, 1, 3], np.int32)
     pairs = hb.CommGraph.from_edges([0, 2, 0, 1], [1, 3, 3, 2], [8, 8, 1, 1])
     lower = np.array([0, 1, 2, 3], np.int32)
@@ -78,7 +77,7 @@ def test_without_kinds_the_load_must_fall_by_more_than_the_cost_rises():
 
 def test_hosts_are_exchanged_whole():
     """Rings over hosts 0, 2 and 1, 3 cross the spines until the hosts of a ring share a pod."""
-    where = hb.machine("rails:4x2:pod=2:spines=1")
+    where = hb.allocate("rails:4x2:pod=2:spines=1")
     source, target = [0, 4, 1, 5, 2, 6, 3, 7], [4, 0, 5, 1, 6, 2, 7, 3]
     graph = hb.CommGraph.from_edges(source, target, [9] * 8)
     pe = np.arange(8, dtype=np.int32)
@@ -89,7 +88,7 @@ def test_hosts_are_exchanged_whole():
 
 
 def test_only_training_jobs_have_the_rule():
-    where = hb.machine("rails:2x2")
+    where = hb.allocate("rails:2x2")
     assert RailRule.of(hb.read("alltoall:4"), where) is None
     assert not RailRule.of(hb.read("ml:tp=1,pp=1,dp=4,layers=2"), where).whole
 
@@ -97,5 +96,5 @@ def test_only_training_jobs_have_the_rule():
 @pytest.mark.parametrize(("grid", "machine", "hosts"), DIVISIBLE[:4])
 def test_a_limited_search_does_not_take_tensor_groups_apart(grid, machine, hosts):
     graph, where = sides(grid, machine, hosts)
-    mapping = hb.map_tasks(graph, where, work_limit=1_000)
+    mapping = hb.map_tasks(graph, where, limits=hb.Limits(work=1_000))
     assert RailRule.of(graph, where).misplaced(mapping.pe) == (0, 0)

@@ -8,11 +8,11 @@ import threading, time, warnings
 import hopbytes as hb
 
 warnings.simplefilter("ignore")
-graph, where = hb.read("stencil:60x60"), hb.machine("node:4@10 core:4@1")
+graph, where = hb.read("stencil:60x60"), hb.allocate("node:4@10 core:4@1")
 
 def compute():
     while True:
-        hb.map_tasks(graph, where, preset="fast", partition=True, threads=2)
+        hb.map_tasks(graph, where, "fast", partition=True, threads=2)
         started.set()
 
 started = threading.Event()

@@ -89,7 +89,7 @@ def start(draw, machine, *, undirected=True):
     if undirected:
         csr = graph.symmetric()
         graph = hb.CommGraph(csr.indptr, csr.targets, csr.weights, loads=graph.loads, undirected=True)
-    where = hb.machine(machine)
+    where = hb.allocate(machine)
     return graph, where, hb.Mapping(rng.integers(0, where.k, n), where), rng
 
 
@@ -136,8 +136,8 @@ def grid():
     v = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
     graph = hb.CommGraph.from_edges(np.append(u, v), np.append(v, u), np.full(2 * len(u), 3))
     graph = hb.CommGraph(graph.indptr, graph.targets, graph.volumes, undirected=True)
-    where = hb.machine("node:4@10 core:4@1")
-    return graph, where, hb.map_tasks(graph, where, preset="fast", partition=True)
+    where = hb.allocate("node:4@10 core:4@1")
+    return graph, where, hb.map_tasks(graph, where, "fast", partition=True)
 
 
 def random_batches(graph, count, seed=5):
@@ -239,7 +239,7 @@ def test_work_of_a_batch_does_not_grow_with_the_graph():
         u = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
         v = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
         graph = hb.CommGraph.from_edges(u, v, np.full(len(u), 3))
-        where = hb.machine("node:2@10 core:2@1")
+        where = hb.allocate("node:2@10 core:2@1")
         pe = (2 * (number // side >= side // 2) + (number % side >= side // 2)).ravel()
         remapper = hb.Remapper(graph, where, pe, saved_per_change=0)
         middle = side // 2 * side + side // 2
@@ -249,7 +249,7 @@ def test_work_of_a_batch_does_not_grow_with_the_graph():
 
 
 def test_one_task_per_pe_stays_so():
-    where = hb.machine("node:4@10 core:4@1")
+    where = hb.allocate("node:4@10 core:4@1")
     graph = hb.CommGraph.from_edges(range(14), [*range(1, 14), 0], [5] * 14)
     remapper = hb.Remapper(graph, where, np.arange(14))
     assert remapper.one_per_pe
@@ -262,7 +262,7 @@ def test_one_task_per_pe_stays_so():
         assert np.bincount(remapper.pe, minlength=16).max() == 1
         current, _, _ = remapper.snapshot()
         usable = where.select(remapper.in_use)
-        scratch.append(hb.map_tasks(current, usable, preset="fast", partition=False).comm_cost)
+        scratch.append(hb.map_tasks(current, usable, "fast", partition=False).comm_cost)
     assert 3 not in remapper.pe
     assert remapper.comm_cost <= 1.3 * scratch[-1]
     assert before > 0
@@ -271,10 +271,10 @@ def test_one_task_per_pe_stays_so():
 
 
 def test_unequal_capacities_are_kept():
-    where = hb.machine("node:4@10:cap=[2,1,1,1] core:2@1")
+    where = hb.allocate("node:4@10:cap=[2,1,1,1] core:2@1")
     rng = np.random.default_rng(3)
     graph = hb.CommGraph.from_edges(*rng.integers(0, 200, (2, 600)), rng.integers(1, 9, 600), n=200)
-    remapper = hb.Remapper(graph, where, hb.map_tasks(graph, where, preset="fast", partition=True))
+    remapper = hb.Remapper(graph, where, hb.map_tasks(graph, where, "fast", partition=True))
     for step in range(5):
         first, gone = 200 + 20 * step, 9 * step
         done = remapper.apply(arrived=range(first, first + 20), vanished=range(gone, gone + 9))

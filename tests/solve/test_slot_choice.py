@@ -11,7 +11,7 @@ from hopbytes.algorithms.base import Effort
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.solve import slot_choice
-from hopbytes.solve.constraints import Constraints
+from hopbytes.solve.constraints import TaskConstraints
 from hopbytes.solve.presets import chain, for_objective, presets
 from hopbytes.solve.problem import Request
 from hopbytes.solve.slot_policies import Task, slot_choices, window
@@ -33,12 +33,12 @@ def costs(graph, where, objective):
 @pytest.mark.parametrize("spec", MACHINES)
 def test_a_preset_never_costs_more_than_the_launchers_own_orders(spec, preset):
     rng = np.random.default_rng(7)
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     names = ("comm_cost", *LINKS) if where.machine.network() is not None else ("comm_cost",)
     for n in (2, where.k // 2, where.k - 1, where.k):
         graph = random_graph(rng, n=n)
         for objective in names:
-            mapping = hb.map_tasks(graph, where, preset=preset, objective=objective, seed=1)
+            mapping = hb.map_tasks(graph, where, preset, objective=objective, seed=1)
             assert mapping.info["objective_value"] <= min(costs(graph, where, objective))
             assert mapping.tasks_per_pe().max() == 1
 
@@ -46,11 +46,11 @@ def test_a_preset_never_costs_more_than_the_launchers_own_orders(spec, preset):
 @pytest.mark.parametrize("spec", MACHINES)
 def test_a_partition_into_fewer_tasks_than_pes_chooses_slots_as_processes_do(spec):
     """It had one choice only, tasks spread over all nodes, with up to ten times the cost."""
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     for n in (2, where.k // 2, where.k - 1):
         graph = random_graph(np.random.default_rng(n), n=n)
-        processes = hb.map_tasks(graph, where, preset="fast", partition=False, seed=1)
-        partition = hb.map_tasks(graph, where, preset="fast", partition=True, seed=1)
+        processes = hb.map_tasks(graph, where, "fast", partition=False, seed=1)
+        partition = hb.map_tasks(graph, where, "fast", partition=True, seed=1)
         assert np.array_equal(partition.pe, processes.pe)
         assert partition.info["problem"] == "partition"
         assert partition.info["alternatives"] == processes.info["alternatives"]
@@ -58,7 +58,7 @@ def test_a_partition_into_fewer_tasks_than_pes_chooses_slots_as_processes_do(spe
 
 def test_a_partition_keeps_prescribed_slots():
     graph = random_graph(np.random.default_rng(1), n=20)
-    mapping = hb.map_tasks(graph, "node:8@10 core:5@1", preset="fast", partition=True, spread=True)
+    mapping = hb.map_tasks(graph, hb.allocate("node:8@10 core:5@1", spread=True), "fast", partition=True)
     assert sorted(np.bincount(mapping.pe // 5)) == [2] * 4 + [3] * 4
     assert "alternatives" not in mapping.info
 
@@ -66,7 +66,7 @@ def test_a_partition_keeps_prescribed_slots():
 def test_a_cube_on_a_larger_torus_finds_a_cube_of_nodes():
     """64 tasks as 4x4x4 on 512 nodes: every message takes one hop, as the grid fits into the machine."""
     graph = hb.read("stencil:4x4x4:bytes=1")
-    mapping = hb.map_tasks(graph, hb.machine("torus:8x8x8 / core:1"), preset="fast")
+    mapping = hb.map_tasks(graph, hb.allocate("torus:8x8x8 / core:1"), "fast")
     assert mapping.info["comm_cost"] == 10 * graph.total_volume  # 10 per hop
     assert mapping.info["slots"] == "free"
 
@@ -74,9 +74,9 @@ def test_a_cube_on_a_larger_torus_finds_a_cube_of_nodes():
 def test_groups_that_fill_nodes_are_not_torn_by_spreading():
     """28 groups of 8 on 32 nodes of 8: spread over all nodes, seven a node, no group would be whole."""
     graph = hb.read("ml:tp=8,pp=4,dp=7")
-    where = hb.machine("node:32@10 gpu:8@1")
-    mapping = hb.map_tasks(graph, where, preset="fast")
-    spread = hb.map_tasks(graph, where, preset="fast", spread=True)
+    where = hb.allocate("node:32@10 gpu:8@1")
+    mapping = hb.map_tasks(graph, where, "fast")
+    spread = hb.map_tasks(graph, hb.allocate(where, spread=True), "fast")
     assert 2 * mapping.info["comm_cost"] < spread.info["comm_cost"]
     assert mapping.info["alternatives"]["spread"] == spread.info["comm_cost"]
     assert np.bincount(where.node_of_pe[spread.pe]).tolist() == [7] * 32
@@ -84,10 +84,10 @@ def test_groups_that_fill_nodes_are_not_torn_by_spreading():
 
 def test_what_the_user_or_the_job_says_is_kept():
     rng = np.random.default_rng(3)
-    where, graph = hb.machine("node:4 core:4"), random_graph(rng, n=8)
+    where, graph = hb.allocate("node:4 core:4"), random_graph(rng, n=8)
 
     def per_node(where=where, **said):
-        mapping = hb.map_tasks(graph, where, preset="fast", **said)
+        mapping = hb.map_tasks(graph, hb.allocate(where, **said), "fast")
         return np.bincount(where.node_of_pe[mapping.pe], minlength=4).tolist(), mapping.info["slots"]
 
     assert per_node(pack=True) == ([4, 4, 0, 0], "filled")
@@ -96,16 +96,18 @@ def test_what_the_user_or_the_job_says_is_kept():
     job = dataclasses.replace(where, tasks_of_nodes=np.array([1, 3, 3, 1]))
     assert per_node(job) == ([1, 3, 3, 1], "job")
     assert per_node(job, spread=True) == ([2, 2, 2, 2], "spread")
-    beside = hb.map_tasks(graph, job, preset="fast").info["alternatives"]
-    assert beside["filled"] == hb.map_tasks(graph, job, preset="fast", pack=True).info["comm_cost"]
+    beside = hb.map_tasks(graph, job, "fast").info["alternatives"]
+    assert beside["filled"] == hb.map_tasks(graph, hb.allocate(job, pack=True), "fast").info["comm_cost"]
     with pytest.raises(hb.UnsupportedError, match="pack and spread"):
-        hb.map_tasks(graph, where, pack=True, spread=True)
+        hb.map_tasks(graph, hb.allocate(where, pack=True, spread=True))
 
 
 def test_fixed_places_leave_filled_and_spread_to_choose_from():
     rng = np.random.default_rng(5)
-    where, graph = hb.machine("node:4@10 core:4@1"), random_graph(rng, n=8)
-    mapping = hb.map_tasks(graph, where, preset="fast", fixed={0: 15}, forbidden=[(1, 0)])
+    where, graph = hb.allocate("node:4@10 core:4@1"), random_graph(rng, n=8)
+    mapping = hb.map_tasks(
+        graph, where, "fast", constraints=hb.Constraints(fixed={0: 15}, forbidden=[(1, 0)])
+    )
     assert mapping.pe[0] == 15
     assert mapping.pe[1] != 0
     assert set(mapping.info["alternatives"]) == {"filled", "spread"}
@@ -121,61 +123,61 @@ def test_fixed_places_leave_filled_and_spread_to_choose_from():
     ],
 )
 def test_equal_nodes(n, expected):
-    assert slot_choices(hb.machine("node:6 core:12"), n, equal_nodes=True) == expected
+    assert slot_choices(hb.allocate("node:6 core:12"), n, equal_nodes=True) == expected
 
 
 def test_launchers_that_want_equal_nodes_get_them():
     rng = np.random.default_rng(5)
-    where = hb.machine("node:6@10 core:12@1")
+    where = hb.allocate("node:6@10 core:12@1")
     for n in (60, 48, 20):
-        mapping = hb.map_tasks(random_graph(rng, n=n), where, preset="fast", equal_nodes=True)
+        mapping = hb.map_tasks(random_graph(rng, n=n), hb.allocate(where, equal_nodes=True), "fast")
         counts = np.bincount(where.node_of_pe[mapping.pe])
         assert len(set(counts[counts > 0])) == 1
 
 
 def test_a_window_is_compact_and_large_enough():
-    where = hb.machine("torus:8x8 / core:1")
+    where = hb.allocate("torus:8x8 / core:1")
     for wanted in (1, 3, 16, 17, 63, 64):
         pes = window(where, wanted)
         assert wanted <= len(pes) < 2 * wanted + 1 or len(pes) == 64
         assert np.array_equal(pes, np.unique(pes))
     rows, columns = np.divmod(window(where, 16), 8)
     assert (np.ptp(rows) + 1) * (np.ptp(columns) + 1) == 16
-    assert window(hb.machine("node:4 core:3"), 4).tolist() == [0, 1, 2, 3, 4, 5]
+    assert window(hb.allocate("node:4 core:3"), 4).tolist() == [0, 1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("preset", ["fast", "eco"])
 def test_same_seed_same_answer_for_any_number_of_threads(preset):
     graph = random_graph(np.random.default_rng(11), n=50)
-    where = hb.machine("torus:5x5:nodes=2@10 / core:2@1")
-    once, twice = (hb.map_tasks(graph, where, preset=preset, seed=4, threads=t) for t in (1, 2))
+    where = hb.allocate("torus:5x5:nodes=2@10 / core:2@1")
+    once, twice = (hb.map_tasks(graph, where, preset, seed=4, threads=t) for t in (1, 2))
     assert once.pe.tolist() == twice.pe.tolist()
     assert once.info["alternatives"] == twice.info["alternatives"]
 
 
 def test_a_work_limit_ends_the_trying():
     graph = random_graph(np.random.default_rng(11), n=50)
-    where = hb.machine("node:10@10 core:10@1")
-    first = hb.map_tasks(graph, where, preset="strong", work_limit=0)
+    where = hb.allocate("node:10@10 core:10@1")
+    first = hb.map_tasks(graph, where, "strong", limits=hb.Limits(work=0))
     assert set(first.info["alternatives"]) == {"filled", "spread"}  # in order everywhere, mapped on one
-    assert first.info["work"]["arcs"] < hb.map_tasks(graph, where, preset="strong").info["work"]["arcs"]
+    assert first.info["work"]["arcs"] < hb.map_tasks(graph, where, "strong").info["work"]["arcs"]
 
 
 @pytest.mark.parametrize("spec", ["node:8@100 core:4@1", "torus:4x4x4 / core:1"])
 def test_a_present_placement_may_move_to_free_slots(spec):
     """Sixteen tasks in four rings, scattered over the machine: kept to their slots, rings stay torn."""
     rng = np.random.default_rng(2)
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     tasks = np.arange(16)
     ring = hb.CommGraph.from_edges(tasks, tasks // 4 * 4 + (tasks + 1) % 4, np.full(16, 100))
     now = np.sort(rng.choice(where.k, 16, replace=False)).astype(np.int32)
-    stay = hb.map_tasks(ring, where, preset="fast", initial=now, migration_price=1)
-    free = hb.map_tasks(ring, where, preset="fast", initial=now)
+    stay = hb.map_tasks(ring, where, "fast", constraints=hb.Constraints(initial=now, migration_price=1))
+    free = hb.map_tasks(ring, where, "fast", constraints=hb.Constraints(initial=now))
     assert free.info["comm_cost"] < stay.info["comm_cost"]
     assert free.info["slots"] == "free"
     assert set(stay.pe) == set(now)
     assert free.info["migrations"] == np.count_nonzero(free.pe != now)
-    refined = hb.map_tasks(ring, where, mapper="identity", refine="swap", initial=now)
+    refined = hb.map_tasks(ring, where, ["identity", "swap"], constraints=hb.Constraints(initial=now))
     assert refined.info["comm_cost"] <= hb.evaluate(ring, hb.Mapping(now, where)).mapping.comm_cost
 
 
@@ -186,7 +188,7 @@ def test_partitions_cost_no_more_than_blocks_of_consecutive_tasks(preset, closed
     ends = np.arange(1600 if closed else 1599)
     graph = hb.CommGraph.from_edges(ends, (ends + 1) % 1600, n=1600)
     for seed in (1, 2):
-        assert hb.map_tasks(graph, "core:1000", preset=preset, partition=True, seed=seed).comm_cost == cut
+        assert hb.map_tasks(graph, "core:1000", preset, partition=True, seed=seed).comm_cost == cut
 
 
 def test_blocks_of_consecutive_tasks_that_exceed_a_bound_do_not_count():
@@ -219,7 +221,7 @@ def test_the_chain_runs_on_choices_within_five_per_cent_of_the_best(values, purs
     monkeypatch.setattr(slot_choice, "Trial", Given)
     monkeypatch.setattr(slot_choice, "_in_order", lambda task, tried: [])
     graph = hb.read("stencil:2x2")
-    task = Task(graph, hb.machine("core:8"), Request(), Constraints(), "comm_cost", None)
+    task = Task(graph, hb.allocate("core:8"), Request(), TaskConstraints(), "comm_cost", None)
     slot_choice.place(task, whole, quick_chain, Effort(), limited=False)
     assert [number for number, quick in ran if quick] == [0, 1, 2]
     best_first = sorted(range(3), key=lambda number: values[number])
@@ -232,9 +234,10 @@ def closed(where, n, pes):
 
 @pytest.mark.parametrize(("n", "pes"), [(8, [15]), (8, [0]), (12, [0, 5]), (4, range(4, 16)), (6, [1])])
 def test_nodes_are_equal_beside_pes_that_are_forbidden_to_all(n, pes):
-    where = hb.machine("node:4@10 core:4@1")
+    where = hb.allocate("node:4@10 core:4@1")
     mapping = hb.map_tasks(
-        hb.read(f"stencil:{n}x1"), where, preset="fast", equal_nodes=True, forbidden=closed(where, n, pes)
+        hb.read(f"stencil:{n}x1"), hb.allocate(where, equal_nodes=True), "fast",
+        constraints=hb.Constraints(forbidden=closed(where, n, pes))
     )
     counts = np.bincount(where.node_of_pe[mapping.pe])
     assert len(set(counts[counts > 0].tolist())) == 1
@@ -243,10 +246,11 @@ def test_nodes_are_equal_beside_pes_that_are_forbidden_to_all(n, pes):
 
 
 def test_nodes_are_equal_around_fixed_tasks():
-    where = hb.machine("node:4@10 core:4@1")
+    where = hb.allocate("node:4@10 core:4@1")
     for place in (15, 6):
         mapping = hb.map_tasks(
-            hb.read("stencil:8x1"), where, preset="fast", equal_nodes=True, fixed={0: place}
+            hb.read("stencil:8x1"), hb.allocate(where, equal_nodes=True), "fast",
+            constraints=hb.Constraints(fixed={0: place})
         )
         counts = np.bincount(where.node_of_pe[mapping.pe])
         assert mapping.pe[0] == place
@@ -255,10 +259,10 @@ def test_nodes_are_equal_around_fixed_tasks():
 
 @pytest.mark.parametrize(("n", "closed_pes"), [(7, []), (15, [3])])
 def test_unequal_nodes_are_said_where_equal_ones_were_asked_for(n, closed_pes):
-    where = hb.machine("node:4@10 core:4@1")
+    where = hb.allocate("node:4@10 core:4@1")
     mapping = hb.map_tasks(
-        hb.read(f"stencil:{n}x1"), where, preset="fast", equal_nodes=True,
-        forbidden=closed(where, n, closed_pes) or None,
+        hb.read(f"stencil:{n}x1"), hb.allocate(where, equal_nodes=True), "fast",
+        constraints=hb.Constraints(forbidden=closed(where, n, closed_pes) or None)
     )
     counts = np.bincount(where.node_of_pe[mapping.pe])
     assert f"{counts[counts > 0].min()} to {counts.max()} tasks" in mapping.info["notices"][0]

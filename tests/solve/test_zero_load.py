@@ -13,7 +13,7 @@ from hopbytes.solve.presets import presets
 from hopbytes.solve.problem import Request
 from hopbytes.solve.zero_load import zero_load_excess
 
-WHERE = hb.machine("node:4@10 core:4@1")
+WHERE = hb.allocate("node:4@10 core:4@1")
 WIDTH = 48
 SIDE = np.arange(WIDTH * WIDTH) % WIDTH
 LOADS = {
@@ -61,13 +61,13 @@ def test_the_same_placement_for_any_number_of_threads():
 
 @pytest.mark.parametrize("mapper", ["identity", "random"])
 def test_mappers_that_know_nothing_of_single_tasks_still_keep_both_bounds(mapper):
-    found = hb.map_tasks(grid(WIDTH, loads=LOADS["half"]), WHERE, mapper=mapper, refine="vcycle")
+    found = hb.map_tasks(grid(WIDTH, loads=LOADS["half"]), WHERE, [mapper, "vcycle"])
     assert np.bincount(found.pe[LOADS["half"] == 0], minlength=16).max() <= 75
 
 
 def test_fixed_tasks_stay_where_they_are_beside_idle_ones():
     fixed = {0: 5, WIDTH - 1: 9}
-    found = hb.map_tasks(grid(WIDTH, loads=LOADS["half"]), WHERE, fixed=fixed)
+    found = hb.map_tasks(grid(WIDTH, loads=LOADS["half"]), WHERE, constraints=hb.Constraints(fixed=fixed))
     assert (found.pe[0], found.pe[WIDTH - 1]) == (5, 9)
 
 

@@ -1,20 +1,22 @@
 """Opening input: compressed, bounded, damaged, missing, and text that is none."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
+import json
 import lzma
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
+import hopbytes as hb
 from helpers.errors import mentions
-from hopbytes.errors import FormatError
+from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.formats.files import open_source, plain_name
+from hopbytes.text import open_input
 
 TEXT = b"0 1 5\n1 0 7\n" * 2000
 
@@ -134,3 +136,145 @@ def test_text_names_the_line_that_is_not_text(tmp_path):
 @pytest.mark.parametrize(("name", "plain"), [("a.graph.xz", "a.graph"), ("A.GZ", "A"), ("a.gr", "a.gr")])
 def test_plain_name(name, plain):
     assert plain_name(name) == plain
+
+
+SECRET = "root:x:0:0:very-secret"
+KINDS = (
+    "table", "hwloc", "slurm", "links", "nvidia", "labels", "scotch", "simgrid", "topograph", "machine",
+    "job",
+)  # fmt: skip
+
+
+def mapping_file(folder, spec):
+    """Write a mapping whose machine has this spec."""
+    path = folder / "m.json"
+    mapping = hb.map_tasks("stencil:2x2", "node:2@10 core:2@1", preset="fast")
+    hb.write(mapping, path)
+    record = json.loads(path.read_text())
+    record["machine"] = spec
+    path.write_text(json.dumps(record))
+    return path
+
+
+def machine_file(folder, spec, name="x.machine.json"):
+    path = folder / name
+    record = {"kind": "hopbytes machine", "version": 1, "spec": spec, "levels": []}
+    path.write_text(json.dumps(record))
+    return path
+
+
+@pytest.fixture
+def secret(tmp_path):
+    path = tmp_path / "secret.txt"
+    path.write_text(SECRET + "\n")
+    return path
+
+
+@pytest.fixture
+def inner(tmp_path):
+    (tmp_path / "inner").mkdir()
+    return tmp_path / "inner"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_mapping_reads_no_file_of_another_folder(inner, secret, kind):
+    for spec in (f"{kind}:{secret}", f"{kind}:{inner}/../secret.txt"):
+        with pytest.raises(HopbytesError) as raised:
+            hb.read_mapping(mapping_file(inner, spec))
+        assert "secret" not in str(raised.value).replace("secret.txt", "")
+        assert "folder" in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_messages_show_nothing_of_a_file_in_the_same_folder(tmp_path, secret, kind):
+    with pytest.raises(HopbytesError) as raised:
+        hb.read_mapping(mapping_file(tmp_path, f"{kind}:{secret}"))
+    assert "very" not in str(raised.value)
+    assert "root" not in str(raised.value).replace(str(tmp_path), "")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_no_regular_file_is_not_waited_for(tmp_path, kind):
+    os.mkfifo(tmp_path / "pipe")
+    began = time.monotonic()
+    for name in ("pipe", "/dev/zero", "."):
+        with pytest.raises(HopbytesError):
+            hb.read_mapping(mapping_file(tmp_path, f"{kind}:{tmp_path / name}"))
+    assert time.monotonic() - began < 5
+
+
+def test_a_link_out_of_the_folder_is_not_followed(inner, secret):
+    (inner / "link").symlink_to(secret)
+    with pytest.raises(HopbytesError, match="folder"):
+        hb.read_mapping(mapping_file(inner, f"table:{inner / 'link'}"))
+
+
+def test_a_machine_that_names_itself_or_a_chain(tmp_path):
+    own = machine_file(tmp_path, f"machine:{tmp_path}/x.machine.json")
+    with pytest.raises(HopbytesError, match="name no others") as raised:
+        hb.machine(str(own))
+    assert len(str(raised.value)) < 1000
+    (tmp_path / "t.txt").write_text("0 1\n1 0\n")
+    machine_file(tmp_path, f"table:{tmp_path}/t.txt", "b.machine.json")
+    with pytest.raises(HopbytesError, match=r"b\.machine\.json, which is not such a file"):
+        hb.machine(str(machine_file(tmp_path, f"machine:{tmp_path}/b.machine.json", "a.machine.json")))
+
+
+def test_files_beside_are_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.txt").write_text("0 1 2 2\n1 0 2 2\n2 2 0 1\n2 2 1 0\n")
+    mapping = hb.map_tasks("stencil:2x2", "table:t.txt", preset="fast")
+    hb.write(mapping, "m.json")
+    assert hb.read_mapping("m.json").pe.tolist() == mapping.pe.tolist()
+    assert hb.machine(str(machine_file(tmp_path, "table:t.txt"))).k == 4
+    (tmp_path / "a.pattern").write_bytes(b"")
+    hb.write(hb.pattern("stencil:2x2") if hasattr(hb, "pattern") else hb.read_pattern("stencil:2x2"), "b.csv")
+    (tmp_path / "c.programs").write_text("program b.csv ./a\nprogram b.csv ./b\n")
+    assert hb.read_pattern("c.programs").n == 8
+
+
+def test_programs_are_read_by_the_same_rules(inner, secret):
+    os.mkfifo(inner / "pipe")
+    for name in ("../secret.txt", str(secret), "pipe", "/dev/zero"):
+        (inner / "c.programs").write_text(f"program {name} ./a\nprogram stencil:2 ./b\n")
+        with pytest.raises(HopbytesError) as raised:
+            hb.read_pattern(inner / "c.programs")
+        assert "very" not in str(raised.value)
+
+
+# ------------------------------------------------------------ given on the command line
+
+
+def test_a_pipe_without_a_writer_is_not_waited_for_long(tmp_path, monkeypatch):
+    monkeypatch.setattr(open_input, "PIPE_SECONDS", 0.2)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FormatError, match="nobody writes"):
+        hb.read(tmp_path / "pipe")
+    for spec in ("hwloc:", "slurm:", "table:", "job:", "links:", ""):
+        with pytest.raises(HopbytesError):
+            hb.machine(f"{spec}{tmp_path / 'pipe'}")
+
+
+def test_a_pipe_with_a_slow_writer_is_read(hopbytes, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    pid = os.fork()
+    if not pid:
+        with open(tmp_path / "pipe", "wb") as pipe:
+            time.sleep(0.3)
+            pipe.write(b"0,1,5\n")
+            pipe.flush()
+            time.sleep(0.3)
+            pipe.write(b"1,0,5\n")
+        os._exit(0)
+    assert hb.read(tmp_path / "pipe", "edges").m == 2
+    os.waitpid(pid, 0)
+    assert hopbytes("show", "-", "--input-format", "csv", stdin="0,5\n5,0\n").returncode == 0
+
+
+def test_devices_and_folders_are_said(tmp_path):
+    with pytest.raises(FormatError, match="a device"):
+        hb.read("/dev/zero")
+    with pytest.raises(FormatError, match="a directory"):
+        hb.read(tmp_path)
+    with pytest.raises(FormatError, match=mentions("expected a file")):
+        hb.machine(f"job:{tmp_path}/")

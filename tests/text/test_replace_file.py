@@ -112,8 +112,8 @@ VERBS = {
 @pytest.mark.parametrize("verb", sorted(VERBS))
 def test_verbs_killed_at_any_moment(tmp_path, verb):
     """The old files are complete, or the new ones are."""
-    where = hb.machine("node:4 core:16", hosts="a,b,c,d")
-    hb.write(hb.map_tasks(hb.read("stencil:8x8"), where, preset="fast"), tmp_path / "m.json")
+    where = hb.allocate("node:4 core:16", hosts="a,b,c,d")
+    hb.write(hb.map_tasks(hb.read("stencil:8x8"), where, "fast"), tmp_path / "m.json")
     arguments = [PROGRAM, *VERBS[verb]]
 
     def run(seconds, number):
@@ -142,8 +142,8 @@ import hopbytes as hb
 from hopbytes.formats import files
 from hopbytes.text import replace_file as replacing
 hosts = [f"{sys.argv[1]}{i}" for i in range(4)]
-where = hb.machine("node:4 core:16", hosts=hosts)
-mapping = hb.map_tasks(hb.read("stencil:8x8"), where, mapper="identity")
+where = hb.allocate("node:4 core:16", hosts=hosts)
+mapping = hb.map_tasks(hb.read("stencil:8x8"), where, "identity")
 print("ready", flush=True)
 sys.stdin.readline()
 for _ in range(40):

@@ -4,7 +4,7 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import HopbytesError
-from hopbytes.util.cpus import MOST_THREADS, cpus_allowed, thread_count
+from hopbytes.util.checks import MOST_THREADS, cpus_allowed, thread_count
 
 
 def test_no_more_threads_are_started_than_are_of_use():
@@ -14,8 +14,8 @@ def test_no_more_threads_are_started_than_are_of_use():
 @pytest.mark.parametrize("threads", [2**31, 2**63 - 1])
 def test_numbers_of_threads_beyond_31_bits_do_not_reach_the_core(threads):
     graph = hb.read("stencil:4x4")
-    mapping = hb.map_tasks(graph, "node:4@10 core:4@1", preset="fast", threads=threads)
-    assert mapping.comm_cost == hb.map_tasks(graph, mapping.where, preset="fast", threads=1).comm_cost
+    mapping = hb.map_tasks(graph, "node:4@10 core:4@1", "fast", threads=threads)
+    assert mapping.comm_cost == hb.map_tasks(graph, mapping.where, "fast", threads=1).comm_cost
     assert hb.evaluate(graph, mapping, threads=threads).comm_cost == mapping.comm_cost
     hb.Remapper(graph, mapping.where, mapping, threads=threads).apply(edges=[(0, 15, 9)])
 
@@ -23,4 +23,4 @@ def test_numbers_of_threads_beyond_31_bits_do_not_reach_the_core(threads):
 @pytest.mark.parametrize("threads", [0, -1, 2**63, 1.5, "2", True])
 def test_what_is_no_number_of_threads_is_refused(threads):
     with pytest.raises(HopbytesError, match="threads"):
-        hb.evaluate(hb.read("stencil:4x4"), hb.Mapping(range(16), hb.machine("core:16@1")), threads=threads)
+        hb.evaluate(hb.read("stencil:4x4"), hb.Mapping(range(16), hb.allocate("core:16@1")), threads=threads)

@@ -47,7 +47,7 @@ def test_links_and_other_names_stay(tmp_path):
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o755])
 def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path, mode):
     path = tmp_path / "m.json"
-    mapping = hb.map_tasks("stencil:2x2", "core:4", preset="fast")
+    mapping = hb.map_tasks("stencil:2x2", "core:4", "fast")
     for _ in range(2):
         hb.write(mapping, path)
         os.chmod(path, mode)

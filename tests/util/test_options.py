@@ -82,21 +82,3 @@ def test_an_unknown_name_gets_the_nearest_one():
     with pytest.raises(UnsupportedError, match=mentions("'two_words'")):
         build(tools, "to_words")
 
-
-def test_names_of_earlier_versions_are_understood():
-    from hopbytes.algorithms.base import mappers, refiners
-
-    old = build(mappers, "multisection:runs=3,tries=5,middle=900,ways=0,venture_percent=7,patience=11")
-    new = build(
-        mappers, "multisection:repetitions=3,initial_partitions=5,contraction_limit=900,shared_hierarchies=0,"
-        "overload_percent=7,fruitless_moves=11",
-    )
-    assert old == new
-    assert "tries" not in describe(mappers, old)
-    assert build(refiners, "resplit:tries=2") == build(
-        refiners, "pairwise_repartitioning:initial_partitions=2"
-    )
-    assert build(refiners, "routed:stir=true") == build(refiners, "routed:set_moves=true")
-    assert "stir" not in describe(refiners, build(refiners, "routed:stir=true"))
-    with pytest.raises(UnsupportedError, match="twice"):
-        build(mappers, "multisection:tries=3,initial_partitions=3")

@@ -1,8 +1,11 @@
 """Random numbers: the published stream, and what is drawn from it."""
 
 import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hopbytes.util.random_numbers import GAMMA, RandomNumbers, mixed_words
+from hopbytes.util.random_numbers import GAMMA, RandomNumbers, derived_seeds, derived_words, mixed_words
 
 
 def test_the_mixing_function_gives_the_published_stream():
@@ -53,3 +56,17 @@ def test_shuffled_moves_whole_rows():
     mixed = RandomNumbers(2).shuffled(rows)
     assert not np.array_equal(mixed, rows)
     assert np.array_equal(mixed[np.argsort(mixed[:, 0])], rows)
+
+
+@given(st.lists(st.integers(0, 2**70), min_size=1, max_size=7), st.integers(0, 40))
+def test_derived_seeds_are_those_of_numpy(entropy, count):
+    expected = np.random.SeedSequence(entropy)
+    assert derived_words(entropy, count).tolist() == expected.generate_state(count, np.uint32).tolist()
+    seeds = derived_seeds(entropy, count)
+    assert seeds.dtype == np.uint64
+    assert seeds.tolist() == expected.generate_state(count, np.uint64).tolist()
+
+
+def test_negative_entropy_is_refused():
+    with pytest.raises(OverflowError):
+        derived_seeds((-1,), 1)

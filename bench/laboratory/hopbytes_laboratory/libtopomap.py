@@ -13,8 +13,7 @@ from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
-from hopbytes.algorithms.two_level import Grouped, Nodes
-from hopbytes.algorithms.two_level.node_level import cut, finish, settings_of
+from hopbytes.algorithms.two_level.groups import Grouped, Nodes, cut, finish, settings_of
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of
 from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
@@ -23,7 +22,7 @@ from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.derived_seeds import derived_seeds
+from hopbytes.util.random_numbers import derived_seeds
 
 
 @frozen

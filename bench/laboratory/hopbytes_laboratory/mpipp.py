@@ -16,12 +16,10 @@ from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, rand
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine import interruptible
 from hopbytes.errors import ScaleError, UnsupportedError
-from hopbytes.kernels.base import implementation, optional
+from hopbytes.kernels.base import kernel, optional
 from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-
-_kernel = implementation("best_swap")
 
 #: Limit of the entries of the tables of n x k and k x k numbers, 8 bytes each.
 MOST_ENTRIES = 2**27
@@ -201,5 +199,5 @@ def best_swap(
     flat = np.ascontiguousarray(table, np.int64).ravel()
     if flag is None:
         flag = np.zeros(1, np.int32)
-    made = _kernel.best_swap(indptr, targets, optional(weights), flat, len(table), result, most, flag)
+    made = kernel.best_swap(indptr, targets, optional(weights), flat, len(table), result, most, flag)
     return result, int(made)

@@ -11,13 +11,13 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.engine import interruptible, rescale_linear_cost
 from hopbytes.engine.control import DEFAULT_CONTROL
-from hopbytes.engine.distances import prepare
+from hopbytes.engine.problem import prepare
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
 from hopbytes.kernels.records import Csr, Distances
 from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
 
 
 @frozen(eq=False)

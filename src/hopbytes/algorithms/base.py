@@ -14,22 +14,32 @@ from hopbytes.algorithms.effort import LEAST_STEP, MILLION, Effort, Progress
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
 from hopbytes.util.registry import Registry
 
 __all__ = [
     "LEAST_STEP", "MILLION", "Bounds", "Effort", "Mapper", "Progress", "Refiner", "mappers", "refiners",
 ]  # fmt: skip
 
+#: Files that define several mappers or refiners; each of the others is in the file of its name.
+_SHARED_FILES = {
+    "mappers.orders": ("identity", "random", "rcm", "round_robin"),
+    "mappers.geometric": ("curve", "multi_jagged"),
+    "mappers.greedy": ("mueller_merbach", "greedy_all_c"),
+    "mappers.level_by_level": ("top_down", "bottom_up", "dual_recursive_bipartitioning"),
+    "refiners.pairs": ("n_square", "n_p", "n_cd"),
+    "refiners.umpa": ("uwh", "uth", "umc", "ummc"),
+    "refiners.units": ("subtrees", "pairwise_repartitioning"),
+}
+_MODULES = {name: f"hopbytes.algorithms.{file}" for file, names in _SHARED_FILES.items() for name in names}
 mappers: Registry[type[Mapper]] = Registry(
-    "mapper", ("hopbytes.algorithms.mappers", "hopbytes.algorithms.papers"), entry_points="hopbytes.mappers"
+    "mapper", "hopbytes.algorithms.mappers", entry_points="hopbytes.mappers", modules=_MODULES
 )
 refiners: Registry[type[Refiner]] = Registry(
-    "refiner", ("hopbytes.algorithms.refiners", "hopbytes.algorithms.papers"), ("", "refine_"),
-    aliases={"resplit": "pairwise_repartitioning"},  # its name in 0.1.0
-    entry_points="hopbytes.refiners",
-)
+    "refiner", "hopbytes.algorithms.refiners", ("", "refine_"), entry_points="hopbytes.refiners",
+    modules=_MODULES,
+)  # fmt: skip
 
 
 @frozen(eq=False, owns=("load", "count"))
@@ -90,8 +100,8 @@ class Bounds:
 
         Examples
         --------
-        >>> from hopbytes.machines.selection.allocate import machine
-        >>> pair, where = CommGraph.from_edges([0], [1], [5]), machine("core:2@3")
+        >>> from hopbytes.machines.selection.allocate import allocate
+        >>> pair, where = CommGraph.from_edges([0], [1], [5]), allocate("core:2@3")
         >>> bounds = Bounds(np.array([1, 1]))
         >>> bounds.rank(pair, where, np.array([0, 0], np.int32))
         (1, 0)

@@ -100,7 +100,7 @@ class LargeGraphOptions:
         from hopbytes.report.progress import progress_bar
 
         chosen: dict[str, Any] = {"passes": self.passes, "buffer": self.buffer, "preset": effort.preset}
-        given = {name: value for name, value in chosen.items() if value is not None} | reading.limit
+        given = {name: value for name, value in chosen.items() if value is not None} | {"max_bytes": reading.limit}
         with progress_bar(quiet=quiet) as progress, prompt_end(progress.stop, lambda: False):
             report = progress.report
 

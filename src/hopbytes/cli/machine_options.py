@@ -65,8 +65,8 @@ class MachineOptions:
         """Return these options with another machine if none was given."""
         return self if self.given else dataclasses.replace(self, on=spec)
 
-    def allocation(self) -> Allocation:
-        """Return the allocation these options describe."""
+    def allocation(self, spread: SpreadOptions | None = None) -> Allocation:
+        """Return the allocation that these options describe, with how `spread` says to use its slots."""
         import hopbytes as hb
 
         if self.on is not None and getattr(self, "hierarchy", None) is not None:
@@ -75,7 +75,7 @@ class MachineOptions:
             raise UsageError("the machine is missing: give --on SPEC")
         values = {name: getattr(self, name) for name in field_names(self) if name != "on"}
         given = {name: value for name, value in values.items() if value not in (None, (), [])}
-        where: Allocation = hb.machine(self.on, **given)
+        where: Allocation = hb.allocate(self.on, **given, **({} if spread is None else spread.keywords()))
         return where
 
     def named_hosts(self, where: Allocation | None) -> tuple[str, ...] | None:
@@ -118,11 +118,11 @@ class SpreadOptions:
     )] = None
 
     def keywords(self) -> dict[str, Any]:
-        """Return keywords of :func:`hopbytes.map_tasks` and of launchers' orders."""
+        """Return keywords of :func:`hopbytes.allocate`."""
         if self.pack and self.spread:
             raise UsageError("--pack and --spread exclude each other")
         options = dataclasses.asdict(self)
-        options["per"] = dict(map(_level_count, options.pop("tasks_per") or ())) or None
+        options["tasks_per"] = dict(map(_level_count, options.pop("tasks_per") or ())) or None
         return options
 
 

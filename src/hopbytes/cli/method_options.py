@@ -52,20 +52,19 @@ class ProblemOptions:
         options: dict[str, Any] = {
             "partition": False if self.partition is None and launches else self.partition,
             "imbalance": self.imbalance,
-            "strict_balance": self.strict_balance,
-            "migration_price": self.migration_price,
         }
+        given: dict[str, Any] = {"migration_price": self.migration_price, "strict": self.strict_balance}
         if self.fixed is not None:
             from hopbytes.formats.task_places import read_fixed
 
-            options["fixed"] = read_fixed(self.fixed, graph.n, where.k)
+            given["fixed"] = read_fixed(self.fixed, graph.n, where.k)
         if self.forbidden is not None:
             from hopbytes.formats.task_places import read_forbidden
 
-            options["forbidden"] = read_forbidden(self.forbidden, graph.n, where.k)
+            given["forbidden"] = read_forbidden(self.forbidden, graph.n, where.k)
         if self.initial is not None:
-            options["initial"] = hb.read(self.initial, holds="mapping", where=where, n=graph.n, graph=graph)
-        return options
+            given["initial"] = hb.read(self.initial, holds="mapping", where=where, n=graph.n, graph=graph)
+        return options | {"constraints": hb.Constraints(**given)}
 
 
 @frozen
@@ -98,8 +97,11 @@ class EffortOptions:
 
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.map_tasks`."""
-        names = ("preset", "seed", "threads", "time_limit", "work_limit")
-        return {name: getattr(self, name) for name in names}
+        from hopbytes.util.limits import Limits
+
+        limits = Limits(self.time_limit, self.work_limit)
+        chosen = {} if self.preset is None else {"method": self.preset}
+        return {**chosen, "seed": self.seed, "threads": self.threads, "limits": limits}
 
 
 @frozen
@@ -127,5 +129,16 @@ class MethodOptions(EffortOptions):
 
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.map_tasks`."""
-        chosen = {"mapper": self.mapper, "refine": self.refine or ()}
-        return chosen | {"objective": self.objective, "weight": self.weight} | EffortOptions.keywords(self)
+        options = EffortOptions.keywords(self) | {"objective": self.objective, "weight": self.weight}
+        if self.mapper is not None:
+            from hopbytes.algorithms.base import mappers
+            from hopbytes.errors import UnsupportedError
+            from hopbytes.util.options import build
+
+            if self.preset is not None:
+                what = f"--preset {self.preset} and --mapper {self.mapper}"
+                raise UnsupportedError(f"{what} exclude each other, give one")
+            options["method"] = build(mappers, self.mapper)
+        if self.refine:
+            options["method"] = [options.get("method", "eco"), *self.refine]
+        return options

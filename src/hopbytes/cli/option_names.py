@@ -15,19 +15,19 @@ SAME = (
     "allowed", "as_typed", "assume", "batches", "block", "bytes_scale", "capacity", "collectives",
     "cores_per_task", "cutter", "distance", "exclude", "force", "grade", "hierarchy", "hosts", "iterations",
     "launched", "launcher", "max_bytes", "oversubscribe", "oversubscription", "pack", "partition", "per",
-    "platform", "programs", "replace", "reserve", "spread", "strategy", "symmetrize", "tasks_per_node",
-    "time_limit", "work_limit",
+    "platform", "programs", "replace", "reserve", "spread", "strategy", "symmetrize", "tasks_per",
+    "tasks_per_node", "time_limit",
 )
 #: What stands for other arguments; with a function or a value where that makes a difference.
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in SAME} | {
     "compiler": "--cc", "form": "--for", "machine.distance": "--distance", "partition=False": "--processes",
     "read.format": "--input-format", "read_mapping.format": "--mapping-format", "write.format": "--format",
-    "spec": "--on", "where": "--on",
+    "machine": "--on", "where": "--on", "Limits.time": "--time-limit", "Limits.work": "--work-limit",
     # Options of a spec: ib:FOLDER:rails=spread.
     "adapters": "adapters=", "node_name_map": "names=FILE", "rails": "rails=",
 }  # fmt: skip
 ARGUMENT = re.compile(
-    r"`(?:(?P<function>[a-z_]+)\()?(?P<name>[a-z_]+)(?:=(?P<value>[^`]+?))?(?(function)\))`"
+    r"`(?:(?P<function>[A-Za-z_]+)\()?(?P<name>[a-z_]+)(?:=(?P<value>[^`]+?))?(?(function)\))`"
 )
 #: Lines with a command to copy, which is shown as it is.
 COMMAND = re.compile(r"launch(?:, [^:]+)?: ")
@@ -48,7 +48,7 @@ def for_terminal(text: str, slot: str = "slot") -> str:
     machine (:attr:`hopbytes.Allocation.slot_word`). Arcs are pairs of tasks. Errors about a line of a file
     keep the words of files.
 
-    >>> for_terminal("60959284 scanned edges; `work_limit=60959284` repeats this run")
+    >>> for_terminal("60959284 scanned edges; `Limits(work=60959284)` repeats this run")
     '60,959,284 scanned edges; --work-limit 60959284 repeats this run'
     >>> for_terminal("3 tasks on PE 2 of 4 slots, an arc: mpirun --map-by slot", "core")
     '3 tasks on core 2 of 4 cores, a pair: mpirun --map-by slot'

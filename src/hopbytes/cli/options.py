@@ -79,15 +79,17 @@ class ReadingOptions:
     )] = None
 
     @property
-    def limit(self) -> dict[str, int]:
-        """The keyword of readers about the size of the input, if it was given."""
-        return {} if self.max_bytes is None else {"max_bytes": self.max_bytes}
+    def limit(self) -> int:
+        """The largest size of an input file in bytes."""
+        from hopbytes.text.open_input import MAX_BYTES
+
+        return MAX_BYTES if self.max_bytes is None else self.max_bytes
 
     def read(self, path: str, threads: int | None = None) -> CommGraph:
         """Return the pattern in a file."""
         import hopbytes as hb
 
-        graph: CommGraph = hb.read(path, self.input_format, holds="pattern", workers=threads, **self.limit)
+        graph: CommGraph = hb.read(path, self.input_format, holds="pattern", workers=threads, max_bytes=self.limit)
         return graph
 
 
@@ -136,11 +138,11 @@ class WritingOptions:
             return False
         return bool(format_to_write(output or "-", self.format, "mapping").capabilities.launcher)
 
-    def constraints(self, options: dict[str, Any], launched: str | None = None) -> dict[str, bool]:
-        """Return keywords of :func:`hopbytes.map_tasks` that keep to what the launcher can express."""
+    def restricted(self, where: Allocation, launched: str | None = None) -> Allocation:
+        """Return the allocation with a use of slots that the launcher can express, if the caller left it."""
         from hopbytes.launch.usual import slots_for, slots_unspecified
 
-        return slots_for(self.format, launched) if slots_unspecified(options) else {}
+        return where.using(**slots_for(self.format, launched)) if slots_unspecified(where.use) else where
 
     def check(self, output: str | None) -> None:
         """Raise an error before any work if a mapping cannot be written to `output`."""

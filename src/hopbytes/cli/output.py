@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopbytes.cli.colour import painted_lines
 from hopbytes.errors import printable
-from hopbytes.text.json_text import plain_value
+from hopbytes.util.quantities import plain_value
 
 if TYPE_CHECKING:
     from hopbytes.cli.options import WritingOptions

@@ -57,7 +57,7 @@ def eval(
         return eval_distributed(pattern, mappings[0], machine, json=json)
     check_drawing(output, force=force)
     # A stored mapping contains its machine.
-    where = None if mappings and machine.unsaid else machine.allocation()
+    where = None if mappings and machine.unsaid else machine.allocation(spread)
     if mappings and len(mappings) > 1:
         _refuse(given, "several mappings")
         return _side_by_side(reading.read(pattern), mappings, mapping_format, where, json=json)
@@ -209,7 +209,7 @@ def simulate(
 
     if not mappings and machine.unsaid:
         raise UsageError("the machine is missing: give --on SPEC, or a stored MAPPING")
-    where = None if machine.unsaid else machine.allocation()
+    where = None if machine.unsaid else machine.allocation(spread)
     graph = reading.read(pattern)
     chosen = {path: opt.given_mapping(path, mapping_format, where, graph) for path in mappings or ()}
     where = next((mapping.where for mapping in chosen.values()), where) if where is None else where
@@ -217,7 +217,7 @@ def simulate(
     order = compare_with or usual_order(mapping_format, where)
     written = {"platform": platform, "force": force}
     settings = {**simulation.keywords(), "tell": tell}
-    predictions = predict(graph, where, chosen, order, spread.keywords(), settings, written)
+    predictions = predict(graph, where, chosen, order, where.use, settings, written)
     record = predictions_record(predictions, chosen, where)
     tell(*record["notices"])
     if json:
@@ -252,10 +252,10 @@ def advise(
     from hopbytes.report.advice import advise as advised
     from hopbytes.report.advice_text import advice_record, advice_text, table_head
 
-    where = machine.allocation()
+    where = machine.allocation(spread)
     graph = reading.read(pattern)
     usual = compare_with or usual_order(None, where)
-    options: Any = {"seeds": seeds, "spread": spread.keywords(), "tell": tell, **simulation.keywords()}
+    options: Any = {"seeds": seeds, "tell": tell, **simulation.keywords()}
     advice = advised(graph, where, usual=usual, presets=tuple(presets) if presets else None, **options)
     spec = machine.on or where.machine.spec()
     if json:

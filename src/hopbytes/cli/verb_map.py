@@ -39,7 +39,7 @@ def map(
     if large.distributed:
         ending = {"force": writing.force, "json": json, "quiet": quiet}
         return large.map_distributed(pattern, machine, problem, method, output, **ending)
-    where, writing = machine.allocation(), writing.checked(blocks.for_format, output)
+    where, writing = machine.allocation(spread), writing.checked(blocks.for_format, output)
     if is_large:
         mapping = large.map_stream(pattern, where, problem, method, reading, quiet=quiet)
         receipt = written(writing, mapping, output, {}, json=json)
@@ -47,9 +47,8 @@ def map(
     with watched(pattern, reading, method, quiet=quiet) as watch:
         graph = watch.graph
         options = problem.keywords(graph, where, launches=writing.launches(output))
-        options |= method.keywords() | spread.keywords()
-        options |= writing.constraints(options, launching.launched)
-        mapping = watch.map(blocks, where, options)
+        where = writing.restricted(where, launching.launched)
+        mapping = watch.map(blocks, where, options | method.keywords())
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
     receipt = written(writing, mapping, output, extra, json=json)
     if quiet and not json:

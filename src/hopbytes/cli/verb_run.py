@@ -49,12 +49,12 @@ def run(
     typed = with_programs_of(typed, graph, programs=programs)
     if not typed.program:
         raise UsageError("the program to launch is missing, for instance: -- mpirun -n 64 ./app")
-    where = machine.or_on(machine_of_command(parsed(words))).allocation()
+    where = machine.or_on(machine_of_command(parsed(words))).allocation(spread)
     typed.check_count(graph.n)
     form = typed.launcher.form
     if blocks.for_format is None:
         blocks = dataclasses.replace(blocks, for_format=form)
-    mapping = blocks.map(graph, where, **spread.keywords(), **method.keywords(), partition=False)
+    mapping = blocks.map(graph, where, **method.keywords(), partition=False)
     if not quiet:
         judged = judged_for(graph, mapping, form)
         tell_mapping(graph, mapping, judged, [*where.notices, *mapping.info["notices"]])
@@ -165,7 +165,7 @@ def write(
         form = mapping_format or ("json" if where is None else None)
         content = opt.given_mapping(source, form, where)
     else:
-        where, content = None, hb.read(source, reading.input_format, holds=holds, **reading.limit)
+        where, content = None, hb.read(source, reading.input_format, holds=holds, max_bytes=reading.limit)
     if isinstance(content, hb.CommGraph):
         form, path = writing.format, "-" if output is None else output
         receipt = hb.write(content, path, form, force=writing.force, symmetrize=symmetrize)

@@ -32,6 +32,7 @@ class Watch:
     def map(self, blocks: BlockOptions, where: Allocation, options: dict[str, Any]) -> Mapping:
         """Map the pattern; with a limit, Ctrl-C requests the best mapping found."""
         from hopbytes.report.expected_work import expected_edges
+        from hopbytes.util.limits import Limits
 
         graph, effort = self.graph, self.effort
         anytime = effort.anytime  # known from here on without an import, which Ctrl-C might interrupt
@@ -41,7 +42,8 @@ class Watch:
             graph.n + graph.m, edges, time_limit=effort.time_limit, work_limit=effort.work_limit
         )
         with early_stop(anytime) as stop:
-            return blocks.map(graph, where, progress=self.progress.report, stop=stop, **options)
+            limits = Limits(effort.time_limit, effort.work_limit, stop)
+            return blocks.map(graph, where, progress=self.progress.report, **options | {"limits": limits})
 
 
 @contextmanager

@@ -19,11 +19,11 @@ import numpy as np
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.machines.base import Level, Machine
-from hopbytes.machines.composed import MeasuredMachine
+from hopbytes.machines.delegating import MeasuredMachine
 from hopbytes.machines.distances import TreeDistance
-from hopbytes.machines.kinds.tree import Tree
 from hopbytes.machines.node.job import same_host
-from hopbytes.machines.node.node_machine import NodeMachine
+from hopbytes.machines.node_machine import NodeMachine
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.text.cpu_lists import parse_list
 from hopbytes.util.leftovers import name_of_process, remove_left

@@ -12,12 +12,11 @@ from importlib.resources import files
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.kinds.machine import Stored
 from hopbytes.machines.node.job import JobInfo, find_job, same_host
-from hopbytes.machines.node.node_machine import NodeMachine
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
 from hopbytes.machines.node.sysfs import PATTERNS, add_file, node_from_files
+from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.text.cpu_lists import parse_list
-from hopbytes.text.host_file import read_slots
-from hopbytes.text.hostlist import HOST_NAME
+from hopbytes.text.hostlist import HOST_NAME, read_slots
 from hopbytes.text.lines import natural_key
 from hopbytes.util.programs import run_program
 

@@ -9,18 +9,17 @@ from hopbytes.engine.control import (
     SMALL,
     RunControl,
     Spend,
+    WorkMeter,
     interruptible,
+    metered_by,
     rescale_linear_cost,
     rescale_to_63_bits,
     stop_asked,
     stopping_when,
 )
-from hopbytes.engine.partition import partition_many
-from hopbytes.engine.refinement import RefinementSettings, even_placement, refine_placement
-from hopbytes.engine.search_problem import SearchProblem, VertexGroups
-from hopbytes.engine.settings import PartitionSettings, SearchSettings
-from hopbytes.engine.swap_search import SwapSettings, swap_refine
-from hopbytes.engine.work_meter import WorkMeter, metered_by
+from hopbytes.engine.partition import RefinementSettings, even_placement, partition_many, refine_placement
+from hopbytes.engine.problem import PartitionSettings, SearchProblem, SearchSettings, VertexGroups
+from hopbytes.engine.slots import SwapSettings, swap_refine
 
 __all__ = [
     "MOST",

@@ -147,9 +147,7 @@ def _forward(
     lid_offset: int,
 ) -> tuple[Int32, tuple[str, ...]]:
     _check_lids(survey, (*switches, *adapters))
-    lids = np.array(
-        [device.lid + min(lid_offset, 2**device.lmc - 1) for device in adapters], np.int64
-    )
+    lids = np.array([device.lid + min(lid_offset, 2**device.lmc - 1) for device in adapters], np.int64)
     forward = np.full((len(switches), len(adapters)), -1, np.int32)
     by_guid = {device.guid: index for index, device in enumerate(switches) if device.guid}
     by_lid = {device.lid: index for index, device in enumerate(switches) if device.lid}
@@ -366,9 +364,7 @@ class Files:
     tables: tuple[str, ...]
 
 
-def read_fabric(
-    path: str, tables: str | None = None, lid_offset: int = 0, *, routed: bool = True
-) -> Fabric:
+def read_fabric(path: str, tables: str | None = None, lid_offset: int = 0, *, routed: bool = True) -> Fabric:
     """Read a fabric from a folder (or one discovery file)."""
     files = sort_files(path, tables, routed=routed)
     if not files.discovery:

@@ -113,8 +113,7 @@ def _table(path: str, text: bytes, header: re.Match[bytes], line: int) -> Switch
 
 
 def _doubtful(
-    path: str, text: bytes, line: int, lids: Int64, ports: Int64,
-    repeated: Bool,
+    path: str, text: bytes, line: int, lids: Int64, ports: Int64, repeated: Bool
 ) -> tuple[DoubtfulRow, ...]:
     """Rows with LIDs that stand in several rows; each has to say whose address it is by the GUID."""
     if not repeated.any():
@@ -169,9 +168,7 @@ def _restored(table: SwitchTable, owners: dict[int, Device]) -> SwitchTable:
             what = f"LID 0x{lid:04x} (port GUID 0x{row.guid:016x}) leaves by port {row.port}"
             raise FormatError(table.path, row.line, f"{what}, but by port {ports[lid]} in another row")
     lids = np.array(list(ports), np.int64)
-    return dataclasses.replace(
-        table, lids=lids, ports=np.array(list(ports.values()), np.uint8), doubtful=()
-    )
+    return dataclasses.replace(table, lids=lids, ports=np.array(list(ports.values()), np.uint8), doubtful=())
 
 
 def _lid_of(table: SwitchTable, row: DoubtfulRow, owners: dict[int, Device]) -> int:

@@ -12,9 +12,8 @@ import numpy as np
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.text.cpu_lists import number_range
+from hopbytes.text.documents import Element, read_xml
 from hopbytes.text.hostlist import HOST_NAME
-from hopbytes.text.xml_tree import Element, read_xml
 
 
 @frozen
@@ -97,6 +96,7 @@ MAX_HOSTS = 2**20
 QUANTITY = re.compile(r"((?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z]*)", re.ASCII)
 PREFIXES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 BINARY = {"Ki": 2**10, "ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
 #: Elements that say something about the network and are not read are refused.
 REFUSED = {"peer", "trace_connect", "bypassRoute", "bypassZoneRoute", "bypassASroute", "include"}
 #: Elements about something else, which are left out.
@@ -328,10 +328,11 @@ class _Reader:
     def _radical(self, text: str, line: int) -> list[int]:
         numbers: list[int] = []
         for word in text.split(","):
-            hosts = number_range(word)
-            if hosts is None or len(numbers) + len(hosts) > MAX_HOSTS:
+            found = RANGE.fullmatch(word.strip())
+            first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
+            if last < first or len(numbers) + last - first >= MAX_HOSTS:
                 raise self.fail(line, f"radical {word[:30]!r}, expected N or N-M, at most {MAX_HOSTS} hosts")
-            numbers += hosts
+            numbers += range(first, last + 1)
         return numbers
 
 

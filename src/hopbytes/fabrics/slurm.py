@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.switch_tree import Switch, SwitchTree
+from hopbytes.text.documents import Yaml, read_yaml
 from hopbytes.text.hostlist import expand_hosts
 from hopbytes.text.lines import read_lines
-from hopbytes.text.yaml_nodes import Yaml, read_yaml
 
 MAX_BYTES = 2**28
 LONGEST_LINE = 2**20

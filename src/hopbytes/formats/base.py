@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Dictionary
 from dataclasses import field
 from io import BufferedReader
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
+from hopbytes import kernels
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.model.comm_graph import CommGraph
@@ -17,24 +18,29 @@ from hopbytes.model.mapping import Mapping
 from hopbytes.text.open_input import MAX_BYTES
 from hopbytes.util.registry import Registry
 
+F = TypeVar("F", bound="Format")
+
 #: Names that users type for a format, taken from its file or its launcher.
 ALIASES = {
     "rankfile": "openmpi", "ompi": "openmpi", "srun": "slurm", "mpich": "hydra", "impi": "intel",
 }  # fmt: skip
 
+#: Formats of patterns by their module.
+PATTERNS = "hopbytes.formats.patterns"
+_FORMATS_OF = {
+    "archives": ("npz", "pattern"), "metis": ("metis", "scotch"), "nccl": ("nccl",),
+    "openfoam": ("polymesh",), "otf2": ("otf2",), "parhip": ("parhip",),
+    "profiles": ("ipm", "monitoring", "mpip", "tau"), "programs": ("programs",),
+    "tables": ("csv", "dense", "edges", "mm"), "torch_traces": ("flight", "kineto"),
+    "traces": ("dumpi", "simgrid"),
+}  # fmt: skip
 formats: Registry[Format] = Registry(
-    "format", ("hopbytes.formats.patterns", "hopbytes.formats.mappings"), ("graph_", "mapping_"), ALIASES,
-    entry_points="hopbytes.formats",
+    "format", (PATTERNS, "hopbytes.formats.mappings"), ("mapping_",), ALIASES, "hopbytes.formats",
+    {name: f"{PATTERNS}.{module}" for module, names in _FORMATS_OF.items() for name in names},
 )
 
 #: Length of the start of a file that a format inspects to recognise its own files.
 HEAD_BYTES = 4096
-
-#: Options of all readers; each format uses those that apply to it, see :func:`hopbytes.read`.
-READ_OPTIONS = ("collectives", "counts", "graph", "launched", "n", "threads", "where")
-
-#: Options of all writers, see :func:`hopbytes.write`.
-WRITE_OPTIONS = ("allowed", "graph", "hosts", "launched", "metrics", "oversubscribe", "symmetrize", "version")
 
 #: Content of one file. Large patterns are generated in pieces, so that the whole text is never in memory.
 Content: TypeAlias = str | bytes | Iterable[bytes]
@@ -186,18 +192,23 @@ class Source:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
-            found = f"byte 0x{data[error.start]:02x}, expected text in UTF-8"
-            raise FormatError(self.name, line, found) from None
+            raise self.error(f"byte 0x{data[error.start]:02x}, expected text in UTF-8", line) from None
+
+    def error(self, what: str, line: int | None = None) -> FormatError:
+        """Return the error for what was found in the file, and what was expected."""
+        return FormatError(self.name, line, what)
 
 
-class Format(ABC):
-    """One file format. Register an instance: ``formats.register("metis")(Metis())``."""
+class Format:
+    """One file format. Register the class: ``@registered("metis")``."""
 
     __slots__ = ()
     #: The kind of content: "pattern" or "mapping".
     holds: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str] = ""
+    #: Occurs in the first 4 KiB of files of this format; see :meth:`sniff`.
+    signature: ClassVar[re.Pattern[bytes] | None] = None
     #: Files are no text. :meth:`sniff` of other formats is not called for content with control characters.
     binary: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities()
@@ -217,21 +228,21 @@ class Format(ABC):
         """Parse the source; FormatError with path and line if the content is not in this format."""
         raise UnsupportedError(f"{source.name}: this format can be written but not read")
 
-    def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> Written:
-        """Return the file, with a notice for everything that the format cannot store."""
+    def write_pattern(self, graph: CommGraph) -> Written:
+        """Return the file, with a notice for everything that the format cannot store, see :func:`losses`."""
         raise UnsupportedError("this format cannot hold a communication graph")
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return the files and the launch command for a mapping."""
         raise UnsupportedError("this format cannot hold a mapping")
 
-    @abstractmethod
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether a file looks like this format.
+        """Tell whether a file looks like this format, by default by its :attr:`signature`.
 
         `name` is in lower case and without the suffix of a compression; `head` is the first 4 KiB. The
         method is called only when the suffix alone does not determine the format.
         """
+        return self.signature is not None and self.signature.search(head) is not None
 
     def ambiguity(self, source: Source) -> str | None:
         """Return why content of this format may equally be another format; None if it is unambiguous.
@@ -239,3 +250,28 @@ class Format(ABC):
         The method is called before reading, and only if the user did not name the format.
         """
         return None
+
+
+def registered(name: str) -> Callable[[type[F]], type[F]]:
+    """Return a decorator that registers an instance of a format under its name."""
+
+    def register(kind: type[F]) -> type[F]:
+        formats.register(name)(kind())
+        return kind
+
+    return register
+
+
+def losses(graph: CommGraph, *, messages: str = "", loads: str = "") -> list[str]:
+    """Return notices about message counts and loads that are lost, each with its reason, and the unit."""
+    lost = [("message counts", messages, graph.messages), ("loads", loads, graph.loads)]
+    notices = [f"{what} are lost: {why}" for what, why, values in lost if why and values is not None]
+    if graph.scale != 1:
+        notices.append(f"volumes are the numbers of the source times {graph.scale}")
+    return notices
+
+
+def check_symmetric(graph: CommGraph) -> None:
+    """Raise UnsupportedError for a pattern that a format of undirected graphs cannot hold; O(n + m)."""
+    if not graph.undirected and kernels.find_asymmetry(graph.arcs(graph.volumes)) >= 0:
+        raise UnsupportedError("the pattern is not symmetric, expected one that is: use `symmetrize=True`")

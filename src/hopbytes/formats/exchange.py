@@ -1,24 +1,234 @@
-"""write and convert: each finds the format and delegates the work to it."""
+"""read, write and convert: each finds the format of a file and delegates the work to it."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import shlex
+from collections.abc import Mapping as Dictionary
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
+import numpy as np
+
+from hopbytes import kernels
+from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.errors import UnsupportedError, WrongTypeError
-from hopbytes.formats.base import MARK, WRITE_OPTIONS, Content, Format, LaunchLine, Written, formats
-from hopbytes.formats.files import atomic_write, check_writable, may_write
-from hopbytes.formats.reading import check_options, read
-from hopbytes.formats.recognition import format_to_write
-from hopbytes.machines.kinds.tree import Tree, one_host
+from hopbytes.errors import (
+    FormatError,
+    ScaleError,
+    UnsupportedError,
+    WrongTypeError,
+    damaged,
+    unknown_name,
+)
+from hopbytes.formats.base import MARK, Content, Format, LaunchLine, Written, formats
+from hopbytes.formats.files import atomic_write, check_writable, may_write, open_source
+from hopbytes.formats.recognition import check_generator, format_named, format_to_write, recognise
+from hopbytes.machines.tree import Tree, one_host
+from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
+from hopbytes.patterns.base import is_pattern_spec, pattern
 from hopbytes.text.open_input import MAX_BYTES, path_text
-from hopbytes.util.checks import check_truths
+from hopbytes.util.checks import check_texts, check_truths, thread_count
+from hopbytes.util.integers import MAX_SUM
+
+
+def read(
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    holds: str | None = None,
+    max_bytes: int = MAX_BYTES,
+    workers: int | None = None,
+    where: Allocation | None = None,
+    n: int | None = None,
+    graph: CommGraph | None = None,
+    threads: bool | None = None,
+    launched: str | None = None,
+    collectives: str | None = None,
+    counts: str | os.PathLike[str] | None = None,
+    **unknown: NoReturn,
+) -> Any:
+    """Read a communication pattern or a mapping.
+
+    Parameters
+    ----------
+    path : path, ``"-"`` or spec of a pattern
+        ``-`` is standard input; gzip, xz and bzip2 are recognised by content. ``stencil:16x16:bytes=8``
+        generates a pattern (:func:`hopbytes.patterns.base.pattern`) unless a file of that name exists.
+    format : str, optional
+        Name of the format (``hopbytes list formats``); by default determined from suffix and content.
+    holds : {"pattern", "mapping"}, optional
+        The expected kind of content; formats of the other kind are refused.
+    max_bytes : int
+        Largest size after decompression.
+    workers : int, optional
+        Number of threads that check a large pattern; the default is the number of CPUs that this process may
+        use.
+    where : Allocation, optional
+        For mappings, as all up to `launched`: the slots. A format ignores what it does not need.
+    n : int, optional
+        Number of tasks.
+    graph : CommGraph, optional
+        The pattern for which a mapping in JSON must have been made.
+    threads : bool, optional
+        Whether a rankfile counts hardware threads.
+    launched : str, optional
+        How the launcher placed the old ranks of a file of new ranks.
+    collectives : str, optional
+        For patterns, as `counts`: the model that turns recorded collectives into messages.
+    counts : path, optional
+        The file of message counts that belongs to a CSV file; ``""`` reads none.
+
+    Returns
+    -------
+    CommGraph, Mapping or int32[n]
+        A pattern, or a mapping; the plain format without `where` returns the PE of every task as an array.
+
+    Raises
+    ------
+    FormatError
+        ``path:line: what was found, what was expected``; also when no format fits.
+    ScaleError
+        A number or a sum of numbers exceeds 2^63 - 1.
+    UnsupportedError
+        The format or an option is unknown (the text names the nearest one), `path` is not a path, or the
+        content does not fit into memory.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> hb.read("examples/lammps_lj_64.csv").n   # doctest: +SKIP
+    64
+    >>> hb.read("stencil:4x4").m
+    48
+    """
+    _refuse(unknown, read)
+    facts = {
+        "where": where, "n": n, "graph": graph, "threads": threads, "launched": launched,
+        "collectives": collectives, "counts": counts,
+    }  # fmt: skip
+    return _read(path, format, holds, max_bytes, workers, facts)
+
+
+def read_pattern(
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    max_bytes: int = MAX_BYTES,
+    workers: int | None = None,
+    collectives: str | None = None,
+    counts: str | os.PathLike[str] | None = None,
+    **unknown: NoReturn,
+) -> CommGraph:
+    """Read a communication pattern; see :func:`read` for the arguments and errors.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> hb.read_pattern("stencil:4x4").n
+    16
+    """
+    _refuse(unknown, read_pattern)
+    facts = {"collectives": collectives, "counts": counts}
+    graph: CommGraph = _read(path, format, "pattern", max_bytes, workers, facts)
+    return graph
+
+
+def read_mapping(
+    path: str | os.PathLike[str],
+    where: Allocation | None = None,
+    format: str | None = None,
+    *,
+    max_bytes: int = MAX_BYTES,
+    n: int | None = None,
+    graph: CommGraph | None = None,
+    threads: bool | None = None,
+    launched: str | None = None,
+    **unknown: NoReturn,
+) -> Mapping:
+    """Read a mapping: one that hopbytes stored, a launch file, or one PE per line.
+
+    Parameters
+    ----------
+    path : path or ``"-"``
+    where : Allocation, optional
+        The slots the mapping is for. Files in JSON know theirs, and are refused if these are others; files of
+        other formats need it.
+    format, max_bytes, n, graph, threads, launched
+        See :func:`read`.
+
+    Raises
+    ------
+    FormatError
+        As :func:`read`.
+    UnsupportedError
+        As :func:`read`; also a file that does not say of which machine its PEs are, without `where`.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> hb.read_mapping("placed.json")   # doctest: +SKIP
+    Mapping(64 tasks → 72 PEs, J=1,699,892,202, eco, seed 0)
+    """
+    _refuse(unknown, read_mapping)
+    facts = {"where": where, "n": n, "graph": graph, "threads": threads, "launched": launched}
+    mapping = _read(path, format, "mapping", max_bytes, None, facts)
+    if not isinstance(mapping, Mapping):
+        what = "PEs of an unknown machine, expected `where` to say which"
+        raise UnsupportedError(f"{path_text(path)}: {what}")
+    return mapping
+
+
+def _refuse(unknown: Dictionary[str, Any], function: Any) -> None:
+    """Raise UnsupportedError, with the nearest keyword of a function, for one that it does not have."""
+    for name in unknown:
+        raise unknown_name("option", name, function.__kwdefaults__)
+
+
+def _read(
+    path: str | os.PathLike[str], format: str | None, holds: str | None, max_bytes: int,
+    workers: int | None, facts: Dictionary[str, Any],
+) -> Any:
+    check_texts(holds=holds)
+    if holds not in (None, "pattern", "mapping"):
+        raise unknown_name("content", holds, ["pattern", "mapping"])
+    options = {name: value for name, value in facts.items() if value is not None}
+    count = thread_count(workers, "workers")
+    if format is None and holds != "mapping" and isinstance(path, str) and is_pattern_spec(path) and (
+        not os.path.exists(path)
+    ):
+        return pattern(path_text(path))
+    if format is None and holds == "pattern":
+        check_generator(path)
+    with open_source(path, max_bytes=max_bytes, options=options, workers=count) as source:
+        chosen = format_named(format, holds) if format is not None else recognise(source, holds)
+        if holds is not None and chosen.holds != holds:
+            what = f"format {format!r} holds a {chosen.holds}, expected a {holds}"
+            raise UnsupportedError(f"{source.name}: {what}")
+        ambiguity = chosen.ambiguity(source) if format is None else None
+        if ambiguity is not None:
+            raise FormatError(source.name, None, ambiguity)
+        try:
+            with damaged(source.name, "a whole and unchanged file of its format"):
+                content = chosen.read(source)
+            if isinstance(content, CommGraph):
+                content.know_directions()
+            return content
+        except MemoryError:
+            raise UnsupportedError(f"{source.name}: the content does not fit into memory") from None
+        except FormatError as error:
+            if error.where != "graph":
+                raise
+            # The graph's constructor found the fault and does not know the file's name.
+            raise FormatError(source.name, error.line, error.what) from None
+        except ScaleError as error:
+            if str(error).startswith(source.name):
+                raise
+            raise ScaleError(f"{source.name}: {error}") from None
 
 
 @frozen
@@ -42,7 +252,15 @@ def write(
     format: str | None = None,
     *,
     force: bool = False,
-    **options: Any,
+    hosts: Sequence[str] | None = None,
+    allowed: str | Sequence[str] | Dictionary[str, str] | None = None,
+    oversubscribe: bool = False,
+    version: str | None = None,
+    launched: str | None = None,
+    graph: CommGraph | None = None,
+    metrics: Dictionary[str, Any] | None = None,
+    symmetrize: bool = False,
+    **unknown: NoReturn,
 ) -> Receipt:
     """Write a pattern or a mapping; every file is written completely or not at all.
 
@@ -58,11 +276,20 @@ def write(
         Overwrite an existing file that hopbytes did not write. hopbytes recognises its own files by the
         words "written by hopbytes" near the start; those of formats without comments by an attribute of the
         file, which a copy or a file system may not have.
-    **options
-        Each format uses those that apply to it. Mappings: `hosts`, the names of the nodes; `allowed`, the
-        CPUs of each node that the job may use; `oversubscribe`, true if a slot may hold several tasks;
-        `version` of Open MPI; `launched`, how the launcher places the old ranks of a file of new ranks;
-        `graph` and `metrics`, which are stored in JSON. Patterns: `symmetrize`, add both directions.
+    hosts : sequence of str, optional
+        For mappings, as all up to `metrics`: names of the nodes. A format ignores what it does not need.
+    allowed : str or one for each node, optional
+        The CPUs that the job may use, ``"0-15,32-47"``.
+    oversubscribe : bool
+        Whether a slot may hold several tasks.
+    version : str, optional
+        Version of Open MPI.
+    launched : str, optional
+        How the launcher places the old ranks of a file of new ranks.
+    graph, metrics : optional
+        The pattern and the metrics, which are stored in JSON.
+    symmetrize : bool
+        For patterns: add both directions.
 
     Raises
     ------
@@ -81,14 +308,23 @@ def write(
     check_truths(force=force)
     if not isinstance(thing, (CommGraph, Mapping)):
         raise WrongTypeError(f"a {type(thing).__name__} to write, expected a CommGraph or a Mapping")
-    check_options(options, WRITE_OPTIONS)
+    _refuse(unknown, write)
     holds = "pattern" if isinstance(thing, CommGraph) else "mapping"
     chosen = format_to_write(path, format, holds)
-    _check_place(path, chosen)
+    _check_name(path, chosen)
     stem = _shell_name(path)
     if isinstance(thing, CommGraph):
-        written = _filled(chosen.write_pattern(thing, options), stem)
+        pattern_notices: list[str] = []
+        if symmetrize:
+            thing, pattern_notices = symmetrized(thing)
+        written = _filled(chosen.write_pattern(thing), stem)
+        written = replace(written, notices=(*pattern_notices, *written.notices))
     else:
+        facts = {
+            "hosts": hosts, "allowed": allowed, "oversubscribe": oversubscribe, "version": version,
+            "launched": launched, "graph": graph, "metrics": metrics,
+        }  # fmt: skip
+        options = {name: value for name, value in facts.items() if value is not None}
         written = _filled(chosen.write_mapping(thing, options), stem)
         if written.launch:
             from hopbytes.formats.mappings.several_programs import programs_of, with_programs
@@ -154,7 +390,7 @@ def _check_stem(path: str) -> None:
         raise UnsupportedError(f"{path}: not a regular file, expected a name to which suffixes can be added")
 
 
-def _check_place(path: str, chosen: Format) -> None:
+def _check_name(path: str, chosen: Format) -> None:
     """Raise UnsupportedError for names of launch files that a launcher misreads or that cannot be typed."""
     if chosen.several_files and path != "-":
         _check_stem(path)
@@ -196,7 +432,7 @@ def check_target(
         if chosen.several_files:
             raise _needs_a_name(format)
         return
-    _check_place(path, chosen)
+    _check_name(path, chosen)
     check_writable(path, force)
 
 
@@ -218,7 +454,8 @@ def convert(
     input_format, format : str, optional
         Formats of source and target; by default determined from suffix and content.
     symmetrize : bool
-        Write the pattern with the same weight in both directions, see :func:`symmetrized`.
+        Write the pattern with the same weight in both directions: the mean of both, or their sum where a mean
+        would be fractional.
     force : bool
         Overwrite a file that hopbytes did not write.
 
@@ -227,5 +464,53 @@ def convert(
     >>> import hopbytes as hb
     >>> hb.convert("examples/lammps_lj_64.csv", "lj.graph", symmetrize=True).notices   # doctest: +SKIP
     """
-    graph = read(source, input_format, holds="pattern", max_bytes=max_bytes)
+    graph = read_pattern(source, input_format, max_bytes=max_bytes)
     return write(graph, target, format, force=force, symmetrize=symmetrize)
+
+
+def symmetrized(graph: CommGraph) -> tuple[CommGraph, list[str]]:
+    """Return the pattern with equal weights in both directions, and notices about the change.
+
+    The cost J of a mapping counts both directions, so the exact symmetric counterpart of C has the weight
+    (C[i,j] + C[j,i]) / 2 in each direction. If all these sums are even, these weights are returned. Otherwise
+    halving would round, so the sums themselves are the weights, every J is twice that of the source, and a
+    notice says so. The order of mappings is the same in both cases. Messages are treated in the same way. An
+    undirected graph is returned unchanged.
+
+    >>> from hopbytes.model.comm_graph import CommGraph
+    >>> symmetrized(CommGraph.from_edges([0, 1], [1, 0], [5, 7]))[0].volumes.tolist()
+    [6, 6]
+    >>> odd, notices = symmetrized(CommGraph.from_edges([0], [1], [5]))
+    >>> odd.volumes.tolist(), notices
+    ([5, 5], ['volumes of the two directions are added, not averaged: J is twice that of the source'])
+    """
+    if graph.undirected:
+        return graph, []
+    notices: list[str] = []
+    # Volumes and messages are symmetrized over the same arcs, so that both get the same rows.
+    indptr, targets, volumes = _both_ways(graph, graph.arc_volumes(), "volumes", notices)
+    messages = None
+    if graph.messages is not None:
+        _, _, messages = _both_ways(graph, graph.messages, "messages", notices)
+    unit = graph.volumes is None and bool(np.all(volumes == 1))
+    symmetric = CommGraph.of_own(
+        indptr, targets, None if unit else volumes, messages, graph.loads, undirected=True, scale=graph.scale,
+        meta=graph.meta,
+    )
+    return symmetric, notices
+
+
+def _both_ways(
+    graph: CommGraph, values: Int64, what: str, notices: list[str]
+) -> tuple[Int64, Int32, Int64]:
+    if kernels.checked_sum(np.ascontiguousarray(values)) > MAX_SUM // 2:
+        raise ScaleError(f"{what} of both directions sum to more than 2^63 - 1: divide them by 2 or more")
+    indptr, targets, sums = kernels.symmetrize(graph.arcs(values))
+    assert sums is not None
+    if bool(np.any(sums & 1)):
+        cost = "J" if what == "volumes" else "every count"
+        notices.append(
+            f"{what} of the two directions are added, not averaged: {cost} is twice that of the source"
+        )
+        return indptr, targets, sums
+    return indptr, targets, sums >> 1

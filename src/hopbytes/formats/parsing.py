@@ -1,9 +1,9 @@
-"""Run the compiled parsers over a stream: feed pieces, enlarge arrays, turn faults into error messages."""
+"""Run the compiled parsers over a stream: feed pieces, turn faults into error messages."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 import numpy as np
@@ -57,14 +57,13 @@ def check_tasks(source: Source, line: int | None, n: int, arcs: int) -> None:
         raise FormatError(source.name, line, what)
 
 
-def run_parser(
-    source: Source,
-    parse: Callable[[UInt8, bool, Int64], int],
-    state: Int64,
-    intervene: Callable[[Status, bytes], None],
-    start: bytes = b"",
-) -> None:
-    """Feed `start` and then the rest of a stream to a parser until both are consumed."""
+def parsed(
+    source: Source, parse: Callable[[UInt8, bool, Int64], int], state: Int64, start: bytes = b""
+) -> Iterator[tuple[Status, bytes]]:
+    """Feed a stream to a parser, and yield the status and token wherever it stops.
+
+    Whoever takes them makes room or raises an error; the parser then goes on.
+    """
     buffer = bytearray(max(PIECE_BYTES, 2 * len(start)))
     buffer[: len(start)] = start
     filled, final = len(start), False
@@ -79,7 +78,7 @@ def run_parser(
         at = 0  # start of the last call; the parser reports positions of faults relative to it
         while state[Slot.STATUS] != Status.DONE:
             begin, end = at + int(state[Slot.BEGIN]), at + int(state[Slot.END])
-            intervene(Status(int(state[Slot.STATUS])), bytes(text[begin : max(end, begin + 1)]))
+            yield Status(int(state[Slot.STATUS])), bytes(text[begin : max(end, begin + 1)])
             at = used
             used += parse(text[at:filled], final, state)
         del text  # a bytearray cannot be resized while an array refers to its memory
@@ -157,8 +156,7 @@ def read_table(
     def parse(text: UInt8, final: bool, state: Int64) -> int:
         return kernels.parse_table(text, final, state, values)
 
-    def intervene(status: Status, token: bytes) -> None:
-        nonlocal values
+    for status, token in parsed(source, parse, state, start):
         if status is Status.DECIMAL and values.dtype == np.int64:
             room, filled = len(values), values[: state[Slot.ARCS]].astype(np.float64)
             values = filled  # only the entries parsed so far are converted
@@ -171,6 +169,5 @@ def read_table(
             bound = tasks if status is Status.OUT_OF_RANGE else f"{columns} in each line"
             raise_fault(source, state, status, token, bound)
 
-    run_parser(source, parse, state, intervene, start)
     values.resize(int(state[Slot.ARCS]), refcheck=False)
     return values.reshape(-1, columns), int(state[Slot.LINE]) - (state[Slot.FIELD] == 0)

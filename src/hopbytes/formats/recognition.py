@@ -6,7 +6,7 @@ import os
 import re
 
 from hopbytes.errors import FormatError, UnsupportedError, nearest, unknown_name
-from hopbytes.formats.base import Format, Source, formats
+from hopbytes.formats.base import PATTERNS, Format, Source, formats
 from hopbytes.formats.files import plain_name
 from hopbytes.patterns.base import patterns
 from hopbytes.text.open_input import path_text
@@ -30,9 +30,6 @@ ALONE = {
 OTF2 = "a part of an OTF2 archive, expected the file NAME.otf2 beside it"
 #: Characters that no text has. Blanks, line ends, and what terminals interpret in logs are text.
 NOT_IN_TEXT = bytes([*range(7), *range(14, 27), *range(28, 32), 127])
-
-#: Kinds of content by the names they had up to release 0.1, which are still accepted.
-OLD_KINDS: dict[str | None, str] = {"placement": "mapping"}
 
 
 #: Frameworks, and the formats by which their ranks are placed.
@@ -62,12 +59,12 @@ def recognise(source: Source, holds: str | None = None) -> Format:
     other = next((what for suffix, what in NO_GRAPH.items() if name.endswith(suffix)), None)
     if other is not None and holds in (None, "pattern"):
         raise FormatError(source.name, None, f"{other} (`read(format)` reads it all the same)")
-    named = "graph_" if holds == "pattern" else ""
-    known, candidates = _known(name, holds, named)
-    if named and not candidates:
+    package = PATTERNS if holds == "pattern" else ""
+    known, candidates = _known(name, holds, package)
+    if package and not candidates:
         # Only a suffix that no format here has is worth the search among installed packages.
         formats.load_elsewhere()
-        known, candidates = _known(name, holds, named)
+        known, candidates = _known(name, holds, package)
     # Traces and mappings share the suffix .txt: if either is accepted, the content decides.
     if len(candidates) == 1 and (holds or candidates[0][1].holds == "pattern"):
         return candidates[0][1]
@@ -101,9 +98,9 @@ def fits(format: Format, name: str, head: bytes) -> bool:
     return (format.binary or not is_binary(head)) and format.sniff(name, head)
 
 
-def _known(name: str, holds: str | None, named: str) -> tuple[list[tuple[str, Format]], ...]:
+def _known(name: str, holds: str | None, package: str) -> tuple[list[tuple[str, Format]], ...]:
     """Return the formats of a kind, and those of them that have the suffix of a file called `name`."""
-    known = [(key, f) for key, f in formats.items(named) if holds in (None, f.holds)]
+    known = [(key, f) for key, f in formats.items(package) if holds in (None, f.holds)]
     return known, [(key, f) for key, f in known if name.endswith(tuple(f.suffixes) or ("\0",))]
 
 
@@ -132,7 +129,6 @@ def check_generator(path: str | os.PathLike[str]) -> None:
 
 def format_to_write(path: str, format: str | None, holds: str) -> Format:
     """Return the format to write: by name, else by suffix."""
-    holds = OLD_KINDS.get(holds, holds)
     if format is None:
         return _by_suffix(path, holds)
     chosen = format_named(format, holds)

@@ -59,8 +59,7 @@ def _lines(path: str | os.PathLike[str], n: int, k: int) -> list[tuple[str, int,
                 continue
             if len(words) != 2:
                 count = "1 word" if len(words) == 1 else f"{len(words)} words"
-                what = f"{count}, expected tasks and PEs like '0-3 7'"
-                raise FormatError(opened.name, number, what)
+                raise FormatError(opened.name, number, f"{count}, expected tasks and PEs like '0-3 7'")
             tasks = _numbers(opened.name, number, words[0], n, "task")
             found.append((opened.name, number, tasks, _numbers(opened.name, number, words[1], k, "PE")))
     return found

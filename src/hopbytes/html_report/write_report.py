@@ -76,7 +76,7 @@ def write_report(
     --------
     >>> import hopbytes as hb
     >>> graph = hb.read("stencil:4x4")
-    >>> mapping = hb.map_tasks(graph, hb.machine("node:4@10 core:4@1"))
+    >>> mapping = hb.map_tasks(graph, hb.allocate("node:4@10 core:4@1"))
     >>> hb.write_report(graph, mapping, "report.html")   # doctest: +SKIP
     'report.html'
     """

@@ -5,21 +5,26 @@ functions whose results are defined call their definitions in ``tests/reference`
 There is no silent fallback: a missing core is an ImportError.
 """
 from hopbytes.kernels.base import USE_REFERENCE, optional
-from hopbytes.kernels.cost import comm_cost_by_level, comm_cost_network, comm_cost_table, group_sums
 from hopbytes.kernels.graph import (
     block_weights,
     check_csr,
     checked_sum,
+    comm_cost_by_level,
+    comm_cost_network,
+    comm_cost_table,
     csr_from_arcs,
     find_asymmetry,
+    group_sums,
     has_diagonal,
     induced_csr,
+    list_schedule,
+    parse_metis,
+    parse_table,
+    repair,
     reverse_cuthill_mckee,
     symmetrize,
     weights_uneven,
 )
-from hopbytes.kernels.repair import list_schedule, repair
-from hopbytes.kernels.text import parse_metis, parse_table
 
 __all__ = [
     "USE_REFERENCE",

@@ -12,22 +12,23 @@ from hopbytes._arrays import Int32, Int64
 
 USE_REFERENCE = os.environ.get("HOPBYTES_KERNELS") == "reference"
 
-#: The compiled core, for heuristics, which have no reference implementation.
-compiled: Any = import_module("hopbytes._core")
 
-_NO_INT64: Int64 = np.empty(0, np.int64)
-_NO_INT32: Int32 = np.empty(0, np.int32)
-
-
-def implementation(twin: str) -> Any:
-    """Return the compiled core, or the reference module of that name if the environment selects it."""
-    if not USE_REFERENCE:
-        return compiled
+def _definitions() -> Any:
+    """Return the Python definitions of the kernels, which stand beside the tests."""
     try:
-        return import_module(f"reference.{twin}_reference")
+        return import_module("reference")
     except ModuleNotFoundError as error:
         what = "HOPBYTES_KERNELS=reference needs the Python definitions of the source tree: PYTHONPATH=tests"
         raise ImportError(what) from error
+
+
+#: The compiled core, for heuristics, which have no definition to compare with.
+compiled: Any = import_module("hopbytes._core")
+#: The functions whose results are defined, compiled or (``HOPBYTES_KERNELS=reference``) in plain Python.
+kernel: Any = _definitions() if USE_REFERENCE else compiled
+
+_NO_INT64: Int64 = np.empty(0, np.int64)
+_NO_INT32: Int32 = np.empty(0, np.int32)
 
 
 def optional(array: Int64 | None) -> Int64:

@@ -1,29 +1,148 @@
-"""Validation, construction and induced subgraphs of communication graphs in CSR form."""
+"""Communication graphs in CSR form: their validation, construction, cost, repair, grouping and parsing."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64
-from hopbytes.kernels.base import implementation, optional
-from hopbytes.kernels.records import Csr
+from hopbytes._arrays import Float64, Int32, Int64, UInt8, UInt64
+from hopbytes.kernels.base import compiled, kernel, optional
+from hopbytes.kernels.linear_cost import LinearCost, as_arrays
+from hopbytes.kernels.records import Csr, Distances
 
-_kernel = implementation("graph")
+
+def comm_cost_by_level(
+    arcs: Csr,
+    pe: Int32,
+    labels: UInt64,
+    level_of_bit: UInt8,
+    levels: int,
+    threads: int = 1,
+) -> Int64:
+    """Return int64[levels+1], the volume by the outermost level at which the PEs differ (0: same PE).
+
+    Arcs of a task to itself are ignored. `labels` and `level_of_bit` are described at
+    :class:`hopbytes.machines.distances.TreeDistance`.
+    """
+    out = np.zeros(levels + 1, np.int64)
+    indptr, targets, weights = arcs
+    kernel.volume_by_level(indptr, targets, optional(weights), pe, labels, level_of_bit, threads, out)
+    return out
+
+
+def comm_cost_table(arcs: Csr, pe: Int32, table: Int64, threads: int = 1) -> int:
+    """Return J = sum over arcs of volume x distance, where distances are a dense k x k table (row-major).
+
+    Arcs of a task to itself count the diagonal entry of its PE, which is 0 in most tables.
+    """
+    indptr, targets, weights = arcs
+    return int(kernel.comm_cost_table(indptr, targets, optional(weights), pe, table, threads))
+
+
+def comm_cost_network(arcs: Csr, pe: Int32, labels: UInt64, packed: Int64, threads: int = 1) -> int:
+    """Return J on the nodes of a network.
+
+    The arrays are described at :class:`hopbytes.machines.distances.LoweredNetwork`.
+    """
+    indptr, targets, weights = arcs
+    return int(kernel.comm_cost_network(indptr, targets, optional(weights), pe, labels, packed, threads))
+
+
+def group_sums(group: Int32, values: Int64 | None, count: int, threads: int = 1) -> Int64:
+    """Return int64[count], the exact sum of `values` (None: 1 each) per group of 0..count-1; O(n + count).
+
+    Sums must fit 63 bits.
+    """
+    sums = np.zeros(count, np.int64)
+    kernel.group_sums(group, optional(values), threads, sums)
+    return sums
+
+
+def repair(
+    csr: Csr, loads: Int64 | None, pe: Int32, capacities: Int64, distances: Distances, flag: Int32, *,
+    fill_empty: bool = False,
+    linear_cost: LinearCost | None = None,
+) -> tuple[int, int, int, int]:
+    """Move tasks, in place, until no PE exceeds its capacity, as far as moves and swaps can achieve it."""
+    indptr, targets, weights = csr
+    labels, bit_costs, table = distances
+    shared = (indptr, targets, optional(weights), optional(loads), pe, capacities, fill_empty)
+    if table is not None:
+        scanned = np.empty(0, np.uint64) if labels is None else labels
+        found = compiled.repair_table(
+            *shared, scanned, table, flag, as_arrays(linear_cost)
+        )
+    else:
+        found = compiled.repair_tree(
+            *shared, labels, bit_costs, flag, as_arrays(linear_cost)
+        )
+    moves, swaps, change, compared = found
+    return int(moves), int(swaps), int(change), int(compared)
+
+
+def list_schedule(loads: Int64, capacities: Int64, pe: Int32) -> None:
+    """Fill `pe` by list scheduling: heaviest tasks first, each to the PE with the smallest relative load."""
+    compiled.list_schedule(loads, capacities, pe)
+
+
+def parse_metis(
+    text: UInt8,
+    final: bool,
+    state: Int64,
+    indptr: Int64,
+    targets: Int32,
+    weights: Int64,
+    loads: Int64,
+) -> int:
+    """Fill rows from vertex lines of a METIS file; return the bytes used (core/io/parse_metis.hpp)."""
+    return int(kernel.parse_metis(text, final, state, indptr, targets, weights, loads))
+
+
+def parse_table(text: UInt8, final: bool, state: Int64, values: Int64 | Float64) -> int:
+    """Fill `values` (int64 or float64) from lines of numbers; return the number of bytes used."""
+    parser = kernel.parse_table if values.dtype == np.int64 else kernel.parse_real_table
+    return int(parser(text, final, state, values))
+
+
+#: Names of the heuristics, in the order in which they are tried; of equally good groupings the first one
+#: wins.
+HEURISTICS = (
+    "packed", "smallest_first", "largest_last", "weighted_degree",
+    "heaviest_edge", "least_degree", "in_order", "exact",
+)  # fmt: skip
+
+
+def group_objects(
+    csr: Csr, arity: int, *, list_up_to: int = 30_000, credit: int = 1
+) -> tuple[Int32, str]:
+    """Form groups of `arity` of p objects so that the weight between groups is small.
+
+    If groups are listed, the time is O(C(p, arity) · (arity + log p)) plus a bounded search. With up to 12
+    objects O(3^p) is added, and the grouping is optimal ("exact" if the heuristics did not find it).
+    Otherwise the time is O(m log p) plus, per object, as many steps as its group has neighbours.
+
+    >>> pairs = np.array([0, 1, 2, 3, 4]), np.array([2, 3, 0, 1], np.int32), None
+    >>> group_objects(pairs, 2)
+    (array([0, 1, 0, 1], dtype=int32), 'smallest_first')
+    """
+    indptr, targets, weights = csr
+    group = np.empty(len(indptr) - 1, np.int32)
+    which = kernel.group_objects(indptr, targets, optional(weights), arity, list_up_to, credit, group)
+    return group, HEURISTICS[int(which)]
 
 
 def check_csr(indptr: Int64, targets: Int32, threads: int = 1) -> int:
     """Return the first row that is unsorted or has a duplicate or an invalid target; -1 if there is none."""
-    return int(_kernel.check_csr(indptr, targets, threads))
+    return int(kernel.check_csr(indptr, targets, threads))
 
 
 def has_diagonal(indptr: Int64, targets: Int32, threads: int = 1) -> bool:
     """Return whether a task has an arc to itself."""
-    return bool(_kernel.has_diagonal(indptr, targets, threads))
+    return bool(kernel.has_diagonal(indptr, targets, threads))
 
 
 def checked_sum(values: Int64, threads: int = 1) -> int:
     """Return the exact sum of int64 values, which may exceed 63 bits."""
-    high, low = _kernel.wide_sum(values, threads)
+    high, low = kernel.wide_sum(values, threads)
     return (int(high) << 32) + int(low)
 
 
@@ -45,7 +164,7 @@ def csr_from_arcs(
     volume_out = np.empty(len(sources), np.int64)
     message_out = np.empty(0 if messages is None else len(sources), np.int64)
     count = int(
-        _kernel.csr_from_arcs(
+        kernel.csr_from_arcs(
             sources, targets, volumes, optional(messages), indptr, columns, volume_out, message_out
         )
     )
@@ -67,7 +186,7 @@ def symmetrize(arcs: Csr, threads: int = 1) -> Csr:
     out_indptr = np.empty(len(indptr), np.int64)
     out_targets = np.empty(2 * len(targets), np.int32)
     out_weights = np.empty(2 * len(targets), np.int64)
-    count = int(_kernel.symmetrize(indptr, targets, volumes, threads, out_indptr, out_targets, out_weights))
+    count = int(kernel.symmetrize(indptr, targets, volumes, threads, out_indptr, out_targets, out_weights))
     return Csr(out_indptr, out_targets[:count], out_weights[:count])
 
 
@@ -83,7 +202,7 @@ def induced_csr(csr: Csr, members: Int32, place: Int32) -> Csr:
     out_targets = np.empty(room, np.int32)
     out_weights = np.empty(0 if weights is None else room, np.int64)
     count = int(
-        _kernel.induced_csr(
+        kernel.induced_csr(
             indptr, targets, optional(weights), members, place, out_indptr, out_targets, out_weights
         )
     )
@@ -94,7 +213,7 @@ def block_weights(csr: Csr, block: Int32, blocks: int, threads: int = 1) -> Csr:
     """Return the graph of the weights between blocks, with rows in ascending order of targets."""
     indptr, targets, weights = csr
     sums, seen = np.zeros(blocks * blocks, np.int64), np.zeros(blocks * blocks, np.uint8)
-    _kernel.block_weights(indptr, targets, optional(weights), block, blocks, threads, sums, seen)
+    kernel.block_weights(indptr, targets, optional(weights), block, blocks, threads, sums, seen)
     entries = np.flatnonzero(seen)
     starts = np.searchsorted(entries, blocks * np.arange(blocks + 1, dtype=np.int64))
     return Csr(starts.astype(np.int64), (entries % max(blocks, 1)).astype(np.int32), sums[entries])
@@ -110,7 +229,7 @@ def weights_uneven(csr: Csr) -> bool:
     >>> weights_uneven(Csr(indptr, targets, np.array([1, 1, 2, 2])))
     False
     """
-    return bool(_kernel.weights_uneven(csr.indptr, csr.targets, optional(csr.weights)))
+    return bool(kernel.weights_uneven(csr.indptr, csr.targets, optional(csr.weights)))
 
 
 def reverse_cuthill_mckee(csr: Csr) -> Int32:
@@ -125,10 +244,10 @@ def reverse_cuthill_mckee(csr: Csr) -> Int32:
     [2, 0, 1]
     """
     order = np.empty(csr.n, np.int32)
-    _kernel.reverse_cuthill_mckee(csr.indptr, csr.targets, order)
+    kernel.reverse_cuthill_mckee(csr.indptr, csr.targets, order)
     return order
 
 
 def find_asymmetry(arcs: Csr, threads: int = 1) -> int:
     """Return the index of the first arc whose reverse is missing or has another weight; -1 if none is."""
-    return int(_kernel.find_asymmetry(arcs.indptr, arcs.targets, optional(arcs.weights), threads))
+    return int(kernel.find_asymmetry(arcs.indptr, arcs.targets, optional(arcs.weights), threads))

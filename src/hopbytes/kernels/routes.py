@@ -1,18 +1,17 @@
-"""Routes as data, their lengths in hops, and the loads that flows put on links."""
+"""Routes as data, their lengths, the loads of links, fair flows, and the link sums of PTRAM."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
 
-from hopbytes._arrays import Bool, Int32, Int64, UInt16
+from hopbytes._arrays import Bool, Float64, Int32, Int64, UInt16
 from hopbytes._frozen import frozen
-from hopbytes.kernels.base import implementation, optional
+from hopbytes.kernels.base import kernel, optional
 from hopbytes.kernels.records import Csr
-
-_kernel = implementation("routes")
 
 #: Forms of routes, in the order of ``RouteForm`` in core/routing/any_routes.hpp.
 FORMS = ("grid", "forwarding", "listed", "fat_tree", "hyperx", "dragonfly", "spread")
@@ -65,7 +64,7 @@ class Routes(NamedTuple):
 def route_hops(form: RouteForm, sources: Int32, targets: Int32) -> Int64:
     """Return int64[f], the number of links of the shortest route of each flow; -1 without a route."""
     hops = np.empty(len(sources), np.int64)
-    _kernel.route_hops(*form.arguments, sources, targets, hops)
+    kernel.route_hops(*form.arguments, sources, targets, hops)
     return hops
 
 
@@ -75,16 +74,16 @@ def hop_table(form: RouteForm, endpoints: Int32) -> tuple[UInt16, int]:
     :data:`NO_ROUTE` means no route or more hops than fit into uint16. O(e^2 x length of a route).
     """
     hops = np.empty(len(endpoints) ** 2, np.uint16)
-    unrouted = int(_kernel.hop_table(*form.arguments, endpoints, hops))
+    unrouted = int(kernel.hop_table(*form.arguments, endpoints, hops))
     return hops.reshape(len(endpoints), len(endpoints)), unrouted
 
 
 def route_links(form: RouteForm, sources: Int32, targets: Int32) -> Routes:
     """Return the links of flows; O(total length of the routes) time and memory."""
     start = np.empty(len(sources) + 1, np.int64)
-    _kernel.route_visits(*form.arguments, sources, targets, start)
+    kernel.route_visits(*form.arguments, sources, targets, start)
     columns = [np.empty(int(start[-1]), np.int64) for _ in range(3)]
-    _kernel.route_links(*form.arguments, sources, targets, start, *columns)
+    kernel.route_links(*form.arguments, sources, targets, start, *columns)
     if form.split:
         return Routes(start, *columns)
     return Routes(start, columns[0], None, None)
@@ -105,7 +104,7 @@ def link_amounts(
 ) -> tuple[Int64, int]:
     """Return the load that flows put on every link."""
     amounts = np.zeros(n_links, np.int64)
-    unrouted = _kernel.link_amounts(
+    unrouted = kernel.link_amounts(
         *form.arguments, arcs.indptr, arcs.targets, optional(arcs.weights), endpoints, shift, amounts
     )
     return amounts, int(unrouted)
@@ -114,14 +113,14 @@ def link_amounts(
 def arcs_over_link(form: RouteForm, arcs: Csr, endpoints: Int32, link: int) -> Bool:
     """Return bool[m], the arcs whose flow uses `link`."""
     marked = np.zeros(len(arcs.targets), np.uint8)
-    _kernel.arcs_over_link(*form.arguments, arcs.indptr, arcs.targets, endpoints, link, marked)
+    kernel.arcs_over_link(*form.arguments, arcs.indptr, arcs.targets, endpoints, link, marked)
     return marked.view(np.bool_)
 
 
 def hop_histogram(form: RouteForm, arcs: Csr, endpoints: Int32) -> tuple[Int64, Int64]:
     """Count arcs between different endpoints by the hops of their shortest route."""
     flows, amounts = np.zeros(NO_ROUTE, np.int64), np.zeros(NO_ROUTE, np.int64)
-    _kernel.hop_histogram(
+    kernel.hop_histogram(
         *form.arguments, arcs.indptr, arcs.targets, optional(arcs.weights), endpoints, flows, amounts
     )
     most = int(np.flatnonzero(flows).max(initial=0)) + 1
@@ -131,7 +130,7 @@ def hop_histogram(form: RouteForm, arcs: Csr, endpoints: Int32) -> tuple[Int64, 
 def shortest_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) -> Int32:
     """Return forwarding tables along shortest paths, row by row."""
     table = np.empty((int(rows.max(initial=-1)) + 1) * n_endpoints, np.int32)
-    _kernel.shortest_table(tails, heads, rows, n_endpoints, table)
+    kernel.shortest_table(tails, heads, rows, n_endpoints, table)
     return table
 
 
@@ -142,7 +141,7 @@ def distance_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) ->
     there is no path or the vertex does not forward.
     """
     table = np.empty(len(rows) * n_endpoints, np.int32)
-    _kernel.distance_table(tails, heads, rows, n_endpoints, table)
+    kernel.distance_table(tails, heads, rows, n_endpoints, table)
     return table
 
 
@@ -159,7 +158,7 @@ def unit_traffic(arcs: Csr, units: Int32, n_units: int, threads: int = 1) -> Uni
     """Sum the weight that units (PEs, nodes) send to and receive from each other."""
     sent, received = np.zeros(n_units, np.int64), np.zeros(n_units, np.int64)
     indptr, targets, weights = arcs
-    between, inside = _kernel.unit_traffic(indptr, targets, optional(weights), units, threads, sent, received)
+    between, inside = kernel.unit_traffic(indptr, targets, optional(weights), units, threads, sent, received)
     return UnitTraffic(int(between), int(inside), sent, received)
 
 
@@ -188,7 +187,7 @@ def _summary(parts: tuple[int, ...]) -> LoadSummary:
 
 def summarize_links(amounts: Int64, prices: Int64 | None = None) -> LoadSummary:
     """Return sums of link loads; `prices` are int64 per link, and None means 1 each. O(links)."""
-    return _summary(_kernel.summarize_links(amounts, optional(prices)))
+    return _summary(kernel.summarize_links(amounts, optional(prices)))
 
 
 def change_links(
@@ -197,5 +196,104 @@ def change_links(
     """Apply changes to the incremental structure of core/routing/link_loads.hpp, for tests."""
     answers = np.zeros((int(np.count_nonzero(ask)), 3), np.int64)
     flat = answers.reshape(-1)
-    parts = _kernel.change_links(optional(prices), n_links, links, amounts, ask, flat)
+    parts = kernel.change_links(optional(prices), n_links, links, amounts, ask, flat)
     return _summary(parts), answers
+
+
+#: Steps of a call, between which the caller may stop.
+STEPS = 64
+
+
+def fair_flow_seconds(
+    routes: Routes,
+    capacity: Float64,
+    latency: Float64,
+    volumes: Float64,
+    *,
+    tolerance: float = 0.0,
+    go_on: Callable[[], None] | None = None,
+) -> float:
+    """Return the time at which the last of some flows ends that all start at time 0.
+
+    A step takes O(links of the routes of all flows that have not ended + links log links). There are at most
+    2 per flow, and at most about log(last / first end) / tolerance.
+
+    >>> one_link = Routes(np.array([0, 1, 2]), np.array([0, 0]), None, None)
+    >>> fair_flow_seconds(one_link, np.array([1e9]), np.zeros(2), np.array([1e6, 2e6]))
+    0.003
+    """
+    start = np.ascontiguousarray(routes.indptr, np.int64)
+    links = np.ascontiguousarray(routes.links, np.int64)
+    shares = np.ones(len(links))
+    if routes.numerators is not None and routes.denominators is not None:
+        shares = routes.numerators / routes.denominators
+    penalty = np.where(latency > 0, latency, 1.0)
+    left, clock = np.array(volumes, np.float64), np.zeros(2)
+    empty = left <= 0
+    clock[1] = latency[empty].max(initial=0.0)
+    arrays = start, links, shares, np.ascontiguousarray(capacity, np.float64), penalty
+    wait = np.ascontiguousarray(latency, np.float64)
+    while kernel.fair_flows(*arrays, wait, float(tolerance), STEPS, left, clock):
+        if go_on is not None:
+            go_on()
+    return float(clock[1])
+
+
+class LinkChanges(NamedTuple):
+    """Batch i changes ``links[e]`` by ``amounts[e]`` for e in ``start[i]:start[i+1]``; all int64."""
+
+    start: Int64
+    links: Int64
+    amounts: Int64
+
+
+def placement_order(arcs: Csr, sizes: Int64, capacities: Int64) -> Int32:
+    """Return int32[G], the order in which PTRAM assigns groups; it does not depend on their places.
+
+    Groups that need a rare size of place come first. Among the others the next one has the largest volume to
+    groups before it, plus 1/(their number + 1) of its volume to the rest; in case of ties the lower number is
+    taken. O(G d + m log G) with d different volumes to groups before, at most G.
+
+    >>> ones = np.ones(3, np.int64)
+    >>> arcs = Csr(np.array([0, 1, 2, 2]), np.array([1, 2], np.int32), np.array([2, 9]))
+    >>> placement_order(arcs, ones, ones)
+    array([1, 2, 0], dtype=int32)
+    """
+    order = np.empty(len(sizes), np.int32)
+    kernel.ptram_order(arcs.indptr, arcs.targets, optional(arcs.weights), sizes, capacities, order)
+    return order
+
+
+def sum_over_routes(
+    routes: Routes, shift: int, n_links: int, flow_start: Int64, rows: Int64, volumes: Int64
+) -> LinkChanges:
+    """Return the contributions of the flows of every batch to the links."""
+    room = int((routes.indptr[rows + 1] - routes.indptr[rows]).sum())
+    start = np.empty(len(flow_start), np.int64)
+    links, amounts = np.empty(room, np.int64), np.empty(room, np.int64)
+    entries = int(kernel.sum_over_routes(
+        routes.indptr, routes.links, optional(routes.numerators), optional(routes.denominators), shift,
+        n_links, flow_start, rows, volumes, start, links, amounts,
+    ))
+    return LinkChanges(start, links[:entries], amounts[:entries])
+
+
+def hybrid_after_each(added: LinkChanges, load: Int64, prices: Int64 | None, terms: Float64) -> Float64:
+    """Return float64[B], the hybrid metric of PTRAM after adding each batch alone to `load`."""
+    value = np.empty(len(added.start) - 1, np.float64)
+    kernel.hybrid_after_each(*added, load, optional(prices), terms, value)
+    return value
+
+
+def peak_after_each(changes: LinkChanges, load: Int64, prices: Int64 | None) -> tuple[Int64, Int64]:
+    """Return the maximum of load x price after each batch of changes alone, and the number of links with it.
+
+    Both results are int64[B]. Links may occur repeatedly in a batch.
+
+    >>> away = LinkChanges(np.array([0, 1]), np.array([2]), np.array([-5]))
+    >>> peak_after_each(away, np.array([1, 3, 7]), None)
+    (array([3]), array([1]))
+    """
+    top, count = (np.empty(len(changes.start) - 1, np.int64) for _ in range(2))
+    kernel.peak_after_each(*changes, load, optional(prices), top, count)
+    return top, count

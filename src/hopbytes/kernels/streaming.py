@@ -7,10 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hopbytes._arrays import Float64, Int32, Int64, UInt64
-from hopbytes.kernels.base import implementation, optional
+from hopbytes.kernels.base import kernel, optional
 from hopbytes.kernels.records import Counter, Csr
-
-_kernel = implementation("stream")
 
 
 class Block(NamedTuple):
@@ -83,7 +81,7 @@ class MappingState(NamedTuple):
 
 def check_block(block: Block, n: int, sums: UInt64) -> int:
     """Add the fingerprint of a block to `sums`, uint64[4]; return its first arc to no vertex, -1 if none."""
-    return int(_kernel.stream_check(block.arrays(), n, sums))
+    return int(kernel.stream_check(block.arrays(), n, sums))
 
 
 def assign_block(block: Block, tree: TreeOfPes, state: MappingState, penalty: Float64) -> None:
@@ -92,12 +90,12 @@ def assign_block(block: Block, tree: TreeOfPes, state: MappingState, penalty: Fl
     Source: after Faraj and Schulz, "Recursive multi-section on the fly", CLUSTER 2022, with the score of
     Tsourakakis et al., "FENNEL", WSDM 2014.
     """
-    _kernel.stream_assign(block.arrays(), tuple(tree), tuple(state), penalty)
+    kernel.stream_assign(block.arrays(), tuple(tree), tuple(state), penalty)
 
 
 def refine_block(block: Block, tree: TreeOfPes, state: MappingState) -> None:
     """Move vertices of a block to PEs of neighbours where that lowers J, or ends an overload."""
-    _kernel.stream_refine(block.arrays(), tuple(tree), tuple(state))
+    kernel.stream_refine(block.arrays(), tuple(tree), tuple(state))
 
 
 class SketchArrays(NamedTuple):
@@ -119,9 +117,9 @@ def cluster_block(block: Block, sketch: SketchArrays, heaviest: int, row: int) -
     That is ``block.rows`` if all fitted. Clusters of several vertices have at most load `heaviest`. The
     vertices choose clusters as in size-constrained label propagation (Meyerhenke, Sanders, Schulz, 2014).
     """
-    return int(_kernel.stream_cluster(block.arrays(), tuple(sketch), heaviest, row))
+    return int(kernel.stream_cluster(block.arrays(), tuple(sketch), heaviest, row))
 
 
 def add_pairs(sketch: SketchArrays, a: Int32, b: Int32, weights: Int64) -> None:
     """Add weights between clusters `a` and `b` to the table, in which there must be room for them."""
-    _kernel.stream_pairs(tuple(sketch), a, b, weights)
+    kernel.stream_pairs(tuple(sketch), a, b, weights)

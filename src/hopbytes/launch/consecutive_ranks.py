@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Int64
+from hopbytes.algorithms.base import Mapper
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.launch.free_order import free_order
@@ -19,6 +21,8 @@ from hopbytes.solve.auto_objective import objective_of
 from hopbytes.solve.congestion_on_rails import LINKS, Given, weighs_links, worth_it
 from hopbytes.solve.formulate import too_few_slots
 from hopbytes.solve.map_tasks import map_tasks
+from hopbytes.solve.method import steps_of
+from hopbytes.solve.presets import presets
 from hopbytes.solve.slot_policies import slot_choices
 
 
@@ -28,31 +32,25 @@ def map_for(
     form: str,
     *,
     block: int | None = None,
-    tasks_per_node: int | None = None,
-    per: Any = None,
-    pack: bool = False,
-    spread: bool = False,
     **options: Any,
 ) -> Mapping:
     """Map so that a launch format can express the result.
 
     >>> import hopbytes as hb
     >>> far = hb.CommGraph.from_edges([0, 1, 2, 3], [2, 3, 0, 1], [9, 9, 9, 9])
-    >>> map_for(far, hb.machine("node:2@10 core:2@1"), "hosts").pe.tolist()
+    >>> map_for(far, hb.allocate("node:2@10 core:2@1"), "hosts").pe.tolist()
     [0, 1, 2, 3]
     """
     can = formats[form].capabilities
     if formats[form].holds != "mapping":
         raise UnsupportedError(f"format {form!r} holds a pattern, expected one for a placement")
-    slot_options = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack, "spread": spread}
-    equal_nodes = options.pop("equal_nodes", False) or not can.unequal_nodes
+    if not can.unequal_nodes:
+        where = where.using(equal_nodes=True)
     if can.launcher and options.get("partition") is None:  # launchers start processes
         options["partition"] = False
     if can.scattered_ranks and block is None:
-        return map_tasks(graph, where, equal_nodes=equal_nodes, **slot_options, **options)
-    mapping = _on_the_cheaper_slots(
-        graph, where, block, slot_options, inside=can.per_rank_cores, equal_nodes=equal_nodes, **options
-    )
+        return map_tasks(graph, where, **options)
+    mapping = _on_the_cheaper_slots(graph, where, block, inside=can.per_rank_cores, **options)
     if can.scattered_ranks:
         return mapping
     node = where.node_of_pe[mapping.pe]
@@ -70,18 +68,18 @@ def map_for(
 
 
 def _on_the_cheaper_slots(
-    graph: CommGraph, where: Allocation, block: int | None, slot_options: dict[str, Any], *,
-    equal_nodes: bool, **options: Any,
+    graph: CommGraph, where: Allocation, block: int | None, **options: Any
 ) -> Mapping:
     """Map in blocks with filled nodes and with evenly used nodes, and return the cheaper mapping."""
-    choices = slot_choices(where, graph.n, equal_nodes=equal_nodes) if not any(slot_options.values()) else {}
+    choices = {} if where.use.chosen else slot_choices(where, graph.n, equal_nodes=where.use.equal_nodes)
+    where = where.using(equal_nodes=False)
     if not choices:
-        return map_in_blocks(graph, where, block, **slot_options, **options)
+        return map_in_blocks(graph, where, block, **options)
     found: dict[str, Mapping] = {}
     refused: list[HopbytesError] = []
     for name, choice in choices.items():
         try:
-            found[name] = map_in_blocks(graph, where, block, **choice, **options)
+            found[name] = map_in_blocks(graph, where.using(**choice), block, **options)
         except InfeasibleError as error:
             refused.append(error)
     if not found:
@@ -98,10 +96,6 @@ def map_in_blocks(
     block: int | None = None,
     *,
     inside: bool = True,
-    tasks_per_node: int | None = None,
-    per: Any = None,
-    pack: bool = False,
-    spread: bool = False,
     **options: Any,
 ) -> Mapping:
     """Map blocks of consecutive tasks to groups of neighbouring PEs.
@@ -109,17 +103,17 @@ def map_in_blocks(
     Task r belongs to block r // block. The quotient graph of the blocks is mapped to the groups, then the
     tasks of every block are mapped to the PEs of its group, which is kept only if it reduces the total cost.
     """
-    if any(options.get(name) is not None for name in ("fixed", "forbidden", "initial")):
+    constraints, limits = options.get("constraints"), options.get("limits")
+    if constraints is not None and constraints.of_tasks:
         raise UnsupportedError(
             "fixed and forbidden places and an initial mapping refer to single tasks, expected none of them "
             "for blocks of tasks"
         )
-    if options.pop("oversubscribe", False) or options.pop("partition", None):
+    if where.use.oversubscribe or options.pop("partition", None):
         raise UnsupportedError("blocks of ranks are for processes with a slot of their own")
     if graph.n > where.k:
         raise too_few_slots(graph.n, where, "blocks of ranks need a slot for each")
-    spreading = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack}
-    pes = chosen_slots(where, graph.n, evenly=spread, **spreading).astype(np.int64)
+    pes = chosen_slots(where, graph.n, where.use).astype(np.int64)
     counts = _tasks_of_nodes(where, pes)
     if options.get("weight") == "time":
         raise UnsupportedError("weight time refers to single messages, expected bytes for blocks of ranks")
@@ -130,8 +124,9 @@ def map_in_blocks(
     named = "comm_cost" if weighed else objective_of(options.get("objective"), where, "bytes")[0]
     options["objective"] = named
     inner = {**options, "weight": "bytes", "partition": False}
-    if inner.get("time_limit") is not None:
-        inner["time_limit"] /= 2 * (1 + len(counts) * inside) * (1 + weighed)
+    if limits is not None and limits.time is not None:
+        share = 2 * (1 + len(counts) * inside) * (1 + weighed)
+        inner["limits"] = replace(limits, time=limits.time / share)
     notices: list[str] = []
     pe = placed_blocks(seen, where, pes, counts, block, inside=inside, options=inner)
     if weighed:
@@ -142,12 +137,20 @@ def map_in_blocks(
         if number is not None:
             pe, options["objective"] = others[number], LINKS
     given = Given(np.searchsorted(pes, pe).astype(np.int32))
-    mapping = map_tasks(graph, where, mapper=given, spread=spread, **_recorded(options), **spreading)
+    mapping = map_tasks(graph, where, given, **_recorded(options))
     method: dict[str, Any] = {}
     method["mapper"] = f"blocks of {block or 'a node'}, {'any' if inside else 'in'} order inside"
-    method["preset"] = options.get("preset")
+    method["preset"] = _preset_named(options.get("method"))
     method["notices"] = [*notices, *mapping.info["notices"]]
     return Mapping(mapping.pe, where, {**mapping.info, **method})
+
+
+def _preset_named(method: Any) -> Any:
+    """Return the preset that the caller named, None without one."""
+    if method is None:
+        return None
+    first = steps_of(method)[0]
+    return None if isinstance(first, Mapper) or (isinstance(first, str) and first not in presets) else first
 
 
 def _recorded(options: dict[str, Any]) -> dict[str, Any]:

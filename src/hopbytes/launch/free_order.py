@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.model.allocation import SlotUse
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.map_tasks import map_tasks
@@ -17,10 +19,7 @@ ORDERED = ("hosts", "torchrun", "kubernetes")
 #: Tasks up to which the pattern is mapped a second time.
 MOST_TASKS = 2**14
 #: Options that a second, quick mapping does not take into account.
-USUAL = {
-    "objective": "comm_cost", "weight": "bytes", "time_limit": None, "work_limit": None, "fixed": None,
-    "forbidden": None, "initial": None,
-}
+USUAL = {"objective": "comm_cost", "weight": "bytes"}
 
 
 def free_order(graph: CommGraph, mapping: Mapping, form: str, **options: Any) -> list[str]:
@@ -28,20 +27,22 @@ def free_order(graph: CommGraph, mapping: Mapping, form: str, **options: Any) ->
 
     For training jobs (``ml:``) the rank orders of Megatron-LM are compared, too: O(24 arcs).
     """
-    from hopbytes.patterns.rank_orders import MEGATRON_OPTIONS
+    from hopbytes.patterns.ml import MEGATRON_OPTIONS
 
     where, slots = mapping.where, np.sort(mapping.pe)
     if form not in ORDERED or graph.n > min(MOST_TASKS, where.k):
         return []
     if any(options.get(name) not in (None, usual) for name, usual in USUAL.items()):
         return []
+    limits, constraints = options.get("limits"), options.get("constraints")
+    if (limits is not None and limits.limited) or (constraints is not None and constraints.of_tasks):
+        return []
     if mapping.info.get("objective", "comm_cost") != "comm_cost":  # chosen for a machine with rails
         return []
     own = CommCost().value(graph, where, mapping.pe)
     kept = {name: options[name] for name in ("seed", "threads") if name in options}
-    free = map_tasks(
-        graph, where, preset="fast", objective="comm_cost", partition=False, equal_nodes=True, **kept
-    )
+    equal = replace(where, use=SlotUse(equal_nodes=True))
+    free = map_tasks(graph, equal, "fast", objective="comm_cost", partition=False, **kept)
     best = CommCost().value(graph, where, free.pe)
     found = []
     if best < own:
@@ -60,8 +61,7 @@ def free_order(graph: CommGraph, mapping: Mapping, form: str, **options: Any) ->
 
 def _best_order(graph: CommGraph, mapping: Mapping, slots: Int32) -> tuple[str, int]:
     """Return the rank order with the lowest J, ranks in order on the slots in use; "" for other patterns."""
-    from hopbytes.patterns.ml import training_of
-    from hopbytes.patterns.rank_orders import rank_orders
+    from hopbytes.patterns.ml import rank_orders, training_of
 
     training = training_of(graph)
     if training is None:

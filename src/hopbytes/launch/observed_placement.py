@@ -8,8 +8,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.mappings.host_lists import node_numbers, node_of_host
 from hopbytes.formats.mappings.launch_files import number_list
-from hopbytes.formats.mappings.numbering import Numbering
-from hopbytes.formats.mappings.slot_lists import Slots
+from hopbytes.formats.mappings.numbering import Numbering, Slots
 from hopbytes.launch.placement_probe import Seen
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.launch.block_sizes import best_sizes
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.solve.constraints import Constraints
 from hopbytes.solve.map_tasks import map_tasks
 
 #: Number of nodes of unequal sizes up to which blocks are mapped to nodes, since all pairs of a block and a
@@ -80,9 +82,10 @@ def _unequal_groups(
     if len(nodes) <= MOST_UNEQUAL:
         owner = np.repeat(np.arange(len(sizes)), sizes)
         size_of_node = np.array([len(group) for group in chosen])
-        forbidden = np.argwhere(np.array(sizes)[:, None] != size_of_node[None, :])
+        forbidden: Any = np.argwhere(np.array(sizes)[:, None] != size_of_node[None, :])
         blocks = _quotient(graph, owner, len(sizes))
-        found = map_tasks(blocks, _merged(where, chosen), **options, forbidden=forbidden)
+        constraints = replace(options.get("constraints") or Constraints(), forbidden=forbidden)
+        found = map_tasks(blocks, _merged(where, chosen), **{**options, "constraints": constraints})
         candidates.append([chosen[int(group)] for group in found.pe])
     objective = objectives[options["objective"].replace("-", "_")]()
     costs = [objective.value(graph, where, np.concatenate(groups).astype(np.int32)) for groups in candidates]

@@ -14,9 +14,8 @@ import numpy as np
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
-from hopbytes.formats.exchange import Receipt, write
+from hopbytes.formats.exchange import Receipt, read_mapping, write
 from hopbytes.formats.mappings.several_programs import checked_programs
-from hopbytes.formats.reading import read_mapping
 from hopbytes.launch.command import SEVERAL, LaunchCommand, Option, Start
 from hopbytes.launch.inserted_options import placed
 from hopbytes.launch.launchers import recognise, without_limits
@@ -208,7 +207,7 @@ def _check_names(mapping: Mapping, command: LaunchCommand, hosts: Any) -> None:
         what = "Open MPI 4 counts hosts of a batch system only, not of a hostfile"
         raise InfeasibleError(f"{nodes} nodes without names: {what}; expected `hosts` with their names")
     raise InfeasibleError(
-        f"{nodes} nodes without names, expected `spec='job'`, or `hosts` with the names of all of them"
+        f"{nodes} nodes without names, expected `machine='job'`, or `hosts` with the names of all of them"
     )
 
 

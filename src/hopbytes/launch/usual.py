@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from hopbytes.formats.base import Capabilities, formats
 from hopbytes.machines.allocate.launcher_order import PLANE
-from hopbytes.model.allocation import Allocation
+from hopbytes.model.allocation import Allocation, SlotUse
 
 #: Variable that is set in jobs of Slurm, whose srun places equally many ranks on every node.
 SLURM_JOB = "SLURM_JOB_ID"
@@ -17,7 +16,7 @@ def usual_order(form: str | None, where: Allocation) -> str:
     """Return the order in which a launcher places ranks by default.
 
     >>> import hopbytes as hb
-    >>> where = hb.machine("node:2 core:4")
+    >>> where = hb.allocate("node:2 core:4")
     >>> usual_order("slurm", where), usual_order("openmpi", where), usual_order(None, where)
     ('block', 'fill', 'fill')
     """
@@ -38,7 +37,7 @@ def _of_srun() -> str:
 
 
 def slots_for(form: str | None, launched: str | None = None) -> dict[str, bool]:
-    """Return keywords of :func:`hopbytes.map_tasks` that restrict slots to what a format can express.
+    """Return keywords of :func:`hopbytes.allocate` that restrict slots to what a format can express.
 
     Some launchers take one number of ranks for all nodes. Format ``newrank`` can use only slots on which the
     launcher starts ranks by default. The result is empty if the format can express any choice of slots.
@@ -51,9 +50,9 @@ def slots_for(form: str | None, launched: str | None = None) -> dict[str, bool]:
     return {} if can.unequal_nodes or not can.launcher else {"equal_nodes": True}
 
 
-def slots_unspecified(options: dict[str, Any]) -> bool:
+def slots_unspecified(use: SlotUse) -> bool:
     """Return whether no option determines which slots are used, so that the format may choose them."""
-    return not any(options.get(name) for name in ("pack", "spread", "tasks_per_node", "per", "oversubscribe"))
+    return not (use.chosen or use.oversubscribe)
 
 
 def _capabilities(form: str | None) -> Capabilities | None:

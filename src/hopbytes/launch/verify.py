@@ -6,7 +6,7 @@ from typing import Any
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError
-from hopbytes.formats.mappings.slot_symmetry import renumbered
+from hopbytes.formats.mappings.launch_files import renumbered
 from hopbytes.launch.command import LaunchCommand, Start
 from hopbytes.launch.launchers import silent_end
 from hopbytes.launch.observed_placement import Verdict, compare, placement_by_node

@@ -13,7 +13,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Distances
 from hopbytes.kernels.routes import NO_ROUTE, hop_table
-from hopbytes.machines.network.network import Network
+from hopbytes.machines.network import Network
 from hopbytes.model.allocation import Allocation
 from hopbytes.util.random_numbers import RandomNumbers
 
@@ -183,9 +183,7 @@ class NetworkDistance:
         longer: UInt16 = np.maximum(hops, hops.T)
         return longer
 
-    def _packed(
-        self, dimensions: int, nodes: int, folds: Any, place: Any, hops: UInt16
-    ) -> LoweredNetwork:
+    def _packed(self, dimensions: int, nodes: int, folds: Any, place: Any, hops: UInt16) -> LoweredNetwork:
         head = [dimensions, self.per_hop, self.least, self.inside_bits, self.largest, nodes]
         parts = [np.array(head, np.int64), self.inside_costs, np.asarray(folds, np.int64)]
         for narrow in (np.asarray(place, np.int32), hops):

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from hopbytes._arrays import Int32
-from hopbytes.machines.composed import DelegatingMachine
 from hopbytes.machines.distances import RailDistance
 from hopbytes.model.allocation import Allocation
 
@@ -26,9 +25,9 @@ def gpu_domains(where: Allocation) -> GpuDomains:
     """Return the domains and rails of an allocation; O(k).
 
     >>> import hopbytes as hb
-    >>> gpu_domains(hb.machine("rails:4x2:domain=2")).domain.tolist()
+    >>> gpu_domains(hb.allocate("rails:4x2:domain=2")).domain.tolist()
     [0, 0, 0, 0, 1, 1, 1, 1]
-    >>> gpu_domains(hb.machine("node:2 gpu:2")).rail.tolist()
+    >>> gpu_domains(hb.allocate("node:2 gpu:2")).rail.tolist()
     [0, 1, 0, 1]
     """
     distance = where.distance
@@ -42,7 +41,7 @@ def has_rails(where: Allocation) -> bool:
     """Return whether PEs are GPUs whose messages leave a host by several adapters; O(k).
 
     >>> import hopbytes as hb
-    >>> has_rails(hb.machine("rails:4x2")), has_rails(hb.machine("torus:4x2 / gpu:2"))
+    >>> has_rails(hb.allocate("rails:4x2")), has_rails(hb.allocate("torus:4x2 / gpu:2"))
     (True, False)
     """
     distance = where.distance
@@ -54,10 +53,7 @@ def has_rails(where: Allocation) -> bool:
 
 def adapters_per_host(where: Allocation) -> Int32 | None:
     """Return the number of network adapters of every host of the machine; None if it does not say."""
-    machine = where.machine
-    while isinstance(machine, DelegatingMachine):
-        machine = machine.base
-    adapters: Int32 | None = getattr(machine, "adapters_per_host", None)
+    adapters: Int32 | None = getattr(where.machine.innermost, "adapters_per_host", None)
     return adapters
 
 

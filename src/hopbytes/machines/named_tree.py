@@ -8,14 +8,15 @@ from dataclasses import field, replace
 from hopbytes._arrays import Bool
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError, unknown_name
-from hopbytes.fabrics.switch_tree import LeveledTree, SwitchTree
-from hopbytes.machines.base import KnownHosts, Level
-from hopbytes.machines.composed import ComposedMachine
-from hopbytes.machines.kinds.tree import Tree
-from hopbytes.machines.network.network_machine import Count, inside_spec, starts_with_node
+from hopbytes.fabrics.switch_tree import SwitchTree
+from hopbytes.machines.base import ComposedMachine, KnownHosts, Level
+from hopbytes.machines.network_machine import Count, inside_spec, repeated_counts, starts_with_node
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, SWITCH_STEP
-from hopbytes.machines.spec_fields import bad
-from hopbytes.text.hostlist import expand_hosts
+from hopbytes.machines.spec_fields import FileSpec, bad, wanted_hosts
+from hopbytes.machines.tree import Tree
+
+#: Options of the specs of such files: hosts to keep, and distances of levels.
+TREE_KEYS = {"hosts": "n[1-8]", "LEVEL": "60"}
 
 
 @frozen(eq=False)
@@ -30,23 +31,25 @@ class NamedTree(ComposedMachine):
     tree: Tree = field(init=False)
 
     def __post_init__(self) -> None:
-        outside, inside = self.outside, self.inside
-        tree = outside
+        tree, inside, nodes = self.outside, self.inside, len(self.hosts)
         if inside is not None:
-            nodes, whole = len(self.hosts), starts_with_node(inside)
+            whole = starts_with_node(inside)
             if whole and inside.children[0] != nodes:
                 raise bad(f"levels for {inside.children[0]} nodes, expected the {nodes} of {self.text}")
-            counts: tuple[Count, ...] = tuple(
-                count if whole or isinstance(count, int) else count * nodes
-                for count in inside.children[whole:]
-            )
-            tree = Tree((*outside.tiers, *inside.tiers[whole:]), (*outside.children, *counts))
+            counts = (*tree.children, *repeated_counts(inside, nodes))
+            tree = Tree((*tree.tiers, *inside.tiers[whole:]), counts)
         object.__setattr__(self, "tree", tree)
 
     @classmethod
-    def from_levels(cls, text: str, found: LeveledTree, replaced: Mapping[str, int]) -> NamedTree:
-        """Build the machine of a leveled tree: nodes at 40, every level further out 20 more."""
-        defaults = default_distances(found.levels)
+    def from_switches(cls, kind: str, spec: FileSpec, switches: SwitchTree) -> NamedTree:
+        """Build the machine of the switches of a file: nodes at 40, every level further out 20 more."""
+        replaced = level_distances(kind, spec)
+        hosts = {host for switch in switches.switches.values() for host in switch.hosts}
+        chosen = wanted_hosts(spec.options.get("hosts"), hosts, switches.path)
+        for switch in switches.switches.values() if chosen is not None else ():
+            switch.hosts = [host for host in switch.hosts if host in (chosen or ())]
+        found = switches.leveled()
+        defaults = _default_distances(found.levels)
         for name in replaced:
             if name not in defaults:
                 raise unknown_name("level", name, list(defaults))
@@ -54,16 +57,10 @@ class NamedTree(ComposedMachine):
         counts: tuple[Count, ...] = tuple(
             count[0] if len(set(count)) == 1 else count for count in found.counts
         )
-        return cls(text, Tree(tiers, counts), found.hosts, found.notices)
+        return cls(spec.text(kind), Tree(tiers, counts), found.hosts, found.notices)
 
     def _identity(self) -> tuple[object, ...]:
         return self.tree, self.hosts
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, NamedTree) and self._identity() == other._identity()
-
-    def __hash__(self) -> int:
-        return hash(self._identity())
 
     @property
     def topology(self) -> Tree:
@@ -81,12 +78,11 @@ class NamedTree(ComposedMachine):
 
     def spec(self) -> str:
         """The file and its options, distances that differ from the default, what is inside."""
-        defaults = default_distances(tuple(level.name for level in self.outside.tiers))
-        changed = "".join(
-            f":{level.name}={level.distance}"
-            for level in self.outside.tiers if level.distance != defaults[level.name]
-        )
-        return self.text + changed + ("" if self.inside is None else f" / {inside_spec(self.inside)}")
+        tiers = self.outside.tiers
+        defaults = _default_distances(tuple(level.name for level in tiers))
+        changed = [f":{tier.name}={tier.distance}" for tier in tiers if tier.distance != defaults[tier.name]]
+        inside = "" if self.inside is None else f" / {inside_spec(self.inside)}"
+        return f"{self.text}{''.join(changed)}{inside}"
 
     def nested(self, inside: Tree) -> NamedTree:
         """Return this machine with levels inside its nodes."""
@@ -102,32 +98,24 @@ class NamedTree(ComposedMachine):
                 raise unknown_name("level", name, known)
         names = {level.name for level in self.outside.tiers}
         outside = self.outside.with_distances({key: d for key, d in distances.items() if key in names})
-        inside = self.inside
         inner = {key: d for key, d in distances.items() if key not in names}
-        if inside is not None and inner:
-            inside = inside.with_distances(inner)
+        inside = self.inside.with_distances(inner) if self.inside is not None and inner else self.inside
         return replace(self, outside=outside, inside=inside)
 
 
-def default_distances(levels: tuple[str, ...]) -> dict[str, int]:
+def level_distances(kind: str, spec: FileSpec) -> dict[str, int]:
+    """Return the distances of levels that a spec gives."""
+    for key, value in spec.levels.items():
+        if not (value.isascii() and value.isdigit() and len(value) <= 19):
+            raise FormatError("machine", None, f"{kind}: {key}={value[:20]!r}, expected an integer >= 0")
+    return {key: int(value) for key, value in spec.levels.items()}
+
+
+def _default_distances(levels: tuple[str, ...]) -> dict[str, int]:
     """Return the distance of each level, outermost first: 40 for the last (nodes), 20 more for each outside.
 
-    >>> default_distances(("switch2", "leaf", "node"))
+    >>> _default_distances(("switch2", "leaf", "node"))
     {'switch2': 80, 'leaf': 60, 'node': 40}
     """
-    node = DEFAULT_DISTANCE["node"]
-    return {name: node + SWITCH_STEP * (len(levels) - 1 - place) for place, name in enumerate(levels)}
-
-
-def keep(tree: SwitchTree, wanted: str | None) -> SwitchTree:
-    """Leave out all hosts but those of a list; FormatError for hosts no switch has."""
-    if wanted is None:
-        return tree
-    chosen = set(expand_hosts(wanted))
-    missing = chosen.difference(*(switch.hosts for switch in tree.switches.values()))
-    if missing:
-        names = ", ".join(sorted(missing)[:3])
-        raise FormatError("`hosts`", None, f"{len(missing)} hosts are not in {tree.path} ({names})")
-    for switch in tree.switches.values():
-        switch.hosts = [host for host in switch.hosts if host in chosen]
-    return tree
+    last = len(levels) - 1
+    return {name: DEFAULT_DISTANCE["node"] + SWITCH_STEP * (last - i) for i, name in enumerate(levels)}

@@ -1,15 +1,22 @@
-"""Fields of a network's spec: sizes, ``key=value``, the distance per hop."""
+"""Fields of specs: sizes, ``key=value``, the distance per hop; path and options of machines from files."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import Machine
-from hopbytes.machines.kinds.tree import MAX_CORES, MAX_DISTANCE, shorten
+from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, shorten
+from hopbytes.text.hostlist import expand_hosts
+
+#: ``@10`` at the end is a distance, ``@n[1-4]`` the hosts to keep.
+AT_END = re.compile(r"@([^@/]*)$", re.ASCII)
+DISTANCE = re.compile(r"[0-9]{1,13}", re.ASCII)
+#: Options about adapters that users may also give apart from the spec.
+OPTION_OF_KEY = {"rails": "`rails`", "adapters": "`adapters`", "names": "`node_name_map`"}
 
 
 def bad(what: str) -> FormatError:
@@ -20,29 +27,30 @@ def bad(what: str) -> FormatError:
 def network_fields(kind: str, text: str, keys: dict[str, str]) -> tuple[str, dict[str, str], int | None]:
     """Take what follows ``kind:`` apart: what comes first, ``key=value`` fields, the distance per hop."""
     per_hop: int | None = None
-    head, *fields = text.split(":")
-    found: dict[str, str] = {}
-    words = [head, *fields]
-    for place, word in enumerate(words):
+    words, found = [], dict[str, str]()
+    for word in text.split(":"):
         value, at, number = word.partition("@")
-        if not at:
-            continue
-        if per_hop is not None or not number.isdigit() or len(number) > 19:
-            raise bad(f"{shorten(kind + ':' + text)}: {shorten('@' + number)}, expected one integer >= 0")
-        per_hop, words[place] = int(number), value
+        if at:
+            if per_hop is not None or not number.isdigit() or len(number) > 19:
+                raise bad(f"{shorten(kind + ':' + text)}: {shorten('@' + number)}, expected one integer >= 0")
+            per_hop = int(number)
+        words.append(value)
     for word in words[1:]:
         key, equals, value = word.partition("=")
         if not equals or key not in keys or key in found:
-            known = ", ".join(f"{name}={example}" for name, example in keys.items())
-            raise bad(f"{shorten(kind + ':' + text)}: {shorten(word)}, expected each at most once: {known}")
+            what = f"{shorten(word)}, expected each at most once: {_examples(keys)}"
+            raise bad(f"{shorten(kind + ':' + text)}: {what}")
         found[key] = value
     return words[0], found, per_hop
 
 
+def _examples(keys: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={example}" for name, example in keys.items())
+
+
 def sizes_of(kind: str, text: str, most: int = MAX_CORES) -> tuple[int, ...]:
     """Read ``17x8x24``: integers >= 1 whose product is at most `most`."""
-    sizes = []
-    product = 1
+    sizes, product = [], 1
     for word in text.split("x"):
         if not (word.isascii() and word.isdigit()) or len(word) > 9 or int(word) < 1:
             raise bad(f"{kind}: {shorten(word)} in {shorten(text)}, expected integers >= 1 like 16x12x8")
@@ -82,14 +90,14 @@ def bandwidth_field(bandwidth: Sequence[int]) -> str:
     return f":bw={bandwidth[0] if len(set(bandwidth)) == 1 else joined(bandwidth)}"
 
 
-def joined(numbers: Iterable[int]) -> str:
+def changed_fields(*fields: tuple[str, object, object]) -> str:
+    """Write ``:key=value`` for each (key, value, default) whose value is not the default one."""
+    return "".join(f":{key}={value}" for key, value, default in fields if value != default)
+
+
+def joined(numbers: Iterable[object]) -> str:
     """Write sizes as ``17x8x24``."""
     return "x".join(map(str, numbers))
-
-
-#: ``@10`` at the end is a distance, ``@n[1-4]`` the hosts to keep.
-AT_END = re.compile(r"@([^@/]*)$", re.ASCII)
-DISTANCE = re.compile(r"[0-9]{1,13}", re.ASCII)
 
 
 @frozen
@@ -108,7 +116,7 @@ class FileSpec:
 
 
 def file_spec(kind: str, text: str, keys: Mapping[str, str]) -> FileSpec:
-    """Take a spec apart: ``PATH[:key=value…][@hosts or @distance]``, the last two in any order.
+    """Take a spec apart: ``PATH[:key=value…][@hosts or @distance]``, from the right: paths may hold colons.
 
     >>> file_spec("ib", "a:b/c:rails=same@10", {"rails": "same"})
     FileSpec(path='a:b/c', options={'rails': 'same'}, per_hop=10, levels={})
@@ -117,29 +125,35 @@ def file_spec(kind: str, text: str, keys: Mapping[str, str]) -> FileSpec:
     """
     options: dict[str, str] = {}
     per_hop: int | None = None
+
+    def store(key: str, value: str) -> None:
+        if (key not in keys and "LEVEL" not in keys) or key in options or not key or not value:
+            what = f"{shorten(f'{key}={value}')}, expected each once: {_examples(keys)}"
+            raise bad(f"{kind}:{shorten(text)}: {what}")
+        options[key] = value
+
     rest = text
     while True:
         at = AT_END.search(rest)
         head, colon, last = rest.rpartition(":")
         key, equals, value = last.partition("=")
         if at is not None and (not colon or at.start() > len(head)) and not (equals and "@" not in value):
-            word = at[1]
-            if DISTANCE.fullmatch(word):
-                if per_hop is not None:
-                    raise bad(f"{kind}:{shorten(text)}: two distances, expected one")
-                per_hop = int(word)
+            if not DISTANCE.fullmatch(at[1]):
+                store("hosts", at[1])
+            elif per_hop is not None:
+                raise bad(f"{kind}:{shorten(text)}: two distances, expected one")
             else:
-                _store(kind, text, options, keys, "hosts", word)
+                per_hop = int(at[1])
             rest = rest[: at.start()]
         elif colon and equals and "/" not in key:
-            _store(kind, text, options, keys, key, value)
+            store(key, value)
             rest = head
         else:
             start = max((rest.rfind(f":{name}=") for name in keys), default=-1)
             if start < 1:
                 break
             key, _, value = rest[start + 1 :].partition("=")  # a value with colons, as names of subnets have
-            _store(kind, text, options, keys, key, value)
+            store(key, value)
             rest = rest[:start]
     if not rest:
         known = "".join(f"[:{name}={example}]" for name, example in keys.items())
@@ -148,19 +162,16 @@ def file_spec(kind: str, text: str, keys: Mapping[str, str]) -> FileSpec:
     return FileSpec(rest, ordered, per_hop, options)
 
 
-def _store(
-    kind: str, text: str, options: dict[str, str], keys: Mapping[str, str], key: str, value: str
-) -> None:
-    if (key not in keys and "LEVEL" not in keys) or key in options or not key or not value:
-        known = ", ".join(f"{name}={example}" for name, example in keys.items())
-        what = shorten(f"{key}={value}")
-        raise FormatError("machine", None, f"{kind}:{shorten(text)}: {what}, expected each once: {known}")
-    options[key] = value
-
-
-#: Kinds of machines whose hosts have adapters to choose from, and the options that users may also give apart.
-WITH_ADAPTERS = ("ib",)
-OPTION_OF_KEY = {"rails": "`rails`", "adapters": "`adapters`", "names": "`node_name_map`"}
+def wanted_hosts(wanted: str | None, known: Collection[str], where: str) -> set[str] | None:
+    """Return the hosts that ``hosts=`` keeps, None for all; FormatError for hosts that are not `known`."""
+    if wanted is None:
+        return None
+    chosen = set(expand_hosts(wanted))
+    missing = sorted(chosen.difference(known))
+    if missing:
+        what = f"{len(missing)} hosts are not in {where} ({', '.join(missing[:3])})"
+        raise FormatError("`hosts`", None, what)
+    return chosen
 
 
 def with_options(spec: str | Machine | None, options: Mapping[str, str | None]) -> str | Machine | None:
@@ -172,9 +183,8 @@ def with_options(spec: str | Machine | None, options: Mapping[str, str | None]) 
     given = {key: value for key, value in options.items() if value is not None}
     if not given:
         return spec
-    text = spec if isinstance(spec, str) else ""
-    network, slash, inside = text.partition(" / ")
-    if network.partition(":")[0] not in WITH_ADAPTERS:
+    network, slash, inside = (spec if isinstance(spec, str) else "").partition(" / ")
+    if network.partition(":")[0] != "ib":
         words = ", ".join(OPTION_OF_KEY[key] for key in given)
         raise UnsupportedError(f"{words} needs a fabric whose hosts have adapters: ib:DIR")
     fields = "".join(f":{key}={value}" for key, value in given.items())

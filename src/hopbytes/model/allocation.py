@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping as Dictionary
 from dataclasses import field, replace
 from typing import Any
 
@@ -21,6 +22,28 @@ def _bad(what: str) -> FormatError:
 
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
+
+
+@frozen
+class SlotUse:
+    """Which slots tasks use, and how many tasks a unit of the machine gets (:func:`hopbytes.allocate`)."""
+
+    tasks_per_node: int | None = None
+    tasks_per: str | Dictionary[str, int] | None = None
+    pack: bool = False
+    spread: bool = False
+    equal_nodes: bool = False
+    oversubscribe: bool = False
+
+    @property
+    def counted(self) -> bool:
+        """Whether the number of tasks per unit of a level is prescribed."""
+        return self.tasks_per_node is not None or self.tasks_per is not None
+
+    @property
+    def chosen(self) -> bool:
+        """Whether fewer tasks than slots have a prescribed choice of slots."""
+        return self.pack or self.spread or self.counted
 
 
 #: The arrays of an allocation.
@@ -50,6 +73,8 @@ class Allocation:
         Sentences for the user about the division into slots (unused cores, slots across several units).
     tasks_of_nodes : int64[nodes] or None
         Tasks that the job requested on each node; used if the pattern has exactly that many tasks.
+    use : SlotUse
+        Which of the PEs tasks use.
 
     Raises
     ------
@@ -68,6 +93,7 @@ class Allocation:
     gpus: Int32 | None = None
     notices: tuple[str, ...] = ()
     tasks_of_nodes: Int64 | None = None
+    use: SlotUse = SlotUse()
     _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -137,6 +163,10 @@ class Allocation:
         machine = self.machine.for_nodes(self.node_of_pe)
         return self if machine is self.machine else replace(self, machine=machine)
 
+    def using(self, **use: Any) -> Allocation:
+        """Return the allocation with other values of :attr:`use`."""
+        return replace(self, use=replace(self.use, **use)) if use else self
+
     def cores_of(self, pe: int) -> Int64:
         """Return the logical cores of one PE."""
         return self.cores[self.core_start[pe] : self.core_start[pe + 1]]
@@ -150,7 +180,7 @@ class Allocation:
         Examples
         --------
         >>> import hopbytes as hb
-        >>> hb.machine("node:2 gpu:4").has_cores, hb.machine("node:2 gpu:4 core:8").has_cores
+        >>> hb.allocate("node:2 gpu:4").has_cores, hb.allocate("node:2 gpu:4 core:8").has_cores
         (False, True)
         """
         if "has_cores" not in self._cache:
@@ -165,8 +195,8 @@ class Allocation:
         Examples
         --------
         >>> import hopbytes as hb
-        >>> where = hb.machine("node:2 gpu:4"), hb.machine("core:8"), hb.machine("core:8", cores_per_task=2)
-        >>> [each.slot_word for each in where]
+        >>> wide = hb.allocate("core:8", cores_per_task=2)
+        >>> [where.slot_word for where in (hb.allocate("node:2 gpu:4"), hb.allocate("core:8"), wide)]
         ['GPU', 'core', 'slot']
         """
         if not self.has_cores or (self.gpus is not None and bool(np.all(self.gpus >= 0))):
@@ -180,9 +210,9 @@ class Allocation:
         Examples
         --------
         >>> import hopbytes as hb
-        >>> hb.machine("node:2 gpu:4").gpus_of(6)
+        >>> hb.allocate("node:2 gpu:4").gpus_of(6)
         (2,)
-        >>> hb.machine("node:2 package:2 gpu:2", per="package").gpus_of(1)
+        >>> hb.allocate("node:2 package:2 gpu:2", per="package").gpus_of(1)
         (2, 3)
         """
         if self.gpus is not None:
@@ -198,7 +228,7 @@ class Allocation:
         Examples
         --------
         >>> import hopbytes as hb
-        >>> where = hb.machine("synthetic:pack:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)", cores_per_task=2)
+        >>> where = hb.allocate("synthetic:pack:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)", cores_per_task=2)
         >>> where.os_pus(1)
         (2, 3, 6, 7)
         """
@@ -240,7 +270,7 @@ class Allocation:
         Examples
         --------
         >>> import hopbytes as hb
-        >>> hb.machine("node:2 gpu:4").shown_gpus(6)
+        >>> hb.allocate("node:2 gpu:4").shown_gpus(6)
         ('2',)
         """
         shown = {gpu.index: gpu.shown_as for gpu in self.known_gpus(pe)}
@@ -266,7 +296,7 @@ class Allocation:
         Examples
         --------
         >>> import hopbytes as hb
-        >>> [g.tolist() for g in hb.machine("node:2@10 core:[1,2]@1").groups()]
+        >>> [g.tolist() for g in hb.allocate("node:2@10 core:[1,2]@1").groups()]
         [[0, 1, 1], [0, 1, 2]]
         """
         if "groups" not in self._cache:
@@ -277,7 +307,7 @@ class Allocation:
         return list(self._cache["groups"])
 
     def select(self, pes: Int64) -> Allocation:
-        """Return the allocation of some of its PEs (ascending)."""
+        """Return the allocation of some of its PEs (ascending), all of which may be used."""
         lengths = np.diff(self.core_start)[pes]
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         # Entry e of the new rows is entry e - starts[row] + core_start[pes[row]] of the old ones.

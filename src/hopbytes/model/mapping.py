@@ -2,21 +2,75 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hopbytes._arrays import Int32, Int64, own, owned
-from hopbytes.errors import FormatError, UnsupportedError, WrongTypeError
-from hopbytes.model import given_as_text
+from hopbytes.errors import FormatError, UnsupportedError, WrongTypeError, package
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.mapping_info import MappingInfo
+from hopbytes.model.given_as_text import converted
 
 if TYPE_CHECKING:
     import pandas
+
+
+class Seconds(TypedDict):
+    """Wall time of the parts of a run."""
+
+    map: float
+    verify: float
+
+
+class _OfEveryRun(TypedDict):
+    problem: str
+    mapper: str
+    preset: str | None
+    refine: list[str]
+    objective: str
+    objective_value: int | float
+    weight: str
+    seed: int
+    threads: int
+    version: str
+    deterministic: bool
+    work: dict[str, int]
+    comm_cost: int
+    imbalance: float
+    balance: str
+    bound_asked: int
+    bound_kept: int
+    notices: list[str]
+    seconds: Seconds
+    #: Seconds, scanned edges and J of every mapping that was better than all before.
+    history: list[list[int | float]]
+
+
+class MappingInfo(_OfEveryRun, total=False):
+    """Entries of ``Mapping.info`` as :func:`hopbytes.map_tasks` makes them.
+
+    Those listed there under "Returns" are always present, the others if they apply. A mapping made by
+    hand, or read from a file that does not say how it was made, has an empty dictionary, or fewer entries.
+    """
+
+    #: Which slots fewer processes than slots use, and the best value of the objective under each choice.
+    slots: str
+    alternatives: dict[str, Any]
+    #: Number of tasks whose PE is not that of `initial`, and the cost of their migration.
+    migrations: int
+    migration_cost: int
+    #: With ``weight="time"``: the time of all messages, and by how much the search was off, relatively.
+    comm_seconds: float
+    search_form_error: float
+    #: The launch format whose constraints the mapping meets.
+    said_by: str
+    #: The mapping was read for a trace, and had been made for another pattern of as many tasks.
+    other_pattern: bool
+
 
 #: Names that people try, and what does it.
 MEANT = {
@@ -42,7 +96,7 @@ class Mapping:
     where : Allocation
         Or what :func:`hopbytes.map_tasks` takes as one, such as ``"node:2 core:4"``.
     info : mapping
-        How it was computed, see :class:`hopbytes.model.mapping_info.MappingInfo`; empty if made by hand.
+        How it was computed, see :class:`hopbytes.model.mapping.MappingInfo`; empty if made by hand.
 
     Raises
     ------
@@ -54,7 +108,7 @@ class Mapping:
     Examples
     --------
     >>> import hopbytes as hb
-    >>> hb.Mapping([0, 2, 1], hb.machine("node:2@10 core:2@1"))
+    >>> hb.Mapping([0, 2, 1], hb.allocate("node:2@10 core:2@1"))
     Mapping(3 tasks → 4 PEs)
     """
 
@@ -64,7 +118,7 @@ class Mapping:
 
     def __init__(self, pe: ArrayLike, where: Any, info: Dictionary[str, Any] | None = None) -> None:
         if not isinstance(where, Allocation):
-            where = given_as_text.allocation_of(where)
+            where = converted("machine", where)
         array = _integers(pe)
         if len(array) and not 0 <= int(array.min()) <= int(array.max()) < where.k:
             task = int(np.flatnonzero((array < 0) | (array >= where.k))[0])
@@ -94,8 +148,8 @@ class Mapping:
         """
         if isinstance(thing, cls):
             return thing
-        if given_as_text.is_text(thing):
-            return cast("Mapping", given_as_text.read_mapping(thing))
+        if isinstance(thing, (str, os.PathLike)):
+            return cast("Mapping", converted("mapping", thing))
         kind = type(thing).__name__
         raise WrongTypeError(f"the mapping is a {kind}, expected a Mapping such as Mapping(pe, where)")
 
@@ -154,13 +208,22 @@ class Mapping:
         Examples
         --------
         >>> import hopbytes as hb
-        >>> mapping = hb.Mapping([0, 2], hb.machine("node:2@10 core:2@1", hosts="a,b"))
+        >>> mapping = hb.Mapping([0, 2], hb.allocate("node:2@10 core:2@1", hosts="a,b"))
         >>> mapping.to_frame()[["task", "host"]].values.tolist()   # doctest: +SKIP
         [[0, 'a'], [1, 'b']]
         """
-        from hopbytes.model.frames import mapping_frame
 
-        return mapping_frame(self.pe, self.where)
+        library, where = package("pandas", "to_frame()"), self.where
+        node = where.node_of_pe[self.pe]
+        cpus: dict[int, Any] = {pe: where.os_pus(pe) for pe in np.unique(self.pe).tolist()}
+        frame: pandas.DataFrame = library.DataFrame(
+            {
+                "task": np.arange(self.n), "pe": self.pe, "node": node,
+                "host": [where.hosts[i] for i in node.tolist()] if where.hosts else [None] * self.n,
+                "core": where.first_core[self.pe], "cpus": [cpus[pe] for pe in self.pe.tolist()],
+            }
+        )
+        return frame
 
     def __repr__(self) -> str:
         known = [f"{self.n} tasks → {self.where.k} PEs"]

@@ -7,15 +7,9 @@ from __future__ import annotations
 
 from hopbytes.mpi.changing import ChangingRanks, ChangingTasks, Migrations, RankMove
 from hopbytes.mpi.communicators import create_cart, create_dist_graph_adjacent, reorder
-from hopbytes.mpi.distributed import (
-    DistributedMapping,
-    Slab,
-    evaluate_distributed,
-    map_distributed,
-    read_distributed,
-    read_slab,
-    write_distributed,
-)
+from hopbytes.mpi.distributed.files import read_distributed, read_slab, write_distributed
+from hopbytes.mpi.distributed.mapping import evaluate_distributed, map_distributed
+from hopbytes.mpi.distributed.rows import DistributedMapping, Slab
 from hopbytes.mpi.parts import dolfinx_partitioner, parts_of_processes, petsc_partition, set_plex_partition
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""A communicator that is made anew when another order of its ranks suits what they send by now."""
+"""Ranks and tasks of a running MPI program that move while their pattern changes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import numpy as np
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.machines.selection.allocate import machine as machine_from
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.mpi.processes import Sends, Spot, checked_sends, machine_of, processes_on, this_spot
+from hopbytes.mpi.processes import Comm, Sends, Spot, checked_sends, from_rank_0, located, this_spot
 from hopbytes.solve.batch import BatchReport
 from hopbytes.solve.remapper import Remapper
+
+Edges = Iterable[tuple[int, int, int]]
 
 
 class RankMove(NamedTuple):
@@ -72,41 +73,28 @@ class ChangingRanks:
     """
 
     def __init__(
-        self, comm: Any, sends: Sends, machine: Allocation | str | None = None, **options: Any
+        self, comm: Comm, sends: Sends, machine: Allocation | str | None = None, **options: Any
     ) -> None:
-        from mpi4py import MPI
-
         #: The communicator in its current order.
         self.comm = comm
         self._remapper: Remapper | None = None
         self._process_of_pe: list[int] = []
         self._first = comm  # numbers of processes are ranks of this communicator
-        checked, fault = checked_sends(sends, comm.Get_rank(), comm.Get_size())
-        gathered = comm.gather((this_spot(MPI.Get_processor_name()), checked, fault), root=0)
-        failure = None
-        if gathered is not None:
-            try:
-                self._begin(gathered, machine, options)
-            except Exception as error:  # all processes must receive the error, or they would wait
-                failure = _error_text(error)
-        failure = comm.bcast(failure, root=0)
-        if failure is not None:
-            raise HopbytesError(failure)
 
-    def _begin(self, gathered: list[Any], machine: Allocation | str | None, options: dict[str, Any]) -> None:
-        if any(fault for *_, fault in gathered):
-            raise HopbytesError(next(fault for *_, fault in gathered if fault))
-        if isinstance(machine, str):
-            machine = machine_from(machine)
-        spots = [spot for spot, *_ in gathered]
-        where, process = machine_of(spots) if machine is None else processes_on(machine, spots)
-        self._process_of_pe = process.tolist()
-        arcs = [(rank, to, size) for rank, (_, sends, _) in enumerate(gathered) for to, size in sends.items()]
-        table = np.array(arcs, np.int64).reshape(-1, 3)
-        graph = CommGraph.from_edges(table[:, 0], table[:, 1], table[:, 2], n=len(spots))
-        pe = np.empty(len(spots), np.int32)
-        pe[process] = np.arange(len(spots), dtype=np.int32)
-        self._remapper = Remapper(graph, where, pe, one_per_pe=True, **options)
+        def begin(gathered: list[Any]) -> list[None]:
+            _raise_first([fault for *_, fault in gathered])
+            where, process = located(machine, [spot for spot, *_ in gathered])
+            self._process_of_pe = process.tolist()
+            arcs = [(rank, to, size) for rank, (_, own, _) in enumerate(gathered) for to, size in own.items()]
+            table = np.array(arcs, np.int64).reshape(-1, 3)
+            graph = CommGraph.from_edges(table[:, 0], table[:, 1], table[:, 2], n=len(gathered))
+            pe = np.empty(len(gathered), np.int32)
+            pe[process] = np.arange(len(gathered), dtype=np.int32)
+            self._remapper = Remapper(graph, where, pe, one_per_pe=True, **options)
+            return [None] * len(gathered)
+
+        checked, fault = checked_sends(sends, comm.Get_rank(), comm.Get_size())
+        from_rank_0(comm, (this_spot(), checked, fault), begin, "changing ranks")
 
     def update(self, volumes: Dictionary[int, int]) -> RankMove:
         """Take over changed volumes, and replace `comm` if another order costs less; collective.
@@ -115,7 +103,7 @@ class ChangingRanks:
         ----------
         volumes : mapping of rank → bytes
             Bytes that the rank of this process and another one exchange from now on, both directions
-            together. It is enough that one of the two tells.
+            together. It is enough that one of the two processes gives them.
 
         Returns
         -------
@@ -126,32 +114,22 @@ class ChangingRanks:
         HopbytesError
             Raised on all processes; nothing has changed then.
         """
-        rank, size = self.comm.Get_rank(), self.comm.Get_size()
-        checked, fault = checked_sends(dict(volumes), rank, size)
+        rank = self.comm.Get_rank()
+        checked, fault = checked_sends(dict(volumes), rank, self.comm.Get_size())
         ended = {int(other): 0 for other in volumes if other not in checked} if not fault else {}
-        gathered = self._first.gather((rank, checked | ended, fault), root=0)
-        answers: list[Any] | None = None
-        if gathered is not None:
-            try:
-                answers = [(each, None) for each in self._reordered(gathered)]
-            except Exception as error:
-                answers = [(None, _error_text(error))] * size
-        answer, failure = self._first.scatter(answers, root=0)
-        if failure is not None:
-            raise HopbytesError(failure)
-        changed, new, source = answer
+        changed, new, source = from_rank_0(
+            self._first, (rank, checked | ended, fault), self._reordered, "changing ranks"
+        )
         if changed:
             self.comm = self._first.Split(0, new)
         return RankMove(changed, rank, source)
 
     def _reordered(self, gathered: list[Any]) -> list[tuple[bool, int, int]]:
         """Return for every process of the first communicator: did any rank change, its own, the source."""
-        if any(fault for *_, fault in gathered):
-            raise HopbytesError(next(fault for *_, fault in gathered if fault))
+        _raise_first([fault for *_, fault in gathered])
         remapper = self._remapper
         assert remapper is not None
-        edges = [(rank, to, size) for rank, volumes, _ in gathered for to, size in volumes.items()]
-        remapper.apply(edges=edges)
+        remapper.apply(edges=[(rank, to, size) for rank, own, _ in gathered for to, size in own.items()])
         new = [0] * len(gathered)
         for rank, pe in enumerate(remapper.pe.tolist()):
             new[self._process_of_pe[pe]] = rank
@@ -160,11 +138,9 @@ class ChangingRanks:
         return [(changed, after, new[process_of_old[after]]) for after in new]
 
 
-def _error_text(error: Exception) -> str:
-    return str(error) if isinstance(error, HopbytesError) else f"changing ranks: {error!r}"
-
-
-Edges = Iterable[tuple[int, int, int]]
+def _raise_first(faults: Iterable[str]) -> None:
+    for fault in filter(None, faults):
+        raise HopbytesError(fault)
 
 
 @frozen
@@ -187,8 +163,8 @@ class Migrations:
 class ChangingTasks:
     """Tasks distributed over the processes of a communicator, kept near each other; collective.
 
-    Tasks have any integers as names, such as the number of a cell. Every process tells what it knows: the
-    tasks that it holds, and edges between any tasks. An edge that several processes tell is one edge.
+    Tasks have any integers as names, such as the number of a cell. Every process gives what it knows: the
+    tasks that it holds, and edges between any tasks. An edge that several processes give is one edge.
 
     Parameters
     ----------
@@ -229,24 +205,17 @@ class ChangingTasks:
     """
 
     def __init__(
-        self, comm: Any, tasks: Dictionary[int, int], edges: Edges, machine: Allocation | str | None = None,
+        self, comm: Comm, tasks: Dictionary[int, int], edges: Edges, machine: Allocation | str | None = None,
         **options: Any,
     ) -> None:
-        from mpi4py import MPI
-
         self.comm = comm
-        spot = this_spot(MPI.Get_processor_name())
-        gathered = comm.gather((spot, dict(tasks), list(edges)), root=0)
         self._book: _Book | None = None
-        failure = None
-        if gathered is not None:
-            try:
-                self._book = _Book(gathered, machine, options)
-            except Exception as error:  # all processes must receive the error, or they would wait
-                failure = _text(error)
-        failure = comm.bcast(failure, root=0)
-        if failure is not None:
-            raise HopbytesError(failure)
+
+        def begin(gathered: list[Any]) -> list[None]:
+            self._book = _Book(gathered, machine, options)
+            return [None] * len(gathered)
+
+        from_rank_0(comm, (this_spot(), dict(tasks), list(edges)), begin, "changing tasks")
 
     def update(
         self, *, edges: Edges = (), loads: Dictionary[int, int] | None = None,
@@ -258,7 +227,7 @@ class ChangingTasks:
         ----------
         edges, loads, vanished
             What changed, as far as this process knows; see :meth:`hopbytes.Remapper.apply`. Of edges that
-            several processes tell, that of the highest rank counts.
+            several processes give, that of the highest rank counts.
         arrived : mapping from task to load
             New tasks, whose data this process holds.
 
@@ -272,19 +241,13 @@ class ChangingTasks:
             Raised on all processes; nothing has changed then.
         """
         mine = (list(edges), dict(loads or {}), dict(arrived or {}), list(vanished))
-        gathered = self.comm.gather(mine, root=0)
-        answers: list[Any] | None = None
-        if gathered is not None:
+
+        def work(gathered: list[Any]) -> list[Migrations]:
             assert self._book is not None
-            try:
-                answers = [(each, None) for each in self._book.update(gathered)]
-            except Exception as error:
-                answers = [(None, _text(error))] * len(gathered)
-        moves, failure = self.comm.scatter(answers, root=0)
-        if failure is not None:
-            raise HopbytesError(failure)
-        found: Migrations = moves
-        return found
+            return self._book.update(gathered)
+
+        moves: Migrations = from_rank_0(self.comm, mine, work, "changing tasks")
+        return moves
 
 
 class _Book:
@@ -294,15 +257,12 @@ class _Book:
         self, gathered: Sequence[tuple[Spot, dict[int, int], list[tuple[int, int, int]]]],
         machine: Allocation | str | None, options: dict[str, Any],
     ) -> None:
-        if isinstance(machine, str):
-            machine = machine_from(machine)
-        spots = [spot for spot, _, _ in gathered]
-        where, process = machine_of(spots) if machine is None else processes_on(machine, spots)
+        where, process = located(machine, [spot for spot, _, _ in gathered])
         self.rank_of_pe = process.tolist()
         pe_of_rank = {rank: pe for pe, rank in enumerate(self.rank_of_pe)}
         self.number: dict[int, int] = {}
         self.name: list[int] = []
-        self.free: list[int] = []
+        self.free: list[int] = []  # numbers of vanished tasks
         pe, loads = [], []
         for rank, (_, tasks, _) in enumerate(gathered):
             for task, load in tasks.items():
@@ -318,12 +278,12 @@ class _Book:
                 a, b = self.known(u), self.known(v)
                 pairs[min(a, b), max(a, b)] = volume
         ends = np.array(list(pairs), np.int64).reshape(-1, 2)
-        volumes = np.array(list(pairs.values()), np.int64)
         graph = CommGraph.from_edges(
-            ends[:, 0], ends[:, 1], volumes, n=len(pe), loads=np.array(loads, np.int64)
+            ends[:, 0], ends[:, 1], np.array(list(pairs.values()), np.int64), n=len(pe),
+            loads=np.array(loads, np.int64),
         )
         self.remapper = Remapper(graph, where, np.array(pe, np.int32), one_per_pe=False, **options)
-        # Construction keeps the bounds, too; what it moved is told with the first update.
+        # Construction keeps the bounds, too; what it moved is reported with the first update.
         self.moved = {
             task: self.rank_of_pe[before]
             for task, before, now in zip(self.name, pe, self.remapper.pe.tolist(), strict=True)
@@ -345,7 +305,10 @@ class _Book:
         taken = [task for task in arrived if task in self.number]
         if taken:
             raise FormatError("arrived", None, f"task {taken[0]}, which is present already")
-        numbers = dict(zip(arrived, self.new_numbers(len(arrived)), strict=True))
+        # Numbers of vanished tasks are used again, the last ones first.
+        again = self.free[max(len(self.free) - len(arrived), 0) :]
+        fresh = range(len(self.name), len(self.name) + len(arrived) - len(again))
+        numbers = dict(zip(arrived, [*again, *fresh], strict=True))
         gone = [self.known(task) for task in vanished]
 
         def number(task: int) -> int:
@@ -356,28 +319,22 @@ class _Book:
             loads={number(task): load for _, loads, _, _ in gathered for task, load in loads.items()},
             arrived={numbers[task]: load for task, load in arrived.items()}, vanished=gone,
         )
-        del self.free[max(len(self.free) - len(numbers), 0) :]
+        del self.free[len(self.free) - len(again) :]
         for task in vanished:
             self.free.append(self.number.pop(task))
             self.moved.pop(task, None)
-        for task, each in numbers.items():
-            self.number[task] = each
-            if each == len(self.name):
-                self.name.append(task)
-            self.name[each] = task
-        return self.told(report, origin, len(gathered))
+        self.number |= numbers
+        self.name += [0] * len(fresh)
+        for task, new in numbers.items():
+            self.name[new] = task
+        return self._migrations(report, origin, len(gathered))
 
-    def new_numbers(self, count: int) -> list[int]:
-        """Return numbers that are not in use: those of vanished tasks first."""
-        again = self.free[max(len(self.free) - count, 0) :]
-        return again + list(range(len(self.name), len(self.name) + count - len(again)))
-
-    def told(self, report: BatchReport, origin: dict[int, int], size: int) -> list[Migrations]:
+    def _migrations(self, report: BatchReport, origin: dict[int, int], size: int) -> list[Migrations]:
         """Return what every process sends and receives."""
         before = self.moved | origin
-        for each, source in zip(report.tasks.tolist(), report.sources.tolist(), strict=True):
+        for number, source in zip(report.tasks.tolist(), report.sources.tolist(), strict=True):
             if source >= 0:
-                before.setdefault(self.name[each], self.rank_of_pe[source])
+                before.setdefault(self.name[number], self.rank_of_pe[source])
         self.moved = {}
         send: list[dict[int, list[int]]] = [defaultdict(list) for _ in range(size)]
         receive: list[dict[int, list[int]]] = [defaultdict(list) for _ in range(size)]
@@ -390,7 +347,3 @@ class _Book:
             Migrations(dict(send[rank]), dict(receive[rank]), report if rank == 0 else None)
             for rank in range(size)
         ]
-
-
-def _text(error: Exception) -> str:
-    return str(error) if isinstance(error, HopbytesError) else f"changing tasks: {error!r}"

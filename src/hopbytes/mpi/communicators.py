@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as Dictionary
+from operator import index
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.machines.selection.allocate import machine as machine_from
+from hopbytes.errors import FormatError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.mpi.processes import (
-    Sends,
-    Spot,
-    checked_neighbours,
-    checked_sends,
-    machine_of,
-    neighbours_sends,
-    processes_on,
-    this_spot,
-)
+from hopbytes.mpi.processes import Comm, Sends, Spot, checked_sends, from_rank_0, located, this_spot
 from hopbytes.solve.map_tasks import map_tasks
 
-Comm: TypeAlias = Any  # mpi4py.MPI.Intracomm; mpi4py has to be optional
-
 PRESET = "eco"
+#: Dimensions for which all grids are compared.
+MOST_DIMENSIONS = 6
+#: Sources, destinations, and their weights or None.
+Neighbours: TypeAlias = tuple[list[int], list[int], list[int] | None, list[int] | None]
 
 
 def reorder(
@@ -106,8 +100,8 @@ def create_dist_graph_adjacent(
     mine, fault = checked_neighbours(sources, destinations, sourceweights, destweights)
     if reorder:
         sends = {} if fault else neighbours_sends(mine)
-        new, part = _new_ranks(comm, sends, machine, preset, seed, mine, fault)
-        comm, mine = comm.Split(0, new), part
+        new, mine = _new_ranks(comm, sends, machine, preset, seed, mine, fault)
+        comm = comm.Split(0, new)
     elif fault:
         raise FormatError("create_dist_graph_adjacent", None, fault)
     more = {} if info is None else {"info": info}
@@ -179,19 +173,19 @@ def grid_neighbours(
     >>> grid_neighbours(0, (2, 3), (False, True))
     {3: 1, 1: 1, 2: 1}
     """
-    place = np.unravel_index(rank, tuple(dims))
-    found: dict[int, int] = {}
+    coordinates = [int(number) for number in np.unravel_index(rank, tuple(dims))]
+    neighbours: dict[int, int] = {}
     for axis, (extent, periodic) in enumerate(zip(dims, periods, strict=True)):
         for step in (1, -1):
-            at = [int(number) for number in place]
+            at = coordinates.copy()
             at[axis] += step
             if not periodic and not 0 <= at[axis] < extent:
                 continue
             at[axis] %= extent
             neighbour = int(np.ravel_multi_index(at, tuple(dims)))
             if neighbour != rank:
-                found[neighbour] = 1 if weights is None else weights[axis]
-    return found
+                neighbours[neighbour] = 1 if weights is None else weights[axis]
+    return neighbours
 
 
 def new_ranks(
@@ -202,13 +196,13 @@ def new_ranks(
     seed: int = 0,
 ) -> Int64:
     """Return int64[n], the new rank of every old rank; `reorder` calls this function on rank 0."""
-    if isinstance(machine, str):
-        machine = machine_from(machine)
-    where, process = machine_of(spots) if machine is None else processes_on(machine, spots)
-    graph = _pattern(sends)
+    where, process = located(machine, spots)
+    arcs = [(rank, to, size) for rank, own in enumerate(sends) for to, size in own.items()]
+    table = np.array(arcs, np.int64).reshape(-1, 3)
+    graph = CommGraph.from_edges(table[:, 0], table[:, 1], table[:, 2], n=len(sends))
     identity = np.empty(len(spots), np.int32)
     identity[process] = np.arange(len(spots), dtype=np.int32)
-    mapped = map_tasks(graph, where, preset=preset, seed=seed, threads=1, partition=False).pe
+    mapped = map_tasks(graph, where, preset, seed=seed, threads=1, partition=False).pe
     cost = CommCost()
     if cost.value(graph, where, mapped) >= cost.value(graph, where, identity):
         return np.arange(len(spots), dtype=np.int64)
@@ -221,39 +215,65 @@ def _new_ranks(
     comm: Comm, sends: Sends, machine: Any, preset: str, seed: int, part: Any, fault: str = ""
 ) -> tuple[int, Any]:
     """Return the new rank of this process, and the `part` of the process that had this rank before."""
-    from mpi4py import MPI
-
     size, rank = comm.Get_size(), comm.Get_rank()
     checked, fault = ({}, f"rank {rank}: {fault}") if fault else checked_sends(sends, rank, size)
-    spot = this_spot(MPI.Get_processor_name())
-    gathered = comm.gather((spot, checked, part, fault), root=0)
-    answers: list[Any] | None = None
-    if gathered is not None:  # on rank 0
-        try:
-            faults = [text for *_, text in gathered if text]
-            if faults:
-                raise FormatError("sends", None, faults[0])
-            new = new_ranks([one[0] for one in gathered], [one[1] for one in gathered], machine, preset, seed)
-            answers = [(int(rank), gathered[int(rank)][2], None) for rank in new]
-        except Exception as error:  # all processes must receive the error, or they would wait in the scatter
-            text = str(error) if isinstance(error, HopbytesError) else f"reorder: {error!r}"
-            answers = [(0, None, text)] * size
-    rank, theirs, failure = comm.scatter(answers, root=0)
-    if failure is not None:
-        raise HopbytesError(failure)
-    return rank, theirs
+
+    def work(gathered: list[Any]) -> list[tuple[int, Any]]:
+        for *_, text in gathered:
+            if text:
+                raise FormatError("sends", None, text)
+        spots, volumes, parts, _ = zip(*gathered, strict=True)
+        return [(new, parts[new]) for new in new_ranks(spots, volumes, machine, preset, seed).tolist()]
+
+    answer: tuple[int, Any] = from_rank_0(comm, (this_spot(), checked, part, fault), work, "reorder")
+    return answer
 
 
-def _pattern(sends: Sequence[Dictionary[int, int]]) -> CommGraph:
-    counts = [len(each) for each in sends]
-    source = np.repeat(np.arange(len(sends)), counts)
-    target = np.array([rank for each in sends for rank in each], np.int64)
-    volume = np.array([bytes_ for each in sends for bytes_ in each.values()], np.int64)
-    return CommGraph.from_edges(source, target, volume, n=len(sends))
+def neighbours_sends(mine: Neighbours) -> dict[int, int]:
+    """Return the bytes that a rank sends to each neighbour in a graph: 1 each if there are no weights."""
+    weights = [1] * len(mine[1]) if mine[3] is None else mine[3]
+    sends: dict[int, int] = {}
+    for rank, weight in zip(mine[1], weights, strict=True):
+        sends[rank] = sends.get(rank, 0) + weight
+    return sends
 
 
-#: Dimensions for which all grids are compared.
-MOST_DIMENSIONS = 6
+def checked_neighbours(
+    sources: Sequence[int], destinations: Sequence[int], source_weights: Any, destination_weights: Any
+) -> tuple[Neighbours, str]:
+    """Return the neighbours that a rank specified, and a description of the first fault in them, or "".
+
+    The constants ``MPI.UNWEIGHTED`` and ``MPI.WEIGHTS_EMPTY`` are accepted as weights.
+    """
+    try:
+        ends = [[index(rank) for rank in ranks] for ranks in (sources, destinations)]
+    except TypeError:
+        return ([], [], None, None), "neighbours that are not ranks, expected sequences of whole numbers"
+    weights = []
+    for name, given, count in (
+        ("sourceweights", source_weights, len(ends[0])), ("destweights", destination_weights, len(ends[1]))
+    ):  # fmt: skip
+        checked, fault = _weights(name, given, count)
+        if fault:
+            return ([], [], None, None), fault
+        weights.append(checked)
+    return (ends[0], ends[1], weights[0], weights[1]), ""
+
+
+def _weights(name: str, given: Any, count: int) -> tuple[list[int] | None, str]:
+    from mpi4py import MPI
+
+    if given is None or (isinstance(given, int) and given == MPI.UNWEIGHTED):
+        return None, ""
+    if isinstance(given, int) and given == MPI.WEIGHTS_EMPTY:
+        return [], f"{name}: WEIGHTS_EMPTY for {count} neighbours, expected {count} numbers" if count else ""
+    try:
+        listed = [index(weight) for weight in given]
+    except TypeError:
+        return [], f"{name}: {str(given)[:40]}, expected whole numbers, one for each neighbour"
+    if len(listed) != count:
+        return [], f"{name}: {len(listed)} numbers, expected {count}, one for each neighbour"
+    return listed, ""
 
 
 def best_dims(
@@ -276,17 +296,14 @@ def best_dims(
     rings = [False] * len(sizes) if periods is None else list(periods)
     if len(rings) != len(sizes):
         raise FormatError("create_cart", None, f"{len(rings)} periods, expected {len(sizes)}")
-    cells = 1
-    for size in sizes:
-        cells *= size
+    cells = math.prod(sizes)
 
     def crossing(dims: tuple[int, ...]) -> int:
         """Return the cells that lie at cuts between ranks."""
-        total = 0
-        for count, size, ring in zip(dims, sizes, rings, strict=True):
-            cuts = count if ring and count > 1 else count - 1
-            total += cuts * (cells // size)
-        return total
+        return sum(
+            (count if ring and count > 1 else count - 1) * (cells // size)
+            for count, size, ring in zip(dims, sizes, rings, strict=True)
+        )
 
     fitting = [
         dims
@@ -306,13 +323,8 @@ def face_cells(dims: Sequence[int], extents: Sequence[int]) -> list[int]:
     """
     if len(dims) != len(extents):
         raise FormatError("create_cart", None, f"{len(extents)} extents, expected {len(dims)}")
-    found = []
-    for axis in range(len(dims)):
-        cells = 1
-        for other, (count, size) in enumerate(zip(dims, extents, strict=True)):
-            cells *= 1 if other == axis else max(1, size // count)
-        found.append(cells)
-    return found
+    sides = [max(1, size // count) for count, size in zip(dims, extents, strict=True)]
+    return [math.prod(sides) // side for side in sides]
 
 
 def _factorisations(number: int, parts: int) -> Iterator[tuple[int, ...]]:

@@ -1,4 +1,4 @@
-"""The process of every vertex of a distributed graph: what partitioners of mesh codes ask for."""
+"""The process of every vertex of a distributed graph, for mesh codes, PETSc (petsc4py) and dolfinx."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import HopbytesError, UnsupportedError
-from hopbytes.machines.selection.allocate import machine as machine_from
+from hopbytes.machines.selection.allocate import allocate as machine_from
 from hopbytes.model.allocation import Allocation
 from hopbytes.mpi.distributed.mapping import map_distributed
-from hopbytes.mpi.distributed.rows import Comm, Member, Rows, Slab
-from hopbytes.mpi.processes import Spot, machine_of, processes_on, this_spot
+from hopbytes.mpi.distributed.rows import Member, Rows, Slab, agree_on_slab, row_pointers
+from hopbytes.mpi.processes import Comm, Spot, located, this_spot
 
 #: A process with more than this many times the mean number of vertices gives some away before the mapping.
 MOST = 2
@@ -70,43 +70,29 @@ def parts_of_processes(
     member = Member(comm)
     parts = member.size if parts is None else parts
     member.same("number of parts", parts)
-    where, rank_of_pe, fault = None, None, None
-    try:
-        where, rank_of_pe = _places(member, parts, machine)
-    except (HopbytesError, OSError) as error:
-        fault = error
-    member.agree(fault)
-    assert where is not None
-    assert rank_of_pe is not None
-    fault_found = slab.fault() if isinstance(slab, Slab) else "expected a Slab"
-    member.agree(f"rank {member.rank}: {fault_found}" if fault_found else None)
+    # All processes take part in this exchange before anything can fail on one of them.
+    spots = member.all(this_spot())
+    where, rank_of_pe = member.agreed(lambda: _pes_of_parts(spots, parts, machine))
+    agree_on_slab(member, slab)
     slab, back = _evened(member, _without_loops(member, slab))
     pe = map_distributed(comm, slab, where, **options).pe
     return back(rank_of_pe[pe]).astype(np.int32)
 
 
-def _places(member: Member, parts: int, machine: Allocation | str | None) -> tuple[Allocation, Int64]:
+def _pes_of_parts(
+    spots: list[Spot], parts: int, machine: Allocation | str | None
+) -> tuple[Allocation, Int64]:
     """Return a machine with a PE per part, and int64[parts], the part of each PE."""
-    # All processes take part in this exchange before anything can fail on one of them.
-    spots = member.all(_own_spot())
     if isinstance(machine, str):
         machine = machine_from(machine)
-    if machine is None:
-        if parts != member.size:
-            what = f"{parts} parts for {member.size} processes"
-            raise UnsupportedError(f"{what}: name a `machine` with {parts} PEs, of which PE i gets part i")
-        return machine_of(spots)
-    if machine.hosts and parts == member.size:
-        return processes_on(machine, spots)
+    if machine is None and parts != len(spots):
+        what = f"{parts} parts for {len(spots)} processes"
+        raise UnsupportedError(f"{what}: name a `machine` with {parts} PEs, of which PE i gets part i")
+    if machine is None or (machine.hosts and parts == len(spots)):
+        return located(machine, spots)
     if machine.k != parts:
         raise HopbytesError(f"machine: {machine.k} PEs, expected one for each of the {parts} parts")
     return machine, np.arange(parts, dtype=np.int64)
-
-
-def _own_spot() -> Spot:
-    from mpi4py import MPI
-
-    return this_spot(MPI.Get_processor_name())
 
 
 def _without_loops(member: Member, slab: Slab) -> Slab:
@@ -117,7 +103,7 @@ def _without_loops(member: Member, slab: Slab) -> Slab:
     if bool(np.all(keep)):
         return slab
     degrees = np.bincount(rows[keep] - first, minlength=slab.n)
-    indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
+    indptr = row_pointers(degrees)
     weights = None if slab.weights is None else slab.weights[keep]
     return replace(slab, indptr=indptr, targets=slab.targets[keep], weights=weights)
 
@@ -125,7 +111,7 @@ def _without_loops(member: Member, slab: Slab) -> Slab:
 def _evened(member: Member, slab: Slab) -> tuple[Slab, Callable[[Int64], Int64]]:
     """Return rows of about equal number per process, and the function that brings values of rows back."""
     counts = member.all(slab.n)
-    begins = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    begins = row_pointers(counts)
     total = int(begins[-1])
     if max(counts) * member.size <= MOST * total or total < member.size:
         return slab, lambda values: values
@@ -141,7 +127,7 @@ def _evened(member: Member, slab: Slab) -> tuple[Slab, Callable[[Int64], Int64]]
     if weighted:
         columns.append(np.ones(len(slab.targets), np.int64) if slab.weights is None else slab.weights)
     received = member.exchange(arcs, arcs_of_others, *columns)
-    indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
+    indptr = row_pointers(degrees)
     even = Slab(indptr, received[0], received[1] if weighted else None, own_loads)
     return even, lambda values: member.exchange(theirs, mine, values)[0]
 
@@ -196,8 +182,8 @@ def petsc_partition(
         indptr.astype(np.int64), columns.astype(np.int64), weights,
         None if loads is None else np.array(loads, np.int64),
     )
-    found = parts_of_processes(matrix.comm.tompi4py(), slab, parts=parts, machine=machine, **options)
-    return PETSc.IS().createGeneral(found.astype(PETSc.IntType), comm=matrix.comm)
+    part = parts_of_processes(matrix.comm.tompi4py(), slab, parts=parts, machine=machine, **options)
+    return PETSc.IS().createGeneral(part.astype(PETSc.IntType), comm=matrix.comm)
 
 
 def set_plex_partition(
@@ -256,29 +242,30 @@ def _cells_across_faces(member: Member, plex: Any, count: int, loads: Int64 | No
     first = sum(member.all(count)[: member.rank])
     start, (low, high) = plex.getHeightStratum(0)[0], plex.getHeightStratum(1)
     supports = [plex.getSupport(face) for face in range(low, high)]
-    sizes = np.array([len(each) for each in supports], np.int64)
+    sizes = np.array([len(cells) for cells in supports], np.int64)
     flat = np.concatenate([np.empty(0, np.int64), *supports]).astype(np.int64) - start + first
     begins = np.cumsum(sizes) - sizes
     inner = begins[sizes == 2]
-    one, other = flat[inner], flat[inner + 1]
+    first_cell, second_cell = flat[inner], flat[inner + 1]
     face = np.array(plex.createPointNumbering().getIndices(), np.int64)[low:high]
     face = np.where(face < 0, -face - 1, face)[sizes == 1]
     near, far = _across_processes(member, face, flat[begins[sizes == 1]])
-    tails, heads = np.concatenate([one, other, near]), np.concatenate([other, one, far])
+    tails = np.concatenate([first_cell, second_cell, near])
+    heads = np.concatenate([second_cell, first_cell, far])
     order = np.lexsort((heads, tails))
     tails, heads = tails[order], heads[order]
     new = np.ones(len(tails), np.bool_)  # two cells that share two faces are neighbours once
     new[1:] = (np.diff(tails) != 0) | (np.diff(heads) != 0)
     degrees = np.bincount(tails[new] - first, minlength=count)
-    indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
+    indptr = row_pointers(degrees)
     return Slab(indptr, heads[new], None, None if loads is None else np.array(loads, np.int64))
 
 
 def _across_processes(member: Member, face: Int64, cell: Int64) -> tuple[Int64, Int64]:
     """Return own cells and the cells of other processes behind faces with one own cell; collective."""
-    place = face % member.size  # the process where the two cells of a face meet
-    order = np.argsort(place, kind="stable")
-    mine = np.bincount(place, minlength=member.size).astype(np.int64)
+    meeting = face % member.size  # the process where the two cells of a face meet
+    order = np.argsort(meeting, kind="stable")
+    mine = np.bincount(meeting, minlength=member.size).astype(np.int64)
     theirs = member.counts(mine)
     faces, cells = member.exchange(mine, theirs, face[order], cell[order])
     by_face = np.argsort(faces, kind="stable")
@@ -286,8 +273,8 @@ def _across_processes(member: Member, face: Int64, cell: Int64) -> tuple[Int64, 
     answer = np.full(len(faces), -1, np.int64)
     answer[by_face[pair]], answer[by_face[pair + 1]] = cells[by_face[pair + 1]], cells[by_face[pair]]
     (behind,) = member.exchange(theirs, mine, answer)
-    found = behind >= 0  # faces on the surface of the mesh have no other cell
-    return cell[order][found], behind[found]
+    inner = behind >= 0  # faces on the surface of the mesh have no other cell
+    return cell[order][inner], behind[inner]
 
 
 def dolfinx_partitioner(machine: Allocation | str | None = None, **options: Any) -> Callable[..., Any]:
@@ -326,15 +313,15 @@ def dolfinx_partitioner(machine: Allocation | str | None = None, **options: Any)
     """
 
     def partition(comm: Comm, nparts: int, graph: Any, ghosting: bool) -> Any:
-        slab = Slab(_as_int64(graph.offsets), _as_int64(graph.array))
+        from dolfinx import cpp
+
+        # dolfinx's own memory may end with the call
+        slab = Slab(np.array(graph.offsets, np.int64), np.array(graph.array, np.int64))
         part = parts_of_processes(comm, slab, parts=int(nparts), machine=machine, **options)
-        return _adjacency_list(*_owner_and_ghosts(Member(comm), slab, part, bool(ghosting)))
+        ranks, begins = _owner_and_ghosts(Member(comm), slab, part, bool(ghosting))
+        return cpp.graph.AdjacencyList_int32(np.ascontiguousarray(ranks), begins)
 
     return partition
-
-
-def _as_int64(numbers: Any) -> Int64:
-    return np.array(numbers, np.int64)  # dolfinx's own memory may end with the call
 
 
 def _owner_and_ghosts(member: Member, slab: Slab, part: Int32, ghosting: bool) -> tuple[Int32, Int32]:
@@ -352,10 +339,3 @@ def _owner_and_ghosts(member: Member, slab: Slab, part: Int32, ghosting: bool) -
     ranks = np.concatenate([part, pairs[1].astype(np.int32)])[order]
     begins = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n))])
     return ranks, begins.astype(np.int32)
-
-
-def _adjacency_list(ranks: Int32, begins: Int32) -> Any:
-    from dolfinx import cpp
-
-    found = cpp.graph.AdjacencyList_int32(np.ascontiguousarray(ranks), begins)
-    return found

@@ -1,9 +1,9 @@
-"""Finds where the processes of a communicator run, and builds a machine from that."""
+"""The processes of a communicator: where they run, what they send, and an answer that rank 0 works out."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Mapping as Dictionary
 from operator import index
 from typing import Any, TypeAlias
@@ -17,10 +17,12 @@ from hopbytes.formats.mappings.numbering import parse_cpus
 from hopbytes.launch.observed_placement import placement_seen
 from hopbytes.launch.placement_probe import Seen
 from hopbytes.machines.base import Level
-from hopbytes.machines.kinds.tree import Tree
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 
+Comm: TypeAlias = Any  # mpi4py.MPI.Intracomm; mpi4py has to be optional
+Sends: TypeAlias = "Dictionary[int, int] | Sequence[int]"
 #: Levels inside a node, outermost first, and the file in the folder of a CPU that lists the CPUs of its unit.
 UNITS = (
     ("package", "topology/package_cpus_list"),
@@ -41,8 +43,12 @@ class Spot:
     units: tuple[int, ...]
 
 
-def this_spot(host: str, folder: str = CPU_FOLDER) -> Spot:
+def this_spot(host: str | None = None, folder: str = CPU_FOLDER) -> Spot:
     """Return where this process runs, from its affinity and the kernel's files about one of its CPUs."""
+    if host is None:
+        from mpi4py import MPI
+
+        host = MPI.Get_processor_name()
     cpus = tuple(sorted(os.sched_getaffinity(0)))
     own = folder.format(cpus[0])
     return Spot(host, cpus, tuple(_unit(cpus, os.path.join(own, name)) for _, name in UNITS))
@@ -57,6 +63,32 @@ def _unit(cpus: tuple[int, ...], path: str) -> int:
     return min(unit) if set(cpus) <= unit else -1
 
 
+def from_rank_0(comm: Comm, given: Any, work: Callable[[list[Any]], Sequence[Any]], name: str) -> Any:
+    """Return the answer for this process that `work` finds on rank 0 from what all give; collective.
+
+    An error of `work` is raised on all processes: they would wait for their answers otherwise.
+    """
+    gathered = comm.gather(given, root=0)
+    answers: list[Any] | None = None
+    if gathered is not None:
+        try:
+            answers = [(answer, None) for answer in work(gathered)]
+        except Exception as error:
+            text = str(error) if isinstance(error, HopbytesError) else f"{name}: {error!r}"
+            answers = [(None, text)] * len(gathered)
+    answer, failure = comm.scatter(answers, root=0)
+    if failure is not None:
+        raise HopbytesError(failure)
+    return answer
+
+
+def located(machine: Allocation | str | None, spots: Sequence[Spot]) -> tuple[Allocation, Int64]:
+    """Return one PE per process, of the machine given or of one built from the spots, and their processes."""
+    if isinstance(machine, str):
+        machine = machine_from(machine)
+    return machine_of(spots) if machine is None else processes_on(machine, spots)
+
+
 def machine_of(spots: Sequence[Spot]) -> tuple[Allocation, Int64]:
     """Return a machine with one PE per process, and int64[n], the process on each of its PEs.
 
@@ -65,14 +97,14 @@ def machine_of(spots: Sequence[Spot]) -> tuple[Allocation, Int64]:
     node has are left out. O(n log n).
     """
     hosts = {host: number for number, host in enumerate(dict.fromkeys(spot.host for spot in spots))}
-    present = [place for place in range(len(UNITS)) if any(spot.units[place] >= 0 for spot in spots)]
+    present = [unit for unit in range(len(UNITS)) if any(spot.units[unit] >= 0 for spot in spots)]
     paths = []
     for rank, spot in enumerate(spots):
         # A process that is not bound to a unit of this level gets a unit of its own, which no other shares.
-        inside = [spot.units[place] if spot.units[place] >= 0 else 2**20 + rank for place in present]
+        inside = [spot.units[unit] if spot.units[unit] >= 0 else 2**20 + rank for unit in present]
         paths.append((hosts[spot.host], *inside, rank))
     order = sorted(range(len(spots)), key=paths.__getitem__)
-    levels = ["node", *(UNITS[place][0] for place in present), "process"]
+    levels = ["node", *(UNITS[unit][0] for unit in present), "process"]
     children: list[int | tuple[int, ...]] = []
     outer: list[tuple[int, ...]] = [()]
     for depth in range(len(levels)):
@@ -98,13 +130,10 @@ def processes_on(where: Allocation, spots: Sequence[Spot]) -> tuple[Allocation, 
     return where.select(pe[order]), order.astype(np.int64)
 
 
-Sends: TypeAlias = "Dictionary[int, int] | Sequence[int]"
-#: Sources, destinations, and their weights or None.
-Neighbours: TypeAlias = "tuple[list[int], list[int], list[int] | None, list[int] | None]"
-
-
 def checked_sends(sends: Sends, rank: int, size: int) -> tuple[dict[int, int], str]:
     """Return the bytes by rank, and a description of the first fault in them, or "".
+
+    A fault is returned as text, since it must be sent to all processes.
 
     >>> checked_sends([0, 8], 0, 2)
     ({1: 8}, '')
@@ -120,8 +149,8 @@ def checked_sends(sends: Sends, rank: int, size: int) -> tuple[dict[int, int], s
         else:
             listed = list(sends)
             if len(listed) != size:
-                found = f"{len(listed)} numbers of bytes"
-                return {}, f"rank {rank} gives {found}, expected {size}, one for each rank"
+                what = f"{len(listed)} numbers of bytes"
+                return {}, f"rank {rank} gives {what}, expected {size}, one for each rank"
             items = enumerate(listed)
     except TypeError:
         return {}, f"rank {rank}: {str(sends)[:40]!r}, expected bytes by rank or a sequence of {size}"
@@ -136,54 +165,6 @@ def checked_sends(sends: Sends, rank: int, size: int) -> tuple[dict[int, int], s
         if index(volume):
             checked[index(target)] = index(volume)
     return checked, ""
-
-
-def neighbours_sends(mine: Neighbours) -> dict[int, int]:
-    """Return the bytes that a rank sends to each neighbour in a graph: 1 each if there are no weights."""
-    weights = [1] * len(mine[1]) if mine[3] is None else mine[3]
-    sends: dict[int, int] = {}
-    for rank, weight in zip(mine[1], weights, strict=True):
-        sends[rank] = sends.get(rank, 0) + weight
-    return sends
-
-
-def checked_neighbours(
-    sources: Sequence[int], destinations: Sequence[int], source_weights: Any, destination_weights: Any
-) -> tuple[Neighbours, str]:
-    """Return the neighbours that a rank specified, and a description of the first fault in them, or "".
-
-    The constants ``MPI.UNWEIGHTED`` and ``MPI.WEIGHTS_EMPTY`` are accepted as weights.
-    """
-    try:
-        ends = [[index(rank) for rank in ranks] for ranks in (sources, destinations)]
-    except TypeError:
-        return ([], [], None, None), "neighbours that are no ranks, expected sequences of whole numbers"
-    weights = []
-    for name, given, count in (
-        ("sourceweights", source_weights, len(ends[0])), ("destweights", destination_weights, len(ends[1]))
-    ):  # fmt: skip
-        found, fault = _weights(name, given, count)
-        if fault:
-            return ([], [], None, None), fault
-        weights.append(found)
-    return (ends[0], ends[1], weights[0], weights[1]), ""
-
-
-def _weights(name: str, given: Any, count: int) -> tuple[list[int] | None, str]:
-    from mpi4py import MPI
-
-    if given is None or (isinstance(given, int) and given == MPI.UNWEIGHTED):
-        return None, ""
-    if isinstance(given, int) and given == MPI.WEIGHTS_EMPTY:
-        fault = f"{name}: WEIGHTS_EMPTY for {count} neighbours, expected {count} numbers" if count else ""
-        return [], fault
-    try:
-        listed = [index(weight) for weight in given]
-    except TypeError:
-        return [], f"{name}: {str(given)[:40]}, expected whole numbers, one for each neighbour"
-    if len(listed) != count:
-        return [], f"{name}: {len(listed)} numbers, expected {count}, one for each neighbour"
-    return listed, ""
 
 
 def _is_whole(value: Any) -> bool:

@@ -6,7 +6,7 @@ import dataclasses
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
+from hopbytes.text.hostlist import HOST_NAME
 from hopbytes.util.options import build, describe
 from hopbytes.util.registry import Registry
 
@@ -22,7 +23,10 @@ MAX_TASKS = 2**26
 MAX_ARCS = 2**28
 MAX_VOLUME = 2**63 - 1
 
-patterns: Registry[type[Pattern]] = Registry("pattern", "hopbytes.patterns")
+patterns: Registry[type[Pattern]] = Registry(
+    "pattern", "hopbytes.patterns",
+    modules=dict.fromkeys(("alltoall", "butterfly", "transpose"), "hopbytes.patterns.exchanges"),
+)
 
 
 @frozen(eq=False)
@@ -177,3 +181,25 @@ def dimensions(thing: Pattern, text: str, most: int = 3, least: int = 1) -> tupl
 def invalid_parameter(thing: Pattern, what: str) -> UnsupportedError:
     """Return the error for an invalid value of a parameter."""
     return UnsupportedError(f"pattern {patterns.name_of(type(thing)) or '?'!r}: {what}")
+
+
+def recorded_hosts(graph: CommGraph) -> list[str] | None:
+    """Return the host of every task in the recorded run, or None if the pattern does not contain it.
+
+    >>> import hopbytes as hb
+    >>> from hopbytes.patterns.base import recorded_hosts
+    >>> graph = hb.CommGraph.from_edges([0], [1], n=2, meta={"recorded": {"hosts": ["n1", "n2"]}})
+    >>> recorded_hosts(graph)
+    ['n1', 'n2']
+    >>> recorded_hosts(hb.CommGraph.from_edges([0], [1], n=2)) is None
+    True
+    """
+    facts: Any = graph.meta.get("recorded")
+    for hosts in (facts.get("hosts") if isinstance(facts, dict) else None, graph.meta.get("hosts")):
+        if isinstance(hosts, (list, tuple)) and len(hosts) == graph.n and all(map(_is_name, hosts)):
+            return list(hosts)
+    return None
+
+
+def _is_name(host: Any) -> bool:
+    return isinstance(host, str) and HOST_NAME.fullmatch(host) is not None

@@ -113,6 +113,12 @@ def _two_level(groups: Int64, volume: int, times: int, inner: int) -> list[Arcs]
     size = groups.shape[1]
     part = max(divisor for divisor in range(1, min(inner, size) + 1) if size % divisor == 0)
     inside = groups.reshape(-1, part)
-    across = groups.reshape(-1, size // part, part).transpose(0, 2, 1).reshape(-1, size // part)
     parts = ring(inside, volume, times, steps=2 * (part - 1))
-    return parts + ring(np.ascontiguousarray(across), volume // part, times, steps=2 * (size // part - 1))
+    return parts + ring(across_parts(groups, part), volume // part, times, steps=2 * (size // part - 1))
+
+
+def across_parts(groups: Int64, part: int) -> Int64:
+    """Return groups of the members that have the same number in each part of `part` consecutive members."""
+    size = groups.shape[1]
+    across = groups.reshape(-1, size // part, part).transpose(0, 2, 1).reshape(-1, size // part)
+    return np.ascontiguousarray(across)

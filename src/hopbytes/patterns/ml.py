@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import permutations
 from typing import ClassVar
 
 import numpy as np
@@ -22,13 +23,13 @@ from hopbytes.patterns.base import (
 )
 from hopbytes.patterns.collectives import (
     ALGORITHMS,
+    across_parts,
     all_reduce,
     all_to_all,
     neighbour_exchange,
     ring_exchange,
     shared,
 )
-from hopbytes.patterns.gradients import GradientPlan
 from hopbytes.util.options import build
 
 KINDS = ("tp", "cp", "ep", "dp", "pp")
@@ -96,7 +97,7 @@ class MachineLearning(Pattern):
     - expert: 4 all-to-alls of top · A / tp per layer and micro-batch (to the experts and back, twice);
     - pipeline: A / tp to the next stage and A / tp back, per micro-batch;
     - data: one all-reduce of the gradients, P · L · element / tp, over dp and cp, or what `zero` says
-      (:class:`hopbytes.patterns.gradients.GradientPlan`). A layer has P = 2 hidden² + 2 hidden · kv
+      (Rajbhandari et al., SC 2020, section 7). A layer has P = 2 hidden² + 2 hidden · kv
       parameters of attention and 2 (3 if `gated`) hidden · ffn others, 12 hidden² by default. With ep > 1
       the latter are those of one expert, and each task's experts / ep of them are reduced over the dp·cp/ep
       tasks with the same experts.
@@ -244,15 +245,36 @@ class MachineLearning(Pattern):
         return self._groups({"tp": self.tp, "cp": self.cp, "dp": self.dp, "pp": self.pp}, "pp")
 
     def _gradients(self, dense: dict[str, int], stage: int) -> list[Arcs]:
-        plan = GradientPlan(self.zero, self.shard, self.micro, self.allreduce, self.inner)
         attention = 2 * self.hidden * (self.hidden + (self.kv or self.hidden))
         forward = (3 if self.gated else 2) * self.hidden * (self.ffn or 4 * self.hidden)
         numbers, groups = stage * self.element, self._groups(dense, "cp", "dp")
         if self.ep == 1:
-            return plan.arcs(groups, (attention + forward) * numbers // self.tp)
+            return self._data_parallel(groups, (attention + forward) * numbers // self.tp)
         experts = max(self.experts, self.ep) // self.ep
-        own = plan.arcs(self._groups(self._experts(), "dp"), experts * forward * numbers // self.tp)
-        return plan.arcs(groups, attention * numbers // self.tp) + own
+        own = self._data_parallel(self._groups(self._experts(), "dp"), experts * forward * numbers // self.tp)
+        return self._data_parallel(groups, attention * numbers // self.tp) + own
+
+    def _data_parallel(self, groups: Int64, volume: int) -> list[Arcs]:
+        """Return the arcs of one step for `volume` bytes of parameters per task, groups int64[g, size].
+
+        Stage 0: one all-reduce of the gradients. Stage 1: one reduce-scatter of the gradients and one
+        all-gather of the parameters. Stage 2: a reduce-scatter per micro-batch, one all-gather. Stage 3: two
+        all-gathers (forward, backward) and a reduce-scatter per micro-batch. With `shard` these are inside
+        the parts, and every reduce-scatter is followed by an all-reduce among the tasks that have the same
+        share.
+        """
+        if self.zero == 0:
+            return all_reduce(groups, volume, 1, self.allreduce, self.inner)
+        size = groups.shape[1]
+        part = self.shard or size
+        inside = groups.reshape(-1, part)
+        scatters = 1 if self.zero == 1 else self.micro
+        gathers = 2 * self.micro if self.zero == 3 else 1
+        arcs = shared(inside, volume, scatters) + shared(inside, volume, gathers)
+        if part == size:
+            return arcs
+        copies = across_parts(groups, part)
+        return arcs + all_reduce(copies, volume // part, scatters, self.allreduce, self.inner)
 
     def _groups(self, sizes: dict[str, int], *kinds: str) -> Int64:
         """Return int64[groups, size]: the tasks of a group differ in their coordinates of `kinds` only."""
@@ -286,3 +308,34 @@ def is_training(graph: CommGraph) -> bool:
     (True, False)
     """
     return graph.meta.get("format") in RECORDED or training_of(graph) is not None
+
+
+#: Orders of Megatron-LM that need no change of its source, and the option that selects them.
+MEGATRON_OPTIONS = {"tp-cp-ep-dp-pp": "the default", "tp-cp-ep-pp-dp": "--use-tp-pp-dp-mapping"}
+
+
+def rank_orders(training: MachineLearning) -> dict[str, Int64]:
+    """Return every order of ranks: its name, and int64[n], the rank of each task.
+
+    >>> orders = rank_orders(MachineLearning(tp=2, pp=1, dp=2, order="dp-tp-cp-ep-pp"))
+    >>> {name: rank.tolist() for name, rank in orders.items()}
+    {'tp-cp-ep-dp-pp': [0, 2, 1, 3], 'cp-ep-dp-tp-pp': [0, 1, 2, 3]}
+    """
+    names, sizes = training.grid()
+    place = dict(zip(names, np.unravel_index(np.arange(int(np.prod(sizes))), sizes), strict=True))
+    size = dict(zip(names, sizes, strict=True))
+    found: dict[str, Int64] = {}
+    seen: set[bytes] = set()
+    for order in _orders():
+        outward = order[::-1]
+        rank = np.ravel_multi_index([place[kind] for kind in outward], [size[kind] for kind in outward])
+        rank = rank.astype(np.int64)
+        if rank.tobytes() not in seen:
+            seen.add(rank.tobytes())
+            found["-".join(order).replace("dp", "ep-dp").replace("tp-cp-pp-ep-dp", "tp-cp-ep-pp-dp")] = rank
+    return found
+
+
+def _orders() -> list[tuple[str, ...]]:
+    first = [("tp", "cp", "dp", "pp"), ("tp", "cp", "pp", "dp")]
+    return first + [each for each in permutations(("tp", "cp", "dp", "pp")) if each not in first]

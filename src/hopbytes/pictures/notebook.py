@@ -15,7 +15,7 @@ def svg_of(thing: CommGraph | Allocation | Mapping) -> str | None:
     """Return a picture as an SVG element; None where it is too large or cannot be drawn.
 
     >>> import hopbytes as hb
-    >>> svg_of(hb.machine("node:2 core:2"))[:4], svg_of(hb.machine("core:5000"))
+    >>> svg_of(hb.allocate("node:2 core:2"))[:4], svg_of(hb.allocate("core:5000"))
     ('<svg', None)
     """
     from hopbytes.pictures.canvas.svg import fragment

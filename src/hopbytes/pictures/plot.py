@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from hopbytes.errors import UnsupportedError, package
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.given_as_text import allocation_of
+from hopbytes.model.given_as_text import converted
 from hopbytes.model.mapping import Mapping
 from hopbytes.pictures.canvas.palette import SCALE, SERIES
 from hopbytes.pictures.figures.comm_matrix import comm_matrix
@@ -224,7 +224,7 @@ def network(
 
 
 def _place(where: Any) -> Allocation:
-    found: Allocation = where if isinstance(where, Allocation) else allocation_of(where)
+    found: Allocation = where if isinstance(where, Allocation) else converted("machine", where)
     return found
 
 

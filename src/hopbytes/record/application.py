@@ -1,7 +1,8 @@
-"""Finds which MPI an application uses, from the program itself and not from the first mpirun in PATH."""
+"""Which MPI an application uses, by the program itself, and whether launcher and interposer belong to it."""
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import re
@@ -21,7 +22,7 @@ _LIBRARIES = (
     (re.compile(r"\blibmpi\w*\.so"), "other"),
 )
 #: Family of the programs that a launcher starts, by its form; other launchers start those of any MPI.
-FAMILIES = {"openmpi": "openmpi", "hydra": "mpich", "intel": "mpich", "mvapich": "mpich"}
+_FAMILIES = {"openmpi": "openmpi", "hydra": "mpich", "intel": "mpich", "mvapich": "mpich"}
 #: Libraries of the Fortran and C++ bindings, which call the MPI library.
 _BINDINGS = re.compile(r"fort|cxx|mpifh|usempi")
 #: Libraries of MPI, those it uses, and those of the system that every program loads.
@@ -35,6 +36,24 @@ _UNFIT = {
 }  # fmt: skip
 _UNFIT_NAMES = re.compile(rb"mpi_i?(" + b"|".join(_UNFIT) + rb")", re.IGNORECASE)
 _PERSISTENT = re.compile(rb"mpi_[bsr]?send_init", re.IGNORECASE)
+
+#: Options of launchers that set the folder in which programs start.
+_FOLDERS = ("wdir", "wd", "chdir", "D", "cwd")
+#: Strings in libraries with the ABI of MPICH, and the MPI they identify. The order matters: libraries of the
+#: first ones also contain the last string.
+_MAKERS = (
+    (re.compile(rb"Intel\(R\) MPI Library"), "Intel MPI"),
+    (re.compile(rb"CRAY MPICH version"), "Cray MPICH"),
+    (re.compile(rb"MVAPICH\d* Version"), "MVAPICH"),
+    (re.compile(rb"MPICH Version"), "MPICH"),
+)
+#: The MPIs that a launcher is distributed with.
+_OWN = {
+    "openmpi": ("Open MPI",), "hydra": ("MPICH", "MVAPICH"), "intel": ("Intel MPI",), "mvapich": ("MVAPICH",)
+}  # fmt: skip
+_NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
+#: Prefixes of files that ranks write if another MPI library is loaded, or if the file of their rank exists.
+CLASH, AGAIN = "clash.", "again."
 
 
 @frozen
@@ -58,23 +77,19 @@ class Application:
     is_binary: bool = True  # whether the file is a binary and not a script; it may still be an interpreter
 
 
-#: Options of launchers that set the folder in which programs start.
-_FOLDERS = ("wdir", "wd", "chdir", "D", "cwd")
-
-
 def application_of(command: LaunchCommand) -> Application:
     """Find which MPI the programs of a launch command use."""
-    found = [_application(part) for part in command.parts]
-    first = found[0]
-    for other in found[1:]:
+    programs = [_application(part) for part in command.parts]
+    first = programs[0]
+    for other in programs[1:]:
         if (other.family, other.library, other.linked) != (first.family, first.library, first.linked):
-            ours, theirs = (f"{one.path} uses {one.library or 'an unknown MPI'}" for one in (first, other))
+            ours, theirs = (f"{own.path} uses {own.library or 'an unknown MPI'}" for own in (first, other))
             raise UnsupportedError(f"{ours}, {theirs}: expected programs of one MPI in a command")
     return replace(
         first,
-        unfit=tuple(sorted({name for one in found for name in one.unfit})),
-        persistent=any(one.persistent for one in found),
-        has_mpi_inside=any(one.has_mpi_inside for one in found),
+        unfit=tuple(sorted({name for program in programs for name in program.unfit})),
+        persistent=any(program.persistent for program in programs),
+        has_mpi_inside=any(program.has_mpi_inside for program in programs),
     )
 
 
@@ -90,7 +105,7 @@ def _application(command: LaunchCommand) -> Application:
         raise UnsupportedError(f"{program[0]}: not found or not executable, expected a program to record")
     with open(path, "rb") as file:
         is_binary = file.read(4) == b"\x7fELF"
-    assumed = FAMILIES.get(launcher.form, "other")
+    assumed = family_started(launcher) or "other"
     if not is_binary:
         return Application(path, assumed, False, is_binary=False)
     libraries = loaded_by(path)
@@ -151,37 +166,16 @@ def loaded_by(path: str) -> str | None:
     return None if "not a dynamic executable" in output or "statically linked" in output else output
 
 
-#: Strings in libraries with the ABI of MPICH, and the MPI they identify. The order matters: libraries of the
-#: first ones also contain the last string.
-_MAKERS = (
-    (re.compile(rb"Intel\(R\) MPI Library"), "Intel MPI"),
-    (re.compile(rb"CRAY MPICH version"), "Cray MPICH"),
-    (re.compile(rb"MVAPICH\d* Version"), "MVAPICH"),
-    (re.compile(rb"MPICH Version"), "MPICH"),
-)
-#: The MPIs that a launcher is distributed with.
-_OWN = {
-    "openmpi": ("Open MPI",), "hydra": ("MPICH", "MVAPICH"), "intel": ("Intel MPI",), "mvapich": ("MVAPICH",)
-}  # fmt: skip
-_NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
-#: Prefixes of files that ranks write if another MPI library is loaded, or if the file of their rank exists.
-CLASH, AGAIN = "clash.", "again."
-
-
 def family_started(launcher: Launcher) -> str:
     """Return the family of MPI whose programs a launcher starts (``openmpi``, ``mpich``); "" for any MPI."""
-    return FAMILIES.get(launcher.form, "")
+    return _FAMILIES.get(launcher.form, "")
 
 
 def maker_of(library: str) -> str:
-    """Return the MPI that a library file belongs to: ``Open MPI``, ``Intel MPI`` …; "" if it is unknown."""
+    """Return the MPI that a library file belongs to: ``Open MPI``, ``Intel MPI`` …; "" if unknown."""
     if family_of(os.path.basename(library)) == "openmpi":
         return _NAMES["openmpi"]
-    try:
-        with open(library, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return next((maker for words, maker in _MAKERS if words.search(content)), "")
-    except (OSError, ValueError):
-        return ""
+    return next((maker for words, maker in _MAKERS if _matches(library, words)), "")
 
 
 def is_own(launcher: Launcher, library: str) -> bool:
@@ -216,20 +210,12 @@ def _different_mpis(program: str, theirs: str, command: LaunchCommand, family: s
 
 
 def _such_as(family: str) -> str:
-    launcher = _launcher_for(family)
-    return f" such as {launcher}" if launcher else ""
-
-
-def _launcher_for(family: str) -> str:
-    """Return a launcher in PATH that starts programs of a family; "" if there is none."""
+    """Return the name of a launcher in PATH that starts programs of a family, as words; "" without one."""
     names = ("mpirun", "mpiexec", f"mpirun.{family}", f"mpiexec.{family}", "mpiexec.hydra")
     for name in filter(shutil.which, names):
-        try:
-            launcher, _ = recognise([name])
-        except UnsupportedError:
-            continue
-        if FAMILIES.get(launcher.form) == family:
-            return name
+        with contextlib.suppress(UnsupportedError):
+            if family_started(recognise([name])[0]) == family:
+                return f" such as {name}"
     return ""
 
 
@@ -260,8 +246,8 @@ def explain_two_libraries(folder: str, command: LaunchCommand, library: str) -> 
         return ""
     ours = mpi_library(loaded_by(library) or "")
     with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
-        found = [os.path.realpath(path) for path in file.read().splitlines()]
-    theirs = next((path for path in found if path != ours), ours)
+        libraries = [os.path.realpath(path) for path in file.read().splitlines()]
+    theirs = next((path for path in libraries if path != ours), ours)
     family = family_of(os.path.basename(theirs))
     started = family_started(command.launcher)
     program = command.program[0]

@@ -1,4 +1,4 @@
-"""Reads the files that the interposer wrote, one per rank, and adds them up."""
+"""The files that the interposer wrote, one per rank: their sums, and what is known besides the pattern."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hopbytes.errors import FormatError
-from hopbytes.formats.base import Source
 from hopbytes.formats.files import open_source
 from hopbytes.formats.parsing import shown
 from hopbytes.formats.patterns.recorded import Collectives, Traffic, files_of_set, number, rank
@@ -23,6 +22,18 @@ MESSAGES = (b"sent", b"got", b"direct")
 FACTS = {
     b"split_type": "split_types", b"shared": "shared_windows", b"spawned": "spawned", b"outside": "outside",
 }  # fmt: skip
+
+SPLIT = (
+    "ranks were grouped by the hardware they share (MPI_Comm_split_type): the pattern depends on the "
+    "mapping, record again after mapping"
+)
+#: Libraries by the prefix of their file names. The first group implements MPI collectives without messages
+#: that Open MPI's monitoring counts; the interposer counts the calls themselves. A program calls the others
+#: directly, without MPI.
+COLLECTIVE_LIBRARIES = {"libhcoll": "hcoll", "libucc": "UCC", "libsharp": "SHARP"}
+OTHER_LIBRARIES = {"libnccl": "NCCL", "librccl": "RCCL", "libnvshmem": "NVSHMEM", "libsma": "SHMEM"}
+#: Settings by which the user enables these libraries, for recordings that do not list the loaded ones.
+SWITCHES = {"hcoll": "coll_hcoll_enable", "UCC": "coll_ucc_enable"}
 
 
 @dataclass
@@ -67,11 +78,7 @@ def read_counts(folder: str, model: str, phase: int | None = None) -> tuple[Comm
             missing = counts.n - len(counts.hosts)
             raise FormatError(folder, None, f"{missing} of {counts.n} ranks missing, expected all of them")
         counts.collectives.expand_into(counts.traffic, model, counts.n)
-        return _graph(source, counts), counts
-
-
-def _graph(source: Source, counts: Counts) -> CommGraph:
-    return counts.traffic.graph(source, "recorded", counts.n)
+        return counts.traffic.graph(source, "recorded", counts.n), counts
 
 
 class _Reader:
@@ -80,13 +87,13 @@ class _Reader:
     def __init__(self, name: str, own: int, counts: Counts, model: str, phase: int | None) -> None:
         self.name, self.own, self.counts, self.model, self.phase = name, own, counts, model, phase
         self.groups: dict[int, tuple[tuple[int, ...], int]] = {}
-        self.place = 0
+        self.line_number = 0
 
     def read(self, stream: Any) -> None:
         ended, line = False, b""
-        for place, line in bounded_lines(stream, self.name):
-            self.place = place
-            if place == 1:
+        for line_number, line in bounded_lines(stream, self.name):
+            self.line_number = line_number
+            if line_number == 1:
                 if line != HEADING:
                     raise FormatError(self.name, 1, f"{shown(line.strip())}, expected a recording")
                 continue
@@ -96,14 +103,14 @@ class _Reader:
             ended = line in (b"end\n", b"cut\n")
         self.counts.cut += line == b"cut\n"
         if not ended:
-            raise FormatError(self.name, self.place, f"rank {self.own} never reached MPI_Finalize")
+            raise FormatError(self.name, self.line_number, f"rank {self.own} never reached MPI_Finalize")
 
     def _take(self, word: bytes, rest: bytes) -> None:
         counts, fields = self.counts, rest.split()
         if word == b"rank" and len(fields) == 2:
-            size = rank(self.name, self.place, fields[1])
-            if rank(self.name, self.place, fields[0]) != self.own or counts.n not in (0, size):
-                raise FormatError(self.name, self.place, f"{shown(rest)}, expected rank {self.own}")
+            size = rank(self.name, self.line_number, fields[1])
+            if rank(self.name, self.line_number, fields[0]) != self.own or counts.n not in (0, size):
+                raise FormatError(self.name, self.line_number, f"{shown(rest)}, expected rank {self.own}")
             counts.n = size
         elif word == b"host":
             counts.hosts.append(rest.decode(errors="replace"))
@@ -111,7 +118,7 @@ class _Reader:
             self._describe(rest.decode(errors="replace").strip())
         elif word in (b"group", b"between"):
             skip = 1 + (word == b"between")
-            members = tuple(rank(self.name, self.place, token) for token in fields[skip:])
+            members = tuple(rank(self.name, self.line_number, token) for token in fields[skip:])
             first = self._whole(fields, 1) if word == b"between" else 0
             self.groups[self._whole(fields, 0)] = members, first
         elif word in MESSAGES and len(fields) == 5:
@@ -126,7 +133,7 @@ class _Reader:
         elif word == b"seconds":
             counts.seconds = max(counts.seconds, float(rest))
         elif word not in (b"end", b"cut"):
-            raise FormatError(self.name, self.place, f"{shown(word)}, expected a line of a recording")
+            raise FormatError(self.name, self.line_number, f"{shown(word)}, expected a line of a recording")
 
     def _describe(self, version: str) -> None:
         """Keep the version string of the library; MPICH names its device on a line of its own."""
@@ -154,33 +161,21 @@ class _Reader:
         phase, group, root, volume, calls = (self._whole(fields, i) for i in (0, 1, 3, 4, 5))
         kind = fields[2].decode(errors="replace")
         if kind not in KINDS:
-            raise FormatError(self.name, self.place, f"{shown(fields[2])}, expected a kind of collective")
+            what = f"{shown(fields[2])}, expected a kind of collective"
+            raise FormatError(self.name, self.line_number, what)
         members, first = self._members(group)
         if self.phase in (None, phase) and self.own in members:
             self.counts.collectives.add(members.index(self.own), kind, volume, root, members, calls, first)
 
     def _members(self, group: int) -> tuple[tuple[int, ...], int]:
         if group not in self.groups:
-            raise FormatError(self.name, self.place, f"group {group}, expected one of the groups above")
+            raise FormatError(self.name, self.line_number, f"group {group}, expected one of the groups above")
         return self.groups[group]
 
     def _whole(self, fields: list[bytes], at: int) -> int:
         if at >= len(fields):
-            raise FormatError(self.name, self.place, "a line cut short")
-        return number(self.name, self.place, fields[at], "a whole number")
-
-
-SPLIT = (
-    "ranks were grouped by the hardware they share (MPI_Comm_split_type): the pattern depends on the "
-    "mapping, record again after mapping"
-)
-#: Libraries by the prefix of their file names. The first group implements MPI collectives without messages
-#: that Open MPI's monitoring counts; the interposer counts the calls themselves. A program calls the others
-#: directly, without MPI.
-COLLECTIVE_LIBRARIES = {"libhcoll": "hcoll", "libucc": "UCC", "libsharp": "SHARP"}
-OTHER_LIBRARIES = {"libnccl": "NCCL", "librccl": "RCCL", "libnvshmem": "NVSHMEM", "libsma": "SHMEM"}
-#: Settings by which the user enables these libraries, for recordings that do not list the loaded ones.
-SWITCHES = {"hcoll": "coll_hcoll_enable", "UCC": "coll_ucc_enable"}
+            raise FormatError(self.name, self.line_number, "a line cut short")
+        return number(self.name, self.line_number, fields[at], "a whole number")
 
 
 def counted(counts: Counts, model: str, per_communicator: bool) -> dict[str, Any]:
@@ -221,16 +216,16 @@ def _seen(counts: Counts) -> dict[str, Any]:
 
 def _warnings(counts: Counts, escaping: dict[str, str], switched: list[str] | None = None) -> list[str]:
     """Return notices about traffic that the pattern does not contain."""
-    found = [SPLIT] if counts.split_types else []
+    notices = [SPLIT] if counts.split_types else []
     if counts.shared_windows:
-        found.append("memory is shared (MPI_Win_allocate_shared): loads and stores are not in the pattern")
+        notices.append("memory is shared (MPI_Win_allocate_shared): loads and stores are not in the pattern")
     if counts.spawned:
-        found.append("processes were started (MPI_Comm_spawn): what they send is not in the pattern")
+        notices.append("processes were started (MPI_Comm_spawn): what they send is not in the pattern")
     elif counts.outside:
-        found.append(f"{counts.outside} messages to processes of other programs are left out")
+        notices.append(f"{counts.outside} messages to processes of other programs are left out")
     loaded = [escaping[start] for start in escaping for file in counts.libraries if file.startswith(start)]
-    found += [
+    notices += [
         f"{name} was in use: data that it sent without MPI messages is not in the pattern"
         for name in dict.fromkeys([*loaded, *(switched or [])])
     ]
-    return found
+    return notices

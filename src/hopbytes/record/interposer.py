@@ -1,7 +1,8 @@
-"""Checks that only the user can change a folder, since the library kept there runs with the user's rights."""
+"""The library that counts MPI calls: built with the user's compiler, kept, and handed to every rank."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import grp
 import hashlib
@@ -35,94 +36,60 @@ from hopbytes.util.leftovers import name_of_process, remove_left
 MOST_LINKS = 40
 #: File with the user number that the kernel shows for users that do not exist here, as in a container.
 _OVERFLOW = "/proc/sys/kernel/overflowuid"
-
-
-def check_private(folder: str) -> None:
-    """Refuse a folder in which another user could create or replace a library that will be preloaded.
-
-    The folder must belong to the user, and others must not be able to write to it. The same holds for every
-    folder on the path, symbolic links included, where the owner may also be root. A folder with sticky bit
-    may be writable by others, since they cannot rename the files of other users in it.
-    """
-    trusted = {0, os.geteuid(), _unknown_user()}
-    for place in steps(os.path.abspath(folder)):
-        about = os.lstat(place)
-        if about.st_uid not in trusted:
-            raise UnsupportedError(f"{place}: belongs to user {about.st_uid}, {_expected('')}")
-        if stat.S_ISDIR(about.st_mode) and _others_write(about) and not about.st_mode & stat.S_ISVTX:
-            raise UnsupportedError(f"{place}: others can write there, {_expected(place)}")
-    about = os.stat(folder)
-    if about.st_uid != os.geteuid():
-        raise UnsupportedError(f"{folder}: belongs to user {about.st_uid}, {_expected('')}")
-    if _others_write(about):
-        raise UnsupportedError(f"{folder}: others can write there, {_expected(folder)}")
-
-
-def is_private_file(path: str) -> bool:
-    """Return whether a regular file exists that belongs to the user and that others cannot write."""
-    try:
-        about = os.lstat(path)
-    except FileNotFoundError:
-        return False
-    return stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid() and not _others_write(about)
-
-
-def steps(path: str) -> Iterator[str]:
-    """Yield all folders and symbolic links on an absolute path, the path itself last."""
-    left, here, links = [part for part in path.split("/") if part], "/", 0
-    yield here
-    while left:
-        part = left.pop(0)
-        if part in (".", ".."):
-            here = os.path.dirname(here) if part == ".." else here
-            continue
-        here = os.path.join(here, part)
-        yield here
-        if os.path.islink(here):
-            links += 1
-            if links > MOST_LINKS:
-                raise UnsupportedError(f"{path}: symbolic links form a cycle, expected a folder")
-            target = os.readlink(here)
-            here = "/" if target.startswith("/") else os.path.dirname(here)
-            left = [part for part in target.split("/") if part] + left
-
-
-def _expected(place: str) -> str:
-    closed = f"chmod go-w {place}, or " if place else ""
-    where = f"a private folder ({closed}XDG_CACHE_HOME=FOLDER)"
-    return f"and the interposer runs with your rights: expected {where}"
-
-
-def _others_write(about: os.stat_result) -> bool:
-    if about.st_mode & stat.S_IWOTH:
-        return True
-    return bool(about.st_mode & stat.S_IWGRP) and not _is_group_of_one(about.st_gid)
-
-
-def _is_group_of_one(number: int) -> bool:
-    """Return whether this user is the only member of a group; many systems have such a group per user."""
-    if number == 0:
-        return True
-    try:
-        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(number)
-    except KeyError:
-        return False
-    return user.pw_gid == number and group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
-
-
-def _unknown_user() -> int:
-    try:
-        with open(_OVERFLOW, encoding="ascii") as file:
-            return int(file.read())
-    except (OSError, ValueError):
-        return 0
-
-
 SOURCES = (
     "interposer.c", "interposer.h", "interposer_calls.h", "interposer_components.h", "interposer_cut.h",
     "interposer_groups.h", "interposer_life.h", "interposer_order.h", "interposer_output.h",
 )  # fmt: skip
 FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC", "-pthread", "-w")
+COMPONENT = "monitoring"
+#: Frameworks of Open MPI with a monitoring component. Ranks crash if coll excludes it while pml includes it.
+FRAMEWORKS = ("pml", "coll", "osc")
+#: Options by which launchers set variables of ranks, and a setting of LD_PRELOAD in them.
+SETTERS = ("x", "genv", "env", "export", "mca", "gmca")
+PRELOAD = re.compile(r"(?<![A-Za-z0-9_])LD_PRELOAD=([^,;]*)")
+#: Open MPI's parameter with variables for every process: NAME=value, separated by semicolons.
+ENV_LIST = "OMPI_MCA_mca_base_env_list"
+#: Slurm's variable with the names of the variables that srun exports: ALL, NONE or names.
+EXPORT = "SLURM_EXPORT_ENV"
+
+
+def interposer_for(
+    application: Application, command: LaunchCommand, compiler: str | None = None
+) -> Path:
+    """Return the interposer for an application's MPI, built with the given compiler or with one found."""
+    wanted = f"{application.path} uses {application.library}"
+    if not application.library:
+        wanted = f"{command.tool} is the launcher of {own_maker(command.launcher) or 'any MPI'}"
+    refused = []
+    near = [compiler] if compiler else compilers_of(command, application.library, application.family)
+    for candidate in near:
+        try:
+            library = interposer(candidate)
+        except UnsupportedError as error:
+            if compiler:
+                raise
+            refused.append(str(error))
+            continue
+        theirs = mpi_library(loaded_by(str(library)) or "")
+        if _fits(application, command.launcher, theirs, named=bool(compiler)):
+            return library
+        maker = maker_of(theirs) or "another MPI"
+        refused.append(f"{candidate}: its MPI is {maker} ({theirs or 'not found'})")
+    if not refused:
+        refused = [f"mpicc of {own_maker(command.launcher) or 'the program'}: not found"]
+    expected = "expected the compiler of the application's MPI (`compiler='mpicc'`)"
+    raise UnsupportedError(f"{'; '.join(refused)}; {wanted}, {expected}")
+
+
+def _fits(application: Application, launcher: Launcher, library: str, *, named: bool) -> bool:
+    """Return whether a compiler's MPI is that of the application or, if this is unknown, of the launcher.
+
+    A compiler that the user named may belong to any MPI whose programs the launcher can start.
+    """
+    if application.library:
+        return library == application.library
+    family = family_started(launcher)
+    return family in ("", family_of(library)) and (named or is_own(launcher, library))
 
 
 def interposer(compiler: str = "mpicc", folder: Path | None = None) -> Path:
@@ -168,55 +135,80 @@ def _build(compiler: str, source: Path, target: Path) -> None:
         os.replace(part, target)
 
 
-def interposer_for(
-    application: Application, command: LaunchCommand, compiler: str | None = None
-) -> Path:
-    """Return the interposer for an application's MPI, built with the given compiler or with one found."""
-    wanted = f"{application.path} uses {application.library}"
-    if not application.library:
-        wanted = f"{command.tool} is the launcher of {own_maker(command.launcher) or 'any MPI'}"
-    refused = []
-    near = [compiler] if compiler else compilers_of(command, application.library, application.family)
-    for candidate in near:
-        try:
-            library = interposer(candidate)
-        except UnsupportedError as error:
-            if compiler:
-                raise
-            refused.append(str(error))
-            continue
-        theirs = mpi_library(loaded_by(str(library)) or "")
-        if _fits(application, command.launcher, theirs, named=bool(compiler)):
-            return library
-        maker = maker_of(theirs) or "another MPI"
-        refused.append(f"{candidate}: its MPI is {maker} ({theirs or 'not found'})")
-    if not refused:
-        refused = [f"mpicc of {own_maker(command.launcher) or 'the program'}: not found"]
-    expected = "expected the compiler of the application's MPI (`compiler='mpicc'`)"
-    raise UnsupportedError(f"{'; '.join(refused)}; {wanted}, {expected}")
+def check_private(folder: str) -> None:
+    """Refuse a folder in which another user could create or replace a library that will be preloaded.
 
-
-def _fits(application: Application, launcher: Launcher, library: str, *, named: bool) -> bool:
-    """Return whether a compiler's MPI is that of the application or, if this is unknown, of the launcher.
-
-    A compiler that the user named may belong to any MPI whose programs the launcher can start.
+    The folder must belong to the user, and others must not be able to write to it. The same holds for every
+    folder on the path, symbolic links included, where the owner may also be root. A folder with sticky bit
+    may be writable by others, since they cannot rename the files of other users in it.
     """
-    if application.library:
-        return library == application.library
-    family = family_started(launcher)
-    return family in ("", family_of(library)) and (named or is_own(launcher, library))
+    def refuse(path: str, what: str, remedy: str = "") -> None:
+        where = f"expected a private folder ({remedy}XDG_CACHE_HOME=FOLDER)"
+        raise UnsupportedError(f"{path}: {what}, and the interposer runs with your rights: {where}")
+
+    def check(path: str, about: os.stat_result, trusted: set[int], sticky: int) -> None:
+        if about.st_uid not in trusted:
+            refuse(path, f"belongs to user {about.st_uid}")
+        if stat.S_ISDIR(about.st_mode) and _others_write(about) and not about.st_mode & sticky:
+            refuse(path, "others can write there", f"chmod go-w {path}, or ")
+
+    for path in steps(os.path.abspath(folder)):
+        check(path, os.lstat(path), {0, os.geteuid(), _unknown_user()}, stat.S_ISVTX)
+    check(folder, os.stat(folder), {os.geteuid()}, 0)
 
 
-COMPONENT = "monitoring"
-#: Frameworks of Open MPI with a monitoring component. Ranks crash if coll excludes it while pml includes it.
-FRAMEWORKS = ("pml", "coll", "osc")
-#: Options by which launchers set variables of ranks, and a setting of LD_PRELOAD in them.
-SETTERS = ("x", "genv", "env", "export", "mca", "gmca")
-PRELOAD = re.compile(r"(?<![A-Za-z0-9_])LD_PRELOAD=([^,;]*)")
-#: Open MPI's parameter with variables for every process: NAME=value, separated by semicolons.
-ENV_LIST = "OMPI_MCA_mca_base_env_list"
-#: Slurm's variable with the names of the variables that srun exports: ALL, NONE or names.
-EXPORT = "SLURM_EXPORT_ENV"
+def is_private_file(path: str) -> bool:
+    """Return whether a regular file exists that belongs to the user and that others cannot write."""
+    try:
+        about = os.lstat(path)
+    except FileNotFoundError:
+        return False
+    return stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid() and not _others_write(about)
+
+
+def steps(path: str) -> Iterator[str]:
+    """Yield all folders and symbolic links on an absolute path, the path itself last."""
+    left, here, links = [part for part in path.split("/") if part], "/", 0
+    yield here
+    while left:
+        part = left.pop(0)
+        if part in (".", ".."):
+            here = os.path.dirname(here) if part == ".." else here
+            continue
+        here = os.path.join(here, part)
+        yield here
+        if os.path.islink(here):
+            links += 1
+            if links > MOST_LINKS:
+                raise UnsupportedError(f"{path}: symbolic links form a cycle, expected a folder")
+            target = os.readlink(here)
+            here = "/" if target.startswith("/") else os.path.dirname(here)
+            left = [part for part in target.split("/") if part] + left
+
+
+def _others_write(about: os.stat_result) -> bool:
+    if about.st_mode & stat.S_IWOTH:
+        return True
+    return bool(about.st_mode & stat.S_IWGRP) and not _is_group_of_one(about.st_gid)
+
+
+def _is_group_of_one(number: int) -> bool:
+    """Return whether this user is the only member of a group; many systems have such a group per user."""
+    if number == 0:
+        return True
+    try:
+        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(number)
+    except KeyError:
+        return False
+    return user.pw_gid == number and group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
+
+
+def _unknown_user() -> int:
+    try:
+        with open(_OVERFLOW, encoding="ascii") as file:
+            return int(file.read())
+    except (OSError, ValueError):
+        return 0
 
 
 def monitoring(folder: str, command: LaunchCommand) -> dict[str, str]:
@@ -258,13 +250,11 @@ def _set(command: LaunchCommand) -> dict[str, str]:
     """Return the components that environment or configuration files name, as ``ompi_info`` reports them."""
     folder = os.path.dirname(shutil.which(command.tool) or "")
     words = [os.path.join(folder, "ompi_info"), "--parsable", "--all", "--level", "9"]
-    try:
-        done = subprocess.run(
+    output = ""
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        output = subprocess.run(
             words, capture_output=True, text=True, errors="replace", timeout=60, stdin=subprocess.DEVNULL
-        )
-        output = done.stdout
-    except (OSError, subprocess.TimeoutExpired):
-        output = ""
+        ).stdout
     lines = r"^mca:(pml|coll|osc):base:param:\1:value:(.*)$"
     named = {name: os.environ.get(f"OMPI_MCA_{name}", "") for name in FRAMEWORKS}
     return named | {name: value.strip() for name, value in re.findall(lines, output, re.MULTILINE)}
@@ -295,10 +285,10 @@ def with_preloaded(command: LaunchCommand, library: str) -> LaunchCommand:
             return option
         words = [joined(word) for word in option.words]
         if "LD_PRELOAD" in words:  # -genv NAME VALUE; -x NAME takes the value of the environment
-            place = words.index("LD_PRELOAD")
-            given = words[place + 1 :] or [os.environ.get("LD_PRELOAD", "")]
+            at = words.index("LD_PRELOAD")
+            given = words[at + 1 :] or [os.environ.get("LD_PRELOAD", "")]
             value = f"{library}:{given[0]}" if given[0] else library
-            words[place:] = ["LD_PRELOAD", value] if words[place + 1 :] else [f"LD_PRELOAD={value}"]
+            words[at:] = ["LD_PRELOAD", value] if words[at + 1 :] else [f"LD_PRELOAD={value}"]
         return Option(option.name, tuple(words))
 
     def of_program(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -336,8 +326,7 @@ def handed_on(command: LaunchCommand, settings: dict[str, str]) -> dict[str, str
     exports = any(option.name == "x" for part in command.parts for option in part.options)
     if exports and command.launcher.version.startswith("4"):
         return settings
-    before = os.environ.get(ENV_LIST, "")
-    listed = [before] if before else []
+    listed = [before] if (before := os.environ.get(ENV_LIST)) else []
     return {ENV_LIST: ";".join([*listed, *(f"{name}={value}" for name, value in settings.items())])}
 
 

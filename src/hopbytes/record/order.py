@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
@@ -55,6 +56,12 @@ class Rank:
     over: bool = False
 
 
+#: Source, target, tag of the trace, and bytes.
+Message: TypeAlias = tuple[int, int, int, int]
+#: The members of a communicator, and the number of the call of a collective among them.
+Call: TypeAlias = tuple[tuple[int, ...], int]
+
+
 @frozen
 class Trace:
     """A trace and what is not in it."""
@@ -66,7 +73,7 @@ class Trace:
 def read_order(folder: str, n: int, allowed: int) -> Trace:
     """Return the trace of a recording; O(steps of all ranks)."""
     ranks = [_read(os.path.join(folder, f"order.{own}.txt")) for own in range(n)]
-    over = [own for own, each in enumerate(ranks) if each.over]
+    over = [own for own, rank in enumerate(ranks) if rank.over]
     if over:
         what = f"{len(over)} of {n} ranks made more than {allowed} steps (rank {over[0]}), expected fewer"
         raise FormatError("trace", None, f"{what} (`trace_steps` sets it)")
@@ -74,29 +81,30 @@ def read_order(folder: str, n: int, allowed: int) -> Trace:
 
 
 def _read(path: str) -> Rank:
-    found, ended = Rank(), False
+    """Return the steps that one rank wrote."""
+    rank, ended = Rank(), False
     try:
         with open(path, "rb") as stream:
-            for place, line in bounded_lines(stream, path):
-                fields = line.split()
+            for line_number, line in bounded_lines(stream, path):
                 try:
-                    if fields[0] == b"g":
-                        number, first, *members = map(int, fields[1:])
-                        found.groups[number] = tuple(members)
-                        if first:
-                            found.between.add(number)
-                    elif fields[0] in (b"end", b"over"):
-                        found.one_sided, found.over, ended = int(fields[1]), fields[0] == b"over", True
+                    word, *numbers = line.split()
+                    values = list(map(int, numbers))
+                    if word == b"g":
+                        rank.groups[values[0]] = tuple(values[2:])
+                        if values[1]:
+                            rank.between.add(values[0])
+                    elif word in (b"end", b"over"):
+                        rank.one_sided, rank.over, ended = values[0], word == b"over", True
                     else:
-                        peer, tag, group, amount = map(int, fields[1:])
-                        found.steps.append(Step(fields[0].decode(), peer, tag, group, amount))
+                        peer, tag, group, amount = values
+                        rank.steps.append(Step(word.decode(), peer, tag, group, amount))
                 except (ValueError, IndexError):
-                    raise FormatError(path, place, f"{shown(line.strip())}, expected a step") from None
+                    raise FormatError(path, line_number, f"{shown(line.strip())}, expected a step") from None
     except OSError as error:
         raise FormatError(path, None, f"{error.strerror}, expected the steps of a rank") from None
     if not ended:
         raise FormatError(path, None, "it ends in the middle, expected the steps of a rank")
-    return found
+    return rank
 
 
 def check_folder(folder: str) -> None:
@@ -133,50 +141,42 @@ class _Builder:
         self.everyone = tuple(range(self.n))
         #: (source, target, program's tag) → numbers and bytes of its messages, in the order of the sends.
         self.sent: dict[tuple[int, int, int], deque[tuple[int, int]]] = defaultdict(deque)
-        self.calls: dict[tuple[tuple[int, ...], int], dict[int, Step]] = defaultdict(dict)
-        self.blocks: dict[tuple[tuple[int, ...], int], list[tuple[int, int, int, int]]] = defaultdict(list)
-        self.tags = 0
+        #: steps and blocks of the ranks in a call of a collective
+        self.calls: dict[Call, dict[int, Step]] = defaultdict(dict)
+        self.blocks: dict[Call, list[Message]] = defaultdict(list)
+        self.tags = itertools.count(1)
         self.alone: Counter[str] = Counter()
 
     def trace(self) -> Trace:
-        for own, each in enumerate(self.ranks):
-            self._collect(own, each)
+        for own, rank in enumerate(self.ranks):
+            self._collect(own, rank)
         pairs = self._pairs()
-        lines = [list(self._actions(own, each, pairs)) for own, each in enumerate(self.ranks)]
+        lines = [list(self._actions(own, rank, pairs)) for own, rank in enumerate(self.ranks)]
         notices = [f"the trace lacks {count} {what}" for what, count in self.alone.items() if count]
-        one_sided = sum(each.one_sided for each in self.ranks)
+        one_sided = sum(rank.one_sided for rank in self.ranks)
         if one_sided:
             notices.append(f"the trace lacks {one_sided} one-sided transfers")
         return Trace(lines, tuple(notices))
 
-    def _tag(self) -> int:
-        self.tags += 1
-        return self.tags
-
-    def _collect(self, own: int, each: Rank) -> None:
+    def _collect(self, own: int, rank: Rank) -> None:
         """Note all sends, calls of collectives and blocks of a rank."""
-        turns: Counter[tuple[int, ...]] = Counter()
-        now: tuple[tuple[int, ...], int] | None = None
-        for at, step in enumerate(each.steps):
+        counts: Counter[tuple[int, ...]] = Counter()
+        call: Call | None = None
+        for at, step in enumerate(rank.steps):
             if step.what == "s":
                 self.sent[own, step.peer, step.tag].append((at, step.amount))
             elif step.what in "ac":
-                now = self._call(each, step, turns)
-                self.calls[now][own] = step
-            elif step.what == "b" and now is not None:
-                self.blocks[now].append((own, step.peer, step.amount, self._tag()))
+                call = _next_call(rank, step, counts)
+                self.calls[call][own] = step
+            elif step.what == "b" and call is not None:
+                self.blocks[call].append((own, step.peer, next(self.tags), step.amount))
 
-    def _call(self, each: Rank, step: Step, turns: Counter[tuple[int, ...]]) -> tuple[tuple[int, ...], int]:
-        members = each.groups[step.group]
-        turns[members] += 1
-        return members, turns[members]
-
-    def _pairs(self) -> dict[tuple[int, int], tuple[int, int, int, int]]:
-        """Return source, target, tag of the trace and bytes by (rank, step), for both ends of messages."""
-        found = {}
-        for own, each in enumerate(self.ranks):
-            posts = [at for at, step in enumerate(each.steps) if step.what == "p"]
-            done = {step.amount: step for step in each.steps if step.what == "w"}
+    def _pairs(self) -> dict[tuple[int, int], Message]:
+        """Return the message by (rank, step), for both ends."""
+        pairs = {}
+        for own, rank in enumerate(self.ranks):
+            posts = [at for at, step in enumerate(rank.steps) if step.what == "p"]
+            done = {step.amount: step for step in rank.steps if step.what == "w"}
             for number, at in enumerate(posts):
                 # Messages of one sender with one tag arrive in the order of the receives that were posted.
                 step = done.get(number)
@@ -185,19 +185,16 @@ class _Builder:
                     self.alone["receives without a send"] += 1
                     continue
                 sent, size = waiting.popleft()
-                pair = step.peer, own, self._tag(), size
-                found[step.peer, sent] = found[own, at] = pair
+                pairs[step.peer, sent] = pairs[own, at] = step.peer, own, next(self.tags), size
         self.alone["sends without a receive"] += sum(map(len, self.sent.values()))
-        return found
+        return pairs
 
-    def _actions(
-        self, own: int, each: Rank, pairs: dict[tuple[int, int], tuple[int, int, int, int]]
-    ) -> Iterator[str]:
-        turns: Counter[tuple[int, ...]] = Counter()
-        posts: list[tuple[int, int, int, int] | None] = []
+    def _actions(self, own: int, rank: Rank, pairs: dict[tuple[int, int], Message]) -> Iterator[str]:
+        counts: Counter[tuple[int, ...]] = Counter()
+        posts: list[Message | None] = []
         yield f"{own} init"
         yield f"{own} comm_size {self.n}"
-        for at, step in enumerate(each.steps):
+        for at, step in enumerate(rank.steps):
             pair = pairs.get((own, at))
             if step.what == "s" and pair:
                 yield f"{own} isend {pair[1]} {pair[2]} {pair[3]} 6"
@@ -205,17 +202,17 @@ class _Builder:
                 posts.append(pair)
                 if pair:
                     yield f"{own} irecv {pair[0]} {pair[2]} {pair[3]} 6"
-            elif step.what == "w" and (found := posts[step.amount]):
-                yield f"{own} wait {found[0]} {own} {found[2]}"
+            elif step.what == "w" and (posted := posts[step.amount]):
+                yield f"{own} wait {posted[0]} {own} {posted[2]}"
             elif step.what in "ac":
-                yield from self._together(own, step, self._call(each, step, turns), each)
+                yield from self._together(own, step, _next_call(rank, step, counts), rank)
         yield f"{own} waitall"
         yield f"{own} finalize"
 
-    def _together(self, own: int, step: Step, call: tuple[tuple[int, ...], int], each: Rank) -> Iterator[str]:
+    def _together(self, own: int, step: Step, call: Call, rank: Rank) -> Iterator[str]:
         """Yield the part of a rank in a collective."""
         members, parts = call[0], self.calls[call]
-        if len(parts) < len(members) or step.group in each.between:
+        if len(parts) < len(members) or step.group in rank.between:
             self.alone["parts of collectives of which not all are known"] += 1
             return
         if step.what == "c" and members == self.everyone:
@@ -227,12 +224,19 @@ class _Builder:
         if step.what == "c" and call not in self.blocks:
             volumes = [parts[member].amount for member in members]
             self.blocks[call] = [
-                (members[one.source], members[one.target], one.volume, self._tag())
-                for one in expand(KIND_NUMBERS[step.tag], MODEL, volumes, max(step.peer, 0))
+                (members[message.source], members[message.target], next(self.tags), message.volume)
+                for message in expand(KIND_NUMBERS[step.tag], MODEL, volumes, max(step.peer, 0))
             ]
-        messages = [one for one in self.blocks[call] if own in one[:2] and one[0] != one[1]]
-        for source, target, size, tag in messages:
+        messages = [block for block in self.blocks[call] if own in block[:2] and block[0] != block[1]]
+        for source, target, tag, size in messages:
             way = f"isend {target}" if source == own else f"irecv {source}"
             yield f"{own} {way} {tag} {size} 6"
-        for source, target, _, tag in messages:
+        for source, target, tag, _ in messages:
             yield f"{own} wait {source} {target} {tag}"
+
+
+def _next_call(rank: Rank, step: Step, counts: Counter[tuple[int, ...]]) -> Call:
+    """Return the call of a collective that a step belongs to; `counts` are those of the rank so far."""
+    members = rank.groups[step.group]
+    counts[members] += 1
+    return members, counts[members]

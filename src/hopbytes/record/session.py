@@ -1,4 +1,4 @@
-"""Runs a program unchanged and records what it sends."""
+"""Runs a program unchanged and records what it sends; says what to do with the recording."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ import numpy as np
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.formats.reading import read
+from hopbytes.formats.exchange import read
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.launchers import silent_end
 from hopbytes.launch.passing import run_through
 from hopbytes.launch.start import machine_of_command, shared_folder
 from hopbytes.launch.verify import seen_launch
 from hopbytes.machines.node.job import READERS, same_host
-from hopbytes.machines.selection.allocate import machine as parsed_machine
+from hopbytes.machines.selection.allocate import allocate as parsed_machine
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.patterns.base import recorded_hosts
 from hopbytes.patterns.collective_messages import check_model
-from hopbytes.patterns.origin import recorded_hosts
 from hopbytes.record.application import (
     Application,
     application_of,
@@ -45,6 +45,14 @@ from hopbytes.record.interposer import (
     with_preloaded,
 )
 from hopbytes.record.order import TRACE_STEPS, check_folder, read_order, write_trace
+
+#: Exit code of launchers and shells after a segmentation fault: 128 + SIGSEGV.
+SEGMENTATION_FAULT = 139
+#: Exit codes of launchers that start nothing: srun, Hydra and Open MPI 4; Open MPI 5 and 6.
+REFUSED = (1, 77, 213, 243)
+_FILES = re.compile(r"rank\.(\d+)\.(txt|prof)")
+#: Maximum number of ranks or hosts in a message.
+NAMED = 8
 
 
 @frozen
@@ -84,24 +92,20 @@ def record(
     special = collectives or skip_first or phase is not None or per_communicator or compiler or trace
     counting = application.family != "openmpi" or bool(special)
     model = check_model(collectives or "ring")
-    library = str(interposer_for(application, command, compiler)) if counting else ""
-    barred = keeps_monitoring_out(command)
-    if not counting and (application.unfit or barred):
-        # The monitoring of Open MPI 4.1.4 and 5.0.11 treats every topology as Cartesian and every remote
-        # group as the local one, and it ignores MPI_Pcontrol.
-        library = _own_interposer(application, command)
-        counting = bool(library)
-        if barred and not counting:
-            what = "excludes Open MPI's monitoring"
-            raise UnsupportedError(f"{barred}: {what}, expected {barred},monitoring or `compiler='mpicc'`")
-    kept, missing = "", tuple[str, ...]()
+    if counting:
+        library = str(interposer_for(application, command, compiler))
+    else:
+        library, counting = _beside_monitoring(application, command)
+    kept, notices = "", list[str]()
     with shared_folder() as folder:
         if counting:
             loading = preloading(library, folder, skip_first, trace_steps if trace else 0)
             settings = handed_on(command, loading)
         else:
-            library = _own_interposer(application, command)
-            settings = monitoring(folder, command) | handed_on(command, _witnessing(library, folder))
+            loading = {}
+            if library:  # the interposer reports hosts and components while Open MPI counts
+                loading = preloading(library, folder, 0.0) | {"HOPBYTES_RECORD_WITNESS": "1"}
+            settings = monitoring(folder, command) | handed_on(command, loading)
         if library and any("LD_PRELOAD" in word for word in words):
             words = with_preloaded(command, library).words()
         begun = time.monotonic()
@@ -115,19 +119,18 @@ def record(
                 graph, counts = read_counts(folder, model, phase)
                 facts = counted(counts, model, per_communicator)
                 if trace:
-                    kept, missing = _traced(folder, graph.n, trace, trace_steps, "cut" in facts)
+                    kept, notices = _traced(folder, graph.n, trace, trace_steps, "cut" in facts)
             else:
                 graph, facts = _monitored(folder, command, application)
         except FormatError as error:
-            why = reason(folder, command, application, error.what, code, counting)
-            return Recorded(None, code, why)
+            return Recorded(None, code, reason(folder, command, application, error.what, code, counting))
         single = explain_lone_processes(folder, command, graph.n, facts.get("mpi", ""))
         if single:
             return Recorded(None, code, single)
     if hosts and "hosts" not in facts and not code:
         facts["hosts"] = hosts_of(command)
     facts |= {"command": typed, "elapsed_seconds": round(seconds, 6), "launcher": command.launcher.name}
-    notices = [*graph.meta.get("notices", ()), *facts.pop("notices", ()), *missing]
+    notices = [*graph.meta.get("notices", ()), *facts.pop("notices", ()), *notices]
     if code and "cut" not in facts:
         notices.append(f"the program ended with code {code}: the pattern is that of a run that failed")
     if not counting and application.unfit:
@@ -140,24 +143,16 @@ def record(
     return Recorded(graph, code, trace=kept)
 
 
-def _traced(folder: str, n: int, target: str, steps: int, cut: bool) -> tuple[str, tuple[str, ...]]:
-    """Write the trace and return its first file, "" if there is none, and what is to be said about it."""
-    if cut:
-        return "", ("there is no trace: a signal ended the program",)
-    try:
-        trace = read_order(folder, n, steps)
-    except FormatError as error:
-        return "", (f"there is no trace: {error.what}",)
-    path = write_trace(trace, target)
-    return path, (f"trace: hopbytes simulate {path} --on MACHINE --grade replay", *trace.notices)
-
-
-def _witnessing(library: str, folder: str) -> dict[str, str]:
-    """Return the environment in which the interposer reports hosts and components while Open MPI counts.
-
-    The result is empty if there is no interposer for the program's MPI.
-    """
-    return preloading(library, folder, 0.0) | {"HOPBYTES_RECORD_WITNESS": "1"} if library else {}
+def _beside_monitoring(application: Application, command: LaunchCommand) -> tuple[str, bool]:
+    """Return the interposer for a program of Open MPI, "" without one, and whether it counts instead."""
+    library = _own_interposer(application, command)
+    # The monitoring of Open MPI 4.1.4 and 5.0.11 treats every topology as Cartesian and every remote
+    # group as the local one, and it ignores MPI_Pcontrol.
+    barred = keeps_monitoring_out(command)
+    if barred and not library:
+        what = "excludes Open MPI's monitoring"
+        raise UnsupportedError(f"{barred}: {what}, expected {barred},monitoring or `compiler='mpicc'`")
+    return library, bool(library and (application.unfit or barred))
 
 
 def _own_interposer(application: Application, command: LaunchCommand) -> str:
@@ -168,9 +163,22 @@ def _own_interposer(application: Application, command: LaunchCommand) -> str:
         return ""
 
 
+def _traced(folder: str, n: int, target: str, steps: int, cut: bool) -> tuple[str, list[str]]:
+    """Write the trace and return its first file, "" if there is none, and the notices about it."""
+    if cut:
+        return "", ["there is no trace: a signal ended the program"]
+    try:
+        trace = read_order(folder, n, steps)
+    except FormatError as error:
+        return "", [f"there is no trace: {error.what}"]
+    path = write_trace(trace, target)
+    return path, [f"trace: hopbytes simulate {path} --on MACHINE --grade replay", *trace.notices]
+
+
 def _monitored(
     folder: str, command: LaunchCommand, application: Application
 ) -> tuple[CommGraph, dict[str, Any]]:
+    """Return the pattern that Open MPI counted, with the interposer's persistent sends, and its facts."""
     parts = sorted(glob.glob(os.path.join(glob.escape(folder), "rank.*.prof")))
     if not parts:
         raise FormatError(folder, None, "no rank wrote anything, expected a file per rank")
@@ -187,29 +195,74 @@ def _monitored(
             facts["notices"].append(f"{what}, and it ignores MPI_Pcontrol (`compiler='mpicc'` handles both)")
         return graph, facts
     if persistent.n == graph.n and persistent.m:
-        graph = _sum(graph, persistent)
+        columns = [
+            np.concatenate(pair) for pair in (
+                (graph.sources(), persistent.sources()), (graph.targets, persistent.targets),
+                (graph.arc_volumes(), persistent.arc_volumes()),
+                (graph.arc_messages(), persistent.arc_messages()),
+            )
+        ]  # fmt: skip
+        graph = CommGraph.from_edges(*columns, n=graph.n, meta=graph.meta)
         facts["by"] += " and persistent sends by the interposer"
     return graph, facts | witnessed(seen)
 
 
-def _sum(one: CommGraph, other: CommGraph) -> CommGraph:
-    """Return the sum of two patterns."""
-    columns = [
-        np.concatenate(pair) for pair in (
-            (one.sources(), other.sources()), (one.targets, other.targets),
-            (one.arc_volumes(), other.arc_volumes()), (one.arc_messages(), other.arc_messages()),
+def reason(
+    folder: str, command: LaunchCommand, application: Application, what: str, code: int, counting: bool
+) -> str:
+    """Return the probable cause of an incomplete recording."""
+    what = what.replace(folder, "the recording")
+    if "no rank wrote" not in what and "missing" not in what:
+        return f"the recording is not complete: {what}"
+    suffix = "txt" if counting else "prof"
+    matches = [match for name in os.listdir(folder) if (match := _FILES.fullmatch(name))]
+    written = {int(match[1]) for match in matches if match[2] == suffix}
+    if code == SEGMENTATION_FAULT and application.family == "openmpi" and not counting:
+        return (
+            "the program ended by a segmentation fault: Open MPI's monitoring crashes in neighbourhood "
+            "collectives on graphs and with two groups of unequal size, expected `compiler='mpicc'`"
         )
-    ]  # fmt: skip
-    return CommGraph.from_edges(*columns, n=one.n, meta=one.meta)
+    if not written and application.has_mpi_inside:
+        inside = f"MPI is linked into {application.path} statically, expected a shared library"
+        return f"no rank wrote anything: {inside}"
+    assumed = ""
+    if not application.linked:
+        kind = "loads no MPI by itself" if application.is_binary else "is a script"
+        maker = own_maker(command.launcher) or "the MPI of the first mpicc"
+        assumed = f" ({command.program[0]} {kind}: {maker} was assumed, `compiler` names another)"
+    if code in REFUSED and not os.listdir(folder):
+        silent = silent_end(command.launcher, command.words(), code)
+        message = f"if there is none: {silent}" if silent else "see its message above"
+        before = "or the program ended before MPI_Init"
+        return f"{command.tool} did not start the program (code {code}), {message}; {before}"
+    if code:
+        what = what if written else f"{what}{assumed}"
+        if not counting:
+            what += "; the interposer (`compiler='mpicc'`) keeps what was sent before a signal"
+        return f"the program ended with code {code}, and not every rank reached MPI_Finalize: {what}"
+    shared = os.path.dirname(folder)
+    if written:
+        return f"the recording is not complete: {_lost(written, hosts_of(command), shared) or what}"
+    return (
+        f"no rank wrote anything{assumed}: the program uses another MPI, never reached MPI_Finalize, or "
+        f"{shared} is not shared with its nodes"
+    )
 
 
-#: Exit code of launchers and shells after a segmentation fault: 128 + SIGSEGV.
-SEGMENTATION_FAULT = 139
-#: Exit codes of launchers that start nothing: srun, Hydra and Open MPI 4; Open MPI 5 and 6.
-REFUSED = (1, 77, 213, 243)
-_FILES = re.compile(r"rank\.(\d+)\.(txt|prof)")
-#: Maximum number of ranks or hosts in a message.
-NAMED = 8
+def _lost(written: set[int], hosts: list[str], shared: str) -> str:
+    """Return which ranks are missing and on which hosts; "" if the hosts are unknown."""
+    lost = [i for i in range(len(hosts)) if i not in written]
+    if not lost:
+        return ""
+
+    def listed(names: list[Any]) -> str:
+        return ", ".join(map(str, names[:NAMED])) + (", …" if len(names) > NAMED else "")
+
+    on = sorted({hosts[i] for i in lost})
+    what = f"{len(lost)} of {len(hosts)} ranks missing ({listed(lost)}, on {listed(on)})"
+    if {hosts[i] for i in written if i < len(hosts)}.isdisjoint(on):
+        return f"{what}: {shared} is not shared with {listed(on)}"
+    return f"{what}: they never reached MPI_Finalize"
 
 
 def hosts_of(command: LaunchCommand) -> list[str]:
@@ -221,69 +274,6 @@ def hosts_of(command: LaunchCommand) -> list[str]:
     except HopbytesError:
         return []
     return [seen[i].host for i in range(len(seen))] if set(seen) == set(range(len(seen))) else []
-
-
-def reason(
-    folder: str, command: LaunchCommand, application: Application, what: str, code: int, counting: bool
-) -> str:
-    """Return the probable cause of an incomplete recording."""
-    what = what.replace(folder, "the recording")
-    if "no rank wrote" not in what and "missing" not in what:
-        return f"the recording is not complete: {what}"
-    found = _written(folder, "txt" if counting else "prof")
-    if code == SEGMENTATION_FAULT and application.family == "openmpi" and not counting:
-        return (
-            "the program ended by a segmentation fault: Open MPI's monitoring crashes in neighbourhood "
-            "collectives on graphs and with two groups of unequal size, expected `compiler='mpicc'`"
-        )
-    if not found and application.has_mpi_inside:
-        inside = f"MPI is linked into {application.path} statically, expected a shared library"
-        return f"no rank wrote anything: {inside}"
-    assumed = "" if application.linked else f" ({_assumption(command, application)})"
-    if code in REFUSED and not os.listdir(folder):
-        silent = silent_end(command.launcher, command.words(), code)
-        said = f"if there is none: {silent}" if silent else "see its message above"
-        before = "or the program ended before MPI_Init"
-        return f"{command.tool} did not start the program (code {code}), {said}; {before}"
-    if code:
-        what = f"{what}{assumed}" if not found else what
-        if not counting:
-            what += "; the interposer (`compiler='mpicc'`) keeps what was sent before a signal"
-        return f"the program ended with code {code}, and not every rank reached MPI_Finalize: {what}"
-    place = os.path.dirname(folder)
-    if found:
-        return f"the recording is not complete: {_lost(found, hosts_of(command), place) or what}"
-    return (
-        f"no rank wrote anything{assumed}: the program uses another MPI, never reached MPI_Finalize, or "
-        f"{place} is not shared with its nodes"
-    )
-
-
-def _assumption(command: LaunchCommand, application: Application) -> str:
-    """Return the assumption that was made about a program that loads no MPI by itself."""
-    kind = "loads no MPI by itself" if application.is_binary else "is a script"
-    assumed = own_maker(command.launcher) or "the MPI of the first mpicc"
-    return f"{command.program[0]} {kind}: {assumed} was assumed, `compiler` names another"
-
-
-def _written(folder: str, suffix: str) -> set[int]:
-    found = (_FILES.fullmatch(name) for name in os.listdir(folder))
-    return {int(match[1]) for match in found if match and match[2] == suffix}
-
-
-def _lost(found: set[int], hosts: list[str], place: str) -> str:
-    """Return which ranks are missing and on which hosts; "" if the hosts are unknown."""
-    lost = [i for i in range(len(hosts)) if i not in found]
-    if not lost:
-        return ""
-    ranks = ", ".join(map(str, lost[:NAMED])) + (", …" if len(lost) > NAMED else "")
-    on = sorted({hosts[i] for i in lost})
-    named = ", ".join(on[:NAMED]) + (", …" if len(on) > NAMED else "")
-    what = f"{len(lost)} of {len(hosts)} ranks missing ({ranks}, on {named})"
-    seen = {hosts[i] for i in found if i < len(hosts)}
-    if seen.isdisjoint(on):
-        return f"{what}: {place} is not shared with {named}"
-    return f"{what}: they never reached MPI_Finalize"
 
 
 def target_of(output: str, graph: CommGraph) -> str:
@@ -326,11 +316,9 @@ def next_step(output: str, words: list[str], graph: CommGraph, launcher: str | N
 
 
 def _obstacle(machine: str, n: int) -> str | None:
-    """Say why n tasks cannot be mapped to a machine; None if they can, or if only a job will tell."""
+    """Return why n tasks cannot be mapped to a machine; None if they can, or if only a job will tell."""
     try:
         where = parsed_machine(machine)
     except HopbytesError as error:
         return str(error)
-    if n <= where.k:
-        return None
-    return f"{n} processes, but {where.k} cores were found"
+    return None if n <= where.k else f"{n} processes, but {where.k} cores were found"

@@ -16,8 +16,7 @@ from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.patterns.ml import is_training, training_of
-from hopbytes.patterns.rank_orders import MEGATRON_OPTIONS, rank_orders
+from hopbytes.patterns.ml import MEGATRON_OPTIONS, is_training, rank_orders, training_of
 from hopbytes.report.verdict import CHANGE, KEEP, WORTH, Verdict, verdict
 from hopbytes.simulation.simulate import Prediction, simulate
 from hopbytes.solve.map_tasks import map_tasks
@@ -89,16 +88,15 @@ def advise(
     usual: str = "fill",
     presets: tuple[str, ...] | None = None,
     seeds: int = SEEDS,
-    spread: dict[str, Any] | None = None,
     tell: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Advice:
     """Predict the times of the launcher's orders and of presets, and recommend one placement."""
-    settings, slots = {**options, "tell": tell}, dict(spread or {})
+    settings = {**options, "tell": tell}
     network = where.machine.network() is not None
     wanted = presets if presets is not None else PRESETS if network else PRESETS[:-1]
     found: list[Candidate] = []
-    orders = list(_orders(graph, where, usual, slots))
+    orders = list(_orders(graph, where, usual))
     known: dict[bytes, Prediction] = {}
     most = len(orders) + len(wanted) * seeds
 
@@ -115,7 +113,7 @@ def advise(
     for preset in wanted:
         runs = []
         for seed in range(seeds):
-            mapping = map_tasks(graph, where, preset=preset, seed=seed, partition=False, **slots)
+            mapping = map_tasks(graph, where, preset, seed=seed, partition=False)
             runs.append((predicted(f"preset {preset}, seed {seed}", mapping), mapping))
         best = min(range(seeds), key=lambda seed: (runs[seed][0].seconds, seed))
         found.append(_candidate(graph, "preset", preset, best, runs))
@@ -128,14 +126,12 @@ def advise(
     )
 
 
-def _orders(
-    graph: CommGraph, where: Allocation, usual: str, slots: dict[str, Any]
-) -> Iterator[tuple[str, Mapping]]:
+def _orders(graph: CommGraph, where: Allocation, usual: str) -> Iterator[tuple[str, Mapping]]:
     """Yield the usual order, then others that place tasks elsewhere and that the launcher can be told."""
-    first = launcher_placement(where, graph.n, usual, **slots)
+    first = launcher_placement(where, graph.n, usual, where.use)
     seen: list[Any] = [first.pe]
     yield usual, first
-    for name, make in _others(graph, where, first, slots):
+    for name, make in _others(graph, where, first):
         try:
             mapping = make()
         except InfeasibleError:
@@ -146,12 +142,12 @@ def _orders(
 
 
 def _others(
-    graph: CommGraph, where: Allocation, first: Mapping, slots: dict[str, Any]
+    graph: CommGraph, where: Allocation, first: Mapping
 ) -> list[tuple[str, Callable[[], Mapping]]]:
     """Return orders by name: those of MPI launchers, or for a training job those that Megatron-LM has."""
     training = training_of(graph)
     if not is_training(graph):
-        return [(name, partial(launcher_placement, where, graph.n, name, **slots)) for name in ORDERS]
+        return [(name, partial(launcher_placement, where, graph.n, name, where.use)) for name in ORDERS]
     if training is None:
         return []
     orders, used = rank_orders(training), np.sort(first.pe)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from hopbytes.patterns.rank_orders import MEGATRON_OPTIONS
+from hopbytes.patterns.ml import MEGATRON_OPTIONS
 from hopbytes.report.advice import Advice, Candidate
 from hopbytes.report.predicted_time import GRADES, LIMITS
 from hopbytes.util.quantities import duration, short_amount

@@ -37,11 +37,11 @@ def _content(
     options: dict[str, Any],
 ) -> Allocation | CommGraph | Mapping:
     """Return the machine, the pattern or the mapping that a text names."""
-    from hopbytes.formats.reading import read
-    from hopbytes.machines.selection.allocate import machine
+    from hopbytes.formats.exchange import read
+    from hopbytes.machines.selection.allocate import allocate
 
     if on is not None:
-        where = machine(on, **machine_options)
+        where = allocate(on, **machine_options)
         if not os.path.exists(thing) and thing != "-":
             raise FormatError(thing, None, "no such file, expected a mapping on the machine of `on`")
         found = read(thing, input_format, holds="mapping", where=where, **options)
@@ -51,7 +51,7 @@ def _content(
     file = input_format is not None or os.path.isfile(thing) or thing == "-"
     content = file or is_pattern_spec(thing)
     if machine_options or (is_machine(thing) and input_format is None) or not content:
-        return machine(thing, **machine_options)
+        return allocate(thing, **machine_options)
     held = read(thing, input_format, **options)
     if isinstance(held, (CommGraph, Mapping)):
         return held

@@ -132,7 +132,7 @@ def compare(graph: PatternLike, first: Mapping, second: Mapping) -> MappingCompa
     Examples
     --------
     >>> import hopbytes as hb
-    >>> where = hb.machine("node:2@10 core:2@1")
+    >>> where = hb.allocate("node:2@10 core:2@1")
     >>> one, other = hb.Mapping([0, 1, 2, 3], where), hb.Mapping([0, 2, 1, 3], where)
     >>> hb.compare("stencil:4x1", one, other).other_node
     2

@@ -10,7 +10,7 @@ import numpy as np
 
 from hopbytes.cost.objectives.link_sums import plain
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.machines.network.network import Network
+from hopbytes.machines.network import Network
 from hopbytes.model.allocation import Allocation
 
 Facts = dict[str, Any]
@@ -24,7 +24,7 @@ MOST_DENOMINATOR = 1000
 
 
 def network_facts(where: Allocation) -> Facts:
-    """Return the facts of :func:`hopbytes.machines.network.network.Network.describe`; empty without links."""
+    """Return the facts of :func:`hopbytes.machines.network.Network.describe`; empty without links."""
     network = where.machine.network()
     return {} if network is None else {"network": network.describe()}
 
@@ -33,7 +33,7 @@ def network_lines(facts: Facts) -> list[str]:
     """Return the facts as lines for people.
 
     >>> import hopbytes as hb
-    >>> print("\\n".join(network_lines(network_facts(hb.machine("torus:4x4:bw=5x6")))))
+    >>> print("\\n".join(network_lines(network_facts(hb.allocate("torus:4x4:bw=5x6")))))
     network    16 endpoints, 16 switches, 64 links
     capacity   5 (32 links), 6 (32 links), as given
     hops       2.13 on average, at most 4
@@ -60,7 +60,7 @@ def route_facts(where: Allocation, source: str, target: str) -> Facts:
     """Return the links from one node to another.
 
     >>> import hopbytes as hb
-    >>> [link["name"] for link in route_facts(hb.machine("torus:4"), "3", "1")["links"]]
+    >>> [link["name"] for link in route_facts(hb.allocate("torus:4"), "3", "1")["links"]]
     ['r3 -> r0 (x+)', 'r0 -> r1 (x+)']
     """
     network = where.machine.network()

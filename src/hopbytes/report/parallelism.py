@@ -46,7 +46,7 @@ def parallelism(graph: CommGraph, mapping: Mapping) -> list[KindOfTraffic]:
     >>> import numpy as np
     >>> import hopbytes as hb
     >>> graph = hb.read("ml:tp=2,pp=1,dp=2,hidden=8,layers=1,seq=4,micro=1")
-    >>> mapping = hb.Mapping(np.arange(4, dtype=np.int32), hb.machine("rails:2x2"))
+    >>> mapping = hb.Mapping(np.arange(4, dtype=np.int32), hb.allocate("rails:2x2"))
     >>> for each in parallelism(graph, mapping): print(each)
     tensor parallelism: 1.02 kB per step, 100 % inside an NVLink domain, 0 % on one rail, 0 % between rails
     data parallelism: 3.07 kB per step, 0 % inside an NVLink domain, 100 % on one rail, 0 % between rails

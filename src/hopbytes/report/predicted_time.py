@@ -7,7 +7,7 @@ from typing import Any
 
 from hopbytes.errors import InfeasibleError
 from hopbytes.machines.allocate.launcher_order import launcher_placement
-from hopbytes.model.allocation import Allocation
+from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.simulation.simulate import Prediction, simulate
@@ -32,14 +32,14 @@ def predict(
     where: Allocation,
     mappings: Dictionary[str, Mapping],
     order: str,
-    spread: dict[str, Any],
+    use: SlotUse,
     options: dict[str, Any],
     written: dict[str, Any],
 ) -> dict[str, Prediction]:
     """Return predictions by name: the launcher's own order first, then `mappings`."""
     predictions = {}
     try:
-        usual = launcher_placement(where, graph.n, order, **spread)
+        usual = launcher_placement(where, graph.n, order, use)
         predictions[f"in order ({order})"] = simulate(graph, usual, **options, **written)
     except InfeasibleError:
         if not mappings:

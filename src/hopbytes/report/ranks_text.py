@@ -16,8 +16,8 @@ def ranks_per_node(mapping: Mapping, columns: int | None = None, nodes: int = MO
     """Return a line per node in use: its name and its ranks (tasks of a partition).
 
     >>> import hopbytes as hb
-    >>> pattern, where = hb.read("stencil:8"), hb.machine("node:2@10 core:4@1", hosts="n[1-2]")
-    >>> print("\\n".join(ranks_per_node(hb.map_tasks(pattern, where, mapper="identity"), 60)))
+    >>> pattern, where = hb.read("stencil:8"), hb.allocate("node:2@10 core:4@1", hosts="n[1-2]")
+    >>> print("\\n".join(ranks_per_node(hb.map_tasks(pattern, where, "identity"), 60)))
     n1: ranks 0-3
     n2: ranks 4-7
     """

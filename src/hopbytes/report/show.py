@@ -21,7 +21,7 @@ def machine_facts(where: Allocation) -> dict[str, Any]:
     """Return the facts of :func:`machine_text` with keys for JSON.
 
     >>> import hopbytes as hb
-    >>> facts = machine_facts(hb.machine("node:2@10 core:[3,4]@1", exclude="core=0"))
+    >>> facts = machine_facts(hb.allocate("node:2@10 core:[3,4]@1", exclude="core=0"))
     >>> facts["spec"], facts["pes"], facts["cores"], facts["pes_per_node"]
     ('node:2@10 core:[3,4]@1', 5, 7, [2, 3])
     """
@@ -79,7 +79,7 @@ def machine_text(where: Allocation) -> str:
     """Return a description for people; the first line's spec parses to the same machine.
 
     >>> import hopbytes as hb
-    >>> print(machine_text(hb.machine("node:2@10 core:[3,4]@1")))
+    >>> print(machine_text(hb.allocate("node:2@10 core:[3,4]@1")))
     machine    node:2@10 core:[3,4]@1
     cores      7, 3-4 per node
     nodes      2

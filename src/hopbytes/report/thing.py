@@ -35,9 +35,9 @@ def explain(
     8
     """
     if route is not None:
-        from hopbytes.machines.selection.allocate import machine
+        from hopbytes.machines.selection.allocate import allocate
 
-        facts = route_facts(machine(thing, **machine_options or {}), *route)
+        facts = route_facts(allocate(thing, **machine_options or {}), *route)
         return facts, route_text(facts)
     if machine_options or (is_machine(thing) and input_format is None):
         return _explain_machine(thing, machine_options or {})
@@ -67,21 +67,21 @@ def is_machine(thing: str) -> bool:
 
 
 def _explain_machine(spec: str, options: Facts) -> tuple[Facts, str]:
-    from hopbytes.machines.selection.allocate import machine
+    from hopbytes.machines.selection.allocate import allocate
 
-    where = machine(spec, **options)
+    where = allocate(spec, **options)
     return {"thing": "machine"} | machine_facts(where), machine_text(where)
 
 
 def _explain_content(path: str, input_format: str | None, options: Facts) -> tuple[Facts, str]:
-    from hopbytes.formats.reading import read
+    from hopbytes.formats.exchange import read
 
     content = read(path, input_format, **options)
     if isinstance(content, CommGraph):
         facts = pattern_facts(content)
         return {"thing": "pattern"} | facts, _pattern_text(facts)
     if isinstance(content, Mapping):
-        facts = {"tasks": content.n} | {key: content.info[key] for key in sorted(content.info)}
+        facts = {"tasks": content.n} | dict(sorted(content.info.items()))
         machine = machine_facts(content.where)
         text = "\n".join([
             _aligned({key: facts[key] for key in OF_A_MAPPING if key in facts}),
@@ -102,8 +102,8 @@ def pattern_facts(graph: CommGraph) -> Facts:
     """
     from hopbytes import kernels
     from hopbytes.cost.metrics.mapping_metrics import diagonal_volume
+    from hopbytes.patterns.base import recorded_hosts
     from hopbytes.patterns.ml import training_of
-    from hopbytes.patterns.origin import recorded_hosts
 
     degrees, hosts, training = np.diff(graph.indptr), recorded_hosts(graph), training_of(graph)
     traffic = {} if training is None else training.traffic()

@@ -106,7 +106,7 @@ def verdict(
 
     >>> import hopbytes as hb
     >>> graph = hb.CommGraph.from_edges([0, 1], [2, 3], [5000, 5000])
-    >>> mapping = hb.map_tasks(graph, hb.machine("node:2@10 core:2@1"))
+    >>> mapping = hb.map_tasks(graph, hb.allocate("node:2@10 core:2@1"))
     >>> first, second, _ = verdict(graph, mapping, hb.evaluate(graph, mapping)).sentences
     >>> print(first.replace("; ", ";\\n"))
     Between nodes: 0 B, none of all bytes;

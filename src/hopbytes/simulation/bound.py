@@ -10,7 +10,7 @@ import numpy as np
 from hopbytes._arrays import Array, Float64, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.kernels.fair_flows import fair_flow_seconds
+from hopbytes.kernels.routes import fair_flow_seconds
 from hopbytes.machines.base import NODE_NAMES, Level
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph

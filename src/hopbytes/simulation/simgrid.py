@@ -20,7 +20,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, HopbytesError, MissingPackageError, UnsupportedError, printable
 from hopbytes.formats.base import MARK
 from hopbytes.formats.parsing import shown
-from hopbytes.formats.patterns.graph_simgrid import trace_actions
+from hopbytes.formats.patterns.traces import trace_actions
 from hopbytes.kernels.routes import Routes
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.allocation import Allocation

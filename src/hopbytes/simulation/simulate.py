@@ -70,7 +70,7 @@ class Prediction:
     Examples
     --------
     >>> import hopbytes as hb
-    >>> where = hb.machine("node:2@10:bw=1e9:lat=1e-6 core:2@1:bw=1e10:lat=1e-7")
+    >>> where = hb.allocate("node:2@10:bw=1e9:lat=1e-6 core:2@1:bw=1e10:lat=1e-7")
     >>> graph = hb.CommGraph.from_edges([0, 1], [2, 3], [500_000, 500_000])
     >>> hb.simulate(graph, hb.Mapping([0, 1, 2, 3], where), grade="bound").seconds
     0.001
@@ -201,7 +201,7 @@ def simulate(
     Examples
     --------
     >>> import hopbytes as hb
-    >>> where = hb.machine("torus:4:bw=1000000000:lat=1e-6")
+    >>> where = hb.allocate("torus:4:bw=1000000000:lat=1e-6")
     >>> ring = hb.CommGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [1_000_000] * 4)
     >>> round(hb.simulate(ring, hb.Mapping([0, 1, 2, 3], where), grade="bound").seconds, 6)
     0.001001

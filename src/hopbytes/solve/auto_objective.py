@@ -48,7 +48,7 @@ def auto_objective(where: Allocation) -> tuple[str, str]:
     time the one with the least work is chosen, J before all. O(1).
 
     >>> import hopbytes as hb
-    >>> auto_objective(hb.machine("torus:4x4 / core:4"))[0], auto_objective(hb.machine("node:4 core:4"))[0]
+    >>> auto_objective(hb.allocate("torus:4x4 / core:4"))[0], auto_objective(hb.allocate("node:4 core:4"))[0]
     ('max_congestion', 'comm_cost')
     """
     kind = where.machine.spec().partition(":")[0]

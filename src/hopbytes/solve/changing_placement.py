@@ -9,22 +9,21 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt8
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine.placement_update import (
+from hopbytes.engine.changing import (
     COST,
     SHIFT,
     WORK,
+    ArcRows,
     Changes,
     LocalSettings,
     PlacementState,
     Update,
 )
 from hopbytes.errors import HopbytesError, InfeasibleError, ScaleError
-from hopbytes.kernels.changing import ArcRows
 from hopbytes.machines.distances import kernel_distances
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import common_divisor
+from hopbytes.model.capacities import common_divisor, sum_of
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import sum_of
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.batch import Batch
 

@@ -18,8 +18,9 @@ from hopbytes.machines.gpu_domains import has_rails
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.auto_objective import AUTO
-from hopbytes.solve.method import Method
-from hopbytes.solve.presets import LINK_ROOM, QUICK, Chain, chain
+from hopbytes.solve.constraints import Constraints
+from hopbytes.solve.method import Method, MethodLike, is_preset
+from hopbytes.solve.presets import DEFAULT, LINK_ROOM, QUICK, Chain, chain
 from hopbytes.solve.run_chain import solve
 from hopbytes.solve.slot_choice import Placed
 from hopbytes.solve.slot_policies import Task
@@ -46,19 +47,20 @@ class Given(Mapper):
 
 
 def weighs_links(
-    graph: CommGraph, where: Allocation, *, objective: Any = None, weight: str = "bytes", mapper: Any = None,
-    refine: Any = (), initial: Any = None, partition: bool | None = None, **_others: Any,
+    graph: CommGraph, where: Allocation, *, objective: Any = None, weight: str = "bytes",
+    method: MethodLike = DEFAULT, constraints: Constraints | None = None, partition: bool | None = None,
+    **_others: Any,
 ) -> bool:
     """Return whether the load of links is weighed beside J: on GPUs with rails, a task for each at most.
 
     >>> import hopbytes as hb
     >>> pattern = hb.read("stencil:4x2")
-    >>> weighs_links(pattern, hb.machine("rails:4x2")), weighs_links(pattern, hb.machine("node:4 gpu:2"))
+    >>> weighs_links(pattern, hb.allocate("rails:4x2")), weighs_links(pattern, hb.allocate("node:4 gpu:2"))
     (True, False)
     """
-    usual = objective in (None, AUTO) and weight == "bytes" and mapper is None
-    usual = usual and isinstance(refine, (list, tuple)) and not refine
-    return usual and initial is None and not partition and 0 < graph.n <= where.k and has_rails(where)
+    usual = objective in (None, AUTO) and weight == "bytes" and is_preset(method)
+    usual = usual and (constraints is None or constraints.initial is None)
+    return usual and not partition and 0 < graph.n <= where.k and has_rails(where)
 
 
 def busiest_link(graph: CommGraph, where: Allocation, pe: Int32) -> float:
@@ -71,8 +73,7 @@ def busiest_link(graph: CommGraph, where: Allocation, pe: Int32) -> float:
 
 def usual_orders(graph: CommGraph) -> list[Int32]:
     """Return ranks in order, and for a training job the rank orders of Megatron-LM, on the first PEs."""
-    from hopbytes.patterns.ml import training_of
-    from hopbytes.patterns.rank_orders import rank_orders
+    from hopbytes.patterns.ml import rank_orders, training_of
 
     training = training_of(graph)
     orders = [] if training is None else list(rank_orders(training).values())
@@ -151,7 +152,7 @@ def worth_it(
     """Return which of `others` is worth its higher J, see :func:`with_links_weighed`, and the notice.
 
     >>> import hopbytes as hb
-    >>> where = hb.machine("rails:4x1:pod=2:spines=1")
+    >>> where = hb.allocate("rails:4x1:pod=2:spines=1")
     >>> pairs = hb.CommGraph.from_edges([0, 2], [1, 3], [8, 8])
     >>> crossed, straight = np.array([0, 2, 1, 3], np.int32), np.array([0, 1, 2, 3], np.int32)
     >>> worth_it(pairs, where, crossed, [straight])[0], worth_it(pairs, where, straight, [crossed])[0]
@@ -237,6 +238,6 @@ def _filled(task: Task, found: Placed) -> list[Placed]:
     """Return ranks in order on the first slots, if the search chose others by itself."""
     if found.slots not in ("free", "spread") or task.request.chooses_slots or task.constraints:
         return []
-    problem = task.formulated(dataclasses.replace(task.request, pack=True))
+    problem = task.formulated(task.request.using(pack=True))
     pe = np.arange(task.graph.n, dtype=np.int32)
     return [dataclasses.replace(found, problem=problem, pe=pe, notices=[], slots="filled")]

@@ -21,7 +21,63 @@ MOST_PRICE = 2**58
 
 @frozen(eq=False)
 class Constraints:
-    """The constraints on single tasks."""
+    """Where single tasks must be, must not be or are now, and whether loads may exceed their bound.
+
+    Parameters
+    ----------
+    fixed : mapping from task to PE, or int[n] with -1 for free tasks, optional
+        PEs of fixed tasks.
+    forbidden : pairs of a task and a PE, optional
+        PEs that tasks must not use. A PE that is forbidden to all tasks is excluded.
+    initial : Mapping or int[n], optional
+        The current mapping. It is refined, and a new mapping is relabelled to agree with it as far as
+        possible; the better of the two is returned.
+    migration_price : int
+        Cost of each task that leaves its PE of `initial`, in units of the communication cost.
+    strict : bool
+        Raise an error instead of relaxing the bound if weighted tasks cannot meet it.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> hb.map_tasks("stencil:2x2", "core:4", constraints=hb.Constraints(fixed={0: 3})).pe[0]
+    np.int32(3)
+    """
+
+    fixed: Dictionary[int, int] | Sequence[int] | Array | None = None
+    forbidden: Iterable[tuple[int, int]] | None = None
+    initial: Mapping | Array | None = None
+    migration_price: int = 0
+    strict: bool = False
+
+    @property
+    def of_tasks(self) -> bool:
+        """Whether single tasks are constrained."""
+        return self.fixed is not None or self.forbidden is not None or self.initial is not None
+
+    def checked(self, n: int, where: Allocation) -> TaskConstraints:
+        """Return the constraints on n tasks as arrays; raise an error if they are wrong."""
+        price, k = self.migration_price, where.k
+        if isinstance(price, bool) or not isinstance(price, (int, np.integer)) or price < 0:
+            raise UnsupportedError(f"migration_price {price!r}, expected a whole number >= 0")
+        if price and self.initial is None:
+            raise UnsupportedError("a migration price needs an initial mapping to migrate from")
+        if price * n > MOST_PRICE:
+            raise ScaleError(
+                f"{n} tasks at a migration price of {price} cost more than 2^58: "
+                f"divide it, and the volumes, by {-(-price * n // MOST_PRICE)} or more"
+            )
+        return TaskConstraints(
+            None if self.fixed is None else _fixed(n, k, self.fixed),
+            None if self.forbidden is None else _pairs(n, k, self.forbidden),
+            None if self.initial is None else _initial(n, where, self.initial),
+            int(price),
+        )
+
+
+@frozen(eq=False)
+class TaskConstraints:
+    """The checked constraints on single tasks."""
 
     fixed: Int32 | None = None  # int32[n] or None: PE of every fixed task, -1 for the others
     #: (int64[e], int64[e]) or None: Pairs of a task and a PE that is forbidden to it
@@ -96,33 +152,6 @@ def _dearest(tasks: Int64, pes: Int64, costs: Int64, rest: Int64, k: int) -> Lin
     first = np.flatnonzero(np.diff(key[order], prepend=-1))
     kept = order[first]
     return from_entries(tasks[kept], pes[kept], costs[kept], rest)
-
-
-def collect_constraints(
-    n: int,
-    where: Allocation,
-    *,
-    fixed: Dictionary[int, int] | Sequence[int] | Array | None = None,
-    forbidden: Iterable[tuple[int, int]] | None = None,
-    initial: Mapping | Array | None = None,
-    migration_price: int = 0,
-) -> Constraints:
-    """Check the constraints that the caller gives; see :func:`hopbytes.map_tasks` for the arguments."""
-    price = migration_price
-    if isinstance(price, bool) or not isinstance(price, (int, np.integer)) or price < 0:
-        raise UnsupportedError(f"migration_price {price!r}, expected a whole number >= 0")
-    if price and initial is None:
-        raise UnsupportedError("a migration price needs an initial mapping to migrate from")
-    if price * n > MOST_PRICE:
-        raise ScaleError(
-            f"{n} tasks at a migration price of {price} cost more than 2^58: "
-            f"divide it, and the volumes, by {-(-price * n // MOST_PRICE)} or more"
-        )
-    k = where.k
-    held = None if fixed is None else _fixed(n, k, fixed)
-    barred = None if forbidden is None else _pairs(n, k, forbidden)
-    current = None if initial is None else _initial(n, where, initial)
-    return Constraints(held, barred, current, int(price))
 
 
 def _fixed(n: int, k: int, fixed: Dictionary[int, int] | Sequence[int] | Array) -> Int32:

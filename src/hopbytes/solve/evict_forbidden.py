@@ -12,7 +12,7 @@ from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.errors import InfeasibleError
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.exact_sums import group_sums
+from hopbytes.model.capacities import group_sums
 
 
 def evict_forbidden(

@@ -12,8 +12,8 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.balancer import Rebalanced, fill_empty, meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.errors import HopbytesError, InfeasibleError
-from hopbytes.model.exact_sums import group_sums
-from hopbytes.solve.constraints import Constraints
+from hopbytes.model.capacities import group_sums
+from hopbytes.solve.constraints import TaskConstraints
 from hopbytes.solve.evict_forbidden import evict_forbidden
 from hopbytes.solve.problem import Problem
 
@@ -131,7 +131,7 @@ def _fault(problem: Problem, pe: Int32) -> str | None:
     return None
 
 
-def migration_report(constraints: Constraints, placed: Int32) -> dict[str, Any]:
+def migration_report(constraints: TaskConstraints, placed: Int32) -> dict[str, Any]:
     """Return the number of migrated tasks and their cost; an empty dictionary without a current mapping."""
     if constraints.initial is None:
         return {}

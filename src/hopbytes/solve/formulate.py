@@ -14,21 +14,20 @@ from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.machines.allocate.slot_counts import even_counts, spread
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import LoadBound, count_bounds, exact_imbalance, load_bound
+from hopbytes.model.capacities import LoadBound, count_bounds, exact_imbalance, load_bound, sum_of
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import sum_of
-from hopbytes.solve.constraints import Constraints
+from hopbytes.solve.constraints import TaskConstraints
 from hopbytes.solve.evict_forbidden import check_fixed_loads, evict_forbidden
 from hopbytes.solve.problem import Problem, Request
 
 #: From this many tasks per PE on, a request without `partition` is treated as a partition.
 TASKS_PER_PE_OF_A_PARTITION = 8
 
-NOTHING_SAID = Constraints()
+UNCONSTRAINED = TaskConstraints()
 
 
 def formulate(
-    graph: CommGraph, where: Allocation, request: Request, constraints: Constraints = NOTHING_SAID
+    graph: CommGraph, where: Allocation, request: Request, constraints: TaskConstraints = UNCONSTRAINED
 ) -> Problem:
     """Return the problem of a request: choose processes or partition, select the PEs and set their bounds."""
     imbalance = exact_imbalance(request.imbalance)
@@ -83,9 +82,9 @@ def _without_places(
     if partition is None:
         partition, constraints = _treated_as_partition(graph, k, request)
     name = "partition" if partition else "processes"
-    if request.chooses_slots and n > k and (partition or request.oversubscribe):
+    if request.chooses_slots and n > k and (partition or request.use.oversubscribe):
         raise UnsupportedError(
-            f"pack, tasks_per_node and per choose among the PEs, but {n} tasks use all {k} of them"
+            f"pack, tasks_per_node and tasks_per choose among the PEs, but {n} tasks use all {k} of them"
         )
     if n < k and _mapper_chooses(where, n, request, linear_cost, current):
         every = np.arange(k, dtype=np.int64)
@@ -94,7 +93,7 @@ def _without_places(
         pes = _slots(where, n, request, linear_cost, current)
         return _counted(name, graph, where, pes, np.ones(n, np.int64), request)
     if not partition:
-        if not request.oversubscribe:
+        if not request.use.oversubscribe:
             raise too_few_slots(n, where, sizes=str(graph.meta.get("sizes", "")))
         return _counted(name, graph, where, np.arange(k), _counts(where, n), request)
     bound = load_bound(graph.loads, n, _capacity(where), imbalance)
@@ -112,7 +111,7 @@ def _treated_as_partition(graph: CommGraph, k: int, request: Request) -> tuple[b
     most likely a mistake.
     """
     n = graph.n
-    if request.oversubscribe or graph.of_processes or n < TASKS_PER_PE_OF_A_PARTITION * k:
+    if request.use.oversubscribe or graph.of_processes or n < TASKS_PER_PE_OF_A_PARTITION * k:
         return False, ()
     each = f"{n // k:,}" if n % k == 0 else f"about {n / k:,.1f}"
     what = f"treated as a partition, {each} tasks per slot (`partition=False` selects one each)"
@@ -156,10 +155,7 @@ def _slots(
     elif request.slots is not None:
         pes = request.slots
     else:
-        pes = spread(
-            where, n, pack=request.pack, evenly=request.spread, tasks_per_node=request.tasks_per_node,
-            per=request.per,
-        )
+        pes = spread(where, n, request.use)
     if linear_cost is None or n in (0, where.k):
         return pes
     check_fixed_loads(None, np.ones(where.k, np.int64), linear_cost)
@@ -170,7 +166,7 @@ def _slots(
         evict_forbidden(where, in_order, None, chosen, linear_cost, exact=True)
         return pes
     except InfeasibleError:
-        if request.tasks_per_node is not None or request.per is not None:
+        if request.use.counted:
             raise
     return np.sort(evict_forbidden(where, in_order, None, anywhere, linear_cost, exact=True)).astype(np.int64)
 
@@ -200,7 +196,7 @@ def _counted(
     counts = counts if len(pes) else np.zeros(where.k, np.int64)
     bounds = Bounds(counts, counts, exact=True)
     return Problem(
-        name, _with_loads(graph, None), used, chosen.astype(np.int64), bounds, strict=request.strict_balance
+        name, _with_loads(graph, None), used, chosen.astype(np.int64), bounds, strict=request.strict
     )
 
 
@@ -223,5 +219,5 @@ def _bounded(
         zero_load_bounds = count_bounds(zero_load, _capacity(where), exact_imbalance(request.imbalance))
     return Problem(
         name, _with_loads(graph, bound.loads), where, np.arange(where.k, dtype=np.int64), Bounds(bound.caps),
-        zero_load_bounds, request.strict_balance, tuple(notices),
+        zero_load_bounds, request.strict, tuple(notices),
     )

@@ -19,6 +19,7 @@ from hopbytes.engine.control import RunControl
 from hopbytes.kernels.linear_cost import LinearCost, from_entries
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.solve.constraints import Constraints
 from hopbytes.solve.map_tasks import map_tasks
 
 #: Estimated scanned edges of a first repair per arc and task: V-cycles, and a mapping from scratch.
@@ -132,10 +133,12 @@ def from_scratch(problem: RepairProblem, price: int) -> Int32:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = map_tasks(
-            problem.graph, problem.where, preset="fast" if problem.one_per_pe else "eco",
+            problem.graph, problem.where, "fast" if problem.one_per_pe else "eco",
             partition=not problem.one_per_pe,
             imbalance=f"{float(100 * problem.imbalance)}%", seed=problem.seed, threads=problem.threads,
-            initial=np.where(problem.home >= 0, problem.home, problem.pe), migration_price=price,
+            constraints=Constraints(
+                initial=np.where(problem.home >= 0, problem.home, problem.pe), migration_price=price
+            ),
         )
     problem.work.append(int(found.info["work"]["arcs"]))
     if found.info["balance"] != "met":

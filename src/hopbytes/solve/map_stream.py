@@ -14,31 +14,30 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes._version import __version__
 from hopbytes.algorithms.balancer import meet_bounds
-from hopbytes.algorithms.streaming.passes import (
+from hopbytes.algorithms.streaming import (
     CheckedStream,
+    Sketch,
     check_sums,
     cluster,
     comm_cost,
     place_online,
     refine,
     state_of,
+    tree_of,
 )
-from hopbytes.algorithms.streaming.pe_tree import tree_of
-from hopbytes.algorithms.streaming.sketch import Sketch
 from hopbytes.errors import HopbytesWarning, InfeasibleError
 from hopbytes.formats.streams.open_graph import open_graph
 from hopbytes.kernels.streaming import MappingState, TreeOfPes
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import count_bounds, exact_imbalance, load_bound
+from hopbytes.model.capacities import count_bounds, exact_imbalance, group_sums, load_bound, sum_of
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums, sum_of
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.run_report import warn_of
 from hopbytes.solve.sides import PlaceLike, place_side
 from hopbytes.text.open_input import MAX_BYTES
 from hopbytes.util.checks import check_truths, whole
-from hopbytes.util.clock import Clock
+from hopbytes.util.limits import Clock
 
 #: Pairs of clusters in the buffer unless the caller says otherwise.
 BUFFER = 1 << 22
@@ -134,11 +133,11 @@ def map_stream(
     passes, buffer = whole("passes", passes, 1), whole("buffer", buffer, 0)
     check_truths(strict_balance=strict_balance)
     slack, place = exact_imbalance(imbalance), place_side(where)
-    clock = Clock(None)
+    clock = Clock()
     with open_graph(path, format, max_bytes=max_bytes) as stream:
         blocks = CheckedStream(stream, progress)
         bounds = _Bounds.of(stream.loads(), stream.n, place, slack)
-        run = _Run(blocks, place, bounds, {"preset": preset, "seed": seed, "threads": threads})
+        run = _Run(blocks, place, bounds, {"method": preset, "seed": seed, "threads": threads})
         state = run.first_pass(buffer, imbalance)
         for _ in range(passes - 1):
             run.moves += refine(blocks, bounds.tree, state, bounds.loads)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
 from hopbytes._frozen import frozen
-from hopbytes.algorithms.base import Effort, Mapper, Progress, Refiner
+from hopbytes.algorithms.base import Mapper, Refiner, mappers
 from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError, unknown_name
@@ -14,15 +15,17 @@ from hopbytes.machines.gpu_domains import has_rails
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.auto_objective import AUTO
-from hopbytes.solve.presets import DEFAULT, QUICKEST, Chain, chain, for_objective, presets
-from hopbytes.util.checks import check_functions, name_of, whole
-from hopbytes.util.clock import Clock
-from hopbytes.util.cpus import thread_count
+from hopbytes.solve.presets import QUICKEST, Chain, chain, for_objective, presets
+from hopbytes.util.checks import name_of
 
 #: Value of ``info["preset"]`` for a chain that is not a preset.
 CUSTOM = "custom"
 #: What improves the rank orders of training frameworks.
 ORDER_SWAP = Swap(starts=1, perturbations=100, one_way=5)
+
+
+#: A preset or a mapper, or a sequence that begins with one and continues with refiners.
+MethodLike: TypeAlias = str | Chain | Mapper | Sequence[str | Chain | Mapper | Refiner]
 
 
 @frozen
@@ -35,31 +38,41 @@ class Method:
     quick: Chain | None  # A cheaper chain that compares the policies of slot selection first
 
 
-def method_of(
-    preset: str | Chain | None, mapper: str | Mapper | None, refine: str | Refiner | Sequence[str | Refiner],
-    objective: str,
-) -> Method:
+def steps_of(method: Any) -> tuple[str | Chain | Mapper, list[str | Refiner]]:
+    """Return the preset or mapper with which a method begins, and the refiners that follow."""
+    # An array without axes is iterable by its type only.
+    several = isinstance(method, Iterable) and getattr(method, "shape", None) != ()
+    listed: list[Any] = list(method) if several and not isinstance(method, (str, bytes)) else [method]
+    if not listed:
+        raise UnsupportedError("method [], expected a preset or a mapper, and refiners after it")
+    name_of("method", listed[0], Chain, Mapper)
+    return listed[0], [name_of("refiner", refiner, Refiner) for refiner in listed[1:]]
+
+
+def is_preset(method: MethodLike) -> bool:
+    """Return whether a method is a preset or a chain, without further refiners."""
+    first, refiners = steps_of(method)
+    return not refiners and (isinstance(first, Chain) or (isinstance(first, str) and first in presets))
+
+
+def method_of(method: MethodLike, objective: str) -> Method:
     """Return the chain for the arguments of :func:`hopbytes.map_tasks` with these names."""
     objective = name_of("objective", objective).replace("-", "_")
     if objective not in objectives:  # reported before other errors
         raise unknown_name("objective", objective, [*objectives, AUTO])
-    if getattr(refine, "shape", None) == ():  # an array without axes is iterable by its type only
-        name_of("refiner", refine, Refiner)
-    if isinstance(refine, (str, Refiner)) or not isinstance(refine, Iterable):
-        refine = (refine,)
-    more = [name_of("refiner", each, Refiner) for each in refine]
-    if mapper is not None:
-        name_of("mapper", mapper, Mapper)
-        if preset is not None:
-            raise UnsupportedError(f"preset {preset!r} and mapper {mapper!r} exclude each other, give one")
-        own = chain(mapper)
+    first, more = steps_of(method)
+    if isinstance(first, str) and first in presets:
+        name, given = first, presets[first]()
+    elif isinstance(first, Chain):
+        name, given = _name_of(first), first
+    else:
+        if isinstance(first, str) and ":" not in first and first.replace("-", "_") not in mappers:
+            raise unknown_name("method", first, [*presets, *mappers])
+        own = chain(first)
         name_of("mapper", own.mapper, Mapper)  # "module:Class" may name a class that is not a mapper
-        requested = chain(mapper, *more).refiners
+        requested = chain(first, *more).refiners
         steps = dataclasses.replace(own, goal=objective, requested=requested, named=True)
         return Method(objective, steps, None, None)
-    preset = DEFAULT if preset is None else name_of("preset", preset, Chain)
-    given = presets[preset]() if isinstance(preset, str) else preset
-    name = preset if isinstance(preset, str) else _name_of(preset)
     base = for_objective(given, objective)
     steps = dataclasses.replace(base, requested=(*base.requested, *chain(base.mapper, *more).refiners))
     quick = None if name == QUICKEST else for_objective(presets[QUICKEST](), objective)
@@ -90,15 +103,3 @@ def for_training(method: Method, graph: CommGraph, where: Allocation) -> Method:
 
 def _name_of(given: Chain) -> str:
     return next((name for name, preset in presets.items() if preset() == given), CUSTOM)
-
-
-def effort_of(
-    seed: int, threads: int | None, work_limit: int | None, progress: Progress | None,
-    stop: Callable[[], bool] | None, clock: Clock,
-) -> Effort:
-    """Return the settings of the run from the arguments of :func:`hopbytes.map_tasks` with these names."""
-    if work_limit is not None:
-        work_limit = whole("work_limit", work_limit, 0)
-    check_functions(progress=progress, stop=stop)
-    seed, count = whole("seed", seed, 0), thread_count(threads)
-    return Effort(seed, count, None, progress, work_limit=work_limit, began=clock.began)

@@ -17,7 +17,7 @@ from hopbytes.algorithms.refiners.place_blocks import PlaceBlocks
 from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.algorithms.refiners.vcycle import PLACED_UP_TO, VCycle
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.engine.settings import FEW_TASKS
+from hopbytes.engine.problem import FEW_TASKS
 from hopbytes.util.options import build
 from hopbytes.util.options import describe as _described
 from hopbytes.util.registry import Registry
@@ -298,7 +298,7 @@ def strong() -> Chain:
 
 @presets.register("best")
 def best() -> Chain:
-    """Improve until `time_limit` or `work_limit` is reached; without a limit eight steps of `evolve`.
+    """Improve until a limit of time or work is reached; without a limit eight steps of `evolve`.
 
     The preset starts from the result of `strong`, on large graphs from the better one of `eco` and `strong`.
     """
@@ -320,7 +320,7 @@ def best() -> Chain:
 def routed() -> Chain:
     """Like `strong`, then lower the congestion of links without more hop-bytes or a higher J.
 
-    With `time_limit` or `work_limit` it runs until the limit is reached.
+    With a limit of time or work it runs until the limit is reached.
     """
     from hopbytes.algorithms.refiners.routed import Routed
 

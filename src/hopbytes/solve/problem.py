@@ -2,49 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping as Dictionary
-from dataclasses import field
+from dataclasses import field, replace
 from fractions import Fraction
+from typing import Any
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.model.allocation import Allocation
+from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.comm_graph import CommGraph
 
 
 @frozen
 class Request:
-    """The options on numbers of tasks per PE; see :func:`hopbytes.solve.map_tasks.map_tasks`.
-
-    With `mapper_chooses` the mapper selects the PEs if there are fewer tasks than PEs and the caller does not
-    select them. `slots` is int64[n], the PEs to use with one task each, numbered without those that are
-    forbidden to all tasks; None leaves the choice to the other fields.
-    """
+    """The options on numbers of tasks per PE, of :func:`hopbytes.map_tasks` and :func:`hopbytes.allocate`."""
 
     partition: bool | None = None
-    oversubscribe: bool = False
-    pack: bool = False
-    tasks_per_node: int | None = None
-    per: str | Dictionary[str, int] | None = None
     imbalance: float | str | Fraction = 0.03
-    strict_balance: bool = False
+    strict: bool = False  # a bound that cannot be met is an error
+    use: SlotUse = SlotUse()
+    #: the mapper selects the PEs if there are fewer tasks than PEs and the caller does not select them
     mapper_chooses: bool = False
-    spread: bool = False
-    equal_nodes: bool = False
+    #: int64[n] or None: the PEs to use with one task each, numbered without those that are forbidden to all
+    #: tasks; None leaves the choice to `use`
     slots: Int64 | None = None
 
     @property
     def chooses_slots(self) -> bool:
-        """Whether the caller selects the PEs."""
-        return self.pack or self.spread or self.counted or self.slots is not None
+        """Whether the PEs of fewer tasks are prescribed."""
+        return self.use.chosen or self.slots is not None
 
-    @property
-    def counted(self) -> bool:
-        """Whether the caller prescribes the number of tasks per unit of a level."""
-        return self.tasks_per_node is not None or self.per is not None
+    def using(self, **use: Any) -> Request:
+        """Return the request with other values of `use`."""
+        return replace(self, use=replace(self.use, **use))
 
 
 @frozen(eq=False)

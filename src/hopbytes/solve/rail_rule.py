@@ -32,7 +32,7 @@ class RailRule:
         """Return the rule for a training job (``ml:``), None for other patterns; O(arcs).
 
         >>> import hopbytes as hb
-        >>> rule = RailRule.of(hb.read("ml:tp=2,pp=2,dp=2,layers=2"), hb.machine("rails:2x4"))
+        >>> rule = RailRule.of(hb.read("ml:tp=2,pp=2,dp=2,layers=2"), hb.allocate("rails:2x4"))
         >>> rule.misplaced(np.arange(8, dtype=np.int32)), rule.whole
         ((0, 0), True)
         >>> rule.misplaced(np.array([0, 1, 5, 4, 2, 3, 7, 6], np.int32))

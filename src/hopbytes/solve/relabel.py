@@ -16,7 +16,7 @@ def relabel_units(where: Allocation, pe: Int32, current: Int32, caps: Int64) -> 
     O(n x levels + sum of children cubed).
 
     >>> import hopbytes as hb
-    >>> where = hb.machine("node:2 core:2")
+    >>> where = hb.allocate("node:2 core:2")
     >>> pe, current = np.array([0, 1, 2, 3], np.int32), np.array([3, 2, 0, 1], np.int32)
     >>> relabel_units(where, pe, current, np.ones(4, np.int64))
     array([3, 2, 0, 1], dtype=int32)

@@ -9,7 +9,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Bounds
-from hopbytes.engine.placement_update import Changes, LocalSettings, Update
+from hopbytes.engine.changing import Changes, LocalSettings, Update
 from hopbytes.errors import FormatError
 from hopbytes.model.capacities import exact_imbalance
 from hopbytes.model.comm_graph import CommGraph
@@ -19,8 +19,7 @@ from hopbytes.solve.changing_placement import ChangingPlacement
 from hopbytes.solve.larger_repair import RepairProblem, repaired, savings_at_first
 from hopbytes.solve.remapper_start import check_distances, is_one_per_pe, usable_pes
 from hopbytes.solve.sides import PatternLike, PlaceLike, pattern_side, place_side
-from hopbytes.util.checks import whole
-from hopbytes.util.cpus import thread_count
+from hopbytes.util.checks import thread_count, whole
 
 #: Scanned edges that the search near the changes may spend on one change.
 WORK_PER_CHANGE = 3_000

@@ -17,8 +17,8 @@ from hopbytes.solve.presets import Chain
 from hopbytes.solve.problem import Problem
 from hopbytes.solve.relabel import relabel_units
 from hopbytes.solve.zero_load import place_zero_load, refine_in_turns, zero_load_excess
-from hopbytes.util.derived_seeds import derived_seeds
 from hopbytes.util.options import describe
+from hopbytes.util.random_numbers import derived_seeds
 
 #: Runs of a fast chain with other seeds end when they have taken this fraction (1 / 8) of the work before,
 DRAWS_SHARE = 8

@@ -26,7 +26,7 @@ def run_report(
     graph: CommGraph, weight: str, task: Task, form: SearchForm, method: Method, found: Placed,
     effort: Effort, *, limited: bool, early: bool, seconds: dict[str, float],
 ) -> dict[str, Any]:
-    """Return the entries of ``Mapping.info`` (:class:`hopbytes.model.mapping_info.MappingInfo`)."""
+    """Return the entries of ``Mapping.info`` (:class:`hopbytes.model.mapping.MappingInfo`)."""
     where, placed, steps = task.where, found.placed, method.steps
     cost = found.problem.comm_cost(found.pe, effort.threads)
     value = cost if method.objective == "comm_cost" else task.goal.value(task.graph, where, placed)
@@ -85,7 +85,7 @@ def _scale_notice(graph: CommGraph, weight: str) -> list[str]:
 
 def _uneven_notice(task: Task, placed: Int32) -> list[str]:
     """Return a notice if nodes with equal numbers of tasks were asked for, but not found."""
-    if not task.request.equal_nodes or not len(placed):
+    if not task.request.use.equal_nodes or not len(placed):
         return []
     counts = np.bincount(task.where.node_of_pe[placed])
     used = counts[counts > 0]
@@ -114,4 +114,4 @@ def _work_notice(effort: Effort, *, limited: bool, early: bool) -> list[str]:
     if cut_short:
         what = "1 search" if cut_short == 1 else f"{cut_short} searches"
         return [*notices, f"{arcs} scanned edges; {limit} ended {what} early: not repeatable"]
-    return [*notices, f"{arcs} scanned edges; `work_limit={arcs}` instead of {limit} repeats this run"]
+    return [*notices, f"{arcs} scanned edges; `Limits(work={arcs})` instead of {limit} repeats this run"]

@@ -33,7 +33,7 @@ def pattern_side(graph: PatternLike, threads: int | None = None) -> CommGraph:
     (48, 1)
     """
     if isinstance(graph, (str, os.PathLike)):
-        from hopbytes.formats.reading import read_pattern
+        from hopbytes.formats.exchange import read_pattern
 
         return read_pattern(graph, workers=threads)
     found = CommGraph.of(graph)
@@ -52,10 +52,10 @@ def place_side(where: PlaceLike) -> Allocation:
     if isinstance(where, Machine):
         return Allocation.whole(where)
     if isinstance(where, (str, os.PathLike)):
-        from hopbytes.machines.selection.allocate import machine
+        from hopbytes.machines.selection.allocate import allocate
 
-        return machine(os.fspath(where))
+        return allocate(where)
     raise WrongTypeError(
-        f"the machine is a {type(where).__name__}, expected an Allocation (hopbytes.machine), a "
+        f"the machine is a {type(where).__name__}, expected an Allocation (hopbytes.allocate), a "
         "Machine or a spec such as 'node:6 core:12'"
     )

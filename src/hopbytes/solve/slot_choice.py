@@ -137,7 +137,7 @@ class Trial:
 
 def _beside_filled(task: Task, found: Placed, steps: Chain, effort: Effort) -> Placed:
     """Add the value under filled nodes to a mapping with the counts of the job, so that users can compare."""
-    filled = Trial(task, Policy("filled", dataclasses.replace(task.request, pack=True))).run(steps, effort)
+    filled = Trial(task, Policy("filled", task.request.using(pack=True))).run(steps, effort)
     if np.array_equal(filled.problem.pes, found.problem.pes):
         return found
     return dataclasses.replace(found, values={**found.values, "filled": filled.value})

@@ -14,9 +14,9 @@ from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.base import Objective
 from hopbytes.errors import InfeasibleError
 from hopbytes.machines.allocate.slot_counts import asked_by_job, spread
-from hopbytes.model.allocation import Allocation
+from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.solve.constraints import Constraints
+from hopbytes.solve.constraints import TaskConstraints
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.problem import Problem, Request
 
@@ -47,7 +47,7 @@ class Task:
     graph: CommGraph  # the arguments of :func:`hopbytes.solve.formulate.formulate`.
     where: Allocation
     request: Request
-    constraints: Constraints
+    constraints: TaskConstraints
     objective: str  # name of the objective
     goal: Objective
     in_order_counts: bool = True  # the mapping in order is a candidate if every process has one slot
@@ -83,14 +83,14 @@ def policies(task: Task, *, silent: bool = True) -> Iterator[Policy]:
     if settled or asked_by_job(where, n) or not 0 < n < where.k:
         yield Policy(_what_constrains(task), request)
         return
-    if request.equal_nodes:
+    if request.use.equal_nodes:
         yield from _on_equal_nodes(task)
         return
-    yield Policy("filled", dataclasses.replace(request, pack=True))
+    yield Policy("filled", request.using(pack=True))
     if silent and not task.constraints:
         windows = [window(where, min(times * n, where.k)) for times in FREE_SLOTS]
         yield from (Policy("free", request, pes) for pes in {len(pes): pes for pes in windows}.values())
-    yield Policy("spread", dataclasses.replace(request, spread=True))
+    yield Policy("spread", request.using(spread=True))
 
 
 def _free_to_leave(task: Task) -> bool:
@@ -108,11 +108,11 @@ def _what_constrains(task: Task) -> str:
     request = task.request
     if task.graph.n >= task.where.k:
         return "all"
-    if request.counted or task.constraints.initial is not None or request.mapper_chooses:
+    if request.use.counted or task.constraints.initial is not None or request.mapper_chooses:
         return "asked"
-    if request.pack:
+    if request.use.pack:
         return "filled"
-    return "job" if asked_by_job(task.where, task.graph.n) and not request.spread else "spread"
+    return "job" if asked_by_job(task.where, task.graph.n) and not request.use.spread else "spread"
 
 
 def _on_equal_nodes(task: Task) -> Iterator[Policy]:
@@ -125,7 +125,7 @@ def _on_equal_nodes(task: Task) -> Iterator[Policy]:
     where = where if len(usable) in (0, where.k) else where.select(usable)
     fixed, found = task.constraints.fixed, False
     for name, way in slot_choices(where, n, equal_nodes=True).items():
-        slots = spread(where, n, **way)
+        slots = spread(where, n, SlotUse(**way))
         if fixed is not None:
             slots = _around(where, slots, np.flatnonzero(np.isin(usable, fixed)))
         request = dataclasses.replace(task.request, slots=slots)
@@ -133,7 +133,7 @@ def _on_equal_nodes(task: Task) -> Iterator[Policy]:
             found = True
             yield Policy(name, request)
     if not found:
-        yield Policy("spread", dataclasses.replace(task.request, spread=True))
+        yield Policy("spread", task.request.using(spread=True))
 
 
 def _around(where: Allocation, slots: Int64, needed: Int64) -> Int64:
@@ -152,10 +152,10 @@ def _around(where: Allocation, slots: Int64, needed: Int64) -> Int64:
 
 
 def slot_choices(where: Allocation, n: int, *, equal_nodes: bool) -> dict[str, dict[str, Any]]:
-    """Return arguments of :func:`hopbytes.map_tasks` for "filled" and "spread"; {} without a choice.
+    """Return arguments of :func:`hopbytes.allocate` for "filled" and "spread"; {} without a choice.
 
     >>> import hopbytes as hb
-    >>> slot_choices(hb.machine("node:4 core:6"), 12, equal_nodes=True)
+    >>> slot_choices(hb.allocate("node:4 core:6"), 12, equal_nodes=True)
     {'filled': {'tasks_per_node': 6}, 'spread': {'tasks_per_node': 3}}
     """
     if n >= where.k or n == 0 or asked_by_job(where, n):
@@ -166,7 +166,7 @@ def slot_choices(where: Allocation, n: int, *, equal_nodes: bool) -> dict[str, d
     for used in range(1, min(n, len(np.unique(where.node_of_pe))) + 1):
         if n % used == 0:
             with contextlib.suppress(InfeasibleError):
-                spread(where, n, tasks_per_node=n // used)
+                spread(where, n, SlotUse(tasks_per_node=n // used))
                 possible.append({"tasks_per_node": n // used})
     return dict(zip(("filled", "spread"), possible[:1] + possible[1:][-1:], strict=False))
 
@@ -178,7 +178,7 @@ def window(where: Allocation, wanted: int) -> Int64:
     last parts are too small individually, so the largest of them are combined. O(k x number of cuts).
 
     >>> import hopbytes as hb
-    >>> window(hb.machine("torus:4x4 / core:1"), 4).tolist()
+    >>> window(hb.allocate("torus:4x4 / core:1"), 4).tolist()
     [0, 1, 4, 5]
     """
     pes = np.arange(where.k, dtype=np.int64)

@@ -14,8 +14,8 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, Refiner
 from hopbytes.kernels.linear_cost import held
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
 from hopbytes.solve.problem import Problem
 
 

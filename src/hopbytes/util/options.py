@@ -29,18 +29,6 @@ _KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
 }
 #: A class of another module, perhaps with options.
 _ELSEWHERE = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)(?::(.*))?")
-#: Options of 0.1.0 and their present names; they are understood until the release after the next, and not
-#: listed.
-FORMER_NAMES = {
-    "bisections": "bisection_repetitions", "combines": "recombinations",
-    "crowded_up_to": "dense_pattern_up_to",
-    "growths": "region_growings", "kaminpar_inner_tries": "kaminpar_inner_partitions",
-    "kaminpar_tries": "kaminpar_partitions", "middle": "contraction_limit",
-    "middle_combines": "coarse_recombinations", "patience": "fruitless_moves", "reach": "neighbourhood",
-    "resplits": "repartitionings", "runs": "repetitions", "shake_work": "perturbation_work",
-    "shakes": "perturbations", "stale": "fruitless_generations", "stir": "set_moves",
-    "tries": "initial_partitions", "venture_percent": "overload_percent", "ways": "shared_hierarchies",
-}  # fmt: skip
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -65,8 +53,6 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
     for item in filter(None, (part.strip() for part in text.split(","))):
         key, equals, value = item.partition("=")
         key = key.strip().replace("-", "_")
-        if key not in _hints(kind) and FORMER_NAMES.get(key) in _hints(kind):
-            key = FORMER_NAMES[key]
         hint = _hints(kind).get(key)
         if hint is None or not equals:
             suggestion = _suggestion(key, value, list(_hints(kind)))

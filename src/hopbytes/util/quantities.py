@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 
 
@@ -59,3 +61,8 @@ def percent(share: float) -> str:
     ('24 %', '2.5 %', '150 %')
     """
     return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.1f} %"
+
+
+def plain_value(value: Any) -> Any:
+    """Return arrays and numbers of NumPy as plain ones, anything else as text: ``json.dumps(default=)``."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -1,7 +1,8 @@
-"""Registries of named objects; the object `name` is defined in the file ``name.py`` of a known package.
+"""Registries of named objects; `name` is defined in ``name.py`` of a known package, or where `modules` says.
 
-An algorithm, a topology or a format is therefore added by adding one file. Looking up a name imports only its
-own file, so that commands start quickly; listing a registry imports all files.
+An algorithm, a topology or a format is therefore added by adding one file; a table names the files that
+define several. Looking up a name imports only its own file, so that commands start quickly; listing a
+registry imports all files.
 
 Other packages add objects by entry points: group ``hopbytes.mappers`` (refiners, machines, formats), name of
 the object → ``module:object``. They are looked up when no file here has the name, and for listing.
@@ -30,6 +31,7 @@ class Registry(Generic[T]):
     def __init__(
         self, kind: str, packages: str | tuple[str, ...], prefixes: tuple[str, ...] = ("",),
         aliases: Mapping[str, str] | None = None, entry_points: str = "",
+        modules: Mapping[str, str] | None = None,
     ) -> None:
         self.kind = kind
         self._packages = (packages,) if isinstance(packages, str) else packages
@@ -38,6 +40,7 @@ class Registry(Generic[T]):
         self._things: dict[str, T] = {}
         self._discovered = False
         self._group = entry_points
+        self._modules = dict(modules or {})
 
     def register(self, name: str) -> Callable[[S], S]:
         """Return a decorator that registers an object under `name`, which must be unique in the registry.
@@ -54,18 +57,17 @@ class Registry(Generic[T]):
 
         return add
 
-    def _discover(self, beginning: str = "") -> None:
-        """Import all modules whose names start with `beginning`."""
+    def _discover(self, only: str = "") -> None:
+        """Import all modules, or those of one package."""
         if self._discovered:
             return
-        self._discovered = not beginning
-        for name in self._packages:
+        self._discovered = not only
+        for name in [only] if only else self._packages:
             package = importlib.import_module(name)
             # A registry in a single module (presets) has no package to search.
             for module in pkgutil.iter_modules(getattr(package, "__path__", [])):
-                if module.name.startswith(beginning):
-                    importlib.import_module(f"{name}.{module.name}")
-        if not beginning:
+                importlib.import_module(f"{name}.{module.name}")
+        if not only:
             self.load_elsewhere()
 
     def load_elsewhere(self) -> None:
@@ -120,7 +122,9 @@ class Registry(Generic[T]):
 
     def _load_file(self, name: str) -> None:
         """Import the module that defines `name`, if it exists."""
-        if not name.isidentifier():
+        if name in self._modules:
+            importlib.import_module(self._modules[name])
+        if name in self._modules or not name.isidentifier():
             return
         for package in self._packages:
             if not hasattr(importlib.import_module(package), "__path__"):
@@ -155,9 +159,9 @@ class Registry(Generic[T]):
         self._discover()
         return iter(sorted(self._things))
 
-    def items(self, beginning: str = "") -> list[tuple[str, T]]:
-        """Return (name, object) in alphabetical order, at least of modules whose names start so."""
-        self._discover(beginning)
+    def items(self, only: str = "") -> list[tuple[str, T]]:
+        """Return (name, object) in alphabetical order, at least those of the package `only`."""
+        self._discover(only)
         return sorted(self._things.items())
 
 

@@ -9,7 +9,7 @@ import hopbytes as hb
 from helpers.engine_cases import random_csr
 from helpers.graphs import grid
 from hopbytes.engine import RunControl, SearchProblem
-from hopbytes.engine.coarse import coarsen_once
+from hopbytes.engine.partition import coarsen_once
 from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries
 
 
@@ -74,22 +74,22 @@ def test_costs_of_clusters_are_sums(seed):
 @pytest.mark.parametrize(("per_block", "most"), [(5, 1.5), (100, 1.35), (10**6, 1.35)])
 def test_cuts_on_coarse_graphs_are_good_cuts(per_block, most):
     """Far below a random placement, and near what multisection finds, however early it cuts."""
-    where = hb.machine("node:4@100 package:4@10 core:4@1")
+    where = hb.allocate("node:4@100 package:4@10 core:4@1")
     graph = grid(72)
     options = f"integrated:per_block={per_block},fewest=500"
-    mapping = hb.map_tasks(graph, where, mapper=options, seed=2)
-    multisection = hb.map_tasks(graph, where, mapper="multisection", seed=2)
+    mapping = hb.map_tasks(graph, where, options, seed=2)
+    multisection = hb.map_tasks(graph, where, "multisection", seed=2)
     assert mapping.info["balance"] == "met"
     assert mapping.info["comm_cost"] < most * multisection.info["comm_cost"]
 
 
 def test_fixed_and_forbidden_places_are_kept_on_every_machine():
     for spec in ("node:2@100 package:2@10 core:4@1", "torus:4x2 / core:2@1"):
-        where = hb.machine(spec)
+        where = hb.allocate(spec)
         fixed = {0: 3, 1599: 8, 800: 0}
         mapping = hb.map_tasks(
-            grid(40), where, mapper="integrated:per_block=20,fewest=100", fixed=fixed,
-            forbidden=[(5, 1), (6, 1)],
+            grid(40), where, "integrated:per_block=20,fewest=100",
+            constraints=hb.Constraints(fixed=fixed, forbidden=[(5, 1), (6, 1)])
         )
         assert {task: int(mapping.pe[task]) for task in fixed} == fixed
         assert mapping.pe[5] != 1 != mapping.pe[6]

@@ -9,9 +9,13 @@ import hopbytes as hb
 from helpers.graphs import grid
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.mappers.multisection import Multisection
-from hopbytes.algorithms.multisection import effort_per_level as shares
-from hopbytes.algorithms.multisection.effort_per_level import shares_of_cost, unexpected_shares
-from hopbytes.algorithms.multisection.hierarchy_levels import cut_distances, levels_of
+from hopbytes.algorithms.multisection import hierarchy as shares
+from hopbytes.algorithms.multisection.hierarchy import (
+    cut_distances,
+    levels_of,
+    shares_of_cost,
+    unexpected_shares,
+)
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 
@@ -19,8 +23,8 @@ from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 def test_progress_names_the_level_the_groups_done_and_the_cost_so_far() -> None:
     calls: list[tuple[str, int, int]] = []
     mapping = hb.map_tasks(
-        grid(40), hb.machine("node:3@10 core:4@1"), mapper="multisection", partition=True, seed=5,
-        progress=lambda stage, done, total: calls.append((stage, done, total)),
+        grid(40), hb.allocate("node:3@10 core:4@1"), "multisection", partition=True, seed=5,
+        progress=lambda stage, done, total: calls.append((stage, done, total))
     )
     starts = [(stage, total) for stage, done, total in calls if done == 0]
     assert starts[0] == ("level 1 of 2, J 0", 1)
@@ -32,7 +36,7 @@ def test_progress_names_the_level_the_groups_done_and_the_cost_so_far() -> None:
 
 
 def test_a_cut_that_decides_more_gets_a_larger_share() -> None:
-    where = hb.machine("island:4@100 node:8@10 core:4@1")
+    where = hb.allocate("island:4@100 node:8@10 core:4@1")
     cuts = cut_distances(where, where.groups())
     assert cuts == [100, 10, 1]
     expected = shares_of_cost(cuts, [4, 32, 128])
@@ -42,7 +46,7 @@ def test_a_cut_that_decides_more_gets_a_larger_share() -> None:
 
 
 def test_the_last_cut_into_single_tasks_decides_nothing() -> None:
-    where = hb.machine("node:4@10 core:4@1")
+    where = hb.allocate("node:4@10 core:4@1")
     one_each = np.ones(16, np.int64)
     found = [level.share for level in levels_of(where, Bounds(one_each, one_each, exact=True), None)[0]]
     assert found == [1.0, 0.0]
@@ -52,7 +56,7 @@ def test_the_last_cut_into_single_tasks_decides_nothing() -> None:
 
 
 def test_outer_cuts_take_the_slack_that_inner_ones_do_not_need() -> None:
-    where = hb.machine("island:4@100 node:8@10 core:4@1")
+    where = hb.allocate("island:4@100 node:8@10 core:4@1")
     bounds, loads, total = Bounds(np.full(128, 65)), np.ones(8192, np.int64), np.array([8192])
     outer, even = (levels_of(where, bounds, loads, even=even)[0][0] for even in (False, True))
     assert outer.caps(total, 0, exact=False).tolist() == [32 * 65] * 4
@@ -74,7 +78,7 @@ def heavy_pairs(n: int) -> hb.CommGraph:
 
 
 def test_a_level_that_decides_far_more_than_expected_shows() -> None:
-    where, graph = hb.machine("node:4@100 core:4@1"), heavy_pairs(256)
+    where, graph = hb.allocate("node:4@100 core:4@1"), heavy_pairs(256)
     levels, _ = levels_of(where, Bounds(np.full(16, 17)), None)
     assert [level.share for level in levels] == shares_of_cost([100, 1], [4, 16])
     whole_pairs = np.arange(256, dtype=np.int32) // 16
@@ -90,7 +94,7 @@ def test_a_level_that_decides_far_more_than_expected_shows() -> None:
 
 def test_shares_come_from_volumes_whose_sum_in_both_directions_needs_more_than_64_bits() -> None:
     pair = hb.CommGraph.from_edges([0], [1], [2**62])
-    levels, _ = levels_of(hb.machine("node:2@100 core:2@10"), Bounds(np.ones(4, np.int64)), None)
+    levels, _ = levels_of(hb.allocate("node:2@100 core:2@10"), Bounds(np.ones(4, np.int64)), None)
     found = [level.share for level in unexpected_shares(levels, pair, np.array([0, 1], np.int32))]
     assert found == [0.0, 1.0]
 
@@ -102,7 +106,7 @@ def test_light_edges_between_heavy_pieces_are_found() -> None:
     volumes = np.where(task % 30 == 29, 1, 10 ** rng.uniform(1, 6, n)).astype(np.int64)
     ring = hb.CommGraph.from_edges(name, np.roll(name, -1), volumes)
     for seed in range(4):
-        mapping = hb.map_tasks(ring, hb.machine("core:16"), seed=seed, partition=True, imbalance=0.1)
+        mapping = hb.map_tasks(ring, hb.allocate("core:16"), seed=seed, partition=True, imbalance=0.1)
         assert mapping.info["comm_cost"] == 16
 
 
@@ -115,10 +119,10 @@ def skewed_ring(n: int) -> hb.CommGraph:
 def test_cuts_that_surprise_are_made_again_with_the_effort_they_deserve(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    ring, where = skewed_ring(3000), hb.machine("node:6@100 package:8@10 core:4@1")
+    ring, where = skewed_ring(3000), hb.allocate("node:6@100 package:8@10 core:4@1")
 
     def costs() -> float:
-        runs = [hb.map_tasks(ring, where, mapper="multisection", seed=seed) for seed in range(3)]
+        runs = [hb.map_tasks(ring, where, "multisection", seed=seed) for seed in range(3)]
         assert all(run.info["balance"] == "met" for run in runs)
         return float(np.mean([np.log(run.info["comm_cost"]) for run in runs]))
 
@@ -127,15 +131,17 @@ def test_cuts_that_surprise_are_made_again_with_the_effort_they_deserve(
     assert again < costs() - np.log(1.5)
 
 
-@pytest.mark.parametrize(("options", "passes"), [("runs=1", 2), ("runs=0,combines=1", 2), ("runs=0", 1)])
+@pytest.mark.parametrize(
+    ("options", "passes"), [("repetitions=1", 2), ("repetitions=0,recombinations=1", 2), ("repetitions=0", 1)]
+)
 def test_nothing_is_cut_again_where_nothing_would_be_tried(options: str, passes: int) -> None:
-    ring, where = skewed_ring(1000), hb.machine("node:6@100 package:4@10 core:2@1")
-    mapping = hb.map_tasks(ring, where, mapper=f"multisection:{options}", refine=[], partition=True)
+    ring, where = skewed_ring(1000), hb.allocate("node:6@100 package:4@10 core:2@1")
+    mapping = hb.map_tasks(ring, where, f"multisection:{options}", partition=True)
     assert mapping.info["work"]["cuts"] == passes * (1 + 6 + 24)
 
 
 def test_the_last_cut_into_single_tasks_is_no_surprise() -> None:
-    where, one_each = hb.machine("node:4@10 core:4@1"), np.ones(16, np.int64)
+    where, one_each = hb.allocate("node:4@10 core:4@1"), np.ones(16, np.int64)
     levels, _ = levels_of(where, Bounds(one_each, one_each, exact=True), None)
     assert unexpected_shares(levels, heavy_pairs(16), np.arange(16, dtype=np.int32)[::-1].copy()) is levels
 
@@ -146,10 +152,10 @@ def forbidden_places(tasks: int) -> LinearCost:
 
 
 def test_more_room_outside_costs_less() -> None:
-    where = hb.machine("node:4@100 package:4@10 core:4@1")
+    where = hb.allocate("node:4@100 package:4@10 core:4@1")
     cost = {
         slack: sum(
-            hb.map_tasks(grid(64), where, mapper=f"multisection:slack={slack}", seed=seed).info["comm_cost"]
+            hb.map_tasks(grid(64), where, f"multisection:slack={slack}", seed=seed).info["comm_cost"]
             for seed in range(3)
         )
         for slack in ("outer", "even")
@@ -163,12 +169,12 @@ def test_unknown_slack_is_refused() -> None:
 
 
 def test_machines_without_distance_share_evenly() -> None:
-    where = hb.machine("node:4@0 core:2@0")
+    where = hb.allocate("node:4@0 core:2@0")
     assert shares_of_cost(cut_distances(where, where.groups()), [8]) == [1.0]
 
 
 def test_a_search_from_no_seed_starts_from_one() -> None:
-    mapping = hb.map_tasks(grid(40), hb.machine("node:3@10 core:4@1"), mapper="multisection:seeds=0", seed=5)
+    mapping = hb.map_tasks(grid(40), hb.allocate("node:3@10 core:4@1"), "multisection:seeds=0", seed=5)
     assert mapping.info["balance"] == "met"
 
 
@@ -180,9 +186,9 @@ def test_hubs_leave_blocks_of_unlike_density_which_fast_finds_too() -> None:
         quarter = rng.choice(4, ends.shape[1], p=(0.57, 0.19, 0.19, 0.05))
         ends = 2 * ends + np.array([quarter // 2, quarter % 2])
     graph = hb.CommGraph.from_edges(*ends, n=1 << bits)
-    where = hb.machine("node:4@100 core:16@1")
+    where = hb.allocate("node:4@100 core:16@1")
     cost = {
-        preset: hb.map_tasks(graph, where, preset=preset, partition=True, imbalance=0.1).info["comm_cost"]
+        preset: hb.map_tasks(graph, where, preset, partition=True, imbalance=0.1).info["comm_cost"]
         for preset in ("fast", "eco")
     }
     assert cost["fast"] <= 1.1 * cost["eco"]
@@ -191,8 +197,9 @@ def test_hubs_leave_blocks_of_unlike_density_which_fast_finds_too() -> None:
 def test_the_largest_number_of_bisections_is_not_the_smallest():
     """One more than 2^31 - 1 repetitions would be a negative number, and the search would end at once."""
     mapping = hb.map_tasks(
-        "stencil:30x30", "core:70", mapper=f"multisection:bisection_repetitions={2**31 - 1},repetitions=2",
-        oversubscribe=True, time_limit=1, threads=1,
+        "stencil:30x30", hb.allocate("core:70", oversubscribe=True),
+        f"multisection:bisection_repetitions={2**31 - 1},repetitions=2", threads=1,
+        limits=hb.Limits(time=1)
     )
     assert mapping.info["work"]["cut_short"] > 0
 
@@ -213,9 +220,7 @@ def test_a_large_graph_is_cut_on_a_coarse_graph_unless_it_is_a_lattice(make, lea
     work, cost = [], []
     for side in (126, 128):
         graph = make(side)
-        found = hb.map_tasks(
-            graph, "core:6", mapper="multisection:flow_rounds=2", partition=True, threads=1, seed=1
-        )
+        found = hb.map_tasks(graph, "core:6", "multisection:flow_rounds=2", partition=True, threads=1, seed=1)
         work.append(found.info["work"]["arcs"] / len(graph.symmetric().targets))
         cost.append(found.comm_cost / side)
     assert least <= work[1] / work[0] <= most

@@ -9,9 +9,9 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions
 from helpers.graphs import TREEMATCH_FIGURE_1
-from hopbytes.algorithms.multisection.subtree_sizes import in_whole_tree, shapes
+from hopbytes.algorithms.mappers.treematch import in_whole_tree, shapes
 from hopbytes.errors import InfeasibleError, UnsupportedError
-from hopbytes.kernels.grouping import group_objects
+from hopbytes.kernels.graph import group_objects
 
 TREE = "socket:2@3 cache:3@2 core:2@1"
 
@@ -22,7 +22,7 @@ def uneven(mapping):
 
 def test_example_of_the_paper():
     """8 tasks on 12 leaves: two virtual objects keep a third of each half free. J = 18568."""
-    mapping = hb.map_tasks(hb.CommGraph.from_dense(TREEMATCH_FIGURE_1), hb.machine(TREE), mapper="treematch")
+    mapping = hb.map_tasks(hb.CommGraph.from_dense(TREEMATCH_FIGURE_1), hb.allocate(TREE), "treematch")
     assert mapping.pe.tolist() == [0, 1, 2, 3, 6, 7, 8, 9]
     assert mapping.info["comm_cost"] == 18568
     assert mapping.info["refine"] == []
@@ -33,16 +33,16 @@ def test_example_of_the_paper():
 def test_example_of_the_paper_for_other_numbers_of_tasks():
     order = np.random.default_rng(0).permutation(8)
     graph = hb.CommGraph.from_dense(np.array(TREEMATCH_FIGURE_1)[np.ix_(order, order)])
-    assert hb.map_tasks(graph, hb.machine(TREE), mapper="treematch").info["comm_cost"] == 18568
+    assert hb.map_tasks(graph, hb.allocate(TREE), "treematch").info["comm_cost"] == 18568
 
 
 def test_slots_are_those_asked_for():
-    graph, where = hb.CommGraph.from_dense(TREEMATCH_FIGURE_1), hb.machine(TREE)
-    packed = hb.map_tasks(graph, where, mapper="treematch", pack=True)
+    graph, where = hb.CommGraph.from_dense(TREEMATCH_FIGURE_1), hb.allocate(TREE)
+    packed = hb.map_tasks(graph, hb.allocate(where, pack=True), "treematch")
     assert sorted(packed.pe.tolist()) == list(range(8))
-    spread = hb.map_tasks(graph, where, mapper="treematch", per="socket=4")
+    spread = hb.map_tasks(graph, hb.allocate(where, tasks_per="socket=4"), "treematch")
     assert (np.bincount(spread.pe // 6) == 4).all()
-    refined = hb.map_tasks(graph, where, mapper="treematch", refine=["vcycle", "swap"])
+    refined = hb.map_tasks(graph, where, ["treematch", "vcycle", "swap"])
     assert refined.info["comm_cost"] <= 18568
     assert len(set(refined.pe.tolist())) == 8
 
@@ -53,10 +53,10 @@ def test_hidden_hierarchies_are_found(dims, seed):
     """Volumes fall 100 fold per level, so the least J is that of the tree they were made from."""
     spec = f"hierarchical:{dims}:factor=100:spread=50:seed={seed}:bytes=100000000"
     counts = dims.split("x")
-    where = hb.machine(" ".join(f"l{i}:{c}@{10 ** (len(counts) - i)}" for i, c in enumerate(counts)))
-    found = hb.map_tasks(hb.read(spec), where, mapper="treematch:credit=0")
+    where = hb.allocate(" ".join(f"l{i}:{c}@{10 ** (len(counts) - i)}" for i, c in enumerate(counts)))
+    found = hb.map_tasks(hb.read(spec), where, "treematch:credit=0")
     plain = hb.read(spec + ":shuffle=no")
-    in_order = hb.evaluate(plain, hb.map_tasks(plain, where, mapper="identity"), baselines=False)
+    in_order = hb.evaluate(plain, hb.map_tasks(plain, where, "identity"), baselines=False)
     assert found.info["comm_cost"] == in_order.mapping.comm_cost
     assert not uneven(found)
 
@@ -86,10 +86,10 @@ def test_leaves_of_a_smaller_tree_part_where_they_do_in_the_whole_one(shape):
 
 def test_more_subtrees_where_groups_do_not_fill_the_large_ones():
     """Four groups of six on packages of ten: the whole tree fills packages, six cores of each are best."""
-    where = hb.machine("node:2@100 package:2@10 core:10@1")
+    where = hb.allocate("node:2@100 package:2@10 core:10@1")
     graph = hb.read("hierarchical:4x6:seed=3:factor=100")
-    filled = hb.map_tasks(graph, where, mapper="treematch")
-    chosen = hb.map_tasks(graph, where, mapper="treematch:shapes=16")
+    filled = hb.map_tasks(graph, where, "treematch")
+    chosen = hb.map_tasks(graph, where, "treematch:shapes=16")
     assert np.bincount(filled.pe // 10, minlength=4).max() == 10
     assert np.bincount(chosen.pe // 10, minlength=4).tolist() == [6, 6, 6, 6]
     assert chosen.info["comm_cost"] < filled.info["comm_cost"]
@@ -97,37 +97,37 @@ def test_more_subtrees_where_groups_do_not_fill_the_large_ones():
 
 def test_several_tasks_per_pe_are_one_more_level():
     graph = hb.read("hierarchical:2x2x4:seed=1")
-    where = hb.machine("node:2@10 core:2@1")
-    mapping = hb.map_tasks(graph, where, mapper="treematch", oversubscribe=True)
+    where = hb.allocate("node:2@10 core:2@1")
+    mapping = hb.map_tasks(graph, hb.allocate(where, oversubscribe=True), "treematch")
     assert np.bincount(mapping.pe).tolist() == [4, 4, 4, 4]
     assert not uneven(mapping)
-    best = hb.map_tasks(graph, where, preset="strong", oversubscribe=True)
+    best = hb.map_tasks(graph, hb.allocate(where, oversubscribe=True), "strong")
     assert mapping.info["comm_cost"] == best.info["comm_cost"]
     with pytest.raises(InfeasibleError, match=mentions("16", "4")):
-        hb.map_tasks(graph, where, mapper="treematch", partition=False)
+        hb.map_tasks(graph, where, "treematch", partition=False)
 
 
 @pytest.mark.parametrize(
-    ("spec", "options"),
+    ("spec", "fixed"),
     [
-        ("rack:2@10 node:[1,2]@5 core:4@1", {}),
-        ("node:2@10 core:4@1", {"fixed": {0: 7}}),
+        ("rack:2@10 node:[1,2]@5 core:4@1", {}), ("node:2@10 core:4@1", {0: 7}),
         ("node:2@10 core:[3,9]@1", {}),
     ],
 )
-def test_uneven_trees_are_cut_from_the_outside_in_and_say_so(spec, options):
-    mapping = hb.map_tasks(hb.read("stencil:2x4:bytes=10"), hb.machine(spec), mapper="treematch", **options)
+def test_uneven_trees_are_cut_from_the_outside_in_and_say_so(spec, fixed):
+    constraints = hb.Constraints(fixed=fixed or None)
+    mapping = hb.map_tasks("stencil:2x4:bytes=10", spec, "treematch", constraints=constraints)
     assert uneven(mapping)
     assert len(set(mapping.pe.tolist())) == 8
-    for task, pe in options.get("fixed", {}).items():
+    for task, pe in fixed.items():
         assert mapping.pe[task] == pe
 
 
 def test_excluded_cores_stay_free():
     """Node 0 lost two of its cores: 4 and 2 remain."""
-    where = hb.machine("node:2@10 core:4@1").select(np.array([0, 1, 4, 5, 6, 7]))
+    where = hb.allocate("node:2@10 core:4@1").select(np.array([0, 1, 4, 5, 6, 7]))
     graph = hb.read("alltoall:6:groups=2")
-    mapping = hb.map_tasks(graph, where, mapper="treematch")
+    mapping = hb.map_tasks(graph, where, "treematch")
     assert uneven(mapping)
     assert sorted(mapping.pe.tolist()) == list(range(6))
 
@@ -137,16 +137,16 @@ def test_many_ranks_grow_groups_and_find_a_grid():
     order = np.random.default_rng(1).permutation(4096)
     grid = hb.read("stencil:16x16x16:bytes=1")
     graph = hb.CommGraph.from_edges(order[grid.sources()], order[grid.targets], grid.volumes, n=4096)
-    where = hb.machine("node:64@100 package:2@10 core:32@1")
-    mapping = hb.map_tasks(graph, where, mapper="treematch", work_limit=10**6)
-    random = hb.map_tasks(graph, where, mapper="identity")
+    where = hb.allocate("node:64@100 package:2@10 core:32@1")
+    mapping = hb.map_tasks(graph, where, "treematch", limits=hb.Limits(work=10**6))
+    random = hb.map_tasks(graph, where, "identity")
     assert mapping.info["comm_cost"] < 0.5 * random.info["comm_cost"]
 
 
 def test_groups_too_many_to_list_may_be_a_partition():
     """C(64, 16) cannot be listed; a grid of 8 x 8 falls into four of 4 x 4, 16 edges apart."""
     graph = hb.read("stencil:8x8:bytes=1")
-    mapping = hb.map_tasks(graph, hb.machine("node:4@10 core:16@1"), mapper="treematch")
+    mapping = hb.map_tasks(graph, hb.allocate("node:4@10 core:16@1"), "treematch")
     assert mapping.info["work"]["grouping_partition"] == 1
     grown, _ = group_objects(graph.symmetric_positive(), 16)
     sources = graph.sources()
@@ -156,29 +156,32 @@ def test_groups_too_many_to_list_may_be_a_partition():
 
 def test_dense_patterns_of_many_groups_are_not_partitioned():
     """A partition of everybody with everybody takes seconds for nothing: work stays near the arcs."""
-    where = hb.machine("node:32@10 core:8@1")
+    where = hb.allocate("node:32@10 core:8@1")
     dense, sparse = hb.read("hierarchical:32x8:seed=1:factor=2"), hb.read("stencil:16x16")
-    work = hb.map_tasks(dense, where, mapper="treematch").info["work"]
+    work = hb.map_tasks(dense, where, "treematch").info["work"]
     assert "grouping_partition" not in work
     assert work["arcs"] < 2 * dense.m
-    assert hb.map_tasks(sparse, where, mapper="treematch").info["work"]["arcs"] > 2 * sparse.m
+    assert hb.map_tasks(sparse, where, "treematch").info["work"]["arcs"] > 2 * sparse.m
 
 
 def test_options_out_of_range():
     for text, words in (("list_up_to=9999999", "at most 1000000"), ("credit=1001", "at most 1000")):
         with pytest.raises(UnsupportedError, match=words):
-            hb.map_tasks(hb.read("stencil:4x4"), hb.machine("core:16"), mapper=f"treematch:{text}")
+            hb.map_tasks(hb.read("stencil:4x4"), hb.allocate("core:16"), f"treematch:{text}")
 
 
 @pytest.mark.parametrize(
-    ("spec", "n", "options", "fell_back"),
+    ("spec", "n", "fixed", "fell_back"),
     [
-        ("node:2@10 core:[3,4]@1", 7, {}, True), ("node:6@10 core:4@1", 30, {"oversubscribe": True}, True),
-        ("node:6@10 core:4@1", 48, {"oversubscribe": True}, False), ("node:6@10 core:4@1", 20, {}, False),
-        ("node:6@10 core:4@1", 24, {"fixed": {0: 3}}, True),
+        ("node:2@10 core:[3,4]@1", 7, None, True), ("node:6@10 core:4@1", 30, None, True),
+        ("node:6@10 core:4@1", 48, None, False), ("node:6@10 core:4@1", 20, None, False),
+        ("node:6@10 core:4@1", 24, {0: 3}, True),
     ],
 )
-def test_a_notice_says_where_the_tasks_are_not_grouped(spec, n, options, fell_back):
-    mapping = hb.map_tasks(hb.read(f"stencil:{n}x1"), hb.machine(spec), mapper="treematch", **options)
+def test_a_notice_says_where_the_tasks_are_not_grouped(spec, n, fixed, fell_back):
+    where = hb.allocate(spec, oversubscribe=n > 24)
+    mapping = hb.map_tasks(
+        f"stencil:{n}x1", where, "treematch", constraints=hb.Constraints(fixed=fixed)
+    )
     assert any("`top_down` ran instead" in notice for notice in mapping.info["notices"]) == fell_back
     assert uneven(mapping) == fell_back

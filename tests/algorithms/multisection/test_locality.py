@@ -5,12 +5,11 @@ import pytest
 
 import hopbytes as hb
 from helpers.graphs import grid
-from hopbytes.algorithms.multisection import locality
-from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
-from hopbytes.algorithms.multisection.locality import is_scattered, renumbered
+from hopbytes.algorithms.multisection import hierarchy
+from hopbytes.algorithms.multisection.hierarchy import Subproblem, is_scattered, renumbered
 from hopbytes.model.comm_graph import CommGraph
 
-WHERE = hb.machine("node:4@10 core:4@1")
+WHERE = hb.allocate("node:4@10 core:4@1")
 
 
 def shuffled_grid(rows, columns, seed=0):
@@ -32,13 +31,13 @@ def test_only_large_scattered_graphs_are_renumbered(monkeypatch):
     assert not is_scattered(ordered.csr)
     assert is_scattered(whole(scattered).csr)
     assert renumbered(whole(scattered)).members is None  # small
-    monkeypatch.setattr(locality, "LARGE", 1000)
+    monkeypatch.setattr(hierarchy, "LARGE", 1000)
     assert renumbered(ordered).members is None
     assert sorted(renumbered(whole(scattered)).members.tolist()) == list(range(1600))
 
 
 def test_arcs_and_loads_are_those_of_the_tasks(monkeypatch):
-    monkeypatch.setattr(locality, "LARGE", 1000)
+    monkeypatch.setattr(hierarchy, "LARGE", 1000)
     before = whole(shuffled_grid(40, 40)[0])
     after = renumbered(before)
 
@@ -53,17 +52,17 @@ def test_arcs_and_loads_are_those_of_the_tasks(monkeypatch):
 
 @pytest.mark.parametrize("schedule", ["level", "layer", "queue"])
 def test_mappings_are_as_good_as_those_of_the_ordered_graph(monkeypatch, schedule):
-    monkeypatch.setattr(locality, "LARGE", 1000)
+    monkeypatch.setattr(hierarchy, "LARGE", 1000)
     scattered, _ = shuffled_grid(40, 40)
-    found = hb.map_tasks(scattered, WHERE, mapper=hb.mappers.Multisection(schedule=schedule), partition=True)
+    found = hb.map_tasks(scattered, WHERE, hb.mappers.Multisection(schedule=schedule), partition=True)
     assert hb.evaluate(scattered, found, baselines=False).imbalance <= 0.03
-    in_order = hb.map_tasks(scattered, WHERE, mapper=hb.mappers.Identity(), partition=True)
+    in_order = hb.map_tasks(scattered, WHERE, hb.mappers.Identity(), partition=True)
     assert found.comm_cost < in_order.comm_cost / 4
 
 
 def test_known_mappings_are_renumbered_too(monkeypatch):
-    monkeypatch.setattr(locality, "LARGE", 1000)
+    monkeypatch.setattr(hierarchy, "LARGE", 1000)
     scattered, _ = shuffled_grid(40, 40)
-    weak = hb.map_tasks(scattered, WHERE, preset="fast", partition=True)
-    better = hb.map_tasks(scattered, WHERE, preset="strong", partition=True)
+    weak = hb.map_tasks(scattered, WHERE, "fast", partition=True)
+    better = hb.map_tasks(scattered, WHERE, "strong", partition=True)
     assert better.comm_cost <= weak.comm_cost

@@ -11,12 +11,12 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions
 from helpers.graphs import grid
-from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
+from hopbytes.algorithms.multisection.hierarchy import Subproblem
 from hopbytes.algorithms.multisection.scheduling import SCHEDULES, divided
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.kernels.records import Csr
 
-WHERE = hb.machine(hierarchy="4:3:4", distance="1:10:100")
+WHERE = hb.allocate(hierarchy="4:3:4", distance="1:10:100")
 
 
 def subproblem(path, size):
@@ -127,12 +127,12 @@ def test_threads_are_shared_out_by_the_formula():
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_the_placement_is_that_of_the_default_for_any_threads(schedule, tmp_path, monkeypatch):
-    monkeypatch.setattr("hopbytes.algorithms.multisection.executor.WHOLE_BELOW", 500)
-    default = hb.map_tasks(grid(60), WHERE, mapper="multisection:repetitions=2,recombinations=1")
+    monkeypatch.setattr("hopbytes.algorithms.multisection.scheduling.WHOLE_BELOW", 500)
+    default = hb.map_tasks(grid(60), WHERE, "multisection:repetitions=2,recombinations=1")
     for threads in (1, 2, 5):
         file = tmp_path / f"{threads}.jsonl"
         method = f"multisection:repetitions=2,recombinations=1,schedule={schedule},trace={file}"
-        found = hb.map_tasks(grid(60), WHERE, mapper=method, threads=threads)
+        found = hb.map_tasks(grid(60), WHERE, method, threads=threads)
         assert np.array_equal(found.pe, default.pe)
         work = dict(found.info["work"])
         assert work.pop("span") >= default.info["work"]["span"]  # calls in turn
@@ -153,10 +153,13 @@ def test_the_placement_is_that_of_the_default_for_any_threads(schedule, tmp_path
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_exact_counts_tables_and_fixed_places_work_with_every_schedule(schedule):
-    table = hb.Allocation.whole(hb.machine("node:4@10 core:4@1").machine)
+    table = hb.Allocation.whole(hb.allocate("node:4@10 core:4@1").machine)
     fixed = {0: 15, 7: 3}
     both = [
-        hb.map_tasks(grid(4), table, mapper=f"multisection:schedule={name}", fixed=fixed, threads=3)
+        hb.map_tasks(
+            grid(4), table, f"multisection:schedule={name}", threads=3,
+            constraints=hb.Constraints(fixed=fixed)
+        )
         for name in ("level", schedule)
     ]
     assert np.array_equal(both[0].pe, both[1].pe)
@@ -169,7 +172,7 @@ def test_a_failing_cut_comes_out_as_its_error(monkeypatch):
 
     monkeypatch.setattr("hopbytes.algorithms.multisection.descent.partition_many", broken)
     with pytest.raises(ZeroDivisionError, match="inside a worker"):
-        hb.map_tasks(grid(10), WHERE, mapper="multisection:schedule=queue", partition=True)
+        hb.map_tasks(grid(10), WHERE, "multisection:schedule=queue", partition=True)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +189,7 @@ def test_a_failing_cut_comes_out_as_its_error(monkeypatch):
 )
 def test_faults(options, error, what):
     with pytest.raises(error, match=mentions(*what.split())):
-        hb.map_tasks(grid(10), WHERE, mapper=f"multisection:{options}", partition=True)
+        hb.map_tasks(grid(10), WHERE, f"multisection:{options}", partition=True)
 
 
 def test_a_trace_takes_the_place_of_a_trace_only(tmp_path):
@@ -194,9 +197,9 @@ def test_a_trace_takes_the_place_of_a_trace_only(tmp_path):
     file.write_text("0,1\n1,0\n")
     method = f"multisection:schedule=layer,trace={file}"
     with pytest.raises(FormatError, match="exists and is not a trace"):
-        hb.map_tasks(grid(10), WHERE, mapper=method, partition=True)
+        hb.map_tasks(grid(10), WHERE, method, partition=True)
     assert file.read_text() == "0,1\n1,0\n"
     file.unlink()
     for _ in range(2):
-        hb.map_tasks(grid(10), WHERE, mapper=method, partition=True)
+        hb.map_tasks(grid(10), WHERE, method, partition=True)
     assert len(file.read_text().splitlines()) == 1

@@ -7,7 +7,7 @@ import hopbytes as hb
 from helpers.machines import nodes
 from hopbytes.algorithms.base import Bounds, Effort, mappers
 from hopbytes.machines.base import Level
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.util.options import build
 
@@ -32,7 +32,7 @@ def cliques(count, size, rng):
 def test_partitioning_constructions_find_cliques_that_fill_nodes(name, count, size):
     for seed in range(3):
         graph, group = cliques(count, size, np.random.default_rng(seed))
-        mapping = map_tasks(graph, nodes(count, size), mapper=name, seed=seed)
+        mapping = map_tasks(graph, nodes(count, size), name, seed=seed)
         assert all(len(set(mapping.pe[group == each] // size)) == 1 for each in range(count))
 
 

@@ -32,7 +32,7 @@ def start_on(place, size):
 @pytest.mark.parametrize("spec", ["torus:12", "node:12"])
 def test_a_ring_finds_its_ring(spec):
     """Sixteen arcs cross each of the twelve boundaries, and neighbours end at the least distance."""
-    graph, where = ring_of_groups(12, 8), hb.machine(spec)
+    graph, where = ring_of_groups(12, 8), hb.allocate(spec)
     scattered = start_on(np.random.default_rng(1).permutation(12), 8)
     found = refined(graph, where, scattered, Bounds(np.full(12, 8)))
     least = CommCost().value(graph, where, start_on(range(12), 8))
@@ -41,7 +41,7 @@ def test_a_ring_finds_its_ring(spec):
 
 
 def test_tasks_that_share_a_pe_stay_together():
-    graph, where = ring_of_groups(16, 4), hb.machine("mesh:4x4")
+    graph, where = ring_of_groups(16, 4), hb.allocate("mesh:4x4")
     start = np.random.default_rng(2).permutation(np.repeat(np.arange(16, dtype=np.int32), 4))
     found = refined(graph, where, start, Bounds(np.full(16, 4)))
     assert len(set(zip(start.tolist(), found.tolist(), strict=True))) == 16
@@ -55,7 +55,7 @@ def test_tasks_that_share_a_pe_stay_together():
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_block_that_would_not_fit_stays(exact):
     """PEs of different capacities: whatever is found has to fit, and the cost never rises."""
-    graph, where = ring_of_groups(12, 8), hb.machine("torus:12")
+    graph, where = ring_of_groups(12, 8), hb.allocate("torus:12")
     place = np.random.default_rng(1).permutation(12)
     held = np.where(np.arange(12) % 2, 8, 16)
     start = np.repeat(np.arange(12, dtype=np.int32)[place], held[place])[: graph.n]
@@ -66,7 +66,7 @@ def test_a_block_that_would_not_fit_stays(exact):
 
 
 def test_linear_costs_leave_it_unchanged():
-    graph, where = ring_of_groups(12, 8), hb.machine("torus:12")
+    graph, where = ring_of_groups(12, 8), hb.allocate("torus:12")
     start = start_on(np.random.default_rng(1).permutation(12), 8)
     costs = from_entries(np.array([0]), np.array([3]), np.array([7]), np.zeros(graph.n, np.int64))
     assert refined(graph, where, start, Bounds(np.full(12, 8), linear_cost=costs)) is start
@@ -80,7 +80,7 @@ def test_presets_place_blocks_on_networks(preset, factor):
     first = np.concatenate([name[:, :-1].ravel(), name[:-1].ravel()])
     second = np.concatenate([name[:, 1:].ravel(), name[1:].ravel()])
     graph = hb.CommGraph.from_edges(first, second, undirected=True)
-    found = hb.map_tasks(graph, f"mesh:{k}x{k}", preset=preset, partition=True, seed=1)
+    found = hb.map_tasks(graph, f"mesh:{k}x{k}", preset, partition=True, seed=1)
     regular = 2 * 2 * (k - 1) * side  # both arcs of each edge between two rows or columns of PEs
     assert found.info["comm_cost"] <= factor * regular
 
@@ -89,7 +89,7 @@ def test_a_time_limit_ends_all_chains_of_annealing():
     """Each of the chains would take a tenth of a millisecond or more even if it stopped at once."""
     began = time.monotonic()
     hb.map_tasks(
-        "stencil:20x20", "torus:4x4", partition=True, mapper="random", refine="place_blocks:chains=300000",
-        time_limit=0.3, threads=1,
+        "stencil:20x20", "torus:4x4", ["random", "place_blocks:chains=300000"], partition=True, threads=1,
+        limits=hb.Limits(time=0.3)
     )
     assert time.monotonic() - began < 20

@@ -8,7 +8,7 @@ import pytest
 import hopbytes as hb
 from helpers.strategies import random_graph
 from hopbytes.algorithms.base import Bounds, Effort, refiners
-from hopbytes.algorithms.shared.unit_distances import units_of
+from hopbytes.algorithms.refiners.units import units_of
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries
 from hopbytes.util.options import build
@@ -29,7 +29,7 @@ def couples(groups):
 
 
 def test_packages_change_nodes_where_every_single_exchange_loses():
-    where, graph, cost = hb.machine("node:2@100 package:2@10 core:2@1"), couples(2), CommCost()
+    where, graph, cost = hb.allocate("node:2@100 package:2@10 core:2@1"), couples(2), CommCost()
     start = np.array([0, 1, 4, 5, 2, 3, 6, 7], np.int32)
     apart = cost.value(graph, where, start)
 
@@ -50,7 +50,7 @@ def test_packages_change_nodes_where_every_single_exchange_loses():
 )
 def test_no_exchange_of_units_built_alike_gains_in_the_end(spec):
     cost, refiner = CommCost(), build(refiners, "subtrees:passes=20")
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     for seed in range(6):
         rng = np.random.default_rng(seed)
         graph = random_graph(rng, n=where.k)
@@ -72,7 +72,7 @@ def test_no_exchange_of_units_built_alike_gains_in_the_end(spec):
 
 @pytest.mark.parametrize("name", ["subtrees", "pairwise_repartitioning", "chains"])
 def test_fixed_tasks_stay_and_prices_count(name):
-    where, cost = hb.machine("node:4@100 package:2@10 core:2@1"), CommCost()
+    where, cost = hb.allocate("node:4@100 package:2@10 core:2@1"), CommCost()
     for seed in range(6):
         rng = np.random.default_rng(seed)
         graph = random_graph(rng, n=where.k)
@@ -92,7 +92,7 @@ def test_fixed_tasks_stay_and_prices_count(name):
 
 
 def test_passes_end_where_nothing_changes_any_more():
-    where, graph = hb.machine("node:2@100 package:2@10 core:2@1"), couples(2)
+    where, graph = hb.allocate("node:2@100 package:2@10 core:2@1"), couples(2)
     start = np.array([0, 1, 4, 5, 2, 3, 6, 7], np.int32)
     few, endless = (
         build(refiners, f"subtrees:passes={passes}").refine(graph, where, start, bounds_of(where), Effort())

@@ -40,16 +40,16 @@ def test_eight_tasks_on_two_nodes_end_at_the_optimum():
             first = [0, *half]
             pe[first], pe[np.setdiff1d(range(8), first)] = range(4), range(4, 8)
             costs.append(CommCost().value(graph, where, pe))
-        found = map_tasks(graph, where, mapper="random", refine=ALL, seed=seed)
+        found = map_tasks(graph, where, ["random", ALL], seed=seed)
         assert found.info["comm_cost"] == min(costs)
 
 
-@pytest.mark.parametrize("options", ["chains=2,steps=2000", "shakes=2000"])
+@pytest.mark.parametrize("options", ["chains=2,steps=2000", "perturbations=2000"])
 def test_anneals_and_shakes_leave_local_optima(options):
     graph, where = chain_dealt_round(8, 8), nodes(8, 8)
     costs = {
         refine: np.mean([
-            map_tasks(graph, where, mapper="random", refine=refine, seed=seed).info["comm_cost"]
+            map_tasks(graph, where, ["random", refine], seed=seed).info["comm_cost"]
             for seed in range(4)
         ])
         for refine in ("swap", f"swap:{options}")
@@ -61,28 +61,28 @@ def test_other_starts_compete_and_the_order_of_tasks_is_one_of_them():
     """A placement from the preset costs no more than in-order, whatever the multisection did."""
     for seed in range(4):
         graph, where = sparse(48, 60, seed), nodes(6, 8)
-        in_order = map_tasks(graph, where, mapper="identity").info["comm_cost"]
+        in_order = map_tasks(graph, where, "identity").info["comm_cost"]
         for preset in ("fast", "eco", "strong"):
-            assert map_tasks(graph, where, preset=preset, seed=seed).info["comm_cost"] <= in_order
+            assert map_tasks(graph, where, preset, seed=seed).info["comm_cost"] <= in_order
     ring = hb.CommGraph.from_edges(np.arange(64), (np.arange(64) + 1) % 64, n=64)
-    started = map_tasks(ring, nodes(8, 8), mapper="random", refine="swap:starts=1")
+    started = map_tasks(ring, nodes(8, 8), ["random", "swap:starts=1"])
     assert started.info["comm_cost"] == 8 * 10 + 56 * 1
 
 
 @pytest.mark.parametrize(
     "where",
     [
-        hb.machine("package:3@9 l3:[2,3,1]@4 core:4@1"),
-        hb.machine("torus:4x6 / core:1@1"),
+        hb.allocate("package:3@9 l3:[2,3,1]@4 core:4@1"),
+        hb.allocate("torus:4x6 / core:1@1"),
     ],
     ids=["uneven tree", "torus"],
 )
 def test_the_same_for_any_number_of_threads_on_any_machine(where):
     graph = sparse(where.k, 3 * where.k, 1)
-    runs = [map_tasks(graph, where, mapper="random", refine=ALL, seed=4, threads=each) for each in (1, 2, 7)]
+    runs = [map_tasks(graph, where, ["random", ALL], seed=4, threads=each) for each in (1, 2, 7)]
     assert len({run.pe.tobytes() for run in runs}) == 1
     assert all(run.info["work"] == runs[0].info["work"] for run in runs)
-    plain = map_tasks(graph, where, mapper="random", refine="swap", seed=4)
+    plain = map_tasks(graph, where, ["random", "swap"], seed=4)
     assert runs[0].info["comm_cost"] <= plain.info["comm_cost"]
 
 
@@ -90,8 +90,8 @@ def test_work_is_counted_and_a_limit_on_time_is_kept():
     graph, where = sparse(512, 3000, 2), nodes(32, 16)
     began = time.monotonic()
     limited = map_tasks(
-        graph, where, mapper="random", refine="swap:chains=8,steps=10000000,perturbations=1000000000",
-        time_limit=0.3
+        graph, where, ["random", "swap:chains=8,steps=10000000,perturbations=1000000000"],
+        limits=hb.Limits(time=0.3)
     )
     assert time.monotonic() - began < 20  # without the limit: hours
     assert 0 < limited.info["work"]["swaps"] < limited.info["work"]["swaps_evaluated"]
@@ -99,17 +99,17 @@ def test_work_is_counted_and_a_limit_on_time_is_kept():
 
 def test_several_tasks_per_pe_are_exchanged_but_never_annealed():
     graph, where = sparse(60, 200, 3), nodes(4, 5)
-    options = {"mapper": "random", "oversubscribe": True, "seed": 1}
-    plain = map_tasks(graph, where, refine="swap", **options)
-    assert map_tasks(graph, where, refine=ALL, **options).pe.tolist() == plain.pe.tolist()
-    assert plain.info["comm_cost"] < map_tasks(graph, where, **options).info["comm_cost"]
+    where = where.using(oversubscribe=True)
+    plain = map_tasks(graph, where, ["random", "swap"], seed=1)
+    assert map_tasks(graph, where, ["random", ALL], seed=1).pe.tolist() == plain.pe.tolist()
+    assert plain.info["comm_cost"] < map_tasks(graph, where, "random", seed=1).info["comm_cost"]
 
 
 def test_tasks_that_gain_nothing_by_moving_stay_in_order():
     """All-to-all costs the same everywhere."""
     everyone = np.argwhere(~np.eye(12, dtype=bool))
     graph = hb.CommGraph.from_edges(everyone[:, 0], everyone[:, 1], n=12)
-    assert map_tasks(graph, nodes(3, 4), preset="eco").pe.tolist() == list(range(12))
+    assert map_tasks(graph, nodes(3, 4), "eco").pe.tolist() == list(range(12))
 
 
 @pytest.mark.parametrize("preset", ["fast", "eco"])
@@ -124,20 +124,20 @@ def test_presets_see_both_directions_where_neither_side_is_symmetric(preset):
         orders = [np.array(order) for order in itertools.permutations(range(7))]
         least = min(int((volumes * distances[np.ix_(order, order)]).sum()) for order in orders)
         where = hb.Allocation.whole(Table(distances))
-        mapping = map_tasks(hb.CommGraph.from_dense(volumes), where, preset=preset, partition=False)
+        mapping = map_tasks(hb.CommGraph.from_dense(volumes), where, preset, partition=False)
         assert mapping.info["comm_cost"] == least
 
 
 def test_constructions_by_nodes_compete_on_networks():
     """A grid of boxes on the sparse nodes of a torus: presets are as good as the best of these, refined."""
-    where = hb.machine("torus:6x6x6@10 / core:8@1", hosts="sfc:nodes=27:holes=0.3:seed=2")
+    where = hb.allocate("torus:6x6x6@10 / core:8@1", hosts="sfc:nodes=27:holes=0.3:seed=2")
     graph = pattern("stencil:6x6x6")
     starts = [
-        map_tasks(graph, where, mapper=name, refine="uwh", partition=False).info["comm_cost"]
+        map_tasks(graph, where, [name, "uwh"], partition=False).info["comm_cost"]
         for name in ("ug", "curve", "multi_jagged")
     ]
     for preset in ("fast", "eco"):
-        assert map_tasks(graph, where, preset=preset, partition=False).info["comm_cost"] <= min(starts)
+        assert map_tasks(graph, where, preset, partition=False).info["comm_cost"] <= min(starts)
 
 
 def test_one_way_distances_need_one_way_volumes_to_matter():
@@ -156,7 +156,7 @@ def test_evolve_takes_no_steps_that_its_work_is_not_enough_for():
     each = 360 * (len(graph.symmetric_positive().targets) + graph.n)
     for work in (3, 8):
         evolve = f"evolve:steps=9,repetitions=1,perturbations=10,dense_up_to=0,work={work}"
-        done = map_tasks(graph, where, mapper="random", refine=evolve, partition=False).info["work"]
+        done = map_tasks(graph, where, ["random", evolve], partition=False).info["work"]
         affordable = work * 10**6 // each
         assert done.get("evolve_steps", 0) == (affordable if work == 8 else 0)
         assert (affordable > 5) == (work == 8)
@@ -165,8 +165,8 @@ def test_evolve_takes_no_steps_that_its_work_is_not_enough_for():
 def test_shakes_end_with_their_work():
     graph, where = sparse(256, 1200, 4), nodes(32, 8)
     found = {
-        options: map_tasks(graph, where, mapper="random", refine=f"swap:{options}", partition=False).info
-        for options in ("shakes=0", "shakes=500,shake_work=0", "shakes=500")
+        options: map_tasks(graph, where, ["random", f"swap:{options}"], partition=False).info
+        for options in ("perturbations=0", "perturbations=500,perturbation_work=0", "perturbations=500")
     }
     none, kept, shaken = (each["comm_cost"] for each in found.values())
     assert none == kept > shaken
@@ -174,9 +174,9 @@ def test_shakes_end_with_their_work():
 
 @pytest.mark.parametrize(("spec", "gains"), [("torus:6x6", True), ("node:6@10 core:6@1", False)])
 def test_networks_have_their_own_limit_of_annealing(spec, gains):
-    where, graph = hb.machine(spec), sparse(36, 70, 3)
+    where, graph = hb.allocate(spec), sparse(36, 70, 3)
     options = "swap:all_pairs_up_to=0,neighbourhood=4,chains=2,steps=500,anneal_up_to=0,anneal_networks_up_to"
-    found = [map_tasks(graph, where, mapper="random", refine=f"{options}={most}") for most in (0, 35, 36)]
+    found = [map_tasks(graph, where, ["random", f"{options}={most}"]) for most in (0, 35, 36)]
     costs = [each.info["comm_cost"] for each in found]
     assert costs[0] == costs[1]
     assert (costs[2] < costs[0]) == gains
@@ -188,8 +188,9 @@ def test_several_tasks_per_pe_of_a_network_have_partners_on_fewer_pes():
     for spec in ("torus:6x6", "node:6@10 core:6@1"):
         counts[spec] = [
             map_tasks(
-                graph, hb.machine(spec), mapper="random", partition=True, imbalance=0,
-                refine=f"swap:all_pairs_up_to=0,neighbourhood=32,several_nearest={near}",
+                graph, hb.allocate(spec),
+                ["random", f"swap:all_pairs_up_to=0,neighbourhood=32,several_nearest={near}"],
+                partition=True, imbalance=0
             ).info["work"]["swaps_evaluated"]
             for near in (32, 4)
         ]

@@ -21,7 +21,7 @@ def test_asymmetric_with_diagonals_is_the_quadratic_assignment_problem():
     rng = np.random.default_rng(1)
     flow, distance = rng.integers(0, 30, (9, 9)), rng.integers(0, 30, (9, 9))
     graph = hb.CommGraph.from_dense(flow)
-    found = map_tasks(graph, Table(distance), mapper="identity", refine="tabu:work=1", partition=False)
+    found = map_tasks(graph, Table(distance), ["identity", "tabu:work=1"], partition=False)
     place = found.pe
     assert found.info["comm_cost"] == int((flow * distance[np.ix_(place, place)]).sum())
     assert found.info["comm_cost"] < int((flow * distance).sum())
@@ -36,8 +36,8 @@ def test_no_refiner_loses_on_distances_that_depend_on_the_direction(refiner):
         rng = np.random.default_rng(seed)
         flow, distance = rng.integers(0, 9, (6, 6)) ** 3, rng.integers(0, 9, (6, 6)) ** 3
         graph = hb.CommGraph.from_dense(flow)
-        before = map_tasks(graph, Table(distance), mapper="random", seed=seed, partition=False)
-        after = map_tasks(graph, Table(distance), mapper="random", refine=refiner, seed=seed, partition=False)
+        before = map_tasks(graph, Table(distance), "random", seed=seed, partition=False)
+        after = map_tasks(graph, Table(distance), ["random", refiner], seed=seed, partition=False)
         assert after.info["comm_cost"] <= before.info["comm_cost"]
 
 
@@ -49,14 +49,14 @@ def test_a_grid_of_ranks_is_laid_out_perfectly():
     pairs = np.concatenate([down.reshape(-1, 2), across.reshape(-1, 2)])
     both = np.concatenate([pairs, pairs[:, ::-1]])
     graph = hb.CommGraph.from_edges(both[:, 0], both[:, 1], n=32)
-    where = hb.machine("node:4@10 core:8@1")
-    found = map_tasks(graph, where, mapper="random", refine="tabu", partition=False)
+    where = hb.allocate("node:4@10 core:8@1")
+    found = map_tasks(graph, where, ["random", "tabu"], partition=False)
     assert found.info["comm_cost"] == 2 * (12 * 10 + 40 * 1)
 
 
 def test_what_is_not_one_task_per_pe_stays_as_it_is():
     graph = hb.CommGraph.from_dense(np.ones((6, 6), np.int64))
-    where = hb.machine("node:3@5 core:1@1")
+    where = hb.allocate("node:3@5 core:1@1")
     pe = np.array([0, 0, 1, 1, 2, 2], np.int32)
     counts = np.full(3, 2)
     assert Tabu().refine(graph, where, pe, Bounds(counts, counts, exact=True), Effort()) is pe
@@ -90,14 +90,16 @@ def test_limits_of_the_whole_run_hold():
     machine = Table(rng.integers(1, 50, (30, 30)))
 
     def work(refiner, **limits):
-        chosen = {"mapper": "identity", "refine": refiner, "partition": False, "seed": 2, **limits}
-        return map_tasks(graph, machine, **chosen).info["work"].get("arcs", 0)
+        found = map_tasks(
+            graph, machine, ["identity", refiner], partition=False, limits=hb.Limits(**limits), seed=2
+        )
+        return found.info["work"].get("arcs", 0)
 
     assert work("tabu:work=1") <= 10**6 + 10**5
-    assert work("tabu:work=0", work_limit=400_000) <= 400_000 + 10**5
-    assert work("tabu:work=1", work_limit=0) == 0
+    assert work("tabu:work=0", work=400_000) <= 400_000 + 10**5
+    assert work("tabu:work=1", work=0) == 0
     assert 10**6 < work("tabu:work=0") < 2 * 10**7
-    assert work("tabu:work=0", time_limit=0.3) > 0
+    assert work("tabu:work=0", time=0.3) > 0
 
 
 @pytest.mark.shared
@@ -108,7 +110,7 @@ def test_the_known_optimum_of_an_asymmetric_problem_with_diagonals():
     assert np.diag(one).any()
     assert np.diag(other).any()
     graph = hb.CommGraph.from_dense(other)
-    found = map_tasks(graph, Table(one), mapper="identity", refine="tabu:work=40", partition=False)
+    found = map_tasks(graph, Table(one), ["identity", "tabu:work=40"], partition=False)
     assert found.info["comm_cost"] == numbers[1] == 5_426_670
 
 
@@ -117,21 +119,21 @@ def test_more_than_400_tasks_are_searched_where_most_talk_to_each_other():
     rng = np.random.default_rng(5)
     flow, distance = (np.triu(rng.integers(0, 100, (420, 420)), 1) for _ in range(2))
     graph, where = hb.CommGraph.from_dense(flow + flow.T), Table(distance + distance.T)
-    descent = map_tasks(graph, where, mapper="identity", refine="tabu:work=40", partition=False)
-    again = map_tasks(graph, where, mapper="identity", refine="tabu:work=40", partition=False)
+    descent = map_tasks(graph, where, ["identity", "tabu:work=40"], partition=False)
+    again = map_tasks(graph, where, ["identity", "tabu:work=40"], partition=False)
     assert descent.pe.tobytes() == again.pe.tobytes()
     assert descent.info["work"]["tabu_exchanges"] > 0
-    plain = map_tasks(graph, where, mapper="identity", partition=False).info["comm_cost"]
+    plain = map_tasks(graph, where, "identity", partition=False).info["comm_cost"]
     assert descent.info["comm_cost"] < 0.97 * plain
     ring = hb.CommGraph.from_edges(np.arange(420), (np.arange(420) + 1) % 420, n=420)
-    sparse = map_tasks(ring, where, mapper="identity", refine="tabu:work=40", partition=False)
+    sparse = map_tasks(ring, where, ["identity", "tabu:work=40"], partition=False)
     assert "tabu_exchanges" not in sparse.info["work"]
 
 
 def test_work_ends_a_population_that_is_too_large_for_it():
-    graph, where = hb.read("alltoall:16"), hb.machine("node:4@10 core:4@1")
+    graph, where = hb.read("alltoall:16"), hb.allocate("node:4@10 core:4@1")
     few, endless = (
-        map_tasks(graph, where, mapper="identity", refine=f"tabu:work=1,population={size}")
+        map_tasks(graph, where, ["identity", f"tabu:work=1,population={size}"])
         for size in (100_000, 2**31 - 1)
     )
     assert few.info["work"] == endless.info["work"]

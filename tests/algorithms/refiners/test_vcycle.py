@@ -42,7 +42,7 @@ def scattered_blocks(n, counts, seed):
 @pytest.mark.parametrize("n", [16 * 12 + 7, 16 * 3 + 8, 16 * 20])
 @pytest.mark.parametrize("refiner", ["place_blocks", "vcycle:annealing_sweeps=40"])
 def test_counts_are_kept_and_the_cost_falls(n, refiner):
-    graph, where, counts = grid(1, n), hb.machine(SPEC), counted(n, 16)
+    graph, where, counts = grid(1, n), hb.allocate(SPEC), counted(n, 16)
     start = scattered_blocks(n, counts, 3)
     bounds = Bounds(counts, counts, exact=True)
     found = build(refiners, refiner).refine(graph, where, start, bounds, Effort(seed=1))
@@ -52,7 +52,7 @@ def test_counts_are_kept_and_the_cost_falls(n, refiner):
 
 @pytest.mark.parametrize("sweeps", [0, 30])
 def test_even_placement_gives_every_pe_its_count(sweeps):
-    graph, where, counts = grid(15, 15), hb.machine(SPEC), counted(225, 16)
+    graph, where, counts = grid(15, 15), hb.allocate(SPEC), counted(225, 16)
     start = np.minimum(np.arange(225) // 14, 15).astype(np.int32)
     assert np.bincount(start, minlength=16).tolist() != counts.tolist()
     problem = search_problem(graph, where, Bounds(counts, counts, exact=True))
@@ -72,13 +72,13 @@ def test_exact_counts_on_a_tree_are_left_alone():
     start = scattered_blocks(n, counts, 3)
     vcycle = build(refiners, "vcycle:annealing_sweeps=40")
     bounds = Bounds(counts, counts, exact=True)
-    assert vcycle.refine(graph, hb.machine("node:4 core:4"), start, bounds, Effort()) is start
+    assert vcycle.refine(graph, hb.allocate("node:4 core:4"), start, bounds, Effort()) is start
 
 
 @pytest.mark.parametrize("rows", [1, 50])
 def test_counts_that_are_missed_by_hundreds_take_few_scans_of_the_graph(rows):
     """PEs of different capacities have exchanged their tasks: one move per scan would take thousands."""
-    graph, where = grid(rows, 4000 // rows), hb.machine(SPEC)
+    graph, where = grid(rows, 4000 // rows), hb.allocate(SPEC)
     share = np.where(np.arange(16) % 2, 1, 30)
     counts = graph.n * share // share.sum()
     counts[0] += graph.n - counts.sum()
@@ -93,7 +93,7 @@ def test_counts_that_are_missed_by_hundreds_take_few_scans_of_the_graph(rows):
 
 def test_stopped_chains_of_cycles_take_no_time_and_no_memory():
     """With a million chains, as many copies of the mapping would take 4 GB."""
-    graph, where, counts = grid(32, 32), hb.machine(SPEC), counted(1024, 16)
+    graph, where, counts = grid(32, 32), hb.allocate(SPEC), counted(1024, 16)
     problem = search_problem(graph, where, Bounds(counts + 5))
     start = np.repeat(np.arange(16, dtype=np.int32), counts)
     stopped = RunControl(cancel=np.array([1, 0], np.int32))
@@ -105,7 +105,7 @@ def test_stopped_chains_of_cycles_take_no_time_and_no_memory():
 def test_exchanges_of_many_tasks_per_pe_without_locality_end(refiner):
     """Each of 5000 tasks has thousands of partners, and tens of thousands of exchanges gain a little."""
     graph = hb.CommGraph.from_edges(*np.random.default_rng(1).integers(0, 5000, (2, 40_000)), n=5000)
-    where, counts = hb.machine(SPEC), counted(5000, 16)
+    where, counts = hb.allocate(SPEC), counted(5000, 16)
     start, effort = np.repeat(np.arange(16, dtype=np.int32), counts), Effort(seed=1)
     found = build(refiners, refiner).refine(graph, where, start, Bounds(counts, counts, exact=True), effort)
     assert CommCost().value(graph, where, found) < CommCost().value(graph, where, start)

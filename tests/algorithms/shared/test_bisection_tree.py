@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.algorithms.shared.bisection_tree import halved
+from hopbytes.algorithms.mappers.level_by_level import halved
 from hopbytes.machines.base import Level
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 
 
 def test_halves_follow_the_machine_before_they_follow_numbers():

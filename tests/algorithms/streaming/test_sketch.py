@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.algorithms.streaming import sketch
+from hopbytes.algorithms import streaming
 from hopbytes.kernels.streaming import Block
-from hopbytes.model.exact_sums import group_sums
+from hopbytes.model.capacities import group_sums
 
 
 @pytest.mark.parametrize("buffer", [48, 192, 10_000])
 @pytest.mark.parametrize("seed", range(4))
 def test_weights_between_clusters_are_those_of_the_graph(monkeypatch, buffer, seed):
-    monkeypatch.setattr(sketch, "SMALLEST_TABLE", 64)
+    monkeypatch.setattr(streaming, "SMALLEST_TABLE", 64)
     rng = np.random.default_rng(seed)
     n = 300
     a = rng.integers(0, n - 12, 1200)
@@ -22,7 +22,7 @@ def test_weights_between_clusters_are_those_of_the_graph(monkeypatch, buffer, se
         np.concatenate([a, b]), np.concatenate([b, a]), np.concatenate([w, w]), n=n, undirected=True
     )
     loads = rng.integers(0, 5, n) if seed % 2 else None
-    found = sketch.Sketch(n, loads, buffer, heaviest=8, limit=64)
+    found = streaming.Sketch(n, loads, buffer, heaviest=8, limit=64)
     for first in range(0, n, 37):
         last = min(first + 37, n)
         begin, end = graph.indptr[first], graph.indptr[last]

@@ -6,12 +6,10 @@ import pytest
 import hopbytes as hb
 from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.algorithms.mappers.ug import HopGreedy, weighed
-from hopbytes.algorithms.two_level import neighbourhood_of, partition_to_nodes, place_distances
-from hopbytes.algorithms.two_level.level import balance_fix, nodes_of
-from hopbytes.algorithms.two_level.neighbourhood import levels_between
-from hopbytes.algorithms.two_level.node_level import cut, settings_of
+from hopbytes.algorithms.two_level.groups import balance_fix, cut, nodes_of, partition_to_nodes, settings_of
+from hopbytes.algorithms.two_level.neighbourhood import levels_between, neighbourhood_of, place_distances
 from hopbytes.engine import PartitionSettings, RunControl
-from hopbytes.engine.places import hop_greedy
+from hopbytes.engine.routed_search import hop_greedy
 from hopbytes.model.comm_graph import CommGraph
 
 
@@ -46,7 +44,7 @@ def test_every_group_fits_its_node_exactly_also_unequal_ones():
 
 
 def test_ug_keeps_the_better_of_its_starts():
-    where = hb.machine("torus:5x4@3 / core:2@1")
+    where = hb.allocate("torus:5x4@3 / core:2@1")
     ones, better = np.ones(where.k, np.int64), set()
     for seed in range(6):
         rng = np.random.default_rng(seed)
@@ -63,7 +61,7 @@ def test_ug_keeps_the_better_of_its_starts():
 
 @pytest.mark.parametrize("spec", ["torus:8x6x6", "fattree:4x4x4", "node:5@10 core:2@1"])
 def test_neighbourhoods_after_a_deadline_are_permutations_and_not_kept(spec):
-    nodes = nodes_of(hb.machine(spec))
+    nodes = nodes_of(hb.allocate(spec))
     early = neighbourhood_of(nodes, Effort(deadline=0.0)).near.reshape(nodes.count, -1)
     near = neighbourhood_of(nodes, Effort()).near.reshape(nodes.count, -1)
     for rows in (early, near):

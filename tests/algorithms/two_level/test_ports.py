@@ -8,16 +8,9 @@ import numpy as np
 import pytest
 
 from helpers.fabric_text import two_level_fabric
-from hopbytes.algorithms.two_level import (
-    Capacity,
-    groups_of_placement,
-    move_groups,
-    neighbourhood_of,
-    nodes_of,
-    routed_groups,
-)
-from hopbytes.algorithms.two_level.neighbourhood import levels_between
-from hopbytes.algorithms.two_level.node_routing import MOST_VALUE, routed
+from hopbytes.algorithms.two_level.groups import Capacity, groups_of_placement, move_groups, nodes_of
+from hopbytes.algorithms.two_level.neighbourhood import levels_between, neighbourhood_of
+from hopbytes.algorithms.two_level.routing import MOST_VALUE, routed, routed_groups
 from hopbytes.cost.objectives.link_sums import endpoints_of
 from hopbytes.engine import PartitionSettings, RunControl
 from hopbytes.engine.routed_search import (
@@ -29,7 +22,7 @@ from hopbytes.engine.routed_search import (
     hybrid_greedy,
 )
 from hopbytes.kernels.routes import link_amounts
-from hopbytes.machines.selection.allocate import machine
+from hopbytes.machines.selection.allocate import allocate
 from hopbytes.model.comm_graph import CommGraph
 from reference import routed_groups as routed_twin
 
@@ -52,7 +45,7 @@ def rails(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_every_task_of_a_group_uses_the_adapter_beside_it(seed, tmp_path):
     rng, text = rails(seed)
-    where = machine(f"ib:{text.write(tmp_path)} / core:4", rails="spread")
+    where = allocate(f"ib:{text.write(tmp_path)} / core:4", rails="spread")
     nodes, n = nodes_of(where), where.k
     graph = CommGraph.from_edges(*rng.integers(0, n, (2, 3 * n)), rng.integers(1, 9, 3 * n), n=n)
     pe = rng.permutation(n).astype(np.int32)
@@ -113,7 +106,7 @@ def test_every_task_of_a_group_uses_the_adapter_beside_it(seed, tmp_path):
 @pytest.mark.parametrize("volume", [1, 1000, 10**5, 10**9, 2**58])
 def test_loads_times_prices_stay_below_the_largest_number(volume):
     """Shares of split routes are fractions; bits for them must not make large volumes overflow."""
-    where = machine("dragonfly:5x2x1:route=valiant:bw=1x999983x1000003")
+    where = allocate("dragonfly:5x2x1:route=valiant:bw=1x999983x1000003")
     graph = CommGraph.from_edges([0, 1], [9, 8], [volume, volume], n=10)
     ones = np.ones(10, np.int64)
     found = routed(nodes_of(where), graph, graph.volumes, ones, ones, "a test", priced=True)

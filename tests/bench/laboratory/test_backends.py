@@ -15,7 +15,7 @@ from hopbytes_laboratory.partitioners.dispatch import partition_with_backend, un
 from hopbytes_laboratory.partitioners.parhip import memory_file, write_parhip
 from hopbytes_laboratory.partitioners.pool import WorkerPool
 
-WHERE = hb.machine("node:2@10 core:4@1")
+WHERE = hb.allocate("node:2@10 core:4@1")
 
 
 def needs(name):
@@ -34,30 +34,30 @@ def test_alone_it_cuts_every_group_within_the_bounds(partitioner):
     method = f"multisection:repetitions=0,partitioner={partitioner}"
     loads = np.random.default_rng(1).integers(1, 5, 900)
     for graph in (grid(30), grid(30, loads=loads)):
-        found = hb.map_tasks(graph, WHERE, mapper=method, threads=2, seed=4)
+        found = hb.map_tasks(graph, WHERE, method, threads=2, seed=4)
         assert found.info["balance"] == "met"
         assert found.info["work"][f"{partitioner.split(':')[0]}_used"] == 3
         assert found.info["work"]["arcs"] > 0
-        again = hb.map_tasks(graph, WHERE, mapper=method, threads=1, seed=4)
+        again = hb.map_tasks(graph, WHERE, method, threads=1, seed=4)
         assert np.array_equal(found.pe, again.pe)
         assert found.info["deterministic"]
-        assert found.info["comm_cost"] < hb.map_tasks(graph, WHERE, mapper="random").info["comm_cost"] / 2
+        assert found.info["comm_cost"] < hb.map_tasks(graph, WHERE, "random").info["comm_cost"] / 2
 
 
 @pytest.mark.parametrize("partitioner", EACH)
 def test_it_works_under_a_schedule_too(partitioner):
     method = f"multisection:repetitions=0,partitioner={partitioner}"
-    level = hb.map_tasks(grid(30), WHERE, mapper=method, threads=2)
-    queue = hb.map_tasks(grid(30), WHERE, mapper=f"{method},schedule=queue", threads=2)
+    level = hb.map_tasks(grid(30), WHERE, method, threads=2)
+    queue = hb.map_tasks(grid(30), WHERE, f"{method},schedule=queue", threads=2)
     assert np.array_equal(level.pe, queue.pe)
 
 
 @needs("kahip")
 def test_it_competes_with_the_built_in_partitioner():
     both = Multisection(partitioner="kahip:fast")
-    found = hb.map_tasks(grid(30), WHERE, mapper=both)
+    found = hb.map_tasks(grid(30), WHERE, both)
     assert found.info["work"]["kahip_used"] == 3
-    alone = hb.map_tasks(grid(30), WHERE, mapper=Multisection())
+    alone = hb.map_tasks(grid(30), WHERE, Multisection())
     assert found.info["work"]["arcs"] > alone.info["work"]["arcs"]
 
 
@@ -82,7 +82,7 @@ def test_settings_that_do_not_repeat_themselves_say_so(monkeypatch):
 )
 def test_unknown_names_are_refused_with_the_known_ones(partitioner, what):
     with pytest.raises(UnsupportedError, match=mentions(*what.split())):
-        hb.map_tasks(grid(4), WHERE, mapper=f"multisection:partitioner={partitioner}")
+        hb.map_tasks(grid(4), WHERE, f"multisection:partitioner={partitioner}")
 
 
 @needs("kahip")
@@ -94,9 +94,9 @@ def test_pieces_with_several_threads_can_go_to_another_one():
         "parallel_partitioner=kaminpar:fast"
     )
     large = grid(150)  # smaller pieces are not handed round
-    serial = hb.map_tasks(large, WHERE, mapper=method, threads=1)
+    serial = hb.map_tasks(large, WHERE, method, threads=1)
     assert serial.info["work"]["kahip_used"] == 3
-    parallel = hb.map_tasks(large, WHERE, mapper=method, threads=2)
+    parallel = hb.map_tasks(large, WHERE, method, threads=2)
     assert (parallel.info["work"]["kaminpar_used"], parallel.info["work"]["kahip_used"]) == (1, 2)
     assert parallel.info["balance"] == "met"
     assert not serial.info["deterministic"]
@@ -105,7 +105,7 @@ def test_pieces_with_several_threads_can_go_to_another_one():
 @pytest.mark.parametrize("options", ["", "partitioner=kahip:fast,", "schedule=naive,"])
 def test_a_parallel_partitioner_needs_a_serial_one_and_a_schedule(options):
     with pytest.raises(UnsupportedError, match="needs a partitioner for one thread and a schedule"):
-        hb.map_tasks(grid(4), WHERE, mapper=f"multisection:{options}parallel_partitioner=mtkahypar:quality")
+        hb.map_tasks(grid(4), WHERE, f"multisection:{options}parallel_partitioner=mtkahypar:quality")
 
 
 @pytest.mark.parametrize("name", ["kahip", "mtkahypar", "kaminpar"])
@@ -114,7 +114,7 @@ def test_a_missing_package_is_named_with_how_to_get_it(name, monkeypatch):
     setting = next(iter(BACKENDS[name].settings))
     how = rf"is missing: pip install {name}, "
     with pytest.raises(UnsupportedError, match=how):
-        hb.map_tasks(grid(4), WHERE, mapper=f"multisection:partitioner={name}:{setting}")
+        hb.map_tasks(grid(4), WHERE, f"multisection:partitioner={name}:{setting}")
 
 
 @needs("kahip")
@@ -122,8 +122,8 @@ def test_blocks_too_unequal_for_one_bound_go_to_the_built_in_partitioner():
     csr = grid(10).symmetric_positive()
     assert unsupported_reason(csr, None, np.array([50, 60]), "kahip") is None
     assert "the smallest" in unsupported_reason(csr, None, np.array([20, 90]), "kahip")
-    where = hb.machine("node:2@10:cap=[1,4] core:2@1")
-    found = hb.map_tasks(grid(30), where, mapper="multisection:repetitions=0,partitioner=kahip:fast")
+    where = hb.allocate("node:2@10:cap=[1,4] core:2@1")
+    found = hb.map_tasks(grid(30), where, "multisection:repetitions=0,partitioner=kahip:fast")
     assert found.info["balance"] == "met"
     assert found.info["work"]["kahip_used"] == 2  # the halves of each node
 

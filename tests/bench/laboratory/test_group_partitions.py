@@ -18,7 +18,7 @@ from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, part
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.base import Level
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes_laboratory.partitioners import group_partitions
 from hopbytes_laboratory.partitioners.dispatch import kaminpar_available
@@ -63,7 +63,7 @@ def test_the_mapping_does_not_depend_on_threads_or_workers(mapper, monkeypatch):
     graph = grid(50)
 
     def run(threads):
-        return hb.map_tasks(graph, WHERE, mapper=mapper, seed=5, threads=threads, partition=True)
+        return hb.map_tasks(graph, WHERE, mapper, seed=5, threads=threads, partition=True)
 
     monkeypatch.setenv("HOPBYTES_WORKERS", "0")
     expected = run(1)
@@ -83,7 +83,7 @@ def test_the_mapping_does_not_depend_on_threads_or_workers(mapper, monkeypatch):
 @needs_kaminpar
 def test_seeds_matter():
     found = {
-        hb.map_tasks(grid(50), WHERE, mapper=ALONE, seed=seed, threads=1, partition=True).pe.tobytes()
+        hb.map_tasks(grid(50), WHERE, ALONE, seed=seed, threads=1, partition=True).pe.tobytes()
         for seed in range(3)
     }
     assert len(found) == 3
@@ -92,8 +92,8 @@ def test_seeds_matter():
 @pytest.mark.parametrize("mapper", [BOTH, ALONE], ids=["both", "alone"])
 def test_hidden_kaminpar_leaves_the_built_in_partitioner(mapper, monkeypatch):
     monkeypatch.setenv("HOPBYTES_WITHOUT_KAMINPAR", "1")
-    mapping = hb.map_tasks(grid(50), WHERE, mapper=mapper, seed=5, threads=1, partition=True)
-    alone = hb.map_tasks(grid(50), WHERE, mapper=Multisection(), seed=5, threads=1, partition=True)
+    mapping = hb.map_tasks(grid(50), WHERE, mapper, seed=5, threads=1, partition=True)
+    alone = hb.map_tasks(grid(50), WHERE, Multisection(), seed=5, threads=1, partition=True)
     assert mapping.pe.tobytes() == alone.pe.tobytes()
     assert mapping.info["work"] == {**alone.info["work"], "kaminpar_used": 0, "kaminpar_failed": 0}
 
@@ -104,7 +104,7 @@ def test_exact_counts_are_never_asked_for(monkeypatch):
 
     monkeypatch.setattr(group_partitions, "submit", refuse)
     mapping = hb.map_tasks(
-        grid(50), WHERE, mapper=ALONE, seed=5, threads=1, partition=False, oversubscribe=True
+        grid(50), hb.allocate(WHERE, oversubscribe=True), ALONE, seed=5, threads=1, partition=False
     )
     assert set(np.bincount(mapping.pe)) <= {208, 209}
     assert mapping.info["work"]["kaminpar_used"] == 0
@@ -116,8 +116,8 @@ def test_failed_tries_are_counted_and_ignored(mapper, monkeypatch):
     monkeypatch.setattr("hopbytes_laboratory.partitioners.dispatch.available", lambda name: True)
     monkeypatch.setattr(Job, "run_here", lambda job: job.fail("out of luck"))
     monkeypatch.setenv("HOPBYTES_WORKERS", "0")
-    mapping = hb.map_tasks(grid(50), WHERE, mapper=mapper, seed=5, threads=1, partition=True)
-    alone = hb.map_tasks(grid(50), WHERE, mapper=Multisection(), seed=5, threads=1, partition=True)
+    mapping = hb.map_tasks(grid(50), WHERE, mapper, seed=5, threads=1, partition=True)
+    alone = hb.map_tasks(grid(50), WHERE, Multisection(), seed=5, threads=1, partition=True)
     assert mapping.pe.tobytes() == alone.pe.tobytes()
     assert mapping.info["work"] == {
         **alone.info["work"], "kaminpar_used": 0, "kaminpar_failed": 5,
@@ -130,7 +130,7 @@ def test_failed_tries_are_counted_and_ignored(mapper, monkeypatch):
 def test_a_hub_goes_to_the_built_in_partitioner():
     loads = np.ones(2500, np.int64)
     loads[7] = 2000
-    mapping = hb.map_tasks(grid(50, loads=loads), WHERE, mapper=ALONE, seed=5, threads=1, partition=True)
+    mapping = hb.map_tasks(grid(50, loads=loads), WHERE, ALONE, seed=5, threads=1, partition=True)
     assert mapping.info["work"]["kaminpar_used"] < 5
     held = np.bincount(mapping.pe, weights=loads, minlength=WHERE.k)
     assert held.max() <= 2000 + -(-4499 // 12)
@@ -138,7 +138,7 @@ def test_a_hub_goes_to_the_built_in_partitioner():
 
 def test_unknown_preset_is_refused_when_the_mapper_is_made():
     with pytest.raises(UnsupportedError, match=mentions("'strong'")):
-        hb.map_tasks(grid(5), WHERE, mapper="multisection:kaminpar_partitions=1,kaminpar_preset=storng")
+        hb.map_tasks(grid(5), WHERE, "multisection:kaminpar_partitions=1,kaminpar_preset=storng")
 
 
 # -------------------------------------------------------------- candidates

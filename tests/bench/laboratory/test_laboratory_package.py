@@ -13,7 +13,7 @@ from hopbytes.algorithms.base import mappers
 from hopbytes.algorithms.mappers.multisection import partitioners
 from hopbytes_laboratory import compare_runs
 
-ON_LINKS = hb.machine("torus:4x4 / core:2")
+ON_LINKS = hb.allocate("torus:4x4 / core:2")
 
 
 def test_entry_points_name_what_register_adds():
@@ -28,13 +28,13 @@ def test_entry_points_name_what_register_adds():
 @pytest.mark.parametrize("name", hopbytes_laboratory.MAPPERS)
 def test_each_mapper_keeps_the_promises_of_mappers(name):
     graph = hb.read("stencil:6x5")
-    mapping = hb.map_tasks(graph, ON_LINKS, mapper=name, seed=5)
+    mapping = hb.map_tasks(graph, ON_LINKS, name, seed=5)
     assert np.bincount(mapping.pe).max() == 1
-    again = hb.map_tasks(graph, ON_LINKS, mapper=name, seed=5, threads=2)
+    again = hb.map_tasks(graph, ON_LINKS, name, seed=5, threads=2)
     assert np.array_equal(mapping.pe, again.pe)
-    counted = hb.map_tasks(hb.read("stencil:9x9"), ON_LINKS, mapper=name, partition=True)
+    counted = hb.map_tasks(hb.read("stencil:9x9"), ON_LINKS, name, partition=True)
     assert np.bincount(counted.pe, minlength=32).max() == 3
-    hb.map_tasks(graph, ON_LINKS, mapper=name, time_limit=0)
+    hb.map_tasks(graph, ON_LINKS, name, limits=hb.Limits(time=0))
 
 
 def test_without_it_one_line_says_how_to_get_it(monkeypatch):

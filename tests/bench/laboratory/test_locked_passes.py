@@ -18,7 +18,7 @@ def test_passes_are_their_definition(seed, n, k):
     rng = np.random.default_rng(seed)
     half = np.triu(rng.integers(0, 9, (n, n)), 1)
     graph = hb.CommGraph.from_dense(half + half.T)
-    where = hb.machine("node:2@10 package:2@4 core:2@1")
+    where = hb.allocate("node:2@10 package:2@4 core:2@1")
     table = where.distance.matrix()
     search = LockedPasses(with_isolated(graph.symmetric_positive(), k), table, n)
     start = rng.permutation(k).astype(np.int32)
@@ -46,13 +46,13 @@ def test_passes_are_their_definition(seed, n, k):
 
 
 def test_passes_leave_no_exchange_and_can_go_through_losses():
-    where, ahead = hb.machine("node:4@10 package:2@5 core:4@1"), 0
+    where, ahead = hb.allocate("node:4@10 package:2@5 core:4@1"), 0
     for seed in range(5):
         rng = np.random.default_rng(seed)
         half = np.triu(rng.integers(0, 100, (32, 32)) * (rng.random((32, 32)) < 0.1), 1)
         graph = hb.CommGraph.from_dense(half + half.T)
         single, passes = (
-            hb.map_tasks(graph, where, mapper=f"mpipp:passes={word}", seed=seed) for word in ("no", "yes")
+            hb.map_tasks(graph, where, f"mpipp:passes={word}", seed=seed) for word in ("no", "yes")
         )
         ahead += passes.info["comm_cost"] < single.info["comm_cost"]
         csr = graph.symmetric_positive()
@@ -61,7 +61,7 @@ def test_passes_leave_no_exchange_and_can_go_through_losses():
 
 
 def test_passes_keep_what_they_have_when_time_is_up():
-    graph, where = hb.read("stencil:6x6"), hb.machine("node:6@10 core:6@1")
+    graph, where = hb.read("stencil:6x6"), hb.allocate("node:6@10 core:6@1")
     search = LockedPasses(graph.symmetric_positive(), where.distance.matrix(), 36)
     start = np.random.default_rng(0).permutation(36).astype(np.int32)
     whole, answers = search.once(start), iter([False, False, False])
@@ -74,7 +74,9 @@ def test_passes_keep_what_they_have_when_time_is_up():
 def test_a_work_limit_ends_a_pass_between_two_exchanges():
     graph = hb.CommGraph.from_edges(np.arange(63), np.arange(1, 64), n=64)
     free, limited = (
-        hb.map_tasks(graph, hb.machine("node:8@9 core:8@1"), mapper="mpipp:passes=yes", work_limit=limit)
+        hb.map_tasks(
+            graph, hb.allocate("node:8@9 core:8@1"), "mpipp:passes=yes", limits=hb.Limits(work=limit)
+        )
         for limit in (None, 64**2 * 6)
     )
     assert limited.info["work"]["arcs"] == 64**2 * 6
@@ -85,4 +87,4 @@ def test_a_work_limit_ends_a_pass_between_two_exchanges():
 def test_passes_refuse_what_does_not_fit():
     graph = hb.CommGraph.from_edges([0, 1], [1, 0], [2**58, 2**58])
     with pytest.raises(ScaleError, match="2\\^60"):
-        hb.map_tasks(graph, hb.machine("core:2@9"), mapper="mpipp:passes=yes")
+        hb.map_tasks(graph, hb.allocate("core:2@9"), "mpipp:passes=yes")

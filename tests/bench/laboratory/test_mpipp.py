@@ -16,8 +16,8 @@ from reference import best_swap_reference
 
 
 def test_mpipp_ends_where_no_exchange_helps():
-    graph, where = hb.read("hierarchical:2x2x4:seed=2"), hb.machine("node:4@10 core:4@1")
-    mapping = hb.map_tasks(graph, where, mapper="mpipp", seed=3)
+    graph, where = hb.read("hierarchical:2x2x4:seed=2"), hb.allocate("node:4@10 core:4@1")
+    mapping = hb.map_tasks(graph, where, "mpipp", seed=3)
     cost = mapping.info["comm_cost"]
     for a in range(16):
         for b in range(a):
@@ -28,8 +28,8 @@ def test_mpipp_ends_where_no_exchange_helps():
 
 def test_mpipp_of_the_paper_keeps_to_the_cores_of_its_start():
     """Exchanges between tasks only: no exchange of two of them helps, while moves to free cores would."""
-    graph, where = hb.read("hierarchical:2x4:seed=2"), hb.machine("node:8@10 core:4@1")
-    kept = hb.map_tasks(graph, where, mapper="mpipp:free=no", seed=3)
+    graph, where = hb.read("hierarchical:2x4:seed=2"), hb.allocate("node:8@10 core:4@1")
+    kept = hb.map_tasks(graph, where, "mpipp:free=no", seed=3)
     assert len(set(kept.pe.tolist())) == 8
     assert len(set((kept.pe // 4).tolist())) > 2
     for a, b in combinations(range(8), 2):
@@ -37,21 +37,21 @@ def test_mpipp_of_the_paper_keeps_to_the_cores_of_its_start():
         pe[[a, b]] = pe[[b, a]]
         other = hb.evaluate(graph, hb.Mapping(pe, where, {}), baselines=False).mapping.comm_cost
         assert other >= kept.info["comm_cost"]
-    assert hb.map_tasks(graph, where, mapper="mpipp", seed=3).info["comm_cost"] < kept.info["comm_cost"]
+    assert hb.map_tasks(graph, where, "mpipp", seed=3).info["comm_cost"] < kept.info["comm_cost"]
 
 
 def test_five_starts_are_no_worse_than_the_first_of_them():
-    where = hb.machine("node:4@10 core:4@1")
+    where = hb.allocate("node:4@10 core:4@1")
     for seed in range(5):
         graph = hb.read(f"hierarchical:4x4:seed={seed}:spread=100:factor=2")
-        one, five = (hb.map_tasks(graph, where, mapper=f"mpipp:starts={s}", seed=seed) for s in (1, 5))
+        one, five = (hb.map_tasks(graph, where, f"mpipp:starts={s}", seed=seed) for s in (1, 5))
         assert five.info["comm_cost"] <= one.info["comm_cost"]
 
 
 def test_mpipp_refuses_tables_beyond_memory():
-    where = hb.machine("node:1000@10 core:20@1")
+    where = hb.allocate("node:1000@10 core:20@1")
     with pytest.raises(UnsupportedError, match=mentions("134217728")):
-        hb.map_tasks(hb.read("alltoall:20000:groups=10000"), where, mapper="mpipp")
+        hb.map_tasks(hb.read("alltoall:20000:groups=10000"), where, "mpipp")
 
 
 @settings(max_examples=40, deadline=None)

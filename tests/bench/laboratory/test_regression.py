@@ -62,7 +62,7 @@ def test_constant_columns_are_dropped_and_collinear_ones_named():
 
 
 def test_the_columns_of_the_paper():
-    where = hb.machine("torus:3x3 / core:2")
+    where = hb.allocate("torus:3x3 / core:2")
     graph = hb.CommGraph.from_edges(range(17), range(1, 18), range(1, 18))
     rng = np.random.default_rng(0)
     runs = [measure_all(graph, where, rng.permutation(18).astype(np.int32)) for _ in range(20)]

@@ -47,16 +47,16 @@ def test_optimal_is_the_hidden_tree_with_nothing_below():
 
 def test_hidden_trees_fit_their_own_machine():
     for tree in paper002.TREES:
-        where = hb.machine(paper002.own_machine(tree))
+        where = hb.allocate(paper002.own_machine(tree))
         assert where.k == hb.read(f"hierarchical:{tree}").n
         assert where.distance.costs.tolist() == [0, *(10**i for i in range(tree.count("x") + 1))]
 
 
 def test_round_robins():
-    where = hb.machine("synthetic:pack:2 core:2 pu:1(indexes=0,2,1,3)")
+    where = hb.allocate("synthetic:pack:2 core:2 pu:1(indexes=0,2,1,3)")
     graph = hb.read("alltoall:3")
     assert rivals.by_core(graph, where).pe.tolist() == [0, 2, 1]
-    where = hb.machine("numa:3@5 core:2@1")
+    where = hb.allocate("numa:3@5 core:2@1")
     assert rivals.by_node(hb.read("alltoall:5"), where).pe.tolist() == [0, 2, 4, 1, 3]
 
 
@@ -67,7 +67,7 @@ def test_every_row_places_every_task_once(tmp_path):
         "turned\nx_coord y_coord z_coord number_of_processes process_id(s)\n"
         + "".join(f"{7 - task >> 2 & 1} {7 - task >> 1 & 1} {7 - task & 1} 1 {task}\n" for task in range(8))
     )
-    graph, where = hb.read("stencil:2x2x2:bytes=1"), hb.machine("mesh:2x2x2")
+    graph, where = hb.read("stencil:2x2x2:bytes=1"), hb.allocate("mesh:2x2x2")
     case = rivals.Case("published", "maplib/two_64_size.csv", "mesh:2x2x2")
     found = {row.algorithm: row for row in rivals.rows(case, graph, where, tmp_path)}
     assert set(rivals.MAPPED) <= set(found)
@@ -78,25 +78,25 @@ def test_published_mappings_must_hold_every_task_once(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("greedy\nx y z number ids\n0 0 0 1 0\n0 1 0 1 0\n")
     with pytest.raises(ValueError, match="one process on each"):
-        rivals.read_maplib(path, hb.machine("mesh:1x2x1"))
+        rivals.read_maplib(path, hb.allocate("mesh:1x2x1"))
 
 
 def test_strong_beside_treematch_uses_its_slots():
-    where = hb.machine("socket:2@3 cache:3@2 core:2@1")
+    where = hb.allocate("socket:2@3 cache:3@2 core:2@1")
     graph = hb.read("hierarchical:2x2x2:seed=1")
     slots = np.array([0, 1, 2, 3, 6, 7, 8, 9])
     assert sorted(rivals._within(graph, where, slots).pe.tolist()) == slots.tolist()
 
 
 def test_open_mpi_is_left_out_with_its_reason(monkeypatch):
-    monkeypatch.setattr(ompi_treematch.hb, "machine", lambda spec: type("Where", (), {"k": 4}))
+    monkeypatch.setattr(ompi_treematch.hb, "allocate", lambda spec: type("Where", (), {"k": 4}))
     assert ompi_treematch.why_not(2) == "4 cores to bind 2 ranks to, expected 8"
     assert ompi_treematch.why_not(16) == "4 cores to bind 16 ranks to, expected 16"
 
 
 def test_reordered_ranks_are_read_as_tasks():
     """Process 0 on the core of CPUs 1 and 5 became task 2, and so on."""
-    where = hb.machine("synthetic:core:4 pu:2(indexes=0,4,1,5,2,6,3,7)")
+    where = hb.allocate("synthetic:core:4 pu:2(indexes=0,4,1,5,2,6,3,7)")
     pe = ompi_treematch.tasks_on_cores([2, 0, 1], [[1, 5], [3], [4]], where)
     assert pe.tolist() == [3, 0, 1]
     with pytest.raises(RuntimeError, match="bound to 2 cores"):
@@ -122,7 +122,7 @@ def test_trees_in_place_of_files_have_the_same_distances():
     if folder is None:
         pytest.skip("the developers' sample folder is missing")
     for name, tree in paper002.TREE_OF.items():
-        one, other = hb.machine(f"hwloc:{folder.parent}/samples/hwloc/{name}.xml"), hb.machine(tree)
+        one, other = hb.allocate(f"hwloc:{folder.parent}/samples/hwloc/{name}.xml"), hb.allocate(tree)
         pe = np.arange(one.k)
         for first in pe:
             assert [one.distance.between(first, other_pe) for other_pe in pe] == [

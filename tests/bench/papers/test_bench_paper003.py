@@ -21,7 +21,7 @@ def test_a_value_goes_once_to_every_other_part():
 
 
 def test_allocations_have_holes_and_the_size_asked():
-    whole = hb.machine(paper003.MACHINE)
+    whole = hb.allocate(paper003.MACHINE)
     nodes = np.unique(paper003.sparse_nodes(whole, 64, 101).node_of_pe)
     assert len(nodes) == 64
     assert nodes.max() - nodes.min() > 64

@@ -78,7 +78,7 @@ def test_its_failures_are_said(more, says, measured):
 
 
 def test_islands_keep_their_vertices_and_the_bound():
-    graph, where = grid(), hb.machine(MACHINE)
+    graph, where = grid(), hb.allocate(MACHINE)
     unit = (np.arange(graph.n) >= 130).astype(np.int32)
     bound = parhip_partition.load_bound(graph, where, Fraction(6, 100))
     assert bound == 33
@@ -88,7 +88,7 @@ def test_islands_keep_their_vertices_and_the_bound():
 
 
 def test_islands_that_are_too_full_are_mapped_evenly():
-    graph, where = grid(), hb.machine(MACHINE)
+    graph, where = grid(), hb.allocate(MACHINE)
     unit = (np.arange(graph.n) >= 160).astype(np.int32)
     mapping = parhip_partition.finish(graph, where, unit, 32, "fast")
     assert np.bincount(mapping.pe[:160]).tolist() == [40] * 4

@@ -21,7 +21,7 @@ def test_source_has_both_directions_with_their_sum():
 
 
 def test_trees_get_what_each_level_adds():
-    where = hb.machine("node:4@20 package:2@5 numa:3@5 core:2@1")
+    where = hb.allocate("node:4@20 package:2@5 numa:3@5 core:2@1")
     assert scotch_gmap.target_text(where) == "tleaf 3 4 15 6 4 2 1\n"
     packed = scotch_gmap.target_text(where, np.array([0, 1, 5]))
     assert packed == "sub\n3 0 1 5\ntleaf 3 4 15 6 4 2 1\n"
@@ -29,28 +29,28 @@ def test_trees_get_what_each_level_adds():
 
 @pytest.mark.parametrize("spec", ["node:4@20 package:2@5 core:3@2", "torus:4x3x2@1", "mesh:3x5@1"])
 def test_targets_are_read_back_as_the_same_machine(spec, tmp_path):
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     for chosen in (None, np.array([1, 4, 9, 10])):
         path = tmp_path / "machine.tgt"
         path.write_text(scotch_gmap.target_text(where, chosen))
         expected = where.distance if chosen is None else where.distance.select(chosen)
-        assert hb.machine(f"scotch:{path}").distance.matrix().tolist() == expected.matrix().tolist()
+        assert hb.allocate(f"scotch:{path}").distance.matrix().tolist() == expected.matrix().tolist()
 
 
 def test_grids_run_the_other_way_round():
-    assert scotch_gmap.target_text(hb.machine("torus:4x3x2@7")) == "torus3D 2 3 4\n"
+    assert scotch_gmap.target_text(hb.allocate("torus:4x3x2@7")) == "torus3D 2 3 4\n"
     with pytest.raises(ValueError, match="two or three dimensions"):
-        scotch_gmap.target_text(hb.machine("mesh:8"))
+        scotch_gmap.target_text(hb.allocate("mesh:8"))
 
 
 @pytest.mark.parametrize("spec", ["node:2@10 core:[2,3]@1", "node:2@10 core:2@0"])
 def test_machines_that_are_no_tleaf(spec):
     with pytest.raises(ValueError, match=r"even tree|1 or more"):
-        scotch_gmap.target_text(hb.machine(spec))
+        scotch_gmap.target_text(hb.allocate(spec))
 
 
 def test_better_balanced_before_lower_cost():
-    graph, where = hb.CommGraph.from_edges([0, 1], [1, 2], [9, 1]), hb.machine("node:2@10 core:2@1")
+    graph, where = hb.CommGraph.from_edges([0, 1], [1, 2], [9, 1]), hb.allocate("node:2@10 core:2@1")
     crowded = scotch_gmap.Answer(np.array([0, 0, 1]), "plain", 2, 0.0, 0.0)
     worse = scotch_gmap.Answer(np.array([0, 2, 3]), "plain", 1, 0.0, 0.0)
     better = scotch_gmap.Answer(np.array([0, 1, 2]), "-b0", 1, 0.0, 0.0)
@@ -71,7 +71,7 @@ def test_scotch_means_the_same_machine(spec, monkeypatch):
     said = []
     run = scotch_gmap.subprocess.run
     monkeypatch.setattr(scotch_gmap.subprocess, "run", lambda *a, **b: said.append(run(*a, **b)) or said[-1])
-    graph, where = hb.read("alltoall:16:bytes=1"), hb.machine(spec)
+    graph, where = hb.read("alltoall:16:bytes=1"), hb.allocate(spec)
     answer = scotch_gmap.place(graph, where, "plain")
     assert answer.most == 1
     line = next(line for line in said[0].stdout.splitlines() if "CommDilat" in line)
@@ -81,7 +81,7 @@ def test_scotch_means_the_same_machine(spec, monkeypatch):
 
 @SCOTCH
 def test_terminals_are_the_only_ones_used():
-    where = hb.machine("node:4@10 core:4@1")
+    where = hb.allocate("node:4@10 core:4@1")
     chosen = np.array([2, 3, 9, 10, 11, 15])
     for answer in scotch_gmap.both_ways(hb.read("alltoall:6"), where, chosen):
         assert sorted(answer.pe.tolist()) == chosen.tolist()
@@ -91,7 +91,7 @@ def test_terminals_are_the_only_ones_used():
 @SCOTCH
 def test_volumes_beyond_32_bits_are_told_apart():
     graph = hb.CommGraph.from_edges([0, 2, 0, 1], [1, 3, 2, 3], [2**33, 2**33, 2**32, 2**32])
-    where = hb.machine("node:2@10 core:2@1")
+    where = hb.allocate("node:2@10 core:2@1")
     for answer in scotch_gmap.both_ways(graph, where):
         assert mpi_patterns.cost(graph, where, answer.pe) == 2 * 2**33 + 10 * 2 * 2**32
 
@@ -116,7 +116,7 @@ def test_machines_hold_their_recordings():
         assert Path(name).parts[0] in ("graphs", "samples")
     for machines in mpi_patterns.MACHINES.values():
         for ranks, spec in machines.items():
-            assert ranks <= hb.machine(spec).k <= 1.13 * ranks
+            assert ranks <= hb.allocate(spec).k <= 1.13 * ranks
 
 
 def test_targets_of_distances_number_halves():
@@ -132,10 +132,10 @@ def test_targets_of_distances_number_halves():
 ])
 def test_scotch_on_the_nodes_of_a_network(spec, whole):
     """Every slot is filled once, and a chain in random order comes out better than in order."""
-    where = hb.machine(spec, hosts="scattered:nodes=8:seed=1")
+    where = hb.allocate(spec, hosts="scattered:nodes=8:seed=1")
     order = np.random.default_rng(3).permutation(where.k)
     graph = hb.CommGraph.from_edges(order[:-1], order[1:], np.full(where.k - 1, 9), n=where.k)
-    mapping, seconds = scotch_gmap.on_nodes(graph, where, whole and hb.machine(whole))
+    mapping, seconds = scotch_gmap.on_nodes(graph, where, whole and hb.allocate(whole))
     assert sorted(mapping.pe.tolist()) == list(range(where.k))
     facts = hb.evaluate(graph, mapping, random_seeds=0).to_dict()
     assert facts["hop_bytes"] < facts["in_order"]["hop_bytes"]
@@ -143,11 +143,11 @@ def test_scotch_on_the_nodes_of_a_network(spec, whole):
 
 
 def test_bound_is_met_where_neighbours_fit_and_never_passed():
-    where = hb.machine("node:2@10 core:4@1")
+    where = hb.allocate("node:2@10 core:4@1")
     one = [(a, b) for a in range(4) for b in range(a)]
     near, far = np.array([*one, *((a + 4, b + 4) for a, b in one)]).T
     cliques = hb.CommGraph.from_edges(near, far, np.arange(1, 13))
-    mapping = hb.map_tasks(cliques, where, mapper="identity")
+    mapping = hb.map_tasks(cliques, where, "identity")
     assert mpi_patterns.bound(cliques, where) == mapping.info["comm_cost"] == 78
     rng = np.random.default_rng(3)
     for directed in (True, False):
@@ -159,7 +159,7 @@ def test_bound_is_met_where_neighbours_fit_and_never_passed():
             graph = hb.CommGraph(both.indptr, both.targets, both.weights, undirected=True)
         below = mpi_patterns.bound(graph, where)
         for seed in range(20):
-            assert below <= hb.map_tasks(graph, where, mapper="random", seed=seed).info["comm_cost"]
+            assert below <= hb.map_tasks(graph, where, "random", seed=seed).info["comm_cost"]
 
 
 def test_what_remains_is_counted_against_the_least_of_all():

@@ -6,7 +6,7 @@ from bench.studies import network_rivals
 
 def small():
     instance = network_rivals.Instance("torus:4x4", "first:nodes=4", "stencil:4x4", True)
-    where = hb.machine("torus:4x4@10 / core:4@1", hosts=instance.hosts)
+    where = hb.allocate("torus:4x4@10 / core:4@1", hosts=instance.hosts)
     return instance, where, instance.graph()
 
 

@@ -21,7 +21,7 @@ def test_means_and_shares():
 
 @pytest.mark.parametrize("ranks", sorted(study.SHAPES))
 def test_machines_have_room_for_all_ranks(ranks):
-    sizes = {hb.machine(spec).k for spec in study.machines(ranks).values()}
+    sizes = {hb.allocate(spec).k for spec in study.machines(ranks).values()}
     assert len(sizes) == 1
     assert ranks <= sizes.pop() < 1.1 * ranks
 
@@ -29,6 +29,6 @@ def test_machines_have_room_for_all_ranks(ranks):
 def test_routed_needs_links():
     graph = hb.read("stencil:4x4")
     machines = study.machines(16)
-    assert study.mapped(graph, hb.machine(machines["cluster"]), "routed") is None
-    mapping = study.mapped(graph, hb.machine(machines["torus"]), "eco, objective max_congestion")
+    assert study.mapped(graph, hb.allocate(machines["cluster"]), "routed") is None
+    mapping = study.mapped(graph, hb.allocate(machines["torus"]), "eco, objective max_congestion")
     assert (mapping.info["preset"], mapping.info["objective"]) == ("eco", "max_congestion")

@@ -38,7 +38,7 @@ def test_every_row_names_what_there_is():
 def test_chains_are_measured_and_compared():
     chains = ["identity / swap", "random / swap / subtrees"]
     graph = hb.CommGraph.from_edges(np.arange(31), np.arange(1, 32), n=32)
-    rows = [slot_moves.one_run(graph, hb.machine("node:4@9 core:8@1"), chain, 1) for chain in chains]
+    rows = [slot_moves.one_run(graph, hb.allocate("node:4@9 core:8@1"), chain, 1) for chain in chains]
     named = [{"family": "line", "name": "32", "chain": chain} for chain in chains]
     records = [{**name, **row} for name, row in zip(named, rows, strict=True)]
     assert rows[0]["comm_cost"] == 3 * 9 + 28

@@ -7,7 +7,7 @@ from bench.studies import which_metric as study
 
 
 def test_mappings_differ_and_repeat():
-    graph, where = hb.read(study.PATTERNS["stencil 7"]), hb.machine(study.MACHINES["torus"])
+    graph, where = hb.read(study.PATTERNS["stencil 7"]), hb.allocate(study.MACHINES["torus"])
     made = [tuple(study.mapping_number(number, graph, where).pe.tolist()) for number in range(12)]
     assert len(set(made)) > 8
     assert all(sorted(pe) == list(range(64)) for pe in made)

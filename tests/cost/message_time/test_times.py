@@ -34,7 +34,7 @@ def slow_sum(graph, where, pe):
 @settings(deadline=None)
 @given(graphs(max_tasks=12), st.integers(0, 2**32 - 1))
 def test_time_is_its_definition(graph, seed):
-    where = hb.machine(AGREE)
+    where = hb.allocate(AGREE)
     pe = np.random.default_rng(seed).integers(0, where.k, graph.n).astype(np.int32)
     times = times_of(graph, where)
     seconds = times.seconds(comm_time(graph, where, pe, times))
@@ -45,7 +45,7 @@ def test_time_is_its_definition(graph, seed):
 def test_search_form_is_exact_where_latency_and_bandwidth_grow_alike(spec):
     """On a network: one bandwidth, and no levels inside nodes."""
     graph = hb.CommGraph.from_edges([0, 1, 2, 5], [1, 4, 7, 6], [10, 100, 1000, 5], [1, 9, 2, 3], n=8)
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     times = times_of(graph, where)
     form = search_form(graph, where, times)
     assert form.error < 1e-12
@@ -62,7 +62,7 @@ def test_search_form_is_exact_where_latency_and_bandwidth_grow_alike(spec):
 def test_many_small_messages_and_one_large_one():
     """By bytes tasks 0 and 1 belong together, by messages 0 and 2; the time decides for the latter."""
     graph = hb.CommGraph.from_edges([0, 0, 1], [1, 2, 3], [10**6, 1000, 1000], [1, 1000, 1000], n=4)
-    where = hb.machine(DISAGREE)
+    where = hb.allocate(DISAGREE)
     by_bytes = hb.map_tasks(graph, where, seed=1)
     in_time = hb.map_tasks(graph, where, weight="time", seed=1)
     nodes = where.node_of_pe
@@ -76,17 +76,17 @@ def test_many_small_messages_and_one_large_one():
 
 def test_evaluation_has_the_time_where_it_can_be_known():
     graph = hb.CommGraph.from_edges([0, 1], [2, 3], [5, 5])
-    timed = hb.evaluate(graph, hb.map_tasks(graph, hb.machine(DISAGREE), mapper="identity"))
+    timed = hb.evaluate(graph, hb.map_tasks(graph, hb.allocate(DISAGREE), "identity"))
     assert timed.mapping.comm_seconds == pytest.approx(2 * (1e-5 + 5 / 1e10))
     assert "seconds of all messages" in str(timed)
     assert timed.to_dict()["comm_seconds"] == timed.mapping.comm_seconds
-    plain = hb.evaluate(graph, hb.map_tasks(graph, hb.machine("node:2 core:2"), mapper="identity"))
+    plain = hb.evaluate(graph, hb.map_tasks(graph, hb.allocate("node:2 core:2"), "identity"))
     assert plain.mapping.comm_seconds is None
     assert "comm_seconds" not in plain.to_dict()
 
 
 def test_levels_that_part_nobody_need_no_values():
-    where = hb.machine("island:1@50 node:2@10:lat=1e-6:bw=1e9 core:2@1:lat=1e-7:bw=1e10")
+    where = hb.allocate("island:1@50 node:2@10:lat=1e-6:bw=1e9 core:2@1:lat=1e-7:bw=1e10")
     assert knows_times(where)
     graph = hb.CommGraph.from_edges([0, 1], [2, 3], [5, 5])
     assert hb.map_tasks(graph, where, weight="time").n == 4
@@ -106,18 +106,18 @@ def test_levels_that_part_nobody_need_no_values():
 def test_machines_without_times(spec, words):
     graph = hb.CommGraph.from_edges([0, 1], [2, 3], [5, 5])
     with pytest.raises(UnsupportedError, match=mentions(*words.split())):
-        hb.map_tasks(graph, hb.machine(spec), weight="time")
+        hb.map_tasks(graph, hb.allocate(spec), weight="time")
 
 
 def test_empty_patterns_take_no_time():
     graph = hb.CommGraph.from_edges([], [], n=3)
-    mapping = hb.map_tasks(graph, hb.machine(AGREE), weight="time")
+    mapping = hb.map_tasks(graph, hb.allocate(AGREE), weight="time")
     assert mapping.info["comm_seconds"] == 0
 
 
 def test_large_totals_use_a_coarser_unit():
     graph = hb.CommGraph.from_edges([0, 1], [1, 2], [2**60, 2**60], n=3)
-    where = hb.machine(AGREE)
+    where = hb.allocate(AGREE)
     times = times_of(graph, where)
     assert times.exponent < 18
     pe = np.array([0, 4, 0], np.int32)
@@ -154,7 +154,7 @@ def slow_sum_on_routes(graph, where, pe):
 @settings(deadline=None, max_examples=40)
 @given(graphs(max_tasks=12), st.integers(0, 2**32 - 1))
 def test_time_on_a_network_is_its_definition(graph, seed):
-    where = hb.machine(NETWORK)
+    where = hb.allocate(NETWORK)
     pe = np.random.default_rng(seed).integers(0, where.k, graph.n).astype(np.int32)
     times = times_of(graph, where)
     seconds = times.seconds(comm_time(graph, where, pe, times))
@@ -165,7 +165,7 @@ def test_flows_over_several_routes_put_their_share_on_each():
     """Two hops whichever way: 2 x (latency + bytes / bandwidth), for both rules."""
     graph = hb.CommGraph.from_edges([0], [1], [1000], [3])
     for rule in ("ordered", "spread"):
-        where = hb.machine(f"torus:4x4:bw=1000000:lat=1e-3:route={rule}")
+        where = hb.allocate(f"torus:4x4:bw=1000000:lat=1e-3:route={rule}")
         mapping = hb.Mapping(np.array([0, 5], np.int32), where, {})
         found = hb.evaluate(graph, mapping).mapping.comm_seconds
         assert found == pytest.approx(2 * (3 * 1e-3 + 1000 / 1e6))
@@ -174,7 +174,7 @@ def test_flows_over_several_routes_put_their_share_on_each():
 def test_searches_on_networks_look_for_the_least_time():
     """By bytes tasks 0 and 1 belong on one node, by messages 0 and 2; latency decides on this network."""
     graph = hb.CommGraph.from_edges([0, 0, 1], [1, 2, 3], [10**6, 1000, 1000], [1, 1000, 1000], n=4)
-    line = hb.machine("mesh:8:bw=10000000000:lat=1e-5 / core:2@1:lat=1e-7:bw=9e9")
+    line = hb.allocate("mesh:8:bw=10000000000:lat=1e-5 / core:2@1:lat=1e-7:bw=9e9")
     where = line.select(np.array([0, 1, 14, 15]))
     in_time = hb.map_tasks(graph, where, weight="time", seed=1)
     by_bytes = hb.map_tasks(graph, where, seed=1)
@@ -188,10 +188,10 @@ def test_searches_on_networks_look_for_the_least_time():
 
 
 def test_latency_of_hops_is_part_of_the_spec():
-    where = hb.machine("torus:4x4:lat=1.5e-7:bw=1e9@10 / core:2@1")
+    where = hb.allocate("torus:4x4:lat=1.5e-7:bw=1e9@10 / core:2@1")
     assert where.machine.spec() == "torus:4x4:bw=1000000000@10:lat=1.5e-07 / core:2@1"
-    assert hb.machine(where.machine.spec()).machine == where.machine
-    again = hb.machine("torus:4x4:lat=0 / core:2@1").machine.with_distances({"hop": 7})
+    assert hb.allocate(where.machine.spec()).machine == where.machine
+    again = hb.allocate("torus:4x4:lat=0 / core:2@1").machine.with_distances({"hop": 7})
     assert again.spec() == "torus:4x4@7:lat=0.0 / core:2@1"
 
 
@@ -206,5 +206,5 @@ def test_latency_of_hops_is_part_of_the_spec():
 )
 def test_bad_latencies_are_one_line(spec, words):
     with pytest.raises(hb.HopbytesError, match=words) as caught:
-        hb.machine(spec)
+        hb.allocate(spec)
     assert "\n" not in str(caught.value)

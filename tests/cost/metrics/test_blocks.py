@@ -34,7 +34,7 @@ def test_definitions(monkeypatch, seed, piece):
 def test_totalv_of_metis():
     """gpmetis 5.1.0 -objtype=vol makes these three blocks of a 6 x 6 grid: communication volume 18."""
     blocks = "0 1 1 1 1 1 0 0 1 1 1 1 0 0 0 1 1 1 0 0 0 2 2 2 0 0 2 2 2 2 0 2 2 2 2 2"
-    mapping = hb.Mapping([int(block) for block in blocks.split()], hb.machine("core:3"))
+    mapping = hb.Mapping([int(block) for block in blocks.split()], hb.allocate("core:3"))
     evaluation = hb.evaluate(hb.read("stencil:6x6"), mapping)
     assert evaluation.mapping.blocks is not None
     assert evaluation.to_dict()["comm_volume"] == 18
@@ -42,6 +42,6 @@ def test_totalv_of_metis():
 
 
 def test_one_task_each_is_no_partition():
-    evaluation = hb.evaluate(hb.read("stencil:2x2"), hb.Mapping([0, 1, 2, 3], hb.machine("core:4")))
+    evaluation = hb.evaluate(hb.read("stencil:2x2"), hb.Mapping([0, 1, 2, 3], hb.allocate("core:4")))
     assert evaluation.mapping.blocks is None
     assert "totalv" not in str(evaluation)

@@ -7,7 +7,7 @@ import hopbytes as hb
 from helpers.errors import mentions
 
 PAIRS = hb.CommGraph.from_edges([0, 1], [2, 3], [5, 5])
-WHERE = hb.machine("node:2@10 core:2@1")
+WHERE = hb.allocate("node:2@10 core:2@1")
 NAMES = (
     "comm_cost", "edge_cut", "imbalance", "max_load", "used_pes", "min_tasks_per_pe", "max_tasks_per_pe",
     "mean_distance", "weighted_mean_distance", "comm_seconds", "levels", "traffic", "links",

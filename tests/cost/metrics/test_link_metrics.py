@@ -13,7 +13,7 @@ import hopbytes as hb
 from helpers.strategies import graphs
 from hopbytes.cost.metrics.link_metrics import dilation_of, hottest_links, measure_links
 from hopbytes.cost.metrics.traffic import measure_traffic
-from hopbytes.machines.selection.allocate import machine
+from hopbytes.machines.selection.allocate import allocate
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 
@@ -26,7 +26,7 @@ SPECS = [
 
 def test_four_tasks_on_a_ring():
     """0 → 2 goes half way round in positive direction (links 0+, 1+), 1 → 0 back over 1-."""
-    where = machine("torus:4:bw=2")
+    where = allocate("torus:4:bw=2")
     graph = CommGraph.from_edges([0, 1, 0], [2, 0, 1], [6, 4, 2], [3, 1, 1])
     found = measure_links(graph, where, np.arange(4, dtype=np.int32))
     assert found is not None
@@ -43,7 +43,7 @@ def test_four_tasks_on_a_ring():
 
 
 def test_hottest_links_and_what_crosses_them():
-    where = machine("torus:4:bw=2")
+    where = allocate("torus:4:bw=2")
     graph = CommGraph.from_edges([0, 1, 0], [2, 0, 1], [6, 4, 2])
     links = hottest_links(graph, where, np.arange(4, dtype=np.int32))
     assert [link.name for link in links] == ["r0 -> r1 (x+)", "r1 -> r2 (x+)", "r1 -> r0 (x-)"]
@@ -53,7 +53,7 @@ def test_hottest_links_and_what_crosses_them():
 
 
 def test_traffic_of_nodes_and_pes():
-    where = hb.machine("node:2@10 core:2@1")
+    where = hb.allocate("node:2@10 core:2@1")
     graph = CommGraph.from_edges([0, 0, 2, 3, 1], [1, 2, 0, 0, 1], [5, 7, 1, 2, 100], [2, 3, 4, 5, 6])
     found = measure_traffic(graph, where, np.arange(4, dtype=np.int32))
     assert (found.inter_node_volume, found.inter_node_messages) == (7 + 1 + 2, 3 + 4 + 5)
@@ -68,7 +68,7 @@ def test_traffic_of_nodes_and_pes():
 @given(graph=graphs(n=12), seed=st.integers(0, 2**20))
 def test_sums_over_links_are_sums_over_flows(spec, graph, seed):
     """TH and WH counted flow by flow equal the loads counted link by link."""
-    where = machine(spec)
+    where = allocate(spec)
     pe = np.random.default_rng(seed).integers(0, where.k, graph.n).astype(np.int32)
     network = where.machine.network()
     found = measure_links(graph, where, pe)
@@ -107,7 +107,7 @@ def test_sums_over_links_are_sums_over_flows(spec, graph, seed):
 @settings(max_examples=25, deadline=None)
 @given(graph=graphs(n=12), seed=st.integers(0, 2**20))
 def test_volume_between_nodes_is_what_is_not_inside(graph, seed):
-    where = machine("torus:3x2 / core:2")
+    where = allocate("torus:3x2 / core:2")
     pe = np.random.default_rng(seed).integers(0, where.k, graph.n).astype(np.int32)
     found = measure_traffic(graph, where, pe)
     loops = int(graph.arc_volumes()[graph.sources() == graph.targets].sum())
@@ -118,7 +118,7 @@ def test_volume_between_nodes_is_what_is_not_inside(graph, seed):
 
 
 def test_evaluate_reports_all_of_it_for_programs_and_people():
-    where = hb.machine("torus:4x4@10 / core:2@1")
+    where = hb.allocate("torus:4x4@10 / core:2@1")
     tasks = np.arange(where.k)
     graph = CommGraph.from_edges(tasks, (tasks + 5) % where.k, np.full(where.k, 3))
     shuffled = np.random.default_rng(1).permutation(where.k).astype(np.int32)
@@ -141,7 +141,7 @@ def test_evaluate_reports_all_of_it_for_programs_and_people():
 
 
 def test_machines_without_links_say_nothing_about_them():
-    where = hb.machine("node:2 core:2")
+    where = hb.allocate("node:2 core:2")
     graph = CommGraph.from_edges([0, 1], [2, 3], [5, 5])
     result = hb.evaluate(graph, Mapping(np.arange(4, dtype=np.int32), where))
     assert "hops" not in result.to_dict()
@@ -150,7 +150,7 @@ def test_machines_without_links_say_nothing_about_them():
 
 
 def test_several_paths_over_unequal_links_keep_as_many_bits_as_there_is_room_for():
-    where = machine("fattree:2x2:route=spread:bw=1000x999")
+    where = allocate("fattree:2x2:route=spread:bw=1000x999")
     graph = CommGraph.from_edges([0, 0], [2, 3], [2**41, 1])
     found = measure_links(graph, where, np.arange(4, dtype=np.int32))
     assert found is not None
@@ -160,7 +160,7 @@ def test_several_paths_over_unequal_links_keep_as_many_bits_as_there_is_room_for
 
 def test_large_volumes_on_links_of_odd_capacities_are_exact():
     """The product of volume and a common multiple of the capacities has no 63 bits to fit in."""
-    where = machine("torus:3x3:bw=1000003x999983")
+    where = allocate("torus:3x3:bw=1000003x999983")
     graph = CommGraph.from_edges([0, 0], [4, 1], [2**60, 5])
     found = measure_links(graph, where, np.arange(9, dtype=np.int32))
     assert found is not None

@@ -119,7 +119,7 @@ def random_pattern(tasks, arcs, seed, plain=False):
 
 
 def compare(fabric, spec, hosts, graph, seed, capacity):
-    where = hb.machine(spec, hosts=hosts)
+    where = hb.allocate(spec, hosts=hosts)
     pe = np.random.default_rng(seed).permutation(where.k)[: graph.n].astype(np.int32)
     endpoint = where.machine.network_use.endpoint_of_core()[where.first_core]
     names = [where.machine.network().name_endpoint(int(e)) for e in endpoint]
@@ -166,7 +166,7 @@ def test_real_fabric(rails, tables):
     folder = SHARED / "ndr_dgx_40sw"
     content = gzip.decompress((folder / tables).read_bytes()).decode()
     fabric = Fabric((folder / "ibnetdiscover.txt").read_text(), content)
-    where = hb.machine(f"ib:{folder}:tables={tables}")
+    where = hb.allocate(f"ib:{folder}:tables={tables}")
     named = [name for name in where.hosts if not name.startswith("guid-")]
     hosts = np.random.default_rng(1).choice(named, 40, replace=False).tolist()
     graph = random_pattern(300, 5000, 7)

@@ -17,7 +17,7 @@ from hopbytes.cost.objectives.scale import check_scale
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.machines.base import Level
 from hopbytes.machines.distances import TableDistance
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping

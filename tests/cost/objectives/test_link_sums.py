@@ -41,7 +41,7 @@ def by_hand(graph, where, pe, weights) -> Fraction:
 @pytest.mark.parametrize("spec", VALIANT)
 @pytest.mark.parametrize("size", [1, 2**50])
 def test_detours_count_by_their_mean_and_exactly(spec, size):
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     rng = np.random.default_rng(len(spec))
     graph = random_graph(rng, n=where.k)
     graph = CommGraph.from_edges(graph.sources(), graph.targets, graph.arc_volumes() * size, n=where.k)
@@ -57,7 +57,7 @@ def test_detours_count_by_their_mean_and_exactly(spec, size):
 
 @pytest.mark.parametrize("spec", VALIANT)
 def test_a_route_is_as_long_as_its_links_say(spec):
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     last = where.machine.n_nodes - 1
     facts = route_facts(where, "0", str(last))
     mean = sum(Fraction(*link["share"]) for link in facts["links"])
@@ -71,7 +71,7 @@ def test_searches_for_hops_raise_neither(spec, name):
     refiner, fell = build(refiners, name), 0
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        where = hb.machine(spec)
+        where = hb.allocate(spec)
         problem = formulate(random_graph(rng, n=where.k), where, Request())
         pe = rng.permutation(where.k).astype(np.int32)
         after = refiner.refine(problem.graph, where, pe, problem.bounds, Effort())
@@ -85,7 +85,7 @@ def test_one_way_links_count_the_way_that_is_taken(tmp_path):
     """Six nodes on a ring of arcs: one link there, five back. The longer one used to count for both."""
     path = tmp_path / "ring.txt"
     path.write_text("".join(f"arc n{i} n{(i + 1) % 6} 1\n" for i in range(6)))
-    where = hb.machine(f"links:{path}")
+    where = hb.allocate(f"links:{path}")
     graph = CommGraph.from_edges([0, 1], [1, 0], [10, 1])
     pe = np.arange(2, dtype=np.int32)
     assert measure_links(graph, where, pe).hop_bytes == 10 * 1 + 1 * 5
@@ -96,4 +96,4 @@ def test_one_way_links_count_the_way_that_is_taken(tmp_path):
 def test_terms_that_are_zero_in_order_keep_their_weights():
     """Nothing can be divided by them: here no message leaves its node."""
     silent = CommGraph.from_edges([0], [1], [7], n=4)
-    assert build(objectives, "hybrid").resolved(silent, hb.machine("torus:2 / core:2")) == (1, 1, 1, 1)
+    assert build(objectives, "hybrid").resolved(silent, hb.allocate("torus:2 / core:2")) == (1, 1, 1, 1)

@@ -14,8 +14,9 @@ from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, Unsuppo
 from hopbytes.formats.base import formats
 from hopbytes.formats.mappings.numbering import Numbering, parse_cpus
 from hopbytes.machines.allocate.slot_counts import spread
-from hopbytes.machines.selection.allocate import machine
+from hopbytes.machines.selection.allocate import allocate
 from hopbytes.machines.spec import parse_machine
+from hopbytes.model.allocation import SlotUse
 from hopbytes.model.mapping import Mapping
 
 HOSTS = ("n2", "n1")
@@ -141,7 +142,7 @@ def test_cray_counts_slots_in_slurms_order_of_hosts():
 
 
 def test_jsrun_needs_hardware_threads():
-    mapping = Mapping(np.array([1, 2], np.int32), machine("node:2 core:2 pu:4", hosts=("a", "b")))
+    mapping = Mapping(np.array([1, 2], np.int32), allocate("node:2 core:2 pu:4", hosts=("a", "b")))
     assert lines_of(write("jsrun", mapping)) == [
         "overlapping_rs: warn",
         "cpu_index_using: logical",
@@ -178,7 +179,7 @@ def test_torchrun_finds_its_node_by_host_name(tmp_path):
 
 def test_cores_are_counted_among_those_allowed():
     """CPUs 2 to 5 of each node are ours: the launcher's core 0 is then the node's core 1."""
-    where = machine("node:2 core:3 pu:2", exclude="core=0", hosts=("a", "b"))
+    where = allocate("node:2 core:3 pu:2", exclude="core=0", hosts=("a", "b"))
     mapping = Mapping(np.array([3, 0], np.int32), where)
     written = write("openmpi", mapping, allowed="2-5")
     assert lines_of(written) == ["rank 0=b slot=1", "rank 1=a slot=0"]
@@ -188,12 +189,12 @@ def test_cores_are_counted_among_those_allowed():
 
 
 def test_slots_of_whole_cores_are_written_as_cores_and_others_as_threads():
-    whole = machine("core:2 pu:2")
+    whole = allocate("core:2 pu:2")
     assert lines_of(write("openmpi", Mapping(np.array([1, 0], np.int32), whole))) == [
         "rank 0=localhost slot=1",
         "rank 1=localhost slot=0",
     ]
-    threads = machine("core:2 pu:2", per="pu")
+    threads = allocate("core:2 pu:2", per="pu")
     written = write("openmpi", Mapping(np.array([3, 0], np.int32), threads))
     assert lines_of(written) == ["rank 0=localhost slot=3", "rank 1=localhost slot=0"]
     assert ":hwtcpus" in written.launch
@@ -262,15 +263,15 @@ def test_rank_orders_come_back():
 
 @given(st.permutations(range(6)), st.sampled_from(["block", "cyclic"]))
 def test_new_ranks_come_back(pes, launched):
-    where = machine("node:2 core:4")
-    used = spread(where, 6, pack=launched == "block", evenly=launched == "cyclic")
+    where = allocate("node:2 core:4")
+    used = spread(where, 6, SlotUse(pack=launched == "block", spread=launched == "cyclic"))
     mapping = Mapping(used[np.array(pes)].astype(np.int32), where, {"problem": "processes"})
     again = read("newrank", write("newrank", mapping, launched=launched).files[""], where=where)
     assert again.pe.tolist() == mapping.pe.tolist()
 
 
 def test_rankfiles_in_other_peoples_spelling():
-    where = machine("node:2 package:2 core:4", hosts=("aa", "bb.cluster"), cores_per_task=2)
+    where = allocate("node:2 package:2 core:4", hosts=("aa", "bb.cluster"), cores_per_task=2)
     text = "rank 1 = bb slots=1:0-1 # c\n\nrank  0=aa   slot=0:2,3\nrank 2=+n1 slot=p0,p1\n"
     text += "RANK 3=bb slot=2-3\n"
     with pytest.raises(FormatError, match="slot 'p0,p1'"):
@@ -309,7 +310,7 @@ def test_rankfiles_in_other_peoples_spelling():
     ],
 )
 def test_bad_files_are_named(form, text, message):
-    where = machine("node:2 core:4", hosts=("a", "b"))
+    where = allocate("node:2 core:4", hosts=("a", "b"))
     with pytest.raises(HopbytesError) as caught:
         read(form, text, where=where, n=2)
     assert message in str(caught.value)
@@ -320,7 +321,7 @@ def test_a_placement_by_hosts_needs_a_machine():
     for form in ("openmpi", "slurm", "hydra", "cray", "newrank"):
         with pytest.raises(UnsupportedError, match="`where`"):
             read(form, {"openmpi": "rank 0=a slot=0\n", "newrank": "0\n", "cray": "0\n"}.get(form, "a\n"))
-    nameless = machine("node:2 core:4")
+    nameless = allocate("node:2 core:4")
     with pytest.raises(FormatError, match=r"a machine whose nodes have names \(`hosts`\)"):
         read("slurm", "a\n", where=nameless)
 
@@ -328,7 +329,7 @@ def test_a_placement_by_hosts_needs_a_machine():
 @given(st.sampled_from([*BY_HOST, "pals", "hosts", "cray", "newrank", "openmpi"]), st.text(max_size=60))
 @settings(deadline=None)
 def test_any_text_is_read_or_refused_in_one_line(form, text):
-    where = machine("node:2 core:4", hosts=("a", "b"))
+    where = allocate("node:2 core:4", hosts=("a", "b"))
     said = ""
     try:
         assert read(form, text, where=where).where is where
@@ -355,7 +356,7 @@ def test_every_launch_format_refuses_two_tasks_on_a_slot_and_too_few_names():
 
 
 def test_coordinates_of_a_torus_come_back():
-    where = machine("torus:3x2x2@10 / core:2@1")
+    where = allocate("torus:3x2x2@10 / core:2@1")
     pe = np.array([5, 23, 0, 4, 1], np.int32)
     mapping = Mapping(pe, where, {"problem": "processes"})
     blue = write("bluegene", mapping)
@@ -368,7 +369,7 @@ def test_coordinates_of_a_torus_come_back():
 
 
 def test_five_dimensions_are_those_of_blue_gene_q():
-    where = machine("torus:2x2x2x2x2@10 / core:2@1")
+    where = allocate("torus:2x2x2x2x2@10 / core:2@1")
     mapping = Mapping(np.array([63, 0], np.int32), where, {"problem": "processes"})
     written = write("bluegene", mapping)
     assert written.files[""] == "1 1 1 1 1 1\n0 0 0 0 0 0\n"
@@ -390,7 +391,7 @@ def test_five_dimensions_are_those_of_blue_gene_q():
 )
 def test_bad_coordinates_are_named(form, text, message):
     with pytest.raises(FormatError) as caught:
-        read(form, text, where=machine("torus:3x2x2@10 / core:2@1"))
+        read(form, text, where=allocate("torus:3x2x2@10 / core:2@1"))
     assert message in str(caught.value)
 
 
@@ -399,4 +400,4 @@ def test_machines_without_coordinates_are_refused():
         with pytest.raises(UnsupportedError, match="expected a torus or mesh"):
             write(form, IN_ORDER)
         with pytest.raises(UnsupportedError, match="one node at each router"):
-            write(form, Mapping(np.array([0], np.int32), machine("torus:2x2x2:nodes=2")))
+            write(form, Mapping(np.array([0], np.int32), allocate("torus:2x2x2:nodes=2")))

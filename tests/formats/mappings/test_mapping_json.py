@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from helpers.placements import mappings, place, read, write
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.formats.mappings.mapping_json import check_same_machine
+from hopbytes.formats.mappings.stored import check_same_machine
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -37,12 +37,12 @@ def test_json_is_read_where_the_machines_file_is_elsewhere(tmp_path, monkeypatch
     (tmp_path / "m").mkdir()
     (tmp_path / "m/square").write_text("0 1\n1 0\n")
     monkeypatch.chdir(tmp_path / "m")
-    where = hb.machine("table:square")
+    where = hb.allocate("table:square")
     hb.write(Mapping(np.array([1, 0], np.int32), where), "../stored.json")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FormatError, match=r"square: no such file.*`where`"):
         hb.read("stored.json")
-    assert hb.read("stored.json", where=hb.machine("table:m/square")).pe.tolist() == [1, 0]
+    assert hb.read("stored.json", where=hb.allocate("table:m/square")).pe.tolist() == [1, 0]
 
 
 def test_json_keeps_capacities():

@@ -12,7 +12,7 @@ from hopbytes.formats.base import formats
 
 @pytest.mark.parametrize("launched", ["block", "cyclic"])
 def test_new_ranks_are_the_tasks_of_the_mapping(launched):
-    mapping = hb.Mapping(np.array([3, 0, 2, 1], np.int32), hb.machine("node:2@10 core:2@1"))
+    mapping = hb.Mapping(np.array([3, 0, 2, 1], np.int32), hb.allocate("node:2@10 core:2@1"))
     text = formats["lammps"].write_mapping(mapping, {"launched": launched}).files[""]
     # LAMMPS skips comments in front, then reads one pair per process.
     pairs = [line.split() for line in text.splitlines() if not line.startswith("#")]

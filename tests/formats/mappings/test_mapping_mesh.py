@@ -27,7 +27,7 @@ TORCHRUN = ("-m", "torch.distributed.run", "--nproc-per-node=8")
 
 def written(folder, spec=SPEC, machine="rails:4x2", **options):
     graph = hb.read(spec)
-    mapping = hb.map_tasks(graph, hb.machine(machine), preset="fast", seed=1)
+    mapping = hb.map_tasks(graph, hb.allocate(machine), "fast", seed=1)
     receipt = hb.write(mapping, folder / "mesh.py", format="mesh", graph=graph, **options)
     return mapping, receipt
 
@@ -77,10 +77,10 @@ def test_hosts_that_nobody_named_are_not_asked_for(tmp_path):
 def test_published_orders_are_recognised(tmp_path):
     for order, word in (("tp-cp-ep-dp-pp", "the default"), ("tp-cp-ep-pp-dp", "--use-tp-pp-dp-mapping")):
         graph = hb.read(f"ml:tp=2,pp=2,dp=2,layers=2,order={order}")
-        in_order = hb.Mapping(np.arange(8, dtype=np.int32), hb.machine("rails:4x2"))
+        in_order = hb.Mapping(np.arange(8, dtype=np.int32), hb.allocate("rails:4x2"))
         notices = formats["mesh"].write_mapping(in_order, {"graph": graph}).notices
         assert any(word in notice and order in notice for notice in notices), notices
-    reverse = hb.Mapping(np.arange(8, dtype=np.int32)[::-1].copy(), hb.machine("rails:4x2"))
+    reverse = hb.Mapping(np.arange(8, dtype=np.int32)[::-1].copy(), hb.allocate("rails:4x2"))
     notices = formats["mesh"].write_mapping(reverse, {"graph": graph}).notices
     assert any("no rank order" in notice for notice in notices)
 
@@ -94,7 +94,7 @@ def test_other_patterns_have_one_axis():
 
 def test_refusals_are_one_line():
     uneven = hb.map_tasks("alltoall:3", "node:2 gpu:2")
-    last = hb.map_tasks("alltoall:2", hb.machine("node:2 gpu:2"), mapper="identity")
+    last = hb.map_tasks("alltoall:2", hb.allocate("node:2 gpu:2"), "identity")
     second = hb.Mapping(np.array([1, 3], np.int32), last.where)
     for mapping, words in ((uneven, "tasks on host"), (second, "uses its GPUs 1")):
         with pytest.raises(UnsupportedError) as caught:
@@ -155,7 +155,7 @@ print(json.dumps(found))
 @needs_torch
 def test_groups_of_a_permuted_mesh_lose_their_order_and_ours_do_not(tmp_path):
     """PyTorch sorts the ranks of a group: members are not where a permuted mesh has them."""
-    reverse = hb.Mapping(np.arange(8, dtype=np.int32)[::-1].copy(), hb.machine("rails:4x2"))
+    reverse = hb.Mapping(np.arange(8, dtype=np.int32)[::-1].copy(), hb.allocate("rails:4x2"))
     hb.write(reverse, tmp_path / "mesh.py", format="mesh", graph=hb.read(SPEC))
     found = json.loads(python(tmp_path, FAKE))
     assert any(row != group for row, group in found["permuted"].values())

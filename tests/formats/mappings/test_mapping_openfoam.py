@@ -67,7 +67,7 @@ def test_damaged(text, facts):
 
 
 def test_what_does_not_fit():
-    where = hb.machine("core:3")
+    where = hb.allocate("core:3")
     with pytest.raises(FormatError, match=mentions("cell 3", "processor 3", "0..2")):
         read("openfoam", LIST + "4(0 1 1 3)", where=where)
     with pytest.raises(FormatError, match=mentions("4 cells", "5")):

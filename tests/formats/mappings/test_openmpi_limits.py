@@ -7,15 +7,15 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.machines.kinds.synthetic import read_synthetic
-from hopbytes.machines.node.node_machine import NodeMachine
 from hopbytes.machines.node.node_tree import NodeInventory
+from hopbytes.machines.node_machine import NodeMachine
 
 
 def written(tmp_path, allowed, hosts, version=None, per=None):
     """Write ranks on all slots of nodes of four cores with two threads each, of which a job has some."""
     trees = [read_synthetic("core:4 pu:2").restricted(pus) for pus in allowed]
     machine = NodeMachine("test", NodeInventory(tuple(trees), tuple(range(len(trees)))), hosts)
-    where = hb.machine(machine, per=per)
+    where = hb.allocate(machine, per=per)
     mapping = hb.Mapping(np.arange(where.k, dtype=np.int32), where)
     options = {} if version is None else {"version": version}
     return " ".join(hb.write(mapping, tmp_path / "ranks", "openmpi", force=True, **options).notices)

@@ -29,7 +29,7 @@ def test_rankfile_says_what_the_mapping_says(mapping):
 def test_ranks_of_several_cores_get_as_many_threads():
     written = write("openmpi", place("core:4", [1, 0], cores_per_slot=2))
     assert written.launch.endswith(" -x OMP_NUM_THREADS=2 -x OMP_PLACES=cores ./app")
-    uneven = hb.machine("l3:2 core:[1,2]", per="l3")
+    uneven = hb.allocate("l3:2 core:[1,2]", per="l3")
     written = write("openmpi", Mapping(np.array([1, 0], np.int32), uneven))
     assert written.launch.endswith("rankfile:file={stem} sh {stem}.place.sh ./app")
     assert "0) cores=1-2 threads=2 ;;" in written.files[".place.sh"]
@@ -56,7 +56,7 @@ MACHINE = "node:3@10 package:2@3 core:6@1"
 
 def packages_of(text, hosts=("aa", "bb", "cc"), spec=MACHINE):
     """Host and cores in its node of every rank of a rankfile."""
-    mapping = read("openmpi", text, where=hb.machine(spec, hosts=hosts))
+    mapping = read("openmpi", text, where=hb.allocate(spec, hosts=hosts))
     found = [cores_in_node(mapping, task) for task in range(mapping.n)]
     return [(hosts[node], cores) for node, cores in found]
 
@@ -66,7 +66,7 @@ def test_the_example_of_the_manual_has_ranks_of_different_sizes(tmp_path):
     text = "rank 0=aa slot=1:0-2\nrank 1=bb slot=0:0,1,4\nrank 2=cc slot=1-2\n"
     assert packages_of(text) == [("aa", [6, 7, 8]), ("bb", [0, 1, 4]), ("cc", [1, 2])]
     (tmp_path / "doc.rf").write_text(text)
-    where = hb.machine(MACHINE, hosts=("aa", "bb", "cc"))
+    where = hb.allocate(MACHINE, hosts=("aa", "bb", "cc"))
     mapping = hb.read(tmp_path / "doc.rf", holds="mapping", where=where)
     assert hb.evaluate(hb.CommGraph.from_edges([0, 1], [1, 2], [5, 7]), mapping).comm_cost == 120
     again = hb.write(mapping, tmp_path / "again", "openmpi")
@@ -102,7 +102,7 @@ def test_ranks_may_share_all_of_their_cores_or_none():
 
 def test_a_list_of_hosts_is_told_how_to_be_read(tmp_path):
     (tmp_path / "host.txt").write_text("s13n09\ns13n10\n")
-    where = hb.machine("node:2@10 core:2@1", hosts=("s13n09", "s13n10"))
+    where = hb.allocate("node:2@10 core:2@1", hosts=("s13n09", "s13n10"))
     with pytest.raises(FormatError, match="format='pbs'"):
         hb.read_mapping(tmp_path / "host.txt", where)
     assert hb.read_mapping(tmp_path / "host.txt", where, "pbs").pe.tolist() == [0, 2]

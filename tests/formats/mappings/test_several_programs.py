@@ -132,7 +132,7 @@ def test_every_program_has_its_ranks(mpi_folder, family, launcher, form):
     if version_of(launcher) != family:
         pytest.skip(f"{family} is not installed as {launcher}")
     say = script('echo "$1 ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} $2"', "say")
-    where = hb.machine("node:1@10 core:2@1", hosts=("localhost",))
+    where = hb.allocate("node:1@10 core:2@1", hosts=("localhost",))
     order = [1, 0] if form == "openmpi" else [0, 1]
     graph = coupled((1, f"{say} ocean 'a b'"), (1, f"{say} ice"))
     receipt = hb.write(Mapping(np.array(order, np.int32), where), "ranks", form, graph=graph)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 
 from helpers.placements import mappings, place, write
-from hopbytes.formats.mappings.slot_symmetry import renumbered
+from hopbytes.formats.mappings.launch_files import renumbered
 
 
 @given(mappings())

@@ -8,17 +8,19 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.formats.streams import csr_stream, graph_stream, metis_stream, sorted_edges
+from hopbytes.formats import parsing
+from hopbytes.formats.streams import csr_stream, sorted_edges
+from hopbytes.formats.streams import open_graph as opening
 from hopbytes.formats.streams.open_graph import open_graph
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Blocks of few arcs and vertices, so that small graphs have many, and rows longer than a block."""
-    for module in (csr_stream, metis_stream):
+    for module in (csr_stream, opening):
         monkeypatch.setattr(module, "BLOCK_ARCS", 16)
         monkeypatch.setattr(module, "BLOCK_ROWS", 5)
-    monkeypatch.setattr(graph_stream, "PIECE_BYTES", 64)
+    monkeypatch.setattr(parsing, "PIECE_BYTES", 64)
 
 
 def graph_of(seed, *, weighted, loaded, n=40):

@@ -21,20 +21,20 @@ def rows(where):
 
 
 def test_a_whole_machine_has_one_core_per_pe():
-    where = hb.machine("node:2 core:3")
+    where = hb.allocate("node:2 core:3")
     assert rows(where) == [[0], [1], [2], [3], [4], [5]]
     assert where.notices == ()
     assert where.node_of_pe.tolist() == [0, 0, 0, 1, 1, 1]
 
 
 def test_papers_notation():
-    assert hb.machine(hierarchy="4:2:3", distance="1:10:100").machine == hb.machine(
+    assert hb.allocate(hierarchy="4:2:3", distance="1:10:100").machine == hb.allocate(
         "level3:3@100 level2:2@10 level1:4@1"
     ).machine
     with pytest.raises(FormatError, match="expected one of them"):
-        hb.machine("core:2", hierarchy="2")
+        hb.allocate("core:2", hierarchy="2")
     with pytest.raises(FormatError, match="expected one of them"):
-        hb.machine()
+        hb.allocate()
 
 
 # node:3 with l3s of 4+2, 3+3 and 2+2 cores: cores 0-5, 6-11, 12-15
@@ -55,23 +55,23 @@ UNEVEN = "node:3@10 l3:2@3 core:[4,2,3,3,2,2]@1"
     ],
 )
 def test_exclusions(exclude, gone):
-    where = hb.machine(UNEVEN, exclude=exclude)
+    where = hb.allocate(UNEVEN, exclude=exclude)
     assert where.cores.tolist() == [core for core in range(16) if core not in gone]
     assert where.notices == (f"{len(gone)} of 16 cores are excluded or reserved",)
 
 
 def test_exclusions_without_nodes_count_over_the_machine():
-    assert hb.machine("l3:2 core:2", exclude="core=3").cores.tolist() == [0, 1, 2]
-    assert hb.machine("l3:2 core:2", exclude="l3.core=1").cores.tolist() == [0, 2]
+    assert hb.allocate("l3:2 core:2", exclude="core=3").cores.tolist() == [0, 1, 2]
+    assert hb.allocate("l3:2 core:2", exclude="l3.core=1").cores.tolist() == [0, 2]
     table = Table(np.array([[0, 1], [1, 0]]))
-    assert hb.machine(table, exclude="core=0").cores.tolist() == [1]
+    assert hb.allocate(table, exclude="core=0").cores.tolist() == [1]
 
 
 def test_reserving_takes_the_first_allowed_core_of_each_unit():
-    assert hb.machine("node:2 l3:2 core:3", reserve="1/l3").cores.tolist() == [1, 2, 4, 5, 7, 8, 10, 11]
-    where = hb.machine("node:2 l3:2 core:3", exclude="core=0", reserve="1/l3,1/node")
+    assert hb.allocate("node:2 l3:2 core:3", reserve="1/l3").cores.tolist() == [1, 2, 4, 5, 7, 8, 10, 11]
+    where = hb.allocate("node:2 l3:2 core:3", exclude="core=0", reserve="1/l3,1/node")
     assert where.cores.tolist() == [4, 5, 10, 11]
-    assert hb.machine("node:2 core:2 pu:2", reserve="1/node").cores.tolist() == [2, 3, 6, 7]
+    assert hb.allocate("node:2 core:2 pu:2", reserve="1/node").cores.tolist() == [2, 3, 6, 7]
 
 
 @pytest.mark.parametrize(
@@ -100,18 +100,18 @@ def test_reserving_takes_the_first_allowed_core_of_each_unit():
 )
 def test_errors(options, error, words):
     with pytest.raises(error) as caught:
-        hb.machine(UNEVEN, **options)
+        hb.allocate(UNEVEN, **options)
     assert words in str(caught.value)
 
 
 def test_slots_stay_in_the_smallest_unit_that_holds_them():
-    where = hb.machine("node:2 package:2 l3:2 core:4", cores_per_task=3)
+    where = hb.allocate("node:2 package:2 l3:2 core:4", cores_per_task=3)
     assert rows(where)[:4] == [[0, 1, 2], [4, 5, 6], [8, 9, 10], [12, 13, 14]]
     assert where.notices == ("8 of 32 allowed cores are left over: they make no slot of 3 cores",)
 
 
 def test_slots_larger_than_a_unit_straddle_it_but_not_the_next():
-    where = hb.machine("node:1 package:2 l3:2 core:4", cores_per_task=6)
+    where = hb.allocate("node:1 package:2 l3:2 core:4", cores_per_task=6)
     assert rows(where) == [list(range(6)), list(range(8, 14))]
     assert where.notices == (
         "4 of 16 allowed cores are left over: they make no slot of 6 cores",
@@ -120,11 +120,11 @@ def test_slots_larger_than_a_unit_straddle_it_but_not_the_next():
 
 
 def test_slots_of_whole_units_straddle_nothing():
-    assert hb.machine("node:1 l3:4 core:4", cores_per_task=8).notices == ()
+    assert hb.allocate("node:1 l3:4 core:4", cores_per_task=8).notices == ()
 
 
 def test_units_too_small_for_a_slot_are_joined_inside_their_node():
-    where = hb.machine(UNEVEN, cores_per_task=4)
+    where = hb.allocate(UNEVEN, cores_per_task=4)
     assert rows(where) == [[0, 1, 2, 3], [6, 7, 8, 9], [12, 13, 14, 15]]
     assert where.notices == (
         "4 of 16 allowed cores are left over: they make no slot of 4 cores",
@@ -133,24 +133,24 @@ def test_units_too_small_for_a_slot_are_joined_inside_their_node():
 
 
 def test_one_slot_per_unit_of_a_level():
-    assert rows(hb.machine("node:2 l3:2 core:2", per="l3", exclude="core=3")) == [[0, 1], [2], [4, 5], [6]]
-    where = hb.machine("node:2 l3:2 core:2", per="l3", cores_per_task=2, exclude="core=3")
+    assert rows(hb.allocate("node:2 l3:2 core:2", per="l3", exclude="core=3")) == [[0, 1], [2], [4, 5], [6]]
+    where = hb.allocate("node:2 l3:2 core:2", per="l3", cores_per_task=2, exclude="core=3")
     assert rows(where) == [[0, 1], [4, 5]]
     assert "left over: they make no slot of 2 cores per l3" in where.notices[1]
     with pytest.raises(InfeasibleError, match="would span several nodes"):
-        hb.machine("island:1 node:2 core:2", per="island")
+        hb.allocate("island:1 node:2 core:2", per="island")
 
 
 def test_a_core_is_all_of_its_hardware_threads():
     spec = "node:1 core:2 pu:2"
-    assert rows(hb.machine(spec)) == rows(hb.machine(spec, per="core")) == [[0, 1], [2, 3]]
-    assert rows(hb.machine(spec, per="pu")) == [[0], [1], [2], [3]]
-    assert rows(hb.machine(spec, cores_per_task=2)) == [[0, 1, 2, 3]]
+    assert rows(hb.allocate(spec)) == rows(hb.allocate(spec, per="core")) == [[0, 1], [2, 3]]
+    assert rows(hb.allocate(spec, per="pu")) == [[0], [1], [2], [3]]
+    assert rows(hb.allocate(spec, cores_per_task=2)) == [[0, 1, 2, 3]]
 
 
 def test_several_cores_per_slot_on_a_table_lie_on_its_one_host():
     table = Table(np.ones((5, 5), np.int64) - np.eye(5, dtype=np.int64))
-    assert rows(hb.machine(table, cores_per_task=2)) == [[0, 1], [2, 3]]
+    assert rows(hb.allocate(table, cores_per_task=2)) == [[0, 1], [2, 3]]
 
 
 @given(machines(max_cores=80), st.integers(1, 9), st.randoms(use_true_random=False))
@@ -158,7 +158,7 @@ def test_several_cores_per_slot_on_a_table_lie_on_its_one_host():
 def test_what_slots_promise(tree, size, random):
     excluded = [f"core={core}" for core in range(9) if random.random() < 0.2]
     try:
-        where = hb.machine(tree, cores_per_task=size, exclude=[e for e in excluded if core_exists(tree, e)])
+        where = hb.allocate(tree, cores_per_task=size, exclude=[e for e in excluded if core_exists(tree, e)])
     except InfeasibleError:
         return
     slots = [where.cores_of(pe) for pe in range(where.k)]
@@ -191,21 +191,21 @@ def core_exists(tree, text):
 
 
 def test_hosts_name_the_nodes():
-    where = hb.machine("node:3 core:2", hosts="n[08-10]")
+    where = hb.allocate("node:3 core:2", hosts="n[08-10]")
     assert where.hosts == ("n08", "n09", "n10")
     assert where.select(np.array([0, 3])).hosts == where.hosts
-    assert hb.machine("core:4", hosts=["login"]).hosts == ("login",)
+    assert hb.allocate("core:4", hosts=["login"]).hosts == ("login",)
 
 
 def test_selecting_pes_keeps_their_cores():
-    where = hb.machine("node:2 core:4", cores_per_task=2)
+    where = hb.allocate("node:2 core:4", cores_per_task=2)
     some = where.select(np.array([1, 2]))
     assert rows(some) == [[2, 3], [4, 5]]
     assert some.notices == where.notices
 
 
 def test_an_allocation_with_holes_splits_like_its_machine():
-    where = hb.machine("node:2@10 l3:2@3 core:4@1", exclude=["l3.core=0"], cores_per_task=2)
+    where = hb.allocate("node:2@10 l3:2@3 core:4@1", exclude=["l3.core=0"], cores_per_task=2)
     assert rows(where) == [[1, 2], [5, 6], [9, 10], [13, 14]]
     assert [part.tolist() for part in where.split(np.arange(4))] == [[0, 1], [2, 3]]
     assert [grouping.tolist() for grouping in where.groups()] == [[0, 0, 1, 1], [0, 1, 2, 3]]
@@ -213,7 +213,7 @@ def test_an_allocation_with_holes_splits_like_its_machine():
 
 
 def test_show_tells_what_is_there():
-    where = hb.machine(UNEVEN, cores_per_task=4, hosts="n[1-3]", exclude="core=0")
+    where = hb.allocate(UNEVEN, cores_per_task=4, hosts="n[1-3]", exclude="core=0")
     facts = machine_facts(where)
     assert (facts["pes"], facts["cores"], facts["cores_in_slots"], facts["nodes"]) == (2, 16, 8, 3)
     assert facts["hosts"] == ["n1", "n2", "n3"]
@@ -221,7 +221,7 @@ def test_show_tells_what_is_there():
         "name": "l3", "units": 6, "units_in_use": 4, "children": [2, 2], "distance": 3,
         "bandwidth": None, "latency": None,
     }
-    assert hb.machine(facts["spec"]).machine == where.machine
+    assert hb.allocate(facts["spec"]).machine == where.machine
     text = machine_text(where)
     assert text.startswith(f"machine    {UNEVEN}\nslots      2, 4 cores each, 1 per node\n")
     assert "cores      16, 8 not in use" in text
@@ -231,7 +231,7 @@ def test_show_tells_what_is_there():
 def test_show_of_a_table(tmp_path):
     file = tmp_path / "t.mat"
     file.write_text("0 3 9\n3 0 9\n9 9 0\n")
-    where = hb.machine(f"table:{file}")
+    where = hb.allocate(f"table:{file}")
     assert machine_facts(where)["distances"] == [3, 9]
     assert f"machine    table:{file}\n" in machine_text(where)
     assert "distances  3-9" in machine_text(where)
@@ -241,7 +241,7 @@ def test_show_of_a_table(tmp_path):
 @settings(deadline=None, max_examples=40)
 def test_anything_can_be_shown(tree, size):
     try:
-        where = hb.machine(tree, cores_per_task=size)
+        where = hb.allocate(tree, cores_per_task=size)
     except HopbytesError:
         return
     assert machine_text(where).splitlines()[0] == f"machine    {tree.spec()}"
@@ -258,7 +258,7 @@ words = st.lists(
 def test_any_options_give_an_allocation_or_an_error_of_ours(exclude, reserve, per, size):
     for options in ({"exclude": exclude}, {"reserve": reserve}, {"per": per, "cores_per_task": size}):
         try:
-            where = hb.machine(UNEVEN, **options)
+            where = hb.allocate(UNEVEN, **options)
         except HopbytesError as error:
             assert "\n" not in str(error)  # noqa: PT017 - both outcomes are fine, no raise is required
         else:
@@ -276,13 +276,13 @@ def test_any_options_give_an_allocation_or_an_error_of_ours(exclude, reserve, pe
 )
 def test_what_was_taken_away_counts_cores_not_their_threads(exclude, said):
     sample = hwloc_sample("v3_hybrid.xml")
-    assert hb.machine(f"hwloc:{sample}", exclude=exclude).notices == (said,)
+    assert hb.allocate(f"hwloc:{sample}", exclude=exclude).notices == (said,)
 
 
 def test_an_unknown_level_is_told_the_merged_ones_too():
     sample = hwloc_sample("v3_hybrid.xml")
     with pytest.raises(UnsupportedError, match=mentions("'l9'", "l2", "l3")):
-        hb.machine(f"hwloc:{sample}", exclude="l9=0")
+        hb.allocate(f"hwloc:{sample}", exclude="l9=0")
 
 
 @pytest.mark.parametrize(("spec", "options", "gone", "left"), [
@@ -294,15 +294,15 @@ def test_an_unknown_level_is_told_the_merged_ones_too():
     ("synthetic:core:2@m[1-3]", {"hosts": "m[1-2]"}, "node=m1,m3", ["m2"]),
 ])  # fmt: skip
 def test_hosts_are_left_out_by_name(spec, options, gone, left):
-    where = hb.machine(spec, exclude=gone, **options)
+    where = hb.allocate(spec, exclude=gone, **options)
     names = where.hosts or tuple(f"n{node}" for node in range(3))
     assert [names[node] for node in sorted(set(where.node_of_pe.tolist()))] == left
 
 
 def test_hosts_that_cannot_be_left_out():
     with pytest.raises(FormatError, match="`exclude`: 1 of 1 hosts are none of the machine's 2"):
-        hb.machine("node:2 core:2", hosts="a,b", exclude="node=c")
+        hb.allocate("node:2 core:2", hosts="a,b", exclude="node=c")
     with pytest.raises(FormatError, match="the nodes have no names, expected numbers"):
-        hb.machine("node:2 core:2", exclude="node=a")
-    sizes = hb.machine("node:2 core:2", hosts="a,b", capacity="node=b:3").capacity
+        hb.allocate("node:2 core:2", exclude="node=a")
+    sizes = hb.allocate("node:2 core:2", hosts="a,b", capacity="node=b:3").capacity
     assert sizes.tolist() == [1, 1, 3, 3]

@@ -25,7 +25,7 @@ def path(n):
     ],
 )
 def test_ways_to_say_it(spec, options, capacity):
-    where = hb.machine(spec, capacity=options)
+    where = hb.allocate(spec, capacity=options)
     assert (where.capacity is None) if capacity is None else where.capacity.tolist() == capacity
     assert where.machine.spec() == spec
 
@@ -47,27 +47,27 @@ def test_ways_to_say_it(spec, options, capacity):
 )
 def test_ways_to_get_it_wrong(spec, option, what):
     with pytest.raises(FormatError, match=mentions(*what.split())):
-        hb.machine(spec, capacity=option)
+        hb.allocate(spec, capacity=option)
 
 
 @pytest.mark.parametrize("preset", ["fast", "eco", "strong"])
 def test_loads_follow_capacities(preset):
-    where = hb.machine("node:2@10:cap=[1,3] core:2@1")
-    mapping = hb.map_tasks(path(400), where, preset=preset)
+    where = hb.allocate("node:2@10:cap=[1,3] core:2@1")
+    mapping = hb.map_tasks(path(400), where, preset)
     assert mapping.info["balance"] == "met"
     assert np.all(mapping.tasks_per_pe() <= np.array([51, 51, 154, 154]))
     loads = np.random.default_rng(1).integers(1, 9, 400)
     weighted = hb.CommGraph.from_edges(range(399), range(1, 400), loads=loads)
-    held = np.bincount(hb.map_tasks(weighted, where, preset=preset).pe, loads, minlength=4)
+    held = np.bincount(hb.map_tasks(weighted, where, preset).pe, loads, minlength=4)
     assert np.all(held <= 1.03 * loads.sum() * np.array([1, 1, 3, 3]) / 8 + 1)
 
 
 def test_slots_follow_capacities_when_there_are_more_processes():
-    where = hb.machine("node:2@10:cap=[1,3] core:2@1")
-    mapping = hb.map_tasks(path(17), where, oversubscribe=True)
+    where = hb.allocate("node:2@10:cap=[1,3] core:2@1")
+    mapping = hb.map_tasks(path(17), hb.allocate(where, oversubscribe=True))
     assert mapping.tasks_per_pe().tolist() == [2, 2, 7, 6]
 
 
 def test_an_excluded_part_keeps_the_capacities_of_the_rest():
-    where = hb.machine("node:3@10:cap=[1,2,3] core:2@1", exclude="node=1")
+    where = hb.allocate("node:3@10:cap=[1,2,3] core:2@1", exclude="node=1")
     assert where.capacity.tolist() == [1, 1, 3, 3]

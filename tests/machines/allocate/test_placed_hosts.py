@@ -8,7 +8,7 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.errors import FormatError
-from hopbytes.machines.selection.allocate import machine
+from hopbytes.machines.selection.allocate import allocate
 from hopbytes.text.hostlist import read_hosts
 
 
@@ -23,15 +23,15 @@ def table(tmp_path, text):
 
 
 def test_names_for_the_first_nodes_are_said():
-    where = machine("dragonfly:9x4x2", hosts="nid0000[1-8]")
+    where = allocate("dragonfly:9x4x2", hosts="nid0000[1-8]")
     assert used(where) == {f"nid0000{i + 1}": i for i in range(8)}
     said = "8 hosts are taken to be the first nodes of 72, in machine order: a file for `hosts` with lines"
     assert any(notice.startswith(said) and "node,group,switch" in notice for notice in where.notices)
-    assert machine("torus:3x3 / synthetic:core:2", hosts="a,b").k == 4
+    assert allocate("torus:3x3 / synthetic:core:2", hosts="a,b").k == 4
     with pytest.raises(FormatError, match=mentions("3", "9", "2", "n0", "n8")):
-        machine("torus:3x3", hosts="a,b,n1")
+        allocate("torus:3x3", hosts="a,b,n1")
     with pytest.raises(FormatError, match=mentions("10", "9")):
-        machine("torus:3x3", hosts="a[1-10]")
+        allocate("torus:3x3", hosts="a[1-10]")
 
 
 @pytest.mark.parametrize(("spec", "text", "expected"), [
@@ -47,11 +47,11 @@ def test_names_for_the_first_nodes_are_said():
     ("dragonfly:3x2x1", "node,group,switch\na,x10,s1\nb,x9,s10\nc,x9,s9\n", {"c": 0, "b": 1, "a": 2}),
 ])  # fmt: skip
 def test_places_of_a_table(tmp_path, spec, text, expected):
-    assert used(machine(spec, hosts=table(tmp_path, text))) == expected
+    assert used(allocate(spec, hosts=table(tmp_path, text))) == expected
 
 
 def test_a_torus_numbered_along_a_curve(tmp_path):
-    where = machine("torus:4x4:order=hilbert", hosts=table(tmp_path, "node,x,y\na,3,1\nb,0,2\n"))
+    where = allocate("torus:4x4:order=hilbert", hosts=table(tmp_path, "node,x,y\na,3,1\nb,0,2\n"))
     places = where.machine.network().geometry().places
     found = used(where)
     assert [places[:, found[name]].tolist() for name in "ab"] == [[3, 1], [0, 2]]
@@ -70,7 +70,7 @@ def test_a_torus_numbered_along_a_curve(tmp_path):
 ])  # fmt: skip
 def test_faults_of_a_table(tmp_path, text, said):
     with pytest.raises(FormatError) as caught:
-        machine("dragonfly:9x4x2", hosts=table(tmp_path, text))
+        allocate("dragonfly:9x4x2", hosts=table(tmp_path, text))
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -78,13 +78,13 @@ def test_faults_of_a_table(tmp_path, text, said):
 def test_a_table_for_a_machine_without_places(tmp_path):
     path = table(tmp_path, "node,group,switch\na,0,0\n")
     with pytest.raises(FormatError, match="for a machine without such places"):
-        machine("node:4 core:2", hosts=path)
+        allocate("node:4 core:2", hosts=path)
     assert read_hosts(path) == ("a",)  # where places do not matter, its first column is the list
 
 
 def test_a_stored_placement_keeps_its_hosts(tmp_path):
     path = table(tmp_path, "node,group,switch\na,8,3\nb,0,1\nc,0,1\nd,4,2\n")
-    where = machine("dragonfly:9x4x2", hosts=path)
+    where = allocate("dragonfly:9x4x2", hosts=path)
     mapping = hb.map_tasks(hb.read("stencil:2x2"), where)
     stored = str(tmp_path / "mapping.json")
     hb.write(mapping, stored, format="json")

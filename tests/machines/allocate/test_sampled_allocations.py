@@ -8,8 +8,8 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError
-from hopbytes.machines.network.geometry import nodes_along_curve
-from hopbytes.machines.selection.sampled_allocations import sample_nodes
+from hopbytes.machines.allocate.sampled_allocations import sample_nodes
+from hopbytes.machines.geometry import nodes_along_curve
 from hopbytes.machines.spec import parse_machine
 
 
@@ -19,7 +19,7 @@ def test_kinds_of_draws():
         used = sample_nodes(machine, text)
         assert used.sum() == 100
         assert np.array_equal(used, sample_nodes(machine, text))
-        assert hb.machine(machine, hosts=text).k == 200
+        assert hb.allocate(machine, hosts=text).k == 200
     assert np.flatnonzero(sample_nodes(machine, "first:nodes=3")).tolist() == [0, 1, 2]
     drawn = [sample_nodes(machine, f"sfc:nodes=100:holes=0.3:seed={seed}") for seed in (3, 4)]
     assert not np.array_equal(*drawn)
@@ -50,9 +50,9 @@ def test_compact_draws_are_closer_together_than_scattered_ones():
 
 
 def test_numbers_on_any_machine():
-    where = hb.machine("node:8 core:2", hosts="nodes:0-1,7")
+    where = hb.allocate("node:8 core:2", hosts="nodes:0-1,7")
     assert where.first_core.tolist() == [0, 1, 2, 3, 14, 15]
-    assert hb.machine("fattree:4x4", hosts="scattered:nodes=5").k == 5
+    assert hb.allocate("fattree:4x4", hosts="scattered:nodes=5").k == 5
 
 
 @pytest.mark.parametrize(("text", "said"), [
@@ -64,7 +64,7 @@ def test_numbers_on_any_machine():
 ])
 def test_faults_are_one_line(text, said):
     with pytest.raises(HopbytesError) as caught:
-        hb.machine("torus:4x4", hosts=text)
+        hb.allocate("torus:4x4", hosts=text)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -76,6 +76,6 @@ def test_too_many_holes():
 
 def test_fewer_names_than_nodes_say_what_to_do():
     with pytest.raises(FormatError, match="nodes:0-15"):
-        hb.machine("node:16 core:2", hosts="a,b")
+        hb.allocate("node:16 core:2", hosts="a,b")
     with pytest.raises(FormatError, match="nodes:0-15"):
-        hb.machine("torus:4x4", hosts="a,n1")
+        hb.allocate("torus:4x4", hosts="a,n1")

@@ -11,6 +11,7 @@ from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.machines.allocate.slot_counts import even_counts, spread
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.kinds.table import Table
+from hopbytes.model.allocation import SlotUse
 
 
 def water_filled(total, capacities):
@@ -25,7 +26,7 @@ def water_filled(total, capacities):
 @given(machines(max_cores=90), st.data())
 @settings(deadline=None)
 def test_every_level_from_nodes_inwards_is_filled_evenly(tree, data):
-    where = hb.machine(tree)
+    where = hb.allocate(tree)
     n = data.draw(st.integers(0, where.k))
     pes = spread(where, n)
     assert pes.dtype == np.int64
@@ -44,31 +45,32 @@ def test_every_level_from_nodes_inwards_is_filled_evenly(tree, data):
 
 
 def test_known_answers():
-    where = hb.machine("node:3 package:2 core:[3,1,2,2,1,1]")  # nodes of 4, 4 and 2 cores
+    where = hb.allocate("node:3 package:2 core:[3,1,2,2,1,1]")  # nodes of 4, 4 and 2 cores
     node = where.node_of_pe
     assert np.bincount(node[spread(where, 7)]).tolist() == [3, 2, 2]
     assert np.bincount(node[spread(where, 9)]).tolist() == [4, 3, 2]
     assert spread(where, 3).tolist() == [0, 4, 8]
     assert spread(where, 10).tolist() == list(range(10))
-    assert spread(where, 5, pack=True).tolist() == [0, 1, 2, 3, 4]
+    assert spread(where, 5, SlotUse(pack=True)).tolist() == [0, 1, 2, 3, 4]
     assert spread(where, 0).tolist() == []
 
 
 def test_islands_play_no_part():
-    where = hb.machine("island:2 node:2 core:2")
+    where = hb.allocate("island:2 node:2 core:2")
     assert np.bincount(where.node_of_pe[spread(where, 2)], minlength=4).tolist() == [1, 1, 0, 0]
 
 
 def test_hard_counts():
-    where = hb.machine("node:2 package:2 l3:2 core:4")
-    assert spread(where, 8, tasks_per_node=4).tolist() == [0, 4, 8, 12, 16, 20, 24, 28]
-    assert spread(where, 5, tasks_per_node=4).tolist() == [0, 4, 8, 12, 16]
-    assert spread(where, 16, per="l3=2").tolist() == [p for p in range(32) if p % 4 < 2]
-    assert spread(where, 3, per={"l3": 2}).tolist() == [0, 1, 4]
-    assert spread(where, 8, per="l3=1", tasks_per_node=4).tolist() == [0, 4, 8, 12, 16, 20, 24, 28]
-    assert spread(where, 4, per="l3=2", tasks_per_node=8).tolist() == [0, 4, 8, 12]
-    assert spread(where, 32, tasks_per_node=16).tolist() == list(range(32))
-    assert spread(where, 2, per="core=1").tolist() == [0, 1]
+    where = hb.allocate("node:2 package:2 l3:2 core:4")
+    assert spread(where, 8, SlotUse(tasks_per_node=4)).tolist() == [0, 4, 8, 12, 16, 20, 24, 28]
+    assert spread(where, 5, SlotUse(tasks_per_node=4)).tolist() == [0, 4, 8, 12, 16]
+    assert spread(where, 16, SlotUse(tasks_per="l3=2")).tolist() == [p for p in range(32) if p % 4 < 2]
+    assert spread(where, 3, SlotUse(tasks_per={"l3": 2})).tolist() == [0, 1, 4]
+    both = SlotUse(tasks_per="l3=1", tasks_per_node=4)
+    assert spread(where, 8, both).tolist() == [0, 4, 8, 12, 16, 20, 24, 28]
+    assert spread(where, 4, SlotUse(tasks_per="l3=2", tasks_per_node=8)).tolist() == [0, 4, 8, 12]
+    assert spread(where, 32, SlotUse(tasks_per_node=16)).tolist() == list(range(32))
+    assert spread(where, 2, SlotUse(tasks_per="core=1")).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -79,23 +81,26 @@ def test_hard_counts():
         (9, {"tasks_per_node": 2}, InfeasibleError, "9 tasks, but 2 per node leaves 8 of 64 slots"),
         (20, {"tasks_per_node": 17}, InfeasibleError, "node 0 can take 16 of the 17 tasks"),
         (8, {"tasks_per_node": 0}, FormatError, "expected a count >= 1"),
-        (8, {"per": "package"}, FormatError, "expected LEVEL=COUNT"),
-        (8, {"per": "package=-1"}, FormatError, "expected LEVEL=COUNT"),
-        (8, {"per": {"package": 0}}, FormatError, "package=0, expected a count >= 1"),
-        (8, {"per": "pakage=1"}, UnsupportedError, "did you mean 'package'?"),
-        (8, {"per": "package=2", "tasks_per_node": 2}, InfeasibleError, "package 0 can take 1 of the 2"),
+        (8, {"tasks_per": "package"}, FormatError, "expected LEVEL=COUNT"),
+        (8, {"tasks_per": "package=-1"}, FormatError, "expected LEVEL=COUNT"),
+        (8, {"tasks_per": {"package": 0}}, FormatError, "package=0, expected a count >= 1"),
+        (8, {"tasks_per": "pakage=1"}, UnsupportedError, "did you mean 'package'?"),
+        (
+            8, {"tasks_per": "package=2", "tasks_per_node": 2}, InfeasibleError,
+            "package 0 can take 1 of the 2",
+        ),
     ],
 )
 def test_errors(n, options, error, words):
     with pytest.raises(error) as caught:
-        spread(hb.machine("node:4 package:2 core:8"), n, **options)
+        spread(hb.allocate("node:4 package:2 core:8"), n, SlotUse(**options))
     assert words in str(caught.value)
 
 
 @given(machines(max_cores=60), st.integers(0, 200))
 @settings(deadline=None)
 def test_oversubscription_gives_floor_or_ceil_spread_evenly(tree, n):
-    where = hb.machine(tree)
+    where = hb.allocate(tree)
     counts = even_counts(where, n)
     assert counts.dtype == np.int64
     assert counts.sum() == n
@@ -104,17 +109,17 @@ def test_oversubscription_gives_floor_or_ceil_spread_evenly(tree, n):
 
 
 def test_65_tasks_on_64():
-    where = hb.machine("node:4 core:16")
+    where = hb.allocate("node:4 core:16")
     assert even_counts(where, 65).tolist() == [2] + [1] * 63
     assert np.bincount(where.node_of_pe, weights=even_counts(where, 67)).tolist() == [17, 17, 17, 16]
 
 
 def test_where_only_distances_are_known_clusters_take_turns():
-    tree = hb.machine("node:3@10 core:4@1")
-    table = hb.machine(Table(tree.distance.matrix()))
+    tree = hb.allocate("node:3@10 core:4@1")
+    table = hb.allocate(Table(tree.distance.matrix()))
     assert spread(table, 7).tolist() == spread(tree, 7).tolist()
 
 
 def test_slots_of_several_cores():
-    where = hb.machine("node:2 l3:2 core:4", cores_per_task=2)
+    where = hb.allocate("node:2 l3:2 core:4", cores_per_task=2)
     assert where.first_core[spread(where, 4)].tolist() == [0, 4, 8, 12]

@@ -85,7 +85,7 @@ def valiant_links(network, sizes, source, target):
 
 @pytest.mark.parametrize("spec", ["4x2x2", "5x3x1:global=2", "4x3x2:links=palmtree:global=2", "6x4x1"])
 def test_hop_bytes_of_valiant_routes_are_the_mean_over_all_third_groups(spec):
-    where = hb.machine(f"dragonfly:{spec}:route=valiant")
+    where = hb.allocate(f"dragonfly:{spec}:route=valiant")
     sizes = tuple(int(size) for size in spec.partition(":")[0].split("x"))
     rng = np.random.default_rng(3)
     one, other = rng.integers(0, where.k, (2, 60))

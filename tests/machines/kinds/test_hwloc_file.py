@@ -14,7 +14,7 @@ from hopbytes.text.cpu_lists import parse_cpuset
 
 
 def levels(spec: str) -> str:
-    return hb.machine(spec).machine.tree.spec()
+    return hb.allocate(spec).machine.tree.spec()
 
 
 @pytest.mark.parametrize(
@@ -53,16 +53,16 @@ def test_numbers_skip_what_may_not_be_used():
 
 def test_places_are_cores_of_all_their_threads_unless_asked():
     spec = f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}"
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     assert [where.os_pus(pe) for pe in range(where.k)] == [(core, core + 8) for core in range(7)]
     assert [where.allowed_rank(int(core)) for core in where.first_core] == list(range(7))
-    threads = hb.machine(spec, per="pu")
+    threads = hb.allocate(spec, per="pu")
     assert [threads.os_pus(pe) for pe in range(3)] == [(0,), (8,), (1,)]
 
 
 def test_hosts_make_nodes_and_unlike_nodes_keep_their_own_numbers():
     smt, old = hwloc_sample("v2_smt_gpus.xml"), hwloc_sample("v1_numa_outside.xml")
-    where = hb.machine(f"hwloc:{smt}@n[1-2],hwloc:{old}@old")
+    where = hb.allocate(f"hwloc:{smt}@n[1-2],hwloc:{old}@old")
     assert where.hosts == ("n1", "n2", "old")
     assert [level.name for level in where.machine.levels] == ["node", "package", "l3", "core", "pu"]
     assert np.bincount(where.node_of_pe).tolist() == [7, 7, 7]
@@ -85,46 +85,46 @@ def test_spec_gives_the_same_machine_again():
 
 def test_distances_can_be_replaced_also_by_the_name_of_a_merged_kind():
     spec = f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}"
-    where = hb.machine(spec, distance="numa=30,l3=7")
+    where = hb.allocate(spec, distance="numa=30,l3=7")
     assert [level.distance for level in where.machine.levels] == [30, 7, 2, 1]
     assert where.machine.spec() == f"{spec}:package=30:l3=7"
     with pytest.raises(UnsupportedError, match="unknown level 'l9'"):
-        hb.machine(spec, distance="l9=3")
+        hb.allocate(spec, distance="l9=3")
     with pytest.raises(FormatError, match="below"):
-        hb.machine(spec, distance="l3=99")
+        hb.allocate(spec, distance="l3=99")
 
 
 def test_options_take_the_names_of_merged_kinds():
     spec = f"hwloc:{hwloc_sample('v1_numa_outside.xml')}"
-    assert hb.machine(spec, per="numa").k == 2
-    assert hb.machine(spec, exclude="l3.core=0").k == 5
-    assert hb.machine(spec, reserve="1/numa").k == 5
+    assert hb.allocate(spec, per="numa").k == 2
+    assert hb.allocate(spec, exclude="l3.core=0").k == 5
+    assert hb.allocate(spec, reserve="1/numa").k == 5
 
 
 def test_one_slot_per_gpu_with_the_nearest_cores():
     spec = f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}"
-    where = hb.machine(spec, per="gpu")
+    where = hb.allocate(spec, per="gpu")
     assert where.gpus.tolist() == [0, 1, 2]
     # GPUs 0 and 1 share the first package, GPU 2 has the second for itself.
     assert [where.os_pus(pe) for pe in range(3)] == [
         (0, 1, 8, 9), (2, 3, 10, 11), (4, 5, 6, 12, 13, 14),
     ]  # fmt: skip
     assert where.gpu_of(2).name == "cuda2"
-    two = hb.machine(spec, per="gpu", cores_per_task=2)
+    two = hb.allocate(spec, per="gpu", cores_per_task=2)
     assert two.os_pus(2) == (4, 5, 12, 13)
     assert two.notices == ("2 of 14 allowed cores are left over: they make no slot of 2 cores per gpu",)
-    assert hb.machine(f"{spec}@a,b", per="gpu").gpus.tolist() == [0, 1, 2, 0, 1, 2]
+    assert hb.allocate(f"{spec}@a,b", per="gpu").gpus.tolist() == [0, 1, 2, 0, 1, 2]
 
 
 def test_slots_per_gpu_that_cannot_be():
     with pytest.raises(InfeasibleError, match="no node with a GPU"):
-        hb.machine(f"hwloc:{hwloc_sample('v3_hybrid.xml')}", per="gpu")
+        hb.allocate(f"hwloc:{hwloc_sample('v3_hybrid.xml')}", per="gpu")
     with pytest.raises(InfeasibleError, match=mentions("0", "2", "3")):
-        hb.machine(f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}", per="gpu", cores_per_task=3)
+        hb.allocate(f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}", per="gpu", cores_per_task=3)
 
 
 def test_stored_mappings_keep_the_gpus(tmp_path):
-    where = hb.machine(f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}", per="gpu")
+    where = hb.allocate(f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}", per="gpu")
     graph = hb.CommGraph.from_edges([0, 1], [1, 2], [5, 7])
     hb.write(hb.map_tasks(graph, where, seed=1), tmp_path / "m.json")
     stored = hb.read(tmp_path / "m.json", where=where)
@@ -166,7 +166,7 @@ def test_memory_around_groups_and_inside_groups(tmp_path):
     cores = [core.format(number) for number in range(8)]
     path = tmp_path / "node.xml"
     path.write_text(MIXED.format(*cores))
-    machine = hb.machine(f"hwloc:{path}").machine
+    machine = hb.allocate(f"hwloc:{path}").machine
     assert machine.tree.spec() == "package:2@10 numa:[1,2]@5 group:[2,1,1]@5 core:2@1"
     assert machine.inventory.tree(0).facts() == {"pus": 8, "cores": 8, "packages": 2, "numa": 3, "gpus": 0}
 
@@ -177,7 +177,7 @@ def test_a_memory_node_as_the_outermost_object(tmp_path):
     <object type="Socket" os_index="0"><object type="PU" os_index="0"/></object>
     <object type="Socket" os_index="1"><object type="PU" os_index="1"/></object></object></topology>"""
     path.write_text(text)
-    machine = hb.machine(f"hwloc:{path}").machine
+    machine = hb.allocate(f"hwloc:{path}").machine
     assert machine.tree.spec() == "pu:2@10"
     assert machine.inventory.tree(0).facts()["numa"] == 1
 
@@ -222,7 +222,7 @@ REAL = {
 @pytest.mark.shared
 @pytest.mark.parametrize("name", REAL)
 def test_real_machines(name):
-    machine = hb.machine(f"hwloc:{SHARED_HWLOC / name}.xml").machine
+    machine = hb.allocate(f"hwloc:{SHARED_HWLOC / name}.xml").machine
     assert (machine.tree.spec(), *machine.inventory.tree(0).facts().values()) == REAL[name]
 
 
@@ -254,16 +254,14 @@ def unit(kind, number, pus, inside="", more=""):
 
 def test_memory_nodes_that_may_not_be_used_are_said(tmp_path):
     """lstopo leaves them out: here a job has two of eight."""
-    inside = "".join(
-        unit("Package", i, [i], unit("NUMANode", i, [i]) + unit("PU", i, [i])) for i in range(8)
-    )
+    inside = "".join(unit("Package", i, [i], unit("NUMANode", i, [i]) + unit("PU", i, [i])) for i in range(8))
     path = small(tmp_path, inside, 'cpuset="0xff" allowed_cpuset="0x3" allowed_nodeset="0x3"')
-    where = hb.machine(f"hwloc:{path}")
+    where = hb.allocate(f"hwloc:{path}")
     tree = where.machine.inventory.tree(0)
     assert (where.k, tree.numa, tree.numa_barred) == (2, 8, 6)
     assert machine_facts(where)["numa_allowed"] == 2
     assert "8 memory nodes (2 allowed)" in machine_text(where)
-    whole = hb.machine(f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}")
+    whole = hb.allocate(f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}")
     assert "numa_allowed" not in machine_facts(whole)
 
 

@@ -89,19 +89,19 @@ def test_an_external_document_type_is_not_fetched(tmp_path):
 )
 def test_specs_with_a_fault(spec, words):
     with pytest.raises(HopbytesError) as caught:
-        hb.machine(spec.format(hwloc_sample("v3_hybrid.xml")))
+        hb.allocate(spec.format(hwloc_sample("v3_hybrid.xml")))
     assert words in str(caught.value)
 
 
 def test_hosts_option_must_fit():
     with pytest.raises(FormatError, match=mentions("3", "2")):
-        hb.machine(f"hwloc:{hwloc_sample('v3_hybrid.xml')}@a,b", hosts="x,y,z")
+        hb.allocate(f"hwloc:{hwloc_sample('v3_hybrid.xml')}@a,b", hosts="x,y,z")
 
 
 def answer(spec: str) -> tuple[str, int]:
     """What is wrong with a machine, and how many slots it has."""
     try:
-        return "", hb.machine(spec).k
+        return "", hb.allocate(spec).k
     except HopbytesError as error:
         return str(error), 0
 

@@ -72,7 +72,7 @@ def test_each_maker_counts_its_own(tmp_path):
     ]
     found, _ = gpus(tmp_path, packages)
     assert found == [(0, "cuda0", "nvidia", "0", 0), (1, "rsmi0", "amd", "0", 1)]
-    where = hb.machine(f"hwloc:{tmp_path / 'node.xml'}", per="gpu")
+    where = hb.allocate(f"hwloc:{tmp_path / 'node.xml'}", per="gpu")
     assert [where.shown_gpus(pe) for pe in range(2)] == [("0",), ("0",)]
     # hwloc without the runtime of the second one finds it on the bus.
     packages[1][0] = (*packages[1][0][:2], [])
@@ -115,14 +115,14 @@ def test_opencl_counts_other_devices_too(tmp_path):
 def test_a_slot_for_each_partition(tmp_path):
     path = tmp_path / "node.xml"
     path.write_text(node([[("0000:02:00.0", AMD, names(0, 4))], [("0001:02:00.0", AMD, names(4, 4))]]))
-    where = hb.machine(f"hwloc:{path}@n[1-2]", per="gpu")
+    where = hb.allocate(f"hwloc:{path}@n[1-2]", per="gpu")
     assert where.gpus.tolist() == [*range(8)] * 2
     assert [where.os_pus(pe) for pe in range(8)] == [(pe,) for pe in range(8)]
 
 
 @pytest.mark.shared
 def test_mi300a_of_the_samples():
-    where = hb.machine(f"hwloc:{SHARED}/cases/gpu-partitions/mi300a_cpx.xml", per="gpu")
+    where = hb.allocate(f"hwloc:{SHARED}/cases/gpu-partitions/mi300a_cpx.xml", per="gpu")
     tree = where.machine.inventory.tree(0)
     assert len(tree.gpus) == 24
     package = dict(

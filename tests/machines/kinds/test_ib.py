@@ -57,14 +57,14 @@ def test_routes_of_the_network_are_those_of_the_tables(tmp_path_factory, data):
 
 def test_distances_are_hops_of_the_routes(tmp_path):
     folder = two_level_fabric(hosts=2).write(tmp_path)
-    where = hb.machine(f"ib:{folder}@5 / package:2@3 core:2@1")
+    where = hb.allocate(f"ib:{folder}@5 / package:2@3 core:2@1")
     assert where.k == 16
     # Inside a package 1, inside a node 3, one leaf 2 links, two leaves 4 links.
     assert [where.distance.between(0, pe) for pe in (0, 1, 2, 4, 8, 15)] == [0, 1, 3, 10, 20, 20]
 
 
 def test_cuts_follow_the_leaves(tmp_path):
-    where = hb.machine(f"ib:{two_level_fabric(leaves=3, hosts=4).write(tmp_path)} / core:2")
+    where = hb.allocate(f"ib:{two_level_fabric(leaves=3, hosts=4).write(tmp_path)} / core:2")
     assert [part.tolist() for part in where.split(np.arange(24))] == [
         list(range(8)),
         list(range(8, 16)),
@@ -172,8 +172,8 @@ def test_adaptive_routing_divides_flows_over_all_shortest_ways(tmp_path):
     assert len(network.routes([0], [1]).links) == 0
     assert parse_machine(machine.spec()) == machine
     graph = hb.read("alltoall:16:groups=2")
-    where = hb.machine(machine)
-    mapping = hb.map_tasks(graph, where, preset="eco", objective="max_congestion", seed=1)
+    where = hb.allocate(machine)
+    mapping = hb.map_tasks(graph, where, "eco", objective="max_congestion", seed=1)
     found = hb.evaluate(graph, mapping)
     assert found.mapping.links.max_congestion <= found.in_order.links.max_congestion
 
@@ -187,7 +187,7 @@ def test_adaptive_routing_evens_out_the_links_of_a_real_fabric():
     graph = hb.read("alltoall:128")
     tops = []
     for routes in (tables, ":routes=spread"):
-        where = hb.machine(f"{spec}{routes} / core:4", rails="same", hosts=",".join(names[:32]))
+        where = hb.allocate(f"{spec}{routes} / core:4", rails="same", hosts=",".join(names[:32]))
         mapping = hb.Mapping(np.arange(128, dtype=np.int32), where)
         tops.append(hb.evaluate(graph, mapping, random_seeds=1).mapping.links.max_congestion)
     assert tops[1] < tops[0]
@@ -216,7 +216,7 @@ def test_faults(tmp_path, text, message):
 
 @pytest.mark.shared
 def test_real_fabrics_load():
-    ndr = hb.machine(
+    ndr = hb.allocate(
         f"ib:{SHARED_SAMPLES}/infiniband/ndr_dgx_40sw:tables=dump_fts_dfsssp.txt.gz:rails=spread / core:8"
     )
     assert ndr.k == 193 * 8
@@ -228,20 +228,18 @@ def test_real_fabrics_load():
 
 def test_hosts_of_a_job(tmp_path):
     folder = two_level_fabric(rails=2).write(tmp_path)
-    where = hb.machine(f"ib:{folder} / core:2", hosts="n[2-3].cluster.site,n7", rails="spread")
+    where = hb.allocate(f"ib:{folder} / core:2", hosts="n[2-3].cluster.site,n7", rails="spread")
     assert where.k == 6
     assert [where.hosts[node] for node in sorted(set(where.node_of_pe.tolist()))] == ["n2", "n3", "n7"]
     assert sent_through(where) == [2, 3, 4, 5, 12, 13]
-    with pytest.raises(
-        FormatError, match=mentions("3", "4", "8", "x1", "x2", "x3", "n1")
-    ):
+    with pytest.raises(FormatError, match=mentions("3", "4", "8", "x1", "x2", "x3", "n1")):
         hb.machine(f"ib:{folder}", hosts="x[1-3],n1")
     with pytest.raises(FormatError, match="8 hosts are none"):  # as many as nodes, and yet no new names
-        hb.machine(f"ib:{folder}", hosts="x[1-8]")
+        hb.allocate(f"ib:{folder}", hosts="x[1-8]")
     with pytest.raises(UnsupportedError, match="`rails` needs a fabric"):
-        hb.machine("torus:2x2", rails="same")
+        hb.allocate("torus:2x2", rails="same")
     with pytest.raises(UnsupportedError, match=mentions("rails=gpu")):
-        hb.machine(f"ib:{folder} / core:2", rails="gpu")
+        hb.allocate(f"ib:{folder} / core:2", rails="gpu")
 
 
 def test_adapters_of_gpus(tmp_path):
@@ -285,7 +283,7 @@ def node_with_crossed_adapters(path) -> str:
 def test_gpus_take_the_adapter_beside_them(tmp_path):
     spec = f"ib:{two_level_fabric(rails=2).write(tmp_path / 'fabric')}"
     node = f"hwloc:{node_with_crossed_adapters(tmp_path / 'node.xml')}"
-    where = hb.machine(f"{spec} / {node}", rails="gpu", per="gpu", hosts="n[1-2]")
+    where = hb.allocate(f"{spec} / {node}", rails="gpu", per="gpu", hosts="n[1-2]")
     adapters = [(int(gpu), int(end) % 2) for gpu, end in zip(where.gpus, where.endpoints, strict=True)]
     assert sorted(adapters) == [(0, 1), (0, 1), (1, 0), (1, 0), (2, 1), (2, 1), (3, 0), (3, 0)]
     assert where.notices == ()
@@ -293,8 +291,8 @@ def test_gpus_take_the_adapter_beside_them(tmp_path):
     assert near == ["mlx5_1", "mlx5_0", "mlx5_1", "mlx5_0"]
     # Stored with the machine, and there again when it is read.
     stored = tmp_path / "node.machine.json"
-    stored.write_text(machine_text(hb.machine(node).machine, "a test"))
-    again = hb.machine(f"{spec} / machine:{stored}", rails="gpu", per="gpu", hosts="n[1-2]")
+    stored.write_text(machine_text(hb.allocate(node).machine, "a test"))
+    again = hb.allocate(f"{spec} / machine:{stored}", rails="gpu", per="gpu", hosts="n[1-2]")
     assert again.endpoints.tolist() == where.endpoints.tolist()
 
 
@@ -306,14 +304,14 @@ def test_placements_on_fabrics_are_stored(tmp_path):
     text.tables["leaf1"][lid] = 30 + 31 - text.tables["leaf1"][lid]  # by the other spine
     rerouted = text.write(tmp_path / "c")
     graph = hb.CommGraph.from_dense(np.ones((16, 16), np.int64))
-    mapping = hb.map_tasks(graph, hb.machine(f"ib:{one} / core:2"), preset="fast")
+    mapping = hb.map_tasks(graph, hb.allocate(f"ib:{one} / core:2"), "fast")
     path = tmp_path / "placement.json"
     hb.write(mapping, path, format="json")
     for folder in (one, other):
-        again = hb.read(path, holds="mapping", where=hb.machine(f"ib:{folder} / core:2"))
+        again = hb.read(path, holds="mapping", where=hb.allocate(f"ib:{folder} / core:2"))
         assert np.array_equal(again.pe, mapping.pe)
     with pytest.raises(UnsupportedError, match="was made for"):
-        hb.read(path, holds="mapping", where=hb.machine(f"ib:{rerouted} / core:2"))
+        hb.read(path, holds="mapping", where=hb.allocate(f"ib:{rerouted} / core:2"))
 
 
 @pytest.mark.shared
@@ -322,7 +320,7 @@ def test_gpus_choose_adapters_of_their_hosts():
     spec = f"ib:{SHARED_SAMPLES}/infiniband/ndr_dgx_40sw:tables=dump_fts_minhop.txt.gz:rails=gpu"
     whole = [host.name for host in parse_machine(spec).hosts if len(host.adapters) == 4]
     spec += f" / hwloc:{SHARED_SAMPLES}/hwloc/v2_lassen_converted.xml"
-    where = hb.machine(spec, per="gpu", hosts=[whole[3], whole[50]])
+    where = hb.allocate(spec, per="gpu", hosts=[whole[3], whole[50]])
     assert where.k == 8
     names = [where.machine.network().name_endpoint(int(endpoint)) for endpoint in where.endpoints]
     for pe, name in enumerate(names):
@@ -330,9 +328,9 @@ def test_gpus_choose_adapters_of_their_hosts():
         assert host == where.hosts[where.node_of_pe[pe]]
         assert label in (f"HCA-{(1, 2, 5, 6)[where.gpus[pe]]}", f"mlx5_{(0, 1, 4, 5)[where.gpus[pe]]}")
     with pytest.raises(UnsupportedError, match=mentions("rails=gpu")):
-        hb.machine(spec)
+        hb.allocate(spec)
     with pytest.raises(FormatError, match="hosts are none of the machine's"):
-        hb.machine(spec, per="gpu", hosts="x1")
+        hb.allocate(spec, per="gpu", hosts="x1")
 
 
 def with_a_login_node(tmp_path) -> str:
@@ -348,8 +346,8 @@ def test_rails_are_those_of_the_hosts_of_the_job(tmp_path):
     spec, jobs = f"ib:{with_a_login_node(tmp_path)}", "n1,n2,n5,n6"
     graph = hb.read("alltoall:16:groups=2")
     placed = np.arange(16, dtype=np.int32)
-    outside = hb.machine(f"{spec} / core:4", rails="same", hosts=jobs)
-    inside = hb.machine(f"{spec}:rails=same:hosts={jobs} / core:4")
+    outside = hb.allocate(f"{spec} / core:4", rails="same", hosts=jobs)
+    inside = hb.allocate(f"{spec}:rails=same:hosts={jobs} / core:4")
     seen = [hb.evaluate(graph, hb.Mapping(placed, where)).mapping.links for where in (outside, inside)]
     assert sent_through(outside) == [
         number for node in (0, 1, 4, 5) for number in (2 * node, 2 * node, 2 * node + 1, 2 * node + 1)
@@ -362,15 +360,15 @@ def test_rails_are_those_of_the_hosts_of_the_job(tmp_path):
 
 def test_adapters_that_not_every_host_has_are_named(tmp_path):
     spec = f"ib:{with_a_login_node(tmp_path)} / core:4"
-    where = hb.machine(spec, rails="same", hosts="n1,n8")
+    where = hb.allocate(spec, rails="same", hosts="n1,n8")
     assert sent_through(where) == [0, 0, 0, 0, 14, 14, 14, 14]
     expected = "rails=same uses the first adapter of each host, since n8 has no more"
     assert [notice.partition(";")[0] for notice in where.notices] == [expected]
-    assert hb.machine(spec, rails="spread", hosts="n1,n8").notices == ()
+    assert hb.allocate(spec, rails="spread", hosts="n1,n8").notices == ()
 
 
 def test_a_stored_mapping_remembers_the_rails_of_its_job(tmp_path):
-    where = hb.machine(f"ib:{with_a_login_node(tmp_path)} / core:2", rails="same", hosts="n[1-4]")
+    where = hb.allocate(f"ib:{with_a_login_node(tmp_path)} / core:2", rails="same", hosts="n[1-4]")
     mapping = hb.Mapping(np.arange(8, dtype=np.int32), where)
     hb.write(mapping, tmp_path / "m.json", format="json")
     again = hb.read(tmp_path / "m.json")
@@ -387,8 +385,8 @@ def test_sixteen_hosts_of_a_real_fabric_use_all_their_rails():
     graph = hb.read("alltoall:64:groups=8")
     found = []
     for where in (
-        hb.machine(f"{spec} / core:4", rails="same", hosts=jobs),
-        hb.machine(f"{spec}:rails=same:hosts={jobs} / core:4"),
+        hb.allocate(f"{spec} / core:4", rails="same", hosts=jobs),
+        hb.allocate(f"{spec}:rails=same:hosts={jobs} / core:4"),
     ):
         mapping = hb.Mapping(np.arange(64, dtype=np.int32), where)
         links = hb.evaluate(graph, mapping, baselines=False).mapping.links

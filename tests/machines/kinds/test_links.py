@@ -56,12 +56,12 @@ def test_it_maps_and_comes_back(tmp_path):
     machine = load(tmp_path, TWO_SPINES, "@10 / core:2@1")
     assert machine.spec() == f"links:{tmp_path}/net@10 / core:2@1"
     assert parse_machine(machine.spec()) == machine
-    where = hb.machine(machine)
+    where = hb.allocate(machine)
     assert where.distance.matrix()[0].tolist() == [0, 1, 20, 20, 40, 40, 40, 40]
     check_groupings(machine.groups(np.arange(8)), 8)
     assert [part.tolist() for part in machine.split(np.arange(8))] == [[0, 1, 2, 3], [4, 5, 6, 7]]
     pairs = hb.CommGraph.from_edges(range(4), range(4, 8), [9] * 4)
-    best = hb.map_tasks(pairs, where, preset="eco")
+    best = hb.map_tasks(pairs, where, "eco")
     assert hb.evaluate(pairs, best).mapping.comm_cost == 4 * 9
 
 
@@ -112,7 +112,7 @@ def test_equal_cost_multipath(tmp_path):
 def test_unreachable_pairs_are_named_when_they_matter(tmp_path):
     machine = load(tmp_path, "host a b c\nswitch s t\nlink a s\nlink b s\nlink c t\n")
     assert machine.network().describe()["unrouted_pairs"] == 4
-    where = hb.machine(machine)
+    where = hb.allocate(machine)
     together = hb.CommGraph.from_edges([0], [1], [5])
     found = measure_links(together, where, np.arange(2, dtype=np.int32))
     assert found is not None
@@ -121,7 +121,7 @@ def test_unreachable_pairs_are_named_when_they_matter(tmp_path):
     with pytest.raises(UnsupportedError, match="no route from b to c"):
         measure_links(apart, where, np.arange(3, dtype=np.int32))
     with pytest.raises(UnsupportedError, match="no route from a to c"):
-        hb.map_tasks(apart, where, preset="eco")
+        hb.map_tasks(apart, where, "eco")
 
 
 @settings(max_examples=30, deadline=None)
@@ -188,7 +188,7 @@ def test_what_a_file_says_is_compared_once_however_often_a_machine_is_looked_up(
         return identity(self)
 
     monkeypatch.setattr(Links, "_identity", counted)
-    where = hb.machine(f"links:{tmp_path}/net / core:2")
+    where = hb.allocate(f"links:{tmp_path}/net / core:2")
     graph = hb.read("stencil:4x3")
-    hb.evaluate(graph, hb.map_tasks(graph, where, preset="fast", objective="max_congestion"))
+    hb.evaluate(graph, hb.map_tasks(graph, where, "fast", objective="max_congestion"))
     assert 1 <= looked[0] <= 6

@@ -10,9 +10,7 @@ from hopbytes.errors import HopbytesError
 from hopbytes.machines.spec import parse_machine
 
 
-@pytest.mark.parametrize(
-    "kind", ["slurm", "topograph", "scotch", "coordinates", "simgrid"]
-)
+@pytest.mark.parametrize("kind", ["slurm", "topograph", "scotch", "coordinates", "simgrid"])
 @pytest.mark.parametrize("rest", ["", "/nowhere", "README.md:odd=", ":a=b"])
 def test_faults(kind, rest, monkeypatch):
     monkeypatch.chdir(ROOT)

@@ -15,7 +15,7 @@ NVIDIA = "network.topology.nvidia.com"
 def machine(folder, content):
     path = folder / "places"
     path.write_text(content if isinstance(content, str) else json.dumps(content))
-    return hb.machine(f"labels:{path}").machine
+    return hb.allocate(f"labels:{path}").machine
 
 
 def shape(found):

@@ -81,7 +81,7 @@ def test_levels_are_pods_domains_hosts_and_gpus():
 
 
 def test_hosts_are_hosts_and_slots_are_gpus():
-    where = hb.machine("rails:3x2 / gpu:2 core:3", hosts="a[1-3]", exclude="node=a2")
+    where = hb.allocate("rails:3x2 / gpu:2 core:3", hosts="a[1-3]", exclude="node=a2")
     assert where.k == 4
     assert where.gpus.tolist() == [0, 1, 0, 1]
     assert [len(where.cores_of(pe)) for pe in range(4)] == [3] * 4
@@ -114,15 +114,12 @@ def test_bad_specs_are_one_line(spec, word):
 
 @pytest.mark.parametrize(
     "spec",
-    [
-        "ml:tp=8,pp=4,dp=8", "ml:tp=8,pp=4,dp=8,order=dp-tp-cp-ep-pp",
-        "ml:tp=8,pp=4,dp=8,order=pp-dp-cp-ep-tp",
-    ],
+    ["ml:tp=8,pp=4,dp=8", "ml:tp=8,pp=4,dp=8,order=dp-tp-cp-ep-pp", "ml:tp=8,pp=4,dp=8,order=pp-dp-cp-ep-tp"],
 )
 def test_rings_stay_on_their_rail_and_tensor_groups_in_their_domain(spec):
     graph = hb.read_pattern(spec)
-    where = hb.machine("rails:32x8")
-    pe = hb.map_tasks(graph, where, preset="fast").pe
+    where = hb.allocate("rails:32x8")
+    pe = hb.map_tasks(graph, where, "fast").pe
     source = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
     a, b = pe[source], pe[graph.targets]
     inside, on_rail = a // 8 == b // 8, a % 8 == b % 8
@@ -132,7 +129,7 @@ def test_rings_stay_on_their_rail_and_tensor_groups_in_their_domain(spec):
 
 def test_weight_time_is_refused_with_the_reason():
     """Hops inside a host and between hosts take different times, but a network has one latency of a hop."""
-    where = hb.machine("rails:4x2:bw=450e9x50e9x50e9:lat=1e-6 / gpu:2:lat=1e-6:bw=4e11")
+    where = hb.allocate("rails:4x2:bw=450e9x50e9x50e9:lat=1e-6 / gpu:2:lat=1e-6:bw=4e11")
     graph = hb.read("ml:tp=2,pp=1,dp=4,layers=2")
     with pytest.raises(UnsupportedError, match=mentions("rails", "NVLink", "simulate")):
         hb.map_tasks(graph, where, weight="time")

@@ -16,7 +16,7 @@ def test_slurm_distances(tmp_path):
     between = machine.distance().between
     assert [between(0, core) for core in (0, 1, 2, 4, 8, 12)] == [0, 1, 10, 40, 40, 90]
     assert machine.spec() == f"slurm:{path}:leaf=90 / package:2@10 core:2@1"
-    assert hb.machine(machine.spec(), distance="node=50,core=2").distance.between(0, 4) == 50
+    assert hb.allocate(machine.spec(), distance="node=50,core=2").distance.between(0, 4) == 50
     some = round_trip(f"slurm:{path}@n[3-4] / core:[2,1]")
     assert (some.known_hosts.names, some.n_cores) == (("n3", "n4"), 3)
 

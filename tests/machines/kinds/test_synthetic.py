@@ -48,7 +48,7 @@ def test_numbers_of_the_operating_system(text, numbers):
     ],
 )
 def test_levels(text, levels):
-    assert hb.machine(f"synthetic:{text}").machine.tree.spec() == levels
+    assert hb.allocate(f"synthetic:{text}").machine.tree.spec() == levels
 
 
 def test_several_hosts_and_the_way_back():
@@ -91,7 +91,7 @@ def test_types_nobody_knows(text):
 
 def fault(text: str) -> str | None:
     try:
-        hb.machine(f"synthetic:{text}")
+        hb.allocate(f"synthetic:{text}")
     except HopbytesError as error:
         return str(error)
     return None
@@ -115,7 +115,7 @@ def test_agrees_with_hwloc(text, tmp_path):
     path = tmp_path / "node.xml"
     command = ["lstopo-no-graphics", "-i", text, "--of", "xml", str(path)]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
-    theirs, ours = hb.machine(f"hwloc:{path}").machine, hb.machine(f"synthetic:{text}").machine
+    theirs, ours = hb.allocate(f"hwloc:{path}").machine, hb.allocate(f"synthetic:{text}").machine
     assert theirs.tree.spec() == ours.tree.spec()
     assert theirs.inventory.tree(0).os_pus.tolist() == ours.inventory.tree(0).os_pus.tolist()
 
@@ -123,17 +123,17 @@ def test_agrees_with_hwloc(text, tmp_path):
 def test_unlike_nodes():
     """Also inside a network, with indexes that have commas of their own."""
     text = "synthetic:pack:2 core:2@n[1-2],synthetic:core:2 pu:2(indexes=0,2,1,3)@n[3-5]:core=2"
-    where = hb.machine(text)
+    where = hb.allocate(text)
     machine = where.machine
     assert machine.hosts == ("n1", "n2", "n3", "n4", "n5")
     assert (len(machine.inventory.trees), machine.inventory.tree_of_node) == (2, (0, 0, 1, 1, 1))
     assert [len(machine.inventory.tree(node).os_pus) for node in range(5)] == [4, 4, 4, 4, 4]
     assert machine.inventory.tree(3).os_pus.tolist() == [0, 2, 1, 3]
-    assert hb.machine(machine.spec()).machine.hosts == machine.hosts
+    assert hb.allocate(machine.spec()).machine.hosts == machine.hosts
     with pytest.raises(FormatError, match=mentions("synthetic:core:2", "@n")):
-        hb.machine("synthetic:core:2,synthetic:core:4@n1")
+        hb.allocate("synthetic:core:2,synthetic:core:4@n1")
     with pytest.raises(FormatError, match="n1"):
-        hb.machine("synthetic:core:2@n1,synthetic:core:4@n1")
+        hb.allocate("synthetic:core:2@n1,synthetic:core:4@n1")
 
 
 @pytest.mark.parametrize(

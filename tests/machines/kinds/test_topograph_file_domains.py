@@ -13,8 +13,7 @@ SWITCHES = """switches:
 blocks:
 """
 LABEL = (
-    "- {{switch: leaf-{0}, nodes: ['{1}[1-3]'], "
-    "labels: {{network.topology.nvidia.com/accelerator: {2}}}}}\n"
+    "- {{switch: leaf-{0}, nodes: ['{1}[1-3]'], labels: {{network.topology.nvidia.com/accelerator: {2}}}}}\n"
 )
 NOTE = (
     "- {{switch: leaf-{0}, nodes: ['{1}[1-3]'], "
@@ -36,7 +35,7 @@ def test_a_domain_of_several_spines_is_a_level_above_them(tmp_path, form):
     assert tree.levels == ("domain", "switch2", "leaf", "node")
     assert tree.hosts == tuple(f"{rack}{number}" for rack in "abcdef" for number in (1, 2, 3))
     assert not tree.notices
-    apart = hb.machine(f"topograph:{path}").machine.distance()
+    apart = hb.allocate(f"topograph:{path}").machine.distance()
     assert [apart.between(0, other) for other in (1, 3, 6, 12)] == [40, 60, 80, 100]
 
 
@@ -49,7 +48,7 @@ def test_a_domain_that_is_all_of_a_spine_is_that_spine(tmp_path):
 def test_parts_of_a_switch_in_different_domains(tmp_path):
     """NVLink is nearer than the switch: leaf 3 goes with spine 1 and leaf 4 with spine 3."""
     path = model(tmp_path, LABEL, ["nvl-1"] * 3 + ["nvl-2"] * 3)
-    where = hb.machine(f"topograph:{path}")
+    where = hb.allocate(f"topograph:{path}")
     apart = where.machine.distance()
     assert [where.hosts[i] for i in (6, 9)] == ["c1", "d1"]
     assert apart.between(0, 6) < apart.between(6, 9)
@@ -62,7 +61,7 @@ def test_domains_without_switches(tmp_path):
     path = tmp_path / "model.yaml"
     blocks = [f"- {{nodes: [n{i}], annotations: {{x/domain: d{i // 2}}}}}\n" for i in range(4)]
     path.write_text("blocks:\n" + "".join(blocks))
-    apart = hb.machine(f"topograph:{path}").machine.distance()
+    apart = hb.allocate(f"topograph:{path}").machine.distance()
     assert apart.between(0, 1) < apart.between(1, 2) == apart.between(0, 3)
 
 

@@ -18,9 +18,7 @@ def names(machine, source, target):
 
 def test_dimensions_are_corrected_in_order():
     machine = parse_machine("torus:4x5")
-    assert names(machine, 0, 1 * 5 + 3) == [
-        "r0.0 -> r1.0 (x+)", "r1.0 -> r1.4 (y-)", "r1.4 -> r1.3 (y-)",
-    ]
+    assert names(machine, 0, 1 * 5 + 3) == ["r0.0 -> r1.0 (x+)", "r1.0 -> r1.4 (y-)", "r1.4 -> r1.3 (y-)"]
 
 
 def test_half_way_round_goes_in_positive_direction():
@@ -82,14 +80,14 @@ def test_wrap_per_dimension():
 
 
 def test_nodes_of_one_router_are_no_hop_apart():
-    where = hb.machine("torus:3x3@10:nodes=2 / core:2@3")
+    where = hb.allocate("torus:3x3@10:nodes=2 / core:2@3")
     assert where.machine.network().hops([0, 0], [1, 2]).tolist() == [0, 1]
     distances = where.distance.matrix()
     assert distances[0, :6].tolist() == [0, 3, 3, 3, 10, 10]
 
 
 def test_distances_are_hops_between_nodes_and_a_tree_inside():
-    where = hb.machine("torus:5x3@7 / package:2@3 core:2@1")
+    where = hb.allocate("torus:5x3@7 / package:2@3 core:2@1")
     matrix = where.distance.matrix()
     hops = where.machine.network().hops
     for a in range(where.k):
@@ -128,7 +126,7 @@ def test_distance_may_stand_before_the_keys():
 
 def test_largest_distance_of_many_nodes_is_a_bound():
     for spec, most in (("torus:16x16x16@3", 3 * 24), ("mesh:64x40@2", 2 * 102)):
-        where = hb.machine(spec)
+        where = hb.allocate(spec)
         assert where.distance.largest == most
         corner = where.machine.network().hops(0, np.arange(where.k))
         assert corner.max() * where.machine.hop_distance <= most
@@ -148,7 +146,7 @@ def test_unequal_nodes():
 
 
 def test_other_distances():
-    machine = hb.machine("torus:4x4 / package:2 core:2", distance="hop=7,package=3").machine
+    machine = hb.allocate("torus:4x4 / package:2 core:2", distance="hop=7,package=3").machine
     assert machine.spec() == "torus:4x4@7 / package:2@3 core:2@1"
 
 

@@ -9,8 +9,12 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.machines.kinds.nvidia import read_gpu_topology
+from hopbytes.machines.kinds.nvidia import read_gpu_hosts
 from hopbytes.machines.spec import kind_of_file
+
+
+def first_host(path):
+    return read_gpu_hosts(path).trees[0]
 
 RULE = "=" * 20
 
@@ -61,7 +65,7 @@ def buses(count):
 
 def levels(path, text):
     path.write_text(text)
-    where = hb.machine(f"amd:{path}@n[1-2]")
+    where = hb.allocate(f"amd:{path}@n[1-2]")
     assert not where.has_cores
     assert len(where.machine.notices()) == 1
     assert {gpu.maker for gpu in where.machine.inventory.tree(0).gpus} == {"amd"}
@@ -95,7 +99,7 @@ def test_memory_nodes_and_steps_without_xgmi(tmp_path):
     steps = amd_smi(buses(4), lambda i, j: "PCIE", lambda i, j: 2 if i // 2 == j // 2 else 3)
     assert levels(path, steps) == expected
     assert levels(path, rocm_smi(2, lambda i, j: "PCIE", [-1, -1])) == [("node", 2), ("gpu", 2)]
-    assert read_gpu_topology(str(path)).numa == 0
+    assert first_host(str(path)).numa == 0
 
 
 @pytest.mark.parametrize("parts", [2, 3, 8])
@@ -103,7 +107,7 @@ def test_partitions_of_a_device_are_a_unit(tmp_path, parts):
     names = [f"0000:{bus:02x}:00.{part}" for bus in (12, 34, 56) for part in range(parts)]
     path = tmp_path / "topo.txt"
     assert levels(path, amd_smi(names, lambda i, j: "XGMI")) == [("node", 2), ("card", 3), ("gpu", parts)]
-    assert hb.machine(f"amd:{path}").gpus.tolist() == [*range(3 * parts)]
+    assert hb.allocate(f"amd:{path}").gpus.tolist() == [*range(3 * parts)]
 
 
 def test_json(tmp_path):
@@ -142,7 +146,7 @@ def test_topology_files_of_rccl(tmp_path):
         text += "</cpu>"
     path = tmp_path / "topo.xml"
     path.write_text(text + "</system>")
-    where = hb.machine(f"amd:{path}@n[1-2]")
+    where = hb.allocate(f"amd:{path}@n[1-2]")
     tree = where.machine.inventory.tree(0)
     assert [tier.name for tier in where.machine.tree.tiers] == ["node", "gpu", "core"]
     assert [(gpu.name, gpu.maker) for gpu in tree.gpus] == [(f"rsmi{i}", "amd") for i in range(4)]
@@ -150,7 +154,7 @@ def test_topology_files_of_rccl(tmp_path):
     while "<gpu" in bare:
         bare = bare[: bare.index("<gpu")] + bare[bare.index("</gpu>") + 6 :]
     path.write_text(bare)
-    where = hb.machine(f"amd:{path}")
+    where = hb.allocate(f"amd:{path}")
     assert where.gpus.tolist() == [0, 1, 2, 3]
     assert where.gpu_of(3).maker == "amd"
     assert [tier.name for tier in where.machine.tree.tiers] == ["numa", "gpu", "core"]
@@ -174,7 +178,7 @@ def test_faults_are_explained(tmp_path, text, words):
     path = tmp_path / "topo.txt"
     path.write_text(text)
     with pytest.raises(FormatError, match=words) as caught:
-        hb.machine(f"amd:{path}")
+        hb.allocate(f"amd:{path}")
     assert "\n" not in str(caught.value)
 
 
@@ -191,6 +195,6 @@ def test_damage_never_crashes(tmp_path):
         piece = generator.choice(["", "9", "-", "\t", "GPU7", "[", '"', "TABLE:"])
         (tmp_path / "bad").write_text(text[:at] + piece + text[at + generator.randrange(9) :])
         try:
-            assert read_gpu_topology(str(tmp_path / "bad")).gpus
+            assert first_host(str(tmp_path / "bad")).gpus
         except HopbytesError as error:
             assert "\n" not in str(error)  # noqa: PT017

@@ -11,39 +11,43 @@ import hopbytes as hb
 from helpers.errors import mentions
 from helpers.paths import EXAMPLES, GPU_SAMPLES
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.machines.kinds.nvidia import read_gpu_topology
+from hopbytes.machines.kinds.nvidia import read_gpu_hosts
 from hopbytes.machines.spec import kind_of_file
+
+
+def first_host(path):
+    return read_gpu_hosts(path).trees[0]
 
 SWITCH, PAIRS = GPU_SAMPLES / "nvswitch_topo.txt", GPU_SAMPLES / "pairs_topo.txt"
 NCCL = GPU_SAMPLES / "nccl_topo.xml"
 
 
 def levels(path, hosts="n[1-2]"):
-    tree = hb.machine(f"nvidia:{path}@{hosts}").machine.tree
+    tree = hb.allocate(f"nvidia:{path}@{hosts}").machine.tree
     return [(tier.name, count) for tier, count in zip(tree.tiers, tree.children, strict=True)]
 
 
 def test_all_gpus_of_an_nvswitch_are_equally_far():
-    where = hb.machine(f"nvidia:{SWITCH}@n[1-2]")
+    where = hb.allocate(f"nvidia:{SWITCH}@n[1-2]")
     assert levels(SWITCH) == [("node", 2), ("gpu", 8), ("core", 4), ("pu", 2)]
     assert where.k == 16
     assert where.gpus.tolist() == [*range(8)] * 2
     # The threads of a core are in both ranges of the list of CPUs.
     assert sorted(where.os_pus(1)) == [4, 5, 6, 7, 36, 37, 38, 39]
-    tree = read_gpu_topology(str(SWITCH))
+    tree = first_host(str(SWITCH))
     assert [gpu.adapter.name for gpu in tree.gpus][:3] == ["mlx5_0", "mlx5_3", "mlx5_4"]
     assert tree.gpus[7].adapter[1:] == (7, 8)
 
 
 def test_pairs_are_units():
     assert levels(PAIRS) == [("node", 2), ("nvlink", 2), ("gpu", 2), ("core", 6)]
-    near = [gpu.adapter.name for gpu in read_gpu_topology(str(PAIRS)).gpus]
+    near = [gpu.adapter.name for gpu in first_host(str(PAIRS)).gpus]
     assert near == ["mlx5_0", "mlx5_0", "mlx5_1", "mlx5_1"]
 
 
 def test_links_across_sockets():
     """GPUs 0 and 2, and 1 and 3, are a unit each: slots keep the numbers that NVIDIA's tools use."""
-    where = hb.machine(f"nvidia:{NCCL}@n[1-2]")
+    where = hb.allocate(f"nvidia:{NCCL}@n[1-2]")
     assert where.gpus.tolist() == [0, 2, 1, 3] * 2
     assert levels(NCCL) == [("node", 2), ("nvlink", 2), ("gpu", 2), ("core", 8)]
     assert [where.os_pus(pe)[0] for pe in range(4)] == [0, 16, 8, 24]
@@ -74,18 +78,18 @@ def rack(hosts, switch='<nvlink target="fffffff:ff:ff.0" count="18" tclass="0x06
 def test_hosts_that_share_nvlink_are_one_machine(tmp_path):
     path = tmp_path / "rack.xml"
     path.write_text(rack(18))
-    where = hb.machine(f"nvidia:{path}@n[1-18]")
+    where = hb.allocate(f"nvidia:{path}@n[1-18]")
     assert where.k == 72
     assert where.gpus.tolist() == [0, 1, 2, 3] * 18
     assert [tier.name for tier in where.machine.tree.tiers] == ["node", "gpu", "core"]
     node, gpu = where.machine.tree.tiers[:2]
     assert node.distance == gpu.distance
-    assert hb.machine(where.machine.spec()).k == 72
-    assert hb.machine(f"nvidia:{path}:node=9").machine.tree.tiers[0].distance == 9
+    assert hb.allocate(where.machine.spec()).k == 72
+    assert hb.allocate(f"nvidia:{path}:node=9").machine.tree.tiers[0].distance == 9
     with pytest.raises(FormatError, match="2 names for the 18 hosts of the file"):
-        hb.machine(f"nvidia:{path}@n[1-2]")
+        hb.allocate(f"nvidia:{path}@n[1-2]")
     path.write_text(rack(3, switch=""))
-    node, pci, *_ = hb.machine(f"nvidia:{path}").machine.tree.tiers
+    node, pci, *_ = hb.allocate(f"nvidia:{path}").machine.tree.tiers
     assert node.distance > pci.distance
 
 
@@ -100,17 +104,17 @@ def test_memory_domains_without_nvlink(tmp_path):
 def test_inside_a_network_and_recognised():
     for path in (SWITCH, PAIRS, NCCL):
         assert kind_of_file(str(path)) == "nvidia"
-    inside = hb.machine(f"fattree:4 / nvidia:{PAIRS}")
+    inside = hb.allocate(f"fattree:4 / nvidia:{PAIRS}")
     assert inside.k == 4 * 4
     assert inside.gpus.tolist()[:8] == [0, 1, 2, 3] * 2
-    assert hb.machine(f"fattree:4 / nvidia:{NCCL}").gpus.tolist()[:8] == [0, 2, 1, 3] * 2
-    fabric = hb.machine(f"ib:{EXAMPLES}/fabric:rails=gpu / nvidia:{PAIRS}")
+    assert hb.allocate(f"fattree:4 / nvidia:{NCCL}").gpus.tolist()[:8] == [0, 2, 1, 3] * 2
+    fabric = hb.allocate(f"ib:{EXAMPLES}/fabric:rails=gpu / nvidia:{PAIRS}")
     assert fabric.gpus is not None
 
 
 def test_a_tensor_group_stays_in_a_pair():
     graph = hb.read("ml:tp=2,pp=1,dp=4,layers=2,order=dp-tp-cp-ep-pp")
-    mapping = hb.map_tasks(graph, hb.machine(f"nvidia:{NCCL}@n[1-2]"))
+    mapping = hb.map_tasks(graph, hb.allocate(f"nvidia:{NCCL}@n[1-2]"))
     for first in range(4):
         one, two = (int(mapping.where.gpus[mapping.pe[task]]) for task in (first, first + 4))
         assert {one, two} in ({0, 2}, {1, 3})
@@ -139,16 +143,16 @@ def test_bad_files_are_explained(tmp_path, path, change, words):
     bad = tmp_path / path.name
     bad.write_text(change(path.read_text()))
     with pytest.raises(FormatError, match=words) as caught:
-        hb.machine(f"nvidia:{bad}")
+        hb.allocate(f"nvidia:{bad}")
     assert str(bad) in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_hosts_twice_and_no_file():
     with pytest.raises(FormatError, match=mentions("n1", "twice")):
-        hb.machine(f"nvidia:{PAIRS}@n1,n1")
+        hb.allocate(f"nvidia:{PAIRS}@n1,n1")
     with pytest.raises(FormatError, match="without a file name"):
-        hb.machine("nvidia:@n1")
+        hb.allocate("nvidia:@n1")
 
 
 @pytest.mark.parametrize("path", [SWITCH, PAIRS, NCCL], ids=lambda path: path.name)
@@ -160,6 +164,6 @@ def test_damage_never_crashes(tmp_path, path):
         piece = generator.choice(["", "9", "-", "\t", "NV99999", "<", '"'])
         (tmp_path / "bad").write_text(text[:at] + piece + text[at + generator.randrange(5) :])
         try:
-            assert read_gpu_topology(str(tmp_path / "bad")).gpus
+            assert first_host(str(tmp_path / "bad")).gpus
         except HopbytesError as error:
             assert "\n" not in str(error)  # noqa: PT017

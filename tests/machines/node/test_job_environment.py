@@ -12,8 +12,8 @@ from hopbytes.machines.kinds.job import nodes_of
 from hopbytes.machines.kinds.machine import machine_text
 from hopbytes.machines.kinds.synthetic import read_synthetic
 from hopbytes.machines.node.job import JobInfo, find_job, read_flux
-from hopbytes.machines.node.node_machine import NodeMachine
 from hopbytes.machines.node.node_tree import NodeInventory
+from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.machines.selection.allocate import cores_of_a_task
 
 
@@ -191,64 +191,66 @@ def job_machine(**options) -> NodeMachine:
 
 
 def test_tasks_go_where_the_job_asked_for_them():
-    where = hb.machine(job_machine(tasks=(5, 2)))
+    where = hb.allocate(job_machine(tasks=(5, 2)))
     graph = hb.CommGraph.from_edges([0, 1], [1, 2], n=7)
     assert hb.map_tasks(graph, where).tasks_per_pe().reshape(2, 8).sum(axis=1).tolist() == [5, 2]
     other = hb.CommGraph.from_edges([0, 1], [1, 2], n=6)
-    assert hb.map_tasks(other, where, spread=True).tasks_per_pe().reshape(2, 8).sum(axis=1).tolist() == [3, 3]
-    graph_on_one = hb.machine(job_machine(tasks=(5, 2)), hosts="a")
+    assert hb.map_tasks(
+        other, hb.allocate(where, spread=True)
+    ).tasks_per_pe().reshape(2, 8).sum(axis=1).tolist() == [3, 3]
+    graph_on_one = hb.allocate(job_machine(tasks=(5, 2)), hosts="a")
     assert graph_on_one.tasks_of_nodes is None
 
 
 def test_cores_per_task_where_tasks_use_one_thread_of_a_core():
     machine = job_machine(cpus_per_task=4, threads_per_core=1)
     assert cores_of_a_task(machine) == 4
-    assert hb.machine(machine).k == 4
+    assert hb.allocate(machine).k == 4
     again = machine_text(machine, "test")
     assert '"threads_per_core": 1' in again
 
 
 def test_cores_per_task_are_the_jobs():
     assert cores_of_a_task(job_machine(cpus_per_task=4)) == 2, "CPUs of this job are hardware threads"
-    assert hb.machine(job_machine(cpus_per_task=4)).k == 8
-    assert hb.machine(job_machine(cpus_per_task=4), cores_per_task=1).k == 16
-    assert hb.machine(job_machine()).k == 16
+    assert hb.allocate(job_machine(cpus_per_task=4)).k == 8
+    assert hb.allocate(job_machine(cpus_per_task=4), cores_per_task=1).k == 16
+    assert hb.allocate(job_machine()).k == 16
 
 
 def test_a_host_file_without_slots_leaves_the_tasks_to_the_launcher(tmp_path):
     """Open MPI takes as many slots as cores: two tasks go to the first host, not one to each."""
-    cores = hb.machine("local").k
-    where = hb.machine(f"job:{write(tmp_path / 'hosts', 'a' + chr(10) + 'b' + chr(10))}")
+    cores = hb.allocate("local").k
+    where = hb.allocate(f"job:{write(tmp_path / 'hosts', 'a' + chr(10) + 'b' + chr(10))}")
     assert where.tasks_of_nodes is None
     assert any("has no slots= or :N for a and 1 more" in notice for notice in where.notices)
     graph = hb.CommGraph.from_edges([0], [1], [2**20], n=2)
     if cores > 1:
         assert where.node_of_pe[hb.map_tasks(graph, where).pe].tolist() == [0, 0]
-    where = hb.machine(f"job:{write(tmp_path / 'hosts', f'a slots=1{chr(10)}b{chr(10)}')}")
+    where = hb.allocate(f"job:{write(tmp_path / 'hosts', f'a slots=1{chr(10)}b{chr(10)}')}")
     assert where.tasks_of_nodes.tolist() == [1, cores]
 
 
 def test_localhost_is_this_host(tmp_path):
-    where = hb.machine(f"job:{write(tmp_path / 'hosts', 'localhost slots=1')}")
+    where = hb.allocate(f"job:{write(tmp_path / 'hosts', 'localhost slots=1')}")
     assert not any("taken to be like it" in notice for notice in where.notices)
 
 
 def test_mpirun_fills_no_host_beyond_its_slots():
-    where = hb.machine(job_machine(tasks=(3, 5)))
+    where = hb.allocate(job_machine(tasks=(3, 5)))
     assert where.node_of_pe[launcher_placement(where, 6, "fill").pe].tolist() == [0, 0, 0, 1, 1, 1]
     assert where.node_of_pe[launcher_placement(where, 8, "fill").pe].tolist() == [0] * 3 + [1] * 5
     assert where.node_of_pe[launcher_placement(where, 9, "fill").pe].tolist() == [0] * 8 + [1]
 
 
 def test_more_tasks_than_slots_are_said():
-    (told,) = [notice for notice in hb.machine(job_machine(tasks=(9, 8))).notices if "asks for" in notice]
+    (told,) = [notice for notice in hb.allocate(job_machine(tasks=(9, 8))).notices if "asks for" in notice]
     assert "the Slurm job asks for 9 tasks on a, but 8 slots were found there" in told
 
 
 def test_a_host_file_is_a_job(tmp_path):
     path = tmp_path / "hosts"
     path.write_text("a slots=2\nb slots=1\n")
-    where = hb.machine(f"job:{path}")
+    where = hb.allocate(f"job:{path}")
     assert where.hosts == ("a", "b")
     assert where.tasks_of_nodes.tolist() == [2, 1]
     assert where.machine.spec() == f"job:{path}"
@@ -262,13 +264,13 @@ def test_not_inside_a_job(monkeypatch):
         if name.startswith(("SLURM", "PBS", "LSB", "OAR", "PE_", "FLUX", "PRTE", "OMPI", "HYDRA", "I_MPI")):
             monkeypatch.delenv(name)
     with pytest.raises(UnsupportedError, match="not inside a job"):
-        hb.machine("job")
+        hb.allocate("job")
     monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "4")
     with pytest.raises(UnsupportedError, match="WORLD_SIZE is set, but no variable names the hosts"):
-        hb.machine("job")
+        hb.allocate("job")
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     with pytest.raises(UnsupportedError, match="SLURM_JOB_ID is set, but SLURM_JOB_NODELIST is not"):
-        hb.machine("job")
+        hb.allocate("job")
     monkeypatch.setenv("SLURM_JOB_NODELIST", "elsewhere[1-2]")
-    assert hb.machine("job").hosts == ("elsewhere1", "elsewhere2")
-    assert "is not among the hosts of this Slurm job" in hb.machine("local").notices[0]
+    assert hb.allocate("job").hosts == ("elsewhere1", "elsewhere2")
+    assert "is not among the hosts of this Slurm job" in hb.allocate("local").notices[0]

@@ -14,7 +14,7 @@ NCCL = GPU_SAMPLES / "nccl_topo.xml"
 
 
 def levels(path):
-    tree = hb.machine(f"nvidia:{path}@n[1-2]").machine.tree
+    tree = hb.allocate(f"nvidia:{path}@n[1-2]").machine.tree
     return [(tier.name, count) for tier, count in zip(tree.tiers, tree.children, strict=True)]
 
 
@@ -35,7 +35,7 @@ def test_files_for_nccl_topo_file(tmp_path):
     """GPUs are known by their class and numbered by their addresses, and the file says nothing of NVLink."""
     path = tmp_path / "topo.xml"
     path.write_text(CLOUD)
-    where = hb.machine(f"nvidia:{path}@n[1-2]")
+    where = hb.allocate(f"nvidia:{path}@n[1-2]")
     assert where.k == 16
     assert levels(path) == [("node", 2), ("numa", 2), ("pci", 2), ("gpu", 2), ("core", 2)]
     gpus = where.machine.inventory.tree(0).gpus
@@ -50,7 +50,7 @@ def test_files_for_nccl_topo_file(tmp_path):
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["ndv2", "ndv5", "p4d-24xl"])
 def test_published_files(name):
-    where = hb.machine(f"nvidia:{SHARED}/cases/nccl-topo/{name}-topo.xml")
+    where = hb.allocate(f"nvidia:{SHARED}/cases/nccl-topo/{name}-topo.xml")
     assert where.gpus.tolist() == [*range(8)]
     assert where.has_cores
 
@@ -68,5 +68,5 @@ def test_parts_of_one_device_in_a_file_of_nccl(tmp_path):
 def test_a_file_without_affinities(tmp_path):
     path = tmp_path / "topo.xml"
     path.write_text(re.sub('affinity="[^"]*"', "", NCCL.read_text()))
-    where = hb.machine(f"nvidia:{path}")
+    where = hb.allocate(f"nvidia:{path}")
     assert (where.k, where.has_cores, where.os_pus(0)) == (4, False, None)

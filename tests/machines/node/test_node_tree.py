@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from hopbytes.machines.allocate.units import units_of
-from hopbytes.machines.node.node_machine import NodeMachine
 from hopbytes.machines.node.node_tree import NodeInventory, Part, node_tree
 from hopbytes.machines.node.sysfs import node_from_files
+from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.report.show import machine_facts
 
 HWLOC = """<topology version="2.0">
@@ -26,23 +26,23 @@ THREAD = '<object type="PU" os_index="{0}"/>'
     "fattree:2x2 / synthetic:core:1 pu:2", "synthetic:l3:1 core:1 pu:4@n[1-4]",
 ])  # fmt: skip
 def test_one_core_with_threads_per_node(spec):
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     facts = machine_facts(where)
     assert (where.k, facts["cores"], facts["cores_per_pe"]) == (4, 4, [1, 1])
-    assert hb.machine(spec, per="core").k == 4
-    assert hb.machine(spec, per="pu").k == where.machine.n_cores
-    assert hb.machine(spec, exclude="node=1").k == 3
+    assert hb.allocate(spec, per="core").k == 4
+    assert hb.allocate(spec, per="pu").k == where.machine.n_cores
+    assert hb.allocate(spec, exclude="node=1").k == 3
     with pytest.raises(hb.errors.InfeasibleError, match="all 4 cores are excluded"):
-        hb.machine(spec, exclude="core=0")
+        hb.allocate(spec, exclude="core=0")
 
 
 def test_one_allowed_core_of_an_hwloc_file(tmp_path):
     cores = [CORE.format(core, THREAD.format(core) + THREAD.format(core + 4)) for core in range(4)]
     path = tmp_path / "node.xml"
     path.write_text(HWLOC.format(allowed="0x22", cores="".join(cores)))
-    single = hb.machine(f"hwloc:{path}")
+    single = hb.allocate(f"hwloc:{path}")
     assert (single.k, single.os_pus(0)) == (1, (1, 5))
-    several = hb.machine(f"hwloc:{path}@n[1-3]")
+    several = hb.allocate(f"hwloc:{path}@n[1-3]")
     assert (several.k, several.cores_of(2).tolist()) == (3, [4, 5])
 
 
@@ -54,7 +54,7 @@ def test_one_allowed_core_as_the_kernel_tells_it():
         files[f"{here}/thread_siblings_list"] = f"{cpu % 2},{cpu % 2 + 2}"
         files[f"{here}/core_siblings_list"] = "0-3"
     tree = node_from_files(files, {0, 2})
-    assert hb.machine(NodeMachine("test", NodeInventory((tree,), (0, 0)), ("n1", "n2"))).k == 2
+    assert hb.allocate(NodeMachine("test", NodeInventory((tree,), (0, 0)), ("n1", "n2"))).k == 2
 
 
 @st.composite
@@ -79,4 +79,4 @@ def test_slots_are_the_cores_of_the_nodes(trees):
     starts = np.cumsum([0, *(int(own[-1]) + 1 for own in cores)])
     expected = np.concatenate([own + start for own, start in zip(cores, starts, strict=False)])
     assert units_of(machine, "core").tolist() == expected.tolist()
-    assert hb.machine(machine).k == starts[-1]
+    assert hb.allocate(machine).k == starts[-1]

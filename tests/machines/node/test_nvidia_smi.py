@@ -6,9 +6,13 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.machines.kinds.machine import machine_text
-from hopbytes.machines.kinds.nvidia import read_gpu_topology
+from hopbytes.machines.kinds.nvidia import read_gpu_hosts
 from hopbytes.machines.spec import kind_of_file
 from hopbytes.pictures.boxes import boxes_of, drawing
+
+
+def first_host(path):
+    return read_gpu_hosts(path).trees[0]
 
 ABOUT = "\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID"
 LEGEND = "\nLegend:\n\n  X    = Self\n  SYS  = Connection traversing PCIe\n"
@@ -115,7 +119,7 @@ FORMS = {
 
 
 def described(path):
-    where = hb.machine(f"nvidia:{path}@n[1-2]")
+    where = hb.allocate(f"nvidia:{path}@n[1-2]")
     tree = where.machine.tree
     levels = [(tier.name, count) for tier, count in zip(tree.tiers, tree.children, strict=True)]
     return levels, where.os_pus(0), len(where.machine.notices())
@@ -130,11 +134,11 @@ def test_forms_of_the_table(tmp_path, name, copied):
     path.write_bytes((text.expandtabs(8) if copied else text).encode())
     assert described(path) == (levels, first, notices)
     where = hb.machine(f"nvidia:{path}@n[1-2]")
-    gpus = len(read_gpu_topology(str(path)).gpus)
+    gpus = len(first_host(str(path)).gpus)
     assert where.k == 2 * gpus
     assert sorted(where.gpus.tolist()) == sorted([*range(gpus)] * 2)
     assert where.has_cores == (first is not None)
-    again = hb.machine(where.machine.spec())
+    again = hb.allocate(where.machine.spec())
     assert again.k == where.k
 
 
@@ -143,7 +147,7 @@ def test_no_two_gpus_have_a_core(tmp_path, name):
     """Whichever way the threads of a core are numbered: next to each other, or half of a list apart."""
     path = tmp_path / "topo.txt"
     path.write_bytes(FORMS[name][0].encode())
-    gpus = read_gpu_topology(str(path)).gpus
+    gpus = first_host(str(path)).gpus
     owner = {pu: gpu.index for gpu in gpus for pu in gpu.pus}
     assert len(owner) == sum(len(gpu.pus) for gpu in gpus)
     if name in ("one memory node with threads or without", "interleaved sockets"):
@@ -155,7 +159,7 @@ def test_no_two_gpus_have_a_core(tmp_path, name):
 def test_adapters_by_the_names_of_the_legend(tmp_path):
     path = tmp_path / "topo.txt"
     path.write_text(FORMS["titles underlined, adapters with a legend"][0])
-    assert [gpu.adapter.name for gpu in read_gpu_topology(str(path)).gpus] == ["mlx5_0", "mlx5_0"]
+    assert [gpu.adapter.name for gpu in first_host(str(path)).gpus] == ["mlx5_0", "mlx5_0"]
     assert kind_of_file(str(path)) == "nvidia"
 
 
@@ -171,31 +175,31 @@ def test_a_row_whose_blanks_were_lost(tmp_path):
 def test_one_gpu_for_each_host_is_a_slot(tmp_path):
     path = tmp_path / "one.txt"
     path.write_text(table(["X"], near("0-7,16-23")))
-    where = hb.machine(f"nvidia:{path}@n[1-4]")
+    where = hb.allocate(f"nvidia:{path}@n[1-4]")
     assert (where.k, where.gpus.tolist()) == (4, [0] * 4)
     assert len(where.os_pus(0)) == 16
-    assert hb.machine(f"nvidia:{path}").k == 1
-    assert hb.machine(f"fattree:4 / nvidia:{path}").k == 4
+    assert hb.allocate(f"nvidia:{path}").k == 1
+    assert hb.allocate(f"fattree:4 / nvidia:{path}").k == 4
     path.write_text(table(["X"], ["\t\t3\t\tN/A"]))
-    assert hb.machine(f"nvidia:{path}").gpus.tolist() == [0]
-    assert not hb.machine(f"fattree:4 / nvidia:{path}").has_cores
+    assert hb.allocate(f"nvidia:{path}").gpus.tolist() == [0]
+    assert not hb.allocate(f"fattree:4 / nvidia:{path}").has_cores
 
 
 def test_gpus_without_known_cpus_in_files_and_networks(tmp_path):
     path, stored, ranks = tmp_path / "topo.txt", tmp_path / "machine.json", tmp_path / "ranks"
     path.write_text(table(PAIRS, ["\tN/A\tN/A\t\tN/A"] * 4))
-    where = hb.machine(f"nvidia:{path}@n[1-2]")
+    where = hb.allocate(f"nvidia:{path}@n[1-2]")
     assert where.machine.levels[1].name == "nvlink"
     facts = where.machine.inventory.tree(0).facts()
     assert facts == {"pus": 0, "cores": 0, "packages": 0, "numa": 0, "gpus": 4}
     stored.write_text(machine_text(where.machine, "test"))
-    again = hb.machine(f"machine:{stored}")
+    again = hb.allocate(f"machine:{stored}")
     assert again.machine.inventory == where.machine.inventory
     assert (again.os_pus(3), again.gpus.tolist()) == (None, [0, 1, 2, 3] * 2)
     assert again.machine.notices() == where.machine.notices()
-    rails = hb.machine(f"rails:2x4 / nvidia:{path}")
+    rails = hb.allocate(f"rails:2x4 / nvidia:{path}")
     assert (rails.k, rails.has_cores) == (8, False)
-    mapping = hb.map_tasks(hb.read("stencil:8"), where, preset="fast")
+    mapping = hb.map_tasks(hb.read("stencil:8"), where, "fast")
     hb.write(mapping, ranks, "slurm")
     script = (tmp_path / "ranks.place.sh").read_text()
     assert "taskset" not in script.split("esac", 1)[1]

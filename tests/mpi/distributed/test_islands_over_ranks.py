@@ -19,7 +19,7 @@ def test_the_cheapest_start_is_combined_with_the_next():
         def __init__(self, *_):
             pass
 
-        def found(self, seed, together=None, known=()):
+        def by_coarsening(self, seed, together=None, known=()):
             calls.append((together, known))
             return found[len(calls) - 1] if together is None else (together, 0)
 
@@ -27,25 +27,24 @@ def test_the_cheapest_start_is_combined_with_the_next():
         patch.setattr(islands, "_Cut", Given)
         patch.setattr(islands, "STARTS", 3)
         rows = SimpleNamespace(member=ONE_RANK, n=3)
-        course = SimpleNamespace()
-        result = islands.cut_over_ranks(rows, np.array([2, 2]), 1, course)
+        result = islands.cut_over_ranks(rows, np.array([2, 2]), 1, SimpleNamespace())
     assert result.tolist() == (found[1][0] * 2 + found[2][0]).tolist()
     assert [each.tolist() for each in calls[-1][1]] == [found[number][0].tolist() for number in (1, 2, 0)]
 
 
 @pytest.mark.parametrize(
-    ("costs", "kept"), [((9, 7, 8), "first turn"), ((9, 7, 5), "second turn"), ((9, 10), "start")]
+    ("costs", "kept"), [((9, 7, 8), "first round"), ((9, 7, 5), "second round"), ((9, 10), "start")]
 )
-def test_a_turn_is_kept_unless_it_costs_more(costs, kept, monkeypatch):
-    turns = iter(["first turn", "second turn"])
+def test_a_round_is_kept_unless_it_costs_more(costs, kept, monkeypatch):
+    rounds = iter(["first round", "second round"])
     values = iter(costs)
     monkeypatch.setattr(refinement, "repaired", lambda rows, pe, target, where: pe)
     monkeypatch.setattr(refinement, "cost_over_ranks", lambda rows, where, pe: next(values))
     monkeypatch.setattr(refinement, "refine_band", lambda *_: None)
-    monkeypatch.setattr(refinement, "refine_over_ranks", lambda *_: (next(turns), 1))
-    course = SimpleNamespace(moves=0, levels=[], history=[])
+    monkeypatch.setattr(refinement, "refine_over_ranks", lambda *_: (next(rounds), 1))
+    history = SimpleNamespace(moves=0, levels=[], costs=[])
     rows = SimpleNamespace(member=ONE_RANK, total=4)
     where = SimpleNamespace(k=2)
-    found = refinement.refined(rows, "start", None, where, course, turns=len(costs) - 1)
+    found = refinement.refined(rows, "start", None, where, history, rounds=len(costs) - 1)
     assert found == kept
-    assert course.history == [min(costs)]
+    assert history.costs == [min(costs)]

@@ -8,7 +8,7 @@ from helpers.slabs import part_of, whole
 from helpers.thorough import most
 from helpers.together import together
 from hopbytes.errors import HopbytesError, InfeasibleError, ScaleError
-from hopbytes.mpi.distributed import Slab, map_distributed
+from hopbytes.mpi import Slab, map_distributed
 
 TREE = "island:3@100 node:2@10 core:2@1"
 
@@ -25,7 +25,7 @@ def mapped(graph, on, size, **options):
 def checked(graph, on, size, **options):
     """Map; what the run says of its result is what the whole graph says."""
     pe, info = mapped(graph, on, size, **options)
-    where = hb.machine(on)
+    where = hb.allocate(on)
     assert len(pe) == graph.n
     placed = hb.Mapping(pe, where)
     assert info["comm_cost"] == hb.evaluate(graph, placed).comm_cost
@@ -47,12 +47,12 @@ def test_quality_bounds_and_answer_of_a_grid(size, road, monkeypatch):
     monkeypatch.setattr(f"{few}.islands.FEWEST", 600)
     monkeypatch.setattr(f"{few}.mapping.FEWEST", 600)
     monkeypatch.setattr(f"{few}.mapping.PER_PE", 20)
-    monkeypatch.setattr(f"{few}.rank_band.LARGEST", 900)
+    monkeypatch.setattr(f"{few}.refinement.LARGEST", 900)
     graph = grid(80)
     pe, info = checked(graph, TREE, size, road=road, preset="fast")
     again, _ = mapped(graph, TREE, size, road=road, preset="fast")
     assert pe.tobytes() == again.tobytes()
-    alone = hb.map_tasks(graph, TREE, preset="eco", partition=True, threads=1).info["comm_cost"]
+    alone = hb.map_tasks(graph, TREE, "eco", partition=True, threads=1).info["comm_cost"]
     assert info["comm_cost"] <= 1.25 * alone
     course = info["courses"][road]
     assert (size == 1 and road == "islands") or course["levels"][-1] == graph.n
@@ -173,7 +173,7 @@ def test_what_is_wrong_is_raised_on_all():
     refused(HopbytesError, "a neighbour outside", lambda rank: Slab(np.array([0, 1]), np.array([7])))
     refused(HopbytesError, "its own neighbour", lambda rank: Slab(np.array([0, 1]), np.array([rank])))
     refused(HopbytesError, "`indptr` does not ascend", lambda rank: Slab(np.array([0, 2]), np.array([1])))
-    refused(HopbytesError, "no array of int64", lambda rank: Slab(np.array([0.0]), np.array([1])))
+    refused(HopbytesError, "not an array of int64", lambda rank: Slab(np.array([0.0]), np.array([1])))
     refused(ScaleError, "divide", lambda rank: Slab(*path, np.full(2, 2**61)), size=1)
     refused(ScaleError, "divide", lambda rank: Slab(*path, np.full(2, 2**56)), on="core:2@1000", size=1)
 

@@ -7,14 +7,14 @@ import hopbytes as hb
 from helpers.slabs import part_of
 from helpers.together import together
 from hopbytes.errors import HopbytesError
-from hopbytes.mpi.distributed import (
+from hopbytes.mpi import (
     DistributedMapping,
     evaluate_distributed,
     read_distributed,
     write_distributed,
 )
 
-WHERE = hb.machine("node:2@10 core:3@1")
+WHERE = hb.allocate("node:2@10 core:3@1")
 GRAPH = hb.read("stencil:9x7:bytes=4")
 PE = (np.arange(63) * 6 // 63).astype(np.int32)
 

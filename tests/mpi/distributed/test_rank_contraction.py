@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from hopbytes.reference.parallel_reference import contract
 
 import hopbytes as hb
 from helpers.slabs import part_of, whole
@@ -15,6 +14,7 @@ from hopbytes.mpi.distributed.coarsening import (
     summed_pairs,
 )
 from hopbytes.mpi.distributed.rows import Member, Slab, checked_rows
+from reference.parallel_reference import contract
 
 
 def shuffled(n, seed, loads=None):

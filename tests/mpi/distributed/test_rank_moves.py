@@ -11,7 +11,7 @@ from hopbytes.mpi.distributed.mapping import cost_over_ranks
 from hopbytes.mpi.distributed.refinement import Target, refine_band, refine_over_ranks, repaired, shares
 from hopbytes.mpi.distributed.rows import Member, checked_rows
 
-WHERE = hb.machine("node:3@10 core:2@1")
+WHERE = hb.allocate("node:3@10 core:2@1")
 
 
 def rough(graph, seed, loads=None):

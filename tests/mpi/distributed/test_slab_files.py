@@ -7,7 +7,7 @@ import hopbytes as hb
 from helpers.slabs import part_of, whole
 from helpers.together import together
 from hopbytes.errors import HopbytesError
-from hopbytes.mpi.distributed import read_slab
+from hopbytes.mpi import read_slab
 
 SIZES = (1, 2, 3, 8)
 TEXTS = {

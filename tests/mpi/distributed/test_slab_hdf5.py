@@ -9,7 +9,7 @@ import hopbytes as hb
 from helpers.slabs import whole
 from helpers.together import together
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.mpi.distributed import read_slab
+from hopbytes.mpi import read_slab
 from hopbytes.mpi.distributed.files import hdf5_rows
 
 h5py = pytest.importorskip("h5py", reason="needs h5py")

@@ -12,13 +12,9 @@ from helpers.together import together
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
-from hopbytes.algorithms.two_level import (
-    Capacity,
-    groups_of_placement,
-    neighbourhood_of,
-    nodes_of,
-    routed_groups,
-)
+from hopbytes.algorithms.two_level.groups import Capacity, groups_of_placement, nodes_of
+from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
+from hopbytes.algorithms.two_level.routing import routed_groups
 from hopbytes.errors import InfeasibleError
 from hopbytes.mpi.ptram import Leaders, StrandedError, map_with_leaders
 from hopbytes.mpi.ptram.search import OwnRoutes
@@ -49,7 +45,7 @@ def led(size, graph, where, mapper, refiner):
 
 def case(spec, seed):
     rng = np.random.default_rng(seed)
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     if seed % 2:  # an allocation with holes, nodes of unequal size, fewer tasks than slots
         keep = np.sort(rng.choice(where.k, where.k - where.k // 5, replace=False))
         where = where.select(keep)
@@ -61,7 +57,7 @@ def test_any_number_of_leaders_gives_the_serial_placement(spec):
     for seed in range(3):
         graph, where = case(spec, seed)
         mapper, refiner = HybridGreedy(raw=seed == 0, guarded=seed == 2), HottestLink(nearest=5)
-        serial = hb.map_tasks(graph, where, mapper=mapper, refine=refiner, seed=3, threads=1)
+        serial = hb.map_tasks(graph, where, [mapper, refiner], seed=3, threads=1)
         nodes = nodes_of(where).count
         for size in (1, 2, 3, 5):
             if size > nodes:
@@ -99,8 +95,8 @@ def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec
             leaders = Leaders(comm, where.machine.network())
             if comm.Get_rank():
                 return leaders.serve()
-            found = leaders.refine(
-                problem, start, nearest=9, rounds=6, paper_rule=rule == "paper", nearby=nearby
+            found = leaders.search(
+                problem, start=start, nearest=9, rounds=6, paper_rule=rule == "paper", nearby=nearby
             )
             leaders.close(0)
             return found
@@ -115,12 +111,12 @@ def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec
 
 
 def test_nearest_nodes_are_those_of_the_serial_search():
-    where = hb.machine("torus:3x4@5:nodes=2")
+    where = hb.allocate("torus:3x4@5:nodes=2")
     nodes = nodes_of(where)
     near = neighbourhood_of(nodes).near.reshape(nodes.count, -1)
     own = OwnRoutes(where.machine.network(), np.arange(24, dtype=np.int32), 7, 12, 0)
-    for place in own.places.tolist():
-        assert own.nearest(place, 9).tolist() == near[place][near[place] != place][:9].tolist()
+    for site in own.sites.tolist():
+        assert own.nearest(site, 9).tolist() == near[site][near[site] != site][:9].tolist()
 
 
 def test_more_leaders_than_nodes_are_refused():

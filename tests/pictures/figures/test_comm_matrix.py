@@ -39,7 +39,7 @@ def entry_by_entry(graph: hb.CommGraph, order: list[int], each: int) -> list[lis
 @given(st.integers(2, 30), st.integers(1, 12), st.integers(0, 100))
 def test_cells_are_sums_of_the_arcs_of_their_tasks(n, most_rows, seed):
     graph = random_graph(n, 3 * n, seed)
-    where = hb.machine("node:4@10 core:8@1")
+    where = hb.allocate("node:4@10 core:8@1")
     pe = np.random.default_rng(seed).permutation(where.k)[:n]
     found = comm_matrix(graph, hb.Mapping(pe, where), most_rows=most_rows)
     order = sorted(range(n), key=lambda task: int(pe[task]))
@@ -50,7 +50,7 @@ def test_cells_are_sums_of_the_arcs_of_their_tasks(n, most_rows, seed):
 
 def test_borders_and_names_of_nodes():
     graph = random_graph(5, 9, 1)
-    found = comm_matrix(graph, hb.Mapping([0, 5, 4, 1, 9], hb.machine("node:4 core:3", hosts="n[1-4]")))
+    found = comm_matrix(graph, hb.Mapping([0, 5, 4, 1, 9], hb.allocate("node:4 core:3", hosts="n[1-4]")))
     assert found.order.tolist() == [0, 3, 2, 1, 4]
     assert found.borders.tolist() == [0, 2, 4, 5]
     assert found.nodes == ("n1", "n2", "n4")
@@ -58,7 +58,7 @@ def test_borders_and_names_of_nodes():
 
 def test_partition_keeps_tasks_of_a_pe_in_order():
     graph = random_graph(6, 9, 1)
-    found = comm_matrix(graph, hb.Mapping([1, 0, 1, 0, 1, 0], hb.machine("core:2")))
+    found = comm_matrix(graph, hb.Mapping([1, 0, 1, 0, 1, 0], hb.allocate("core:2")))
     assert found.order.tolist() == [1, 3, 5, 0, 2, 4]
     assert (found.borders.tolist(), found.nodes) == ([0, 6], ("node 0",))
 
@@ -78,7 +78,7 @@ def test_messages_are_counted_where_asked():
 
 def test_all_16384_tasks_keep_their_traffic_and_end_at_nodes():
     graph = hb.read("stencil:128x128:bytes=1000")
-    where = hb.machine("node:256@10 core:64@1")
+    where = hb.allocate("node:256@10 core:64@1")
     found = comm_matrix(graph, hb.Mapping(np.arange(16384), where))
     assert (found.rows, found.tasks_per_cell) == (512, 32)
     assert int(found.cells.sum()) == graph.total_volume
@@ -88,9 +88,9 @@ def test_all_16384_tasks_keep_their_traffic_and_end_at_nodes():
 
 def test_rows_end_at_nodes_of_48_tasks():
     graph = hb.read("stencil:96x128")
-    found = comm_matrix(graph, hb.Mapping(np.arange(96 * 128), hb.machine("node:256 core:48")))
+    found = comm_matrix(graph, hb.Mapping(np.arange(96 * 128), hb.allocate("node:256 core:48")))
     assert found.tasks_per_cell == 24
-    odd = comm_matrix(graph, hb.Mapping(np.arange(96 * 128), hb.machine("node:7 core:2000")))
+    odd = comm_matrix(graph, hb.Mapping(np.arange(96 * 128), hb.allocate("node:7 core:2000")))
     assert odd.tasks_per_cell == 24  # unequal nodes: the least number
 
 
@@ -126,6 +126,6 @@ def test_matrices_without_traffic():
 
 
 def test_a_mapping_of_another_size_is_refused():
-    where = hb.machine("core:4")
+    where = hb.allocate("core:4")
     with pytest.raises(hb.FormatError, match=r"3 tasks, expected the 5 of"):
         comm_matrix(random_graph(5, 9, 1), hb.Mapping([0, 1, 2], where))

@@ -13,7 +13,7 @@ from hopbytes.report.benchmark_comparison import compare
 
 def test_history_descends_to_the_cost_of_the_mapping():
     graph = hb.read("stencil:8x8:bytes=1000")
-    mapping = hb.map_tasks(graph, hb.machine("node:4@10 core:16@1"), preset="strong")
+    mapping = hb.map_tasks(graph, hb.allocate("node:4@10 core:16@1"), "strong")
     found = cost_history(mapping)
     assert np.all(np.diff(found.costs) < 0)
     assert np.all(np.diff(found.seconds) >= 0)
@@ -24,7 +24,7 @@ def test_history_descends_to_the_cost_of_the_mapping():
 
 def test_history_of_a_mapping_made_by_hand():
     with pytest.raises(hb.UnsupportedError, match="no history of J"):
-        cost_history(hb.Mapping([0, 1], hb.machine("core:2")))
+        cost_history(hb.Mapping([0, 1], hb.allocate("core:2")))
 
 
 def test_profiles_of_three_contenders():

@@ -15,7 +15,7 @@ NETWORKS = ("torus:4x3x2", "mesh:5", "fattree:4x8", "dragonfly:4x4x2", "dragonfl
 
 @pytest.mark.parametrize("spec", NETWORKS)
 def test_every_link_is_part_of_one_cable(spec):
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     network, figure = where.machine.network(), network_figure(where)
     wiring = network.wiring()
     expected: dict[tuple[int, int], int] = {}
@@ -30,7 +30,7 @@ def test_every_link_is_part_of_one_cable(spec):
 @pytest.mark.parametrize("spec", NETWORKS)
 def test_a_cable_has_the_load_of_its_busiest_link(spec):
     graph = hb.read("stencil:3x4:bytes=1000")
-    where = hb.machine(spec)
+    where = hb.allocate(spec)
     if where.k < graph.n:
         graph = hb.read("stencil:5:bytes=1000")
     mapping = hb.Mapping(np.random.default_rng(3).permutation(where.k)[: graph.n], where)
@@ -48,19 +48,19 @@ def test_a_cable_has_the_load_of_its_busiest_link(spec):
 
 
 def test_layers_count_links_from_the_hosts():
-    assert np.bincount(network_figure(hb.machine("fattree:4x4x4")).layers)[0] == 64
-    assert set(network_figure(hb.machine("torus:4x4")).layers.tolist()) == {0}
-    assert set(network_figure(hb.machine("dragonfly:4x4x2")).layers.tolist()) == {0, 1}
+    assert np.bincount(network_figure(hb.allocate("fattree:4x4x4")).layers)[0] == 64
+    assert set(network_figure(hb.allocate("torus:4x4")).layers.tolist()) == {0}
+    assert set(network_figure(hb.allocate("dragonfly:4x4x2")).layers.tolist()) == {0, 1}
 
 
 def test_names_are_hosts_and_switches():
-    figure = network_figure(hb.machine("fattree:2x2", hosts="a,b,c,d"))
+    figure = network_figure(hb.allocate("fattree:2x2", hosts="a,b,c,d"))
     assert figure.names[:6] == ("a", "b", "c", "d", "leaf0", "leaf1")
 
 
 def test_machines_without_links_are_refused():
     with pytest.raises(hb.UnsupportedError, match="the machine has no links"):
-        network_figure(hb.machine("node:2 core:2"))
+        network_figure(hb.allocate("node:2 core:2"))
 
 
 @pytest.mark.shared
@@ -68,7 +68,7 @@ def test_a_real_fabric_has_its_hosts_and_short_names_of_switches():
     folder = SHARED_SAMPLES / "infiniband/avakas"
     if not folder.is_dir():
         pytest.skip("the developers' sample folder is missing")
-    figure = network_figure(hb.machine(f"ib:{folder}"))
+    figure = network_figure(hb.allocate(f"ib:{folder}"))
     assert len(figure.hosts) == 281
     assert {"avakas-frontend1", "node001", "L101", "S209A"} <= set(figure.names)
     assert np.bincount(figure.layers).tolist() == [281, 16, 9]
@@ -79,7 +79,7 @@ def test_all_adapters_of_hosts_are_theirs():
     folder = SHARED_SAMPLES / "infiniband/ndr_dgx_40sw"
     if not folder.is_dir():
         pytest.skip("the developers' sample folder is missing")
-    figure = network_figure(hb.machine(f"ib:{folder}:tables=dump_fts_dfsssp.txt.gz"))
+    figure = network_figure(hb.allocate(f"ib:{folder}:tables=dump_fts_dfsssp.txt.gz"))
     adapters = [own[0] for vertex, own in enumerate(figure.nodes) if figure.layers[vertex] == 0 and own]
     assert len(adapters) == int((figure.layers == 0).sum())
     assert max(np.bincount(adapters)) == 4

@@ -22,7 +22,7 @@ def recording(n: int = 24, seed: int = 0) -> hb.CommGraph:
 
 
 def scattered(graph: hb.CommGraph, spec: str, seed: int = 0, **options: object) -> hb.Mapping:
-    where = hb.machine(spec, **options)
+    where = hb.allocate(spec, **options)
     return hb.Mapping(np.random.default_rng(seed).permutation(where.k)[: graph.n], where)
 
 
@@ -48,7 +48,7 @@ def test_no_traffic_is_lost_among_levels(spec):
 
 def test_tasks_on_one_pe_have_a_bar_of_their_own():
     graph = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 3], [5, 7, 9], n=4)
-    found = level_bytes(graph, {"mine": hb.Mapping([0, 0, 1, 2], hb.machine("node:2 core:2"))})
+    found = level_bytes(graph, {"mine": hb.Mapping([0, 0, 1, 2], hb.allocate("node:2 core:2"))})
     assert dict(zip(found.labels, found.volumes[0].tolist(), strict=True)) == {
         "between nodes": 9, "between cores": 7, "inside one PE": 5,
     }  # fmt: skip
@@ -76,7 +76,7 @@ def test_hops_and_volumes_give_the_hop_bytes(spec):
 
 def test_histograms_of_two_mappings_have_the_same_bars():
     graph = hb.CommGraph.from_edges([0], [1], [10], n=2)
-    where = hb.machine("mesh:8")
+    where = hb.allocate("mesh:8")
     found = hop_histogram(graph, {"far": hb.Mapping([0, 7], where), "near": hb.Mapping([2, 3], where)})
     assert found.hops.tolist() == [0, 1, 7]
     assert found.volumes.tolist() == [[0, 0, 10], [0, 10, 0]]
@@ -84,7 +84,7 @@ def test_histograms_of_two_mappings_have_the_same_bars():
 
 def test_loads_of_links_of_a_line():
     graph = hb.CommGraph.from_edges([0, 3], [2, 2], [10, 4], n=4)
-    found = link_loads(graph, hb.Mapping([0, 1, 2, 3], hb.machine("mesh:4")))
+    found = link_loads(graph, hb.Mapping([0, 1, 2, 3], hb.allocate("mesh:4")))
     loaded = {name: int(volume) for name, volume in zip(found.names, found.volumes, strict=True) if volume}
     assert loaded == {"r0 -> r1 (x+)": 10, "r1 -> r2 (x+)": 10, "r3 -> r2 (x-)": 4}
     assert len(found.names) == 6  # no link over the border of a mesh
@@ -114,7 +114,7 @@ def test_histogram_of_loads_counts_every_link_once():
 
 def test_histogram_of_an_idle_network():
     graph = hb.CommGraph.from_edges([0], [1], [0], n=2)
-    found = load_histogram([link_loads(graph, hb.Mapping([0, 1], hb.machine("mesh:2")))])
+    found = load_histogram([link_loads(graph, hb.Mapping([0, 1], hb.allocate("mesh:2")))])
     assert (int(found.counts.sum()), found.idle.tolist()) == (0, [2])
 
 
@@ -140,13 +140,13 @@ def test_heaviest_pairs_against_all_pairs():
 
 def test_pairs_name_places_levels_and_hops():
     graph = hb.CommGraph.from_edges([0, 0, 3], [1, 2, 2], [9, 8, 7], n=4)
-    mapping = hb.Mapping([0, 1, 4, 4], hb.machine("torus:4 / core:2", hosts="a,b,c,d"))
+    mapping = hb.Mapping([0, 1, 4, 4], hb.allocate("torus:4 / core:2", hosts="a,b,c,d"))
     found = heaviest_pairs(graph, mapping)
     assert [(pair.first_place, pair.second_place, pair.level, pair.hops) for pair in found] == [
         ("a core 0", "a core 1", "core", 0), ("a core 0", "c core 0", "node", 2),
         ("c core 0", "c core 0", "same PE", 0),
     ]  # fmt: skip
-    assert pe_name(hb.machine("torus:4"), 2) == "node 2"
+    assert pe_name(hb.allocate("torus:4"), 2) == "node 2"
 
 
 def test_pairs_without_traffic_are_left_out():

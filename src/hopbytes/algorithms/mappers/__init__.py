@@ -12,19 +12,19 @@ import typing as _typing
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # Editors and type checkers cannot know the attributes that are loaded on demand.
-    from hopbytes.algorithms.mappers.curve import Curve as Curve
-    from hopbytes.algorithms.mappers.dual_recursive_bipartitioning import (
+    from hopbytes.algorithms.mappers.geometric import Curve as Curve
+    from hopbytes.algorithms.mappers.geometric import MultiJagged as MultiJagged
+    from hopbytes.algorithms.mappers.integrated import Integrated as Integrated
+    from hopbytes.algorithms.mappers.level_by_level import (
         DualRecursiveBipartitioning as DualRecursiveBipartitioning,
     )
-    from hopbytes.algorithms.mappers.identity import Identity as Identity
-    from hopbytes.algorithms.mappers.integrated import Integrated as Integrated
-    from hopbytes.algorithms.mappers.multi_jagged import MultiJagged as MultiJagged
+    from hopbytes.algorithms.mappers.level_by_level import TopDown as TopDown
     from hopbytes.algorithms.mappers.multisection import Multisection as Multisection
+    from hopbytes.algorithms.mappers.orders import Identity as Identity
+    from hopbytes.algorithms.mappers.orders import Random as Random
+    from hopbytes.algorithms.mappers.orders import Rcm as Rcm
+    from hopbytes.algorithms.mappers.orders import RoundRobin as RoundRobin
     from hopbytes.algorithms.mappers.ptram import HybridGreedy as HybridGreedy
-    from hopbytes.algorithms.mappers.random import Random as Random
-    from hopbytes.algorithms.mappers.rcm import Rcm as Rcm
-    from hopbytes.algorithms.mappers.round_robin import RoundRobin as RoundRobin
-    from hopbytes.algorithms.mappers.top_down import TopDown as TopDown
     from hopbytes.algorithms.mappers.training_order import TrainingOrder as TrainingOrder
     from hopbytes.algorithms.mappers.treematch import TreeMatch as TreeMatch
     from hopbytes.algorithms.mappers.two_phase import TwoPhase as TwoPhase
@@ -48,7 +48,7 @@ def __dir__() -> list[str]:
 
 
 class _Names(_types.ModuleType):
-    """The package; ``list(hopbytes.mappers)`` has the names of all, as `mapper` takes them."""
+    """The package; ``list(hopbytes.mappers)`` has the names of all."""
 
     def __iter__(self) -> _typing.Iterator[str]:
         from hopbytes.algorithms.base import mappers

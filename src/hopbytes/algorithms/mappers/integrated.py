@@ -12,18 +12,16 @@ from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.multisection import Multisection
-from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.descent import descend
-from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, levels_of
+from hopbytes.algorithms.multisection.hierarchy import Level, Subproblem, levels_of
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.engine import RefinementSettings, SearchProblem, SearchSettings, refine_placement
-from hopbytes.engine.coarse import coarsen_once
-from hopbytes.engine.settings import SEARCH_OPTIONS
+from hopbytes.engine.partition import coarsen_once
+from hopbytes.engine.problem import SEARCH_OPTIONS
 from hopbytes.machines.distances import kernel_distances
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import child_bounds, group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
-from hopbytes.model.split_bounds import child_bounds
 
 
 @mappers.register("integrated")

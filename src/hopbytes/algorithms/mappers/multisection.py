@@ -12,14 +12,16 @@ import numpy as np
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
-from hopbytes.algorithms.multisection.cut_level import Level
-from hopbytes.algorithms.multisection.descent import Candidates, descend, taken
-from hopbytes.algorithms.multisection.effort_per_level import unexpected_shares
-from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, levels_of
-from hopbytes.algorithms.multisection.locality import renumbered
-from hopbytes.algorithms.multisection.warm_start import WarmStart
+from hopbytes.algorithms.multisection.descent import Candidates, WarmStart, descend, taken
+from hopbytes.algorithms.multisection.hierarchy import (
+    Level,
+    Subproblem,
+    levels_of,
+    renumbered,
+    unexpected_shares,
+)
 from hopbytes.engine import PartitionSettings, SearchSettings
-from hopbytes.engine.settings import SEARCH_OPTIONS
+from hopbytes.engine.problem import SEARCH_OPTIONS
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -106,12 +108,12 @@ class Multisection(Mapper):
     Notes
     -----
     The method is that of SharedMap (Schulz and Woydt, 2025) with these differences. Maximum block weights are
-    integers that every later cut can meet (:func:`hopbytes.model.split_bounds.child_bounds`), those of outer
+    integers that every later cut can meet (:func:`hopbytes.model.capacities.child_bounds`), those of outer
     cuts as large as this allows (`slack`). Levels of equal distance are one cut. Seeds derive from the
     position in the hierarchy, so the result does not depend on the number of threads. Every cut keeps the
     best of several runs and recombines them. Inner cuts, which determine less of the cost, get
     proportionally fewer runs and repetitions. If a level then determines far more of the cost than estimated
-    (:mod:`hopbytes.algorithms.multisection.effort_per_level`), all cuts are repeated with the effort that
+    (:mod:`hopbytes.algorithms.multisection.hierarchy`), all cuts are repeated with the effort that
     fits the measured shares. If blocks have little room, as deep in a hierarchy, cuts start from blocks of
     equal size. Where few vertices have far more neighbours than the others, blocks of decreasing degree
     compete with the first run (``core/partition/initial/by_degree.hpp``). Blocks of exact sizes are computed
@@ -240,8 +242,7 @@ class Multisection(Mapper):
             leaf = np.empty(root.n, np.int32)
             leaf[root.members] = found
             return leaf
-        from hopbytes.algorithms.multisection.executor import run_schedule
-        from hopbytes.algorithms.multisection.scheduling import SCHEDULES
+        from hopbytes.algorithms.multisection.scheduling import SCHEDULES, run_schedule
 
         schedule = SCHEDULES[self.schedule](effort.threads)
         stop = None if outside is None else outside.stop

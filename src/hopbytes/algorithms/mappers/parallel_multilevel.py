@@ -21,11 +21,11 @@ from hopbytes.engine.parallel import (
     move_synchronously,
     project_in_parallel,
 )
-from hopbytes.engine.settings import SEARCH_OPTIONS
+from hopbytes.engine.problem import SEARCH_OPTIONS
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.derived_seeds import derived_seeds
+from hopbytes.util.random_numbers import derived_seeds
 
 #: Smaller graphs are mapped by multisection.
 LEAST_TASKS = 100_000

@@ -11,15 +11,9 @@ import numpy as np
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
-from hopbytes.algorithms.two_level import (
-    Grouped,
-    Routed,
-    move_groups,
-    neighbourhood_of,
-    ports_of,
-    routed_groups,
-)
-from hopbytes.algorithms.two_level.node_level import capacity_of, cut, finish, settings_of
+from hopbytes.algorithms.two_level.groups import Grouped, capacity_of, cut, finish, move_groups, settings_of
+from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
+from hopbytes.algorithms.two_level.routing import Routed, ports_of, routed_groups
 from hopbytes.cost.objectives.hybrid import Hybrid
 from hopbytes.cost.objectives.link_sums import traffic
 from hopbytes.engine.routed_search import HybridTerms, hybrid_greedy, route_classes

@@ -11,8 +11,7 @@ from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.patterns.ml import training_of
-from hopbytes.patterns.rank_orders import rank_orders
+from hopbytes.patterns.ml import rank_orders, training_of
 from hopbytes.util.options import check_types
 
 

@@ -7,9 +7,8 @@ import numpy as np
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers, refiners
-from hopbytes.algorithms.mappers.dual_recursive_bipartitioning import bisected
+from hopbytes.algorithms.mappers.level_by_level import bisected, halved
 from hopbytes.algorithms.mappers.multisection import Multisection
-from hopbytes.algorithms.shared.bisection_tree import halved
 from hopbytes.algorithms.shared.quotient_graph import quotient_graph
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation

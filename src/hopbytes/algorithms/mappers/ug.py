@@ -5,9 +5,9 @@ from __future__ import annotations
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
-from hopbytes.algorithms.two_level import Grouped, neighbourhood_of, place_distances
-from hopbytes.algorithms.two_level.node_level import cut, finish, settings_of
-from hopbytes.engine.places import Groups, hop_greedy
+from hopbytes.algorithms.two_level.groups import Grouped, cut, finish, settings_of
+from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of, place_distances
+from hopbytes.engine.routed_search import Groups, hop_greedy
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph

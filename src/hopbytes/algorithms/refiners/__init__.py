@@ -15,18 +15,18 @@ if TYPE_CHECKING:  # Editors and type checkers cannot know the attributes that a
     from hopbytes.algorithms.refiners.chains import Chains as Chains
     from hopbytes.algorithms.refiners.congestion import Congestion as Congestion
     from hopbytes.algorithms.refiners.evolve import Evolve as Evolve
-    from hopbytes.algorithms.refiners.pairwise_repartitioning import (
-        PairwiseRepartitioning as PairwiseRepartitioning,
-    )
     from hopbytes.algorithms.refiners.refine_ptram import HottestLink as HottestLink
     from hopbytes.algorithms.refiners.routed import Routed as Routed
-    from hopbytes.algorithms.refiners.subtrees import Subtrees as Subtrees
     from hopbytes.algorithms.refiners.swap import Swap as Swap
     from hopbytes.algorithms.refiners.tabu import Tabu as Tabu
-    from hopbytes.algorithms.refiners.umc import CongestionSwap as CongestionSwap
-    from hopbytes.algorithms.refiners.ummc import MessageCongestionSwap as MessageCongestionSwap
-    from hopbytes.algorithms.refiners.uth import HopSwap as HopSwap
-    from hopbytes.algorithms.refiners.uwh import WeightedHopSwap as WeightedHopSwap
+    from hopbytes.algorithms.refiners.umpa import CongestionSwap as CongestionSwap
+    from hopbytes.algorithms.refiners.umpa import HopSwap as HopSwap
+    from hopbytes.algorithms.refiners.umpa import MessageCongestionSwap as MessageCongestionSwap
+    from hopbytes.algorithms.refiners.umpa import WeightedHopSwap as WeightedHopSwap
+    from hopbytes.algorithms.refiners.units import (
+        PairwiseRepartitioning as PairwiseRepartitioning,
+    )
+    from hopbytes.algorithms.refiners.units import Subtrees as Subtrees
     from hopbytes.algorithms.refiners.vcycle import VCycle as VCycle
 
 
@@ -47,7 +47,7 @@ def __dir__() -> list[str]:
 
 
 class _Names(_types.ModuleType):
-    """The package; ``list(hopbytes.refiners)`` has the names of all, as `refine` takes them."""
+    """The package; ``list(hopbytes.refiners)`` has the names of all."""
 
     def __iter__(self) -> _typing.Iterator[str]:
         from hopbytes.algorithms.base import refiners

@@ -9,7 +9,7 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
 from hopbytes.algorithms.shared.sequential_assignment import random_order
-from hopbytes.engine.slot_groups import ChainSettings, chain_search
+from hopbytes.engine.slots import ChainSettings, chain_search
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

@@ -11,24 +11,17 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.umpa import no_worse, relocated
-from hopbytes.algorithms.two_level import (
-    Routed,
-    groups_of_placement,
-    neighbourhood_of,
-    nodes_of,
-    routed,
-    routed_groups,
-)
-from hopbytes.algorithms.two_level.node_level import capacity_of, record_work
+from hopbytes.algorithms.two_level.groups import capacity_of, groups_of_placement, nodes_of, record_work
+from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
+from hopbytes.algorithms.two_level.routing import Routed, routed, routed_groups
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.hybrid import Hybrid
-from hopbytes.engine.places import Neighbourhood
-from hopbytes.engine.routed_search import CongestionSettings, HybridTerms, congestion_search
+from hopbytes.engine.routed_search import CongestionSettings, HybridTerms, Neighbourhood, congestion_search
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.derived_seeds import derived_seeds
 from hopbytes.util.options import check_types
+from hopbytes.util.random_numbers import derived_seeds
 
 GOALS = ("max_congestion", "max_messages", "hybrid")
 

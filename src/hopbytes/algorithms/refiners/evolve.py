@@ -14,11 +14,11 @@ from hopbytes.algorithms.base import MILLION, Bounds, Effort, Progress, Refiner,
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.algorithms.shared.search_distances import is_dense, search_problem
 from hopbytes.engine import RefinementSettings, SearchSettings, refine_placement
-from hopbytes.engine.settings import FEW_TASKS
+from hopbytes.engine.problem import FEW_TASKS
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.derived_seeds import derived_seeds
 from hopbytes.util.options import build
+from hopbytes.util.random_numbers import derived_seeds
 
 
 @refiners.register("evolve")
@@ -60,7 +60,7 @@ class Evolve(Refiner):
     Notes
     -----
     A step is a multisection in which the cuts of all members compete with new ones at every level and are
-    recombined with them (:class:`hopbytes.algorithms.multisection.warm_start.WarmStart`). Its result is then
+    recombined with them (:class:`hopbytes.algorithms.multisection.descent.WarmStart`). Its result is then
     recombined with the best mapping: vertices that are together in both are contracted, and refinement under
     the distances of the machine chooses between the two mappings elsewhere. The best mapping therefore never
     gets worse. Recombination of partitions follows KaFFPaE (Sanders and Schulz, 2012), but the objective is

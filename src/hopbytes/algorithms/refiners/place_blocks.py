@@ -23,8 +23,8 @@ from hopbytes.algorithms.shared.search_distances import (
 )
 from hopbytes.engine import SwapSettings, even_placement, swap_refine
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
 
 #: With more PEs, annealing replaces other starts: it begins so hot that they do not matter, and they take
 #: longer.

@@ -9,14 +9,9 @@ from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.umpa import no_worse, relocated
-from hopbytes.algorithms.two_level import (
-    Grouped,
-    Routed,
-    groups_of_placement,
-    neighbourhood_of,
-    routed_groups,
-)
-from hopbytes.algorithms.two_level.node_level import capacity_of, record_work
+from hopbytes.algorithms.two_level.groups import Grouped, capacity_of, groups_of_placement, record_work
+from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
+from hopbytes.algorithms.two_level.routing import Routed, routed_groups
 from hopbytes.engine.routed_search import hottest_link_refine
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation

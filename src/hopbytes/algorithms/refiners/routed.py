@@ -13,15 +13,14 @@ from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.mappers.ug import HopGreedy
 from hopbytes.algorithms.refiners.congestion import Congestion, check_goal
-from hopbytes.algorithms.refiners.uth import HopSwap
-from hopbytes.algorithms.refiners.uwh import WeightedHopSwap
-from hopbytes.algorithms.two_level import nodes_of
+from hopbytes.algorithms.refiners.umpa import HopSwap, WeightedHopSwap
+from hopbytes.algorithms.two_level.groups import nodes_of
 from hopbytes.cost.objectives.base import Objective, objectives
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.util.derived_seeds import derived_seeds
 from hopbytes.util.options import check_types
+from hopbytes.util.random_numbers import derived_seeds
 
 #: Thresholds of ``congestion`` that rounds of annealing use in turn.
 THRESHOLDS = (10_000, 30_000, 3_000)

@@ -20,8 +20,8 @@ from hopbytes.algorithms.shared.search_distances import (
 )
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine import SwapSettings, swap_refine
-from hopbytes.engine.settings import FEW_TASKS
-from hopbytes.engine.swap_search import MANY_PER_PE, WORK_OF_MANY
+from hopbytes.engine.problem import FEW_TASKS
+from hopbytes.engine.slots import MANY_PER_PE, WORK_OF_MANY
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -157,12 +157,12 @@ class Swap(Refiner):
             return self._exchange(graph, where, pe, bounds, effort, chains, self.perturbations)
         best = self._best_start(graph, where, pe, bounds, effort)
         if self.subtrees and not effort.used_up:
-            from hopbytes.algorithms.refiners.subtrees import Subtrees
+            from hopbytes.algorithms.refiners.units import Subtrees
 
             steps = Subtrees(self.subtrees, self.all_pairs_up_to, singles=False)
             best = steps.refine(graph, where, best, bounds, effort)
         if self.repartitionings and not effort.used_up:
-            from hopbytes.algorithms.refiners.pairwise_repartitioning import PairwiseRepartitioning
+            from hopbytes.algorithms.refiners.units import PairwiseRepartitioning
 
             best = PairwiseRepartitioning(partners=self.repartitionings).refine(
                 graph, where, best, bounds, effort
@@ -245,7 +245,7 @@ def _on_nodes(graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effor
     if where.machine.network() is None:
         return
     from hopbytes.algorithms.two_level.neighbourhood import MOST_SITES
-    from hopbytes.machines.network.geometry import geometry_of
+    from hopbytes.machines.geometry import geometry_of
 
     nodes = len(np.unique(where.node_of_pe))
     if not 2 < nodes <= MOST_SITES:

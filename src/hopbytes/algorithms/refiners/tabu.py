@@ -9,9 +9,8 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.search_distances import is_dense
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine.assignment import EvolutionSettings, evolve
-from hopbytes.engine.settings import FEW_TASKS
-from hopbytes.engine.tabu_search import DenseProblem
+from hopbytes.engine.dense_assignment import DenseProblem, EvolutionSettings, evolve
+from hopbytes.engine.problem import FEW_TASKS
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -37,14 +36,14 @@ class Tabu(Refiner):
         With more tasks the search runs only if a task communicates with at least a quarter of all tasks on
         average. For sparser patterns searches that evaluate fewer pairs are better.
     population, descending, short, long, fruitless_generations, renewals : int
-        See :class:`hopbytes.engine.assignment.EvolutionSettings`.
+        See :class:`hopbytes.engine.dense_assignment.EvolutionSettings`.
 
     Notes
     -----
     The refiner requires that every used PE holds exactly one task, and returns other mappings unchanged.
     Asymmetric volumes and distances and linear costs are exact (other refiners use the mean of both
     directions; `swap` ends with this refiner if that makes a difference). Robust tabu search is due to
-    Taillard (1991); see ``core/assignment/tabu.hpp`` and :func:`hopbytes.engine.assignment.evolve`.
+    Taillard (1991); see ``core/assignment/tabu.hpp`` and :func:`hopbytes.engine.dense_assignment.evolve`.
     """
 
     work: int = DEFAULT_WORK

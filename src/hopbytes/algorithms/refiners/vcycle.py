@@ -18,8 +18,8 @@ from hopbytes.engine import (
     refine_placement,
     swap_refine,
 )
-from hopbytes.engine.settings import SEARCH_OPTIONS
-from hopbytes.engine.swap_search import MANY_PER_PE, WORK_OF_MANY
+from hopbytes.engine.problem import SEARCH_OPTIONS
+from hopbytes.engine.slots import MANY_PER_PE, WORK_OF_MANY
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt16, UInt64
 from hopbytes.algorithms.base import Effort
-from hopbytes.algorithms.two_level.level import Nodes
+from hopbytes.algorithms.two_level.groups import Nodes
 from hopbytes.cost.objectives.hop_distances import hop_distances_only
 from hopbytes.cost.objectives.link_sums import endpoints_of
-from hopbytes.engine.places import Neighbourhood
+from hopbytes.engine.routed_search import Neighbourhood
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Distances
 from hopbytes.kernels.routes import NO_ROUTE, hop_table

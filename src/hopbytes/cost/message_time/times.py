@@ -39,7 +39,7 @@ def times_of(graph: CommGraph, where: Allocation) -> Times:
     """Return the times of a machine's levels, or of its links and the levels inside its nodes, as integers.
 
     >>> import hopbytes as hb
-    >>> where = hb.machine("node:2@10:bw=1e9:lat=2e-6 core:2@1:bw=1e10:lat=1e-7")
+    >>> where = hb.allocate("node:2@10:bw=1e9:lat=2e-6 core:2@1:bw=1e10:lat=1e-7")
     >>> times_of(hb.CommGraph.from_edges([0], [1], [1000]), where)
     LevelTimes(latency=(0, 100000000000, 2000000000000), per_byte=(0, 100000000, 1000000000), exponent=18)
     """

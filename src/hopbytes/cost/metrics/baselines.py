@@ -13,7 +13,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import common_divisor
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.patterns.origin import recorded_hosts
+from hopbytes.patterns.base import recorded_hosts
 from hopbytes.util.random_numbers import RandomNumbers
 
 #: Values of ``info["slots"]`` if the user or the job prescribed the numbers of tasks per node.
@@ -52,7 +52,7 @@ def at_random(mapping: Mapping, seed: int) -> Int32:
 def as_recorded(graph: CommGraph, where: Allocation) -> Int32 | None:
     """Return int32[n], tasks on the nodes of the recorded run, in order inside each node; None if unknown.
 
-    A recording may name the host of every rank (:func:`hopbytes.patterns.origin.recorded_hosts`). If the
+    A recording may name the host of every rank (:func:`hopbytes.patterns.base.recorded_hosts`). If the
     allocation has nodes with these names, with or without a domain, every host is the node of its name.
     Otherwise hosts are assigned to nodes in the order in which ranks name them. The result is also None if a
     node has fewer PEs than ranks were recorded on its host. O(n + k).

@@ -20,8 +20,7 @@ from hopbytes.errors import FormatError
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.util.checks import check_truths, name_of, whole
-from hopbytes.util.cpus import thread_count
+from hopbytes.util.checks import check_truths, name_of, thread_count, whole
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -97,7 +96,7 @@ def evaluate(
     >>> import numpy as np
     >>> from hopbytes.model.allocation import Allocation
     >>> from hopbytes.machines.base import Level
-    >>> from hopbytes.machines.kinds.tree import Tree
+    >>> from hopbytes.machines.tree import Tree
     >>> where = Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (2, 2)))
     >>> pairs = CommGraph.from_edges([0, 1], [2, 3], [5, 5])
     >>> result = evaluate(pairs, Mapping(np.array([0, 2, 1, 3], np.int32), where))

@@ -20,7 +20,7 @@ from hopbytes.cost.objectives.link_sums import (
     traffic,
 )
 from hopbytes.kernels.routes import arcs_over_link, hop_histogram
-from hopbytes.machines.network.network import Network
+from hopbytes.machines.network import Network
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

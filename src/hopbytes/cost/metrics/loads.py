@@ -6,8 +6,8 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
 
 
 def load_per_pe(graph: CommGraph, k: int, pe: Int32, threads: int = 1) -> Int64:

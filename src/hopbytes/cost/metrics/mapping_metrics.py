@@ -20,8 +20,8 @@ from hopbytes.cost.objectives.scale import check_scale
 from hopbytes.errors import FormatError
 from hopbytes.machines.distances import TreeDistance
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
 
 
 @frozen

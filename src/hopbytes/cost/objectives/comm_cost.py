@@ -36,7 +36,7 @@ class CommCost(Objective):
         The value is exact below 2**63, see :func:`hopbytes.cost.objectives.scale.check_scale`.
 
         >>> from hopbytes.machines.base import Level
-        >>> from hopbytes.machines.kinds.tree import Tree
+        >>> from hopbytes.machines.tree import Tree
         >>> where = Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (2, 2)))
         >>> arc = CommGraph.from_edges([0], [1], [5])
         >>> CommCost().value(arc, where, np.array([0, 2], np.int32))

@@ -10,7 +10,7 @@ import numpy as np
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of
 from hopbytes.cost.objectives.scale import in_scale
 from hopbytes.machines.distances import NetworkDistance, TreeDistance
-from hopbytes.machines.network.network import Network
+from hopbytes.machines.network import Network
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

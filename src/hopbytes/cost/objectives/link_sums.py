@@ -17,7 +17,7 @@ from hopbytes.kernels.routes import (
     link_amounts,
     summarize_links,
 )
-from hopbytes.machines.network.network import Network
+from hopbytes.machines.network import Network
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

@@ -11,35 +11,37 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import MARK, Format, Source
-from hopbytes.formats.mappings.launch_files import Launch
+from hopbytes.formats.base import MARK, Source
+from hopbytes.formats.mappings.launch_files import HOST_NAME, Launch, LaunchFormat
+from hopbytes.formats.mappings.numbering import Line
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 from hopbytes.text.hostlist import NODE_NAME
 
 #: Largest number of ranks that a file may name; it bounds the memory of a reader.
 MAX_RANKS = 2**27
-
 #: A host with its number of ranks, in the notations of several launchers.
 COUNTED = re.compile(
     r"(?P<host>[^\s:#]+)(?::(?P<colon>[0-9]{1,9})|\s+(?:slots=)?(?P<word>[0-9]{1,9}))?", re.ASCII
 )
 
+#: Line number and host of every rank.
+RankHosts = list[tuple[int, str]]
 
-class HostList(Format):
+
+class HostList(LaunchFormat):
     """Base of all host lists of launchers, which are read and recognised in the same way.
 
     A subclass defines how its lines name the hosts of ranks, the title in the first line, and the writer.
     """
 
     __slots__ = ()
-    holds = "mapping"
     #: Title in the comment at the top; "" if the launcher does not accept comments.
     title: ClassVar[str] = ""
 
     @staticmethod
     @abstractmethod
-    def ranks(source: Source) -> list[tuple[int, str]]:
+    def ranks(source: Source) -> RankHosts:
         """Return line number and host of every rank; :func:`rank_hosts` is one implementation."""
 
     def head(self, description: str) -> str:
@@ -60,36 +62,36 @@ class HostList(Format):
 
 def hosts_by_rank(launch: Launch, *head: str) -> str:
     """Return the text of a file with the host of rank i in line i, after the lines of `head`."""
-    return "\n".join([*head, *(launch.host(rank) for rank in range(launch.n))]) + "\n"
+    return "\n".join([*head, *map(launch.host, range(launch.n))]) + "\n"
 
 
-def rank_hosts(source: Source) -> list[tuple[int, str]]:
+def rank_hosts(source: Source) -> RankHosts:
     """Return line number and host of every rank: one word a line, or words separated by commas."""
-    found = []
-    for number, text in _lines(source):
+    hosts = []
+    for number, text in lines_of(source):
         for word in text.split(","):
             if not NODE_NAME.fullmatch(word.strip()):
                 raise FormatError(source.name, number, f"{word.strip()[:40]!r}, expected the name of a host")
-            found.append((number, word.strip()))
-    return found
+            hosts.append((number, word.strip()))
+    return hosts
 
 
-def counted_hosts(source: Source) -> list[tuple[int, str]]:
+def counted_hosts(source: Source) -> RankHosts:
     """Return line number and host of every rank from lines like ``host:4``, ``host 4`` or ``host``."""
-    found: list[tuple[int, str]] = []
-    for number, text in _lines(source):
+    hosts: RankHosts = []
+    for number, text in lines_of(source):
         parts = COUNTED.fullmatch(text)
         if parts is None or not NODE_NAME.fullmatch(parts["host"]):
             raise FormatError(source.name, number, f"{text[:40]!r}, expected a host like n1:4")
         count = int(parts["colon"] or parts["word"] or 1)
-        if not 0 < count <= MAX_RANKS - len(found):
+        if not 0 < count <= MAX_RANKS - len(hosts):
             what = f"{count} ranks on {parts['host']}, expected 1 or more, and at most {MAX_RANKS} in all"
             raise FormatError(source.name, number, what)
-        found += [(number, parts["host"])] * count
-    return found
+        hosts += [(number, parts["host"])] * count
+    return hosts
 
 
-def in_blocks(source: Source) -> list[tuple[int, str]]:
+def hosts_in_blocks(source: Source) -> RankHosts:
     """Return line and host of every rank from a file with one line for each host.
 
     Options of the source: `where`; `n`, by default the number of slots of the hosts.
@@ -105,7 +107,8 @@ def in_blocks(source: Source) -> list[tuple[int, str]]:
     return [host for host in hosts for _ in range(total // nodes)]
 
 
-def _lines(source: Source) -> Iterator[tuple[int, str]]:
+def lines_of(source: Source) -> Iterator[tuple[int, str]]:
+    """Yield number and text of the lines, without comments and blank lines."""
     for number, line in enumerate(source.text().splitlines(), start=1):
         text = line.partition("#")[0].strip()
         if text:
@@ -127,9 +130,7 @@ def node_numbers(where: Allocation) -> dict[str, int]:
     return {host: node for node, host in enumerate(where.hosts)}
 
 
-def node_of_host(
-    where: Allocation, known: dict[str, int], host: str, place: tuple[str, int | None]
-) -> int:
+def node_of_host(where: Allocation, known: dict[str, int], host: str, line: Line) -> int:
     """Return the node with a host name; on a machine of one node without names every host is that node."""
     if host in known:
         return known[host]
@@ -141,10 +142,10 @@ def node_of_host(
         return short[0]
     names = ", ".join(list(known)[:4]) + (", …" if len(known) > 4 else "")
     expected = f"one of {names}" if known else "a machine whose nodes have names (`hosts`)"
-    raise FormatError(*place, f"host {host[:60]}, expected {expected}")
+    raise FormatError(*line, f"host {host[:60]}, expected {expected}")
 
 
-def mapping_by_hosts(source: Source, hosts: Sequence[tuple[int, str]]) -> Mapping:
+def mapping_by_hosts(source: Source, hosts: RankHosts) -> Mapping:
     """Return the mapping of ranks whose hosts are known and whose cores the launcher chooses.
 
     The ranks of a node take its slots in order; if it has more ranks than slots, they start again at the
@@ -153,29 +154,33 @@ def mapping_by_hosts(source: Source, hosts: Sequence[tuple[int, str]]) -> Mappin
     where = allocation_of(source, "a list of hosts")
     check_count(source, len(hosts))
     known = node_numbers(where)
-    node = np.empty(len(hosts), np.int64)
-    cache: dict[str, int] = {}
-    for rank, (line, host) in enumerate(hosts):
-        if host not in cache:
-            cache[host] = node_of_host(where, known, host, (source.name, line))
-        node[rank] = cache[host]
-    return mapping_on_nodes(source, where, node, [line for line, _ in hosts])
+    node_of: dict[str, int] = {}
+    for line_number, host in hosts:
+        if host not in node_of:
+            node_of[host] = node_of_host(where, known, host, (source.name, line_number))
+    node = np.array([node_of[host] for _, host in hosts], np.int64)
+    return mapping_on_nodes(source, where, node, [line_number for line_number, _ in hosts])
 
 
-def mapping_on_nodes(source: Source, where: Allocation, node: Int64, lines: Sequence[int]) -> Mapping:
+def mapping_on_nodes(source: Source, where: Allocation, node: Int64, line_numbers: Sequence[int]) -> Mapping:
     """Return the mapping of ranks whose nodes are known; the ranks of a node take its slots in order."""
     slots = np.bincount(where.node_of_pe, minlength=int(node.max(initial=0)) + 1)
     without = np.flatnonzero(slots[node] == 0)
     if len(without):
         rank = int(without[0])
         name = where.hosts[node[rank]] if where.hosts else f"node {node[rank]}"
-        raise FormatError(source.name, lines[rank], f"{name} has no slot, expected a host the job may use")
+        what = f"{name} has no slot, expected a host the job may use"
+        raise FormatError(source.name, line_numbers[rank], what)
     first = np.cumsum(slots) - slots
     order = np.argsort(node, kind="stable")
-    place = np.empty(len(node), np.int64)
-    place[order] = np.arange(len(node)) - np.searchsorted(node[order], node[order])
-    pe = first[node] + place % slots[node]
-    return Mapping(pe.astype(np.int32), where, {"problem": "processes", "mapper": source.title})
+    in_node = np.empty(len(node), np.int64)
+    in_node[order] = np.arange(len(node)) - np.searchsorted(node[order], node[order])
+    return as_launched(source, (first[node] + in_node % slots[node]).astype(np.int32), where)
+
+
+def as_launched(source: Source, pe: object, where: Allocation) -> Mapping:
+    """Return a mapping of processes that a file describes."""
+    return Mapping(np.asarray(pe, np.int32), where, {"problem": "processes", "mapper": source.title})
 
 
 def check_count(source: Source, found: int) -> None:

@@ -1,8 +1,10 @@
-"""Common parts of launch formats: host names, cores inside a node, and checks before a file is written."""
+"""A mapping as launchers see it: hosts by name, cores counted inside them, and one list of cores for all."""
 
 from __future__ import annotations
 
 import dataclasses
+import re
+from collections.abc import Iterable
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
@@ -11,23 +13,40 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
-from hopbytes.formats.mappings.numbering import Numbering
+from hopbytes.formats.base import Capabilities, Format, Written
+from hopbytes.formats.mappings.numbering import Numbering, Numbers
+from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.mapping import Mapping
 from hopbytes.text.hostlist import NODE_NAME
 
 #: Placeholder of the user's program in a printed command.
 PROGRAM = "./app"
-
 ASSUMED_CPUS = (
     "the CPU numbers of the operating system are unknown and assumed to be the core numbers; "
     "check with: hopbytes verify"
 )
-
 ONLY_GPUS = "slots are GPUs: {stem}.place.sh shows each rank its GPU, and no rank is bound to cores"
 WITH_GPUS = "slots have GPUs: {stem}.place.sh binds each rank to its cores and shows it its GPU"
+RENUMBERED = "slots are renumbered inside nodes, so that one list of cores serves all; no metric changes"
+PLACEHOLDERS = "host names are unknown, the file has placeholders: give `hosts`"
+HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+#: What a format can express that names the host and the cores of every rank.
+ANY_MAPPING = Capabilities(
+    any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
+    several_cores_per_rank=True, unequal_nodes=True, gpus=True,
+)
 
 
-Numbers = tuple[int, ...]
+class LaunchFormat(Format):
+    """Base of the formats that hold a mapping."""
+
+    __slots__ = ()
+    holds = "mapping"
+
+    def sniff(self, name: str, head: bytes) -> bool:
+        """Return False: the format cannot be read, or its content may equally be another format."""
+        return False
 
 
 @frozen
@@ -47,8 +66,7 @@ class Launch:
     hosts: tuple[str, ...]  # name of every node of the machine
     #: the names are placeholders, because neither the user nor the machine named the nodes
     hosts_unknown: bool
-    node: Int32  # int32[n]: Node of each task
-    #: numbers of cores: within the node, among the allowed ones, and of the operating system
+    node: Int32  # int32[n]: node of each task
     numbering: Numbering
 
     @property
@@ -56,42 +74,38 @@ class Launch:
         """Number of tasks."""
         return self.mapping.n
 
+    @property
+    def pes(self) -> list[int]:
+        """The slots in use, ascending."""
+        return sorted(set(self.mapping.pe.tolist()))
+
+    @property
+    def used_hosts(self) -> list[str]:
+        """Names of the nodes in use, in machine order."""
+        return [self.hosts[node] for node in sorted(set(self.node.tolist()))]
+
     def host(self, task: int) -> str:
         """Name of the node a task runs on."""
         return self.hosts[int(self.node[task])]
-
-    def cores_of_pe(self, pe: int) -> Numbers:
-        """Places (innermost units) of a PE, counted from the first place of its node."""
-        return self.numbering.in_node(self.mapping.where.cores_of(pe))
-
-    def cores(self, task: int) -> Numbers:
-        """Places (innermost units) of a task's PE, counted from the first place of its node."""
-        return self.cores_of_pe(int(self.mapping.pe[task]))
-
-    def cpus_of_pe(self, pe: int) -> Numbers:
-        """Operating system's CPU numbers of a PE, as taskset takes them; empty if slots have no cores."""
-        if not self.binds:
-            return ()
-        return self.numbering.os_cpus(self.mapping.where.cores_of(pe))
-
-    def cpus(self, task: int) -> Numbers:
-        """Operating system's CPU numbers of a task's PE."""
-        return self.cpus_of_pe(int(self.mapping.pe[task]))
 
     @property
     def binds(self) -> bool:
         """Whether slots have cores to which ranks are bound; otherwise they are GPUs without known cores."""
         return self.mapping.where.has_cores
 
-    def all_allowed(self) -> bool:
-        """Whether the job may use all cores of the slots in use."""
-        cores_of = self.mapping.where.cores_of
-        return all(self.numbering.usable[cores_of(pe)].all() for pe in set(self.mapping.pe.tolist()))
+    def cpus(self, task: int) -> Numbers:
+        """CPU numbers of the operating system of a task, as taskset takes them; empty without cores."""
+        where = self.mapping.where
+        return self.numbering.os_cpus(where.cores_of(int(self.mapping.pe[task]))) if self.binds else ()
+
+    def threads_of_pe(self, pe: int) -> int:
+        """Number of OpenMP threads for a PE: one for each of its cores."""
+        return self.numbering.whole_cores(self.mapping.where.cores_of(pe))
 
     @property
     def has_gpus(self) -> bool:
         """Whether some slot in use has a GPU."""
-        return any(self.mapping.where.gpus_of(pe) for pe in set(self.mapping.pe.tolist()))
+        return any(self.mapping.where.gpus_of(pe) for pe in self.pes)
 
     def gpus(self, task: int) -> Numbers:
         """GPUs of a task, counted within its node; empty if its slot has none."""
@@ -100,14 +114,6 @@ class Launch:
     def shown_gpus(self, task: int) -> tuple[str, ...]:
         """What the variable of the GPUs' maker takes to show a task its GPUs."""
         return self.mapping.where.shown_gpus(int(self.mapping.pe[task]))
-
-    def threads_of_pe(self, pe: int) -> int:
-        """Number of OpenMP threads for a PE: one for each of its cores."""
-        return self.numbering.whole_cores(self.mapping.where.cores_of(pe))
-
-    def slots_per_node(self) -> Int64:
-        """int64[nodes]: PEs of the allocation on each node."""
-        return np.bincount(self.mapping.where.node_of_pe, minlength=len(self.hosts)).astype(np.int64)
 
     def tasks_per_node(self) -> Int64:
         """int64[nodes]: number of tasks mapped to each node."""
@@ -127,28 +133,102 @@ class Launch:
         """Return the launch of another mapping to the same nodes."""
         return dataclasses.replace(self, mapping=mapping, node=mapping.where.node_of_pe[mapping.pe])
 
+    def block_runs(self, form: str) -> list[Run]:
+        """Return the runs, exactly one per node in use; UnsupportedError if a format cannot express more."""
+        before: dict[int, Run] = {}
+        for run in self.runs():
+            if run.node in before:
+                last = before[run.node].first + before[run.node].count - 1
+                raise UnsupportedError(
+                    f"ranks {last} and {run.first} are on host {self.hosts[run.node]} but the ranks between "
+                    f"them are not, which {form} cannot express: map again with `form={form!r}`, or write "
+                    "openmpi, slurm or newrank"
+                )
+            before[run.node] = run
+        return list(before.values())
+
+    def equal_count(self, form: str) -> int:
+        """Return the number of tasks on every node in use; UnsupportedError if they differ."""
+        tasks = self.tasks_per_node()
+        used = np.flatnonzero(tasks)
+        few, many = int(used[np.argmin(tasks[used])]), int(used[np.argmax(tasks[used])])
+        if tasks[few] != tasks[many]:
+            raise UnsupportedError(
+                f"{tasks[few]} tasks on host {self.hosts[few]} and {tasks[many]} on {self.hosts[many]}, "
+                f"which {form} cannot express: map again with `tasks_per_node`, or write openmpi, slurm or "
+                "newrank"
+            )
+        return int(tasks[few])
+
+    def nodelist(self) -> str:
+        """Return the option of srun that names the nodes in use, where a job with all nodes has others, too."""
+        if self.hosts_unknown or len(self.used_hosts) == len(self.hosts):
+            return ""
+        return f" --nodelist={','.join(self.used_hosts)}"
+
+    def assumptions(self) -> list[str]:
+        """Return notices about host names and CPU numbers that had to be assumed."""
+        notices = []
+        if self.hosts_unknown:
+            notices.append(
+                f"host names are unknown: replace {self.hosts[0]}, ... in {{stem}} by the real names, "
+                "or give `hosts`"
+            )
+        return notices + ([ASSUMED_CPUS] if self.binds and not self.numbering.known else [])
+
+    def by_script(self, reason: str) -> str:
+        """Return the notice that a script binds the ranks: `reason`, unless slots have GPUs."""
+        if not self.has_gpus:
+            return reason
+        return WITH_GPUS if self.binds else ONLY_GPUS
+
 
 def prepare(mapping: Mapping, options: Dictionary[str, Any]) -> Launch:
-    """Check that a launch file can express this mapping, and count cores within nodes."""
+    """Check that a launch file can express this mapping, and count cores within nodes.
+
+    Options: `hosts`, the names of all nodes; `allowed`, the CPUs of each node that the job may use;
+    `oversubscribe`, true if a slot may hold several tasks.
+    """
     if mapping.n == 0:
         raise InfeasibleError("no task to launch, expected at least one")
-    _check_slots(mapping, options)
-    where = mapping.where
+    where, tasks = mapping.where, mapping.tasks_per_pe()
+    # A mapping of processes has several tasks on a slot only if the user asked for it. A partition has many
+    # tasks on a PE, which are not processes to launch.
+    shared = options.get("oversubscribe") or mapping.info.get("problem") == "processes"
+    fullest = int(np.argmax(tasks))
+    if tasks[fullest] > 1 and not shared:
+        raise InfeasibleError(
+            f"{mapping.n} tasks on {where.k} slots, {tasks[fullest]} of them on slot {fullest}, "
+            "expected one per slot (`oversubscribe=True` allows more; plain and json hold any mapping)"
+        )
     nodes = int(where.machine.node_of_core()[-1]) + 1
     hosts, hosts_unknown = _host_names(tuple(options.get("hosts") or where.hosts), nodes)
-    numbering = Numbering.of(where.machine, options.get("allowed"))
-    if numbering.restricted:
-        used = np.unique(mapping.pe).tolist()
-        for pe in used:
-            numbering.check_allowed(where.cores_of(pe), hosts[int(where.node_of_pe[pe])])
-    return Launch(mapping, hosts, hosts_unknown, where.node_of_pe[mapping.pe], numbering)
+    launch = Launch(
+        mapping, hosts, hosts_unknown, where.node_of_pe[mapping.pe],
+        Numbering.of(where.machine, options.get("allowed")),
+    )
+    for pe in launch.pes if launch.numbering.restricted else ():
+        launch.numbering.check_allowed(where.cores_of(pe), hosts[int(where.node_of_pe[pe])])
+    return launch
 
 
-def by_script(launch: Launch, reason: str) -> str:
-    """Return the notice that a script binds the ranks: `reason`, unless slots have GPUs."""
-    if not launch.has_gpus:
-        return reason
-    return WITH_GPUS if launch.binds else ONLY_GPUS
+def _host_names(hosts: tuple[str, ...], nodes: int) -> tuple[tuple[str, ...], bool]:
+    if not hosts and nodes == 1:
+        return ("localhost",), False
+    if not hosts:
+        width = max(3, len(str(nodes - 1)))
+        return tuple(f"node{number:0{width}}" for number in range(nodes)), True
+    if len(hosts) != nodes:
+        raise InfeasibleError(f"{len(hosts)} host names for {nodes} nodes, expected one for each")
+    seen: set[str] = set()
+    for host in hosts:
+        if not HOST_NAME.fullmatch(host):
+            what = f"host name {host[:60]!r}, expected letters, digits and . _ - after a letter or digit"
+            raise FormatError("hosts", None, what)
+        if host in seen:
+            raise FormatError("hosts", None, f"host name {host} occurs twice, expected a name for each node")
+        seen.add(host)
+    return hosts, False
 
 
 def refuse_gpus(launch: Launch, form: str) -> None:
@@ -160,97 +240,113 @@ def refuse_gpus(launch: Launch, form: str) -> None:
         )
 
 
-def contiguous_runs(launch: Launch, form: str) -> list[Run]:
-    """Return the runs of consecutive ranks, exactly one per node in use."""
-    runs = launch.runs()
-    seen: dict[int, Run] = {}
-    for run in runs:
-        if run.node in seen:
-            before = seen[run.node]
-            raise UnsupportedError(
-                f"ranks {before.first + before.count - 1} and {run.first} are on host "
-                f"{launch.hosts[run.node]} but the ranks between them are not, which {form} cannot express: "
-                f"map again with `form={form!r}`, or write openmpi, slurm or newrank"
-            )
-        seen[run.node] = run
-    return runs
+@frozen
+class Binding:
+    """The CPUs of the ranks of every node, by the order of the ranks within the node."""
+
+    #: the mapping that is written: the given one, or one of the same cost with slots renumbered
+    launch: Launch
+    #: CPUs of the first, second, … rank of a node; None if nodes need different lists, or if slots have GPUs,
+    #: because then the script binds every rank and shows it its GPU
+    cpus: tuple[Numbers, ...] | None
+    notices: tuple[str, ...] = ()
+
+    def written(self, files: dict[str, str], command: str, notices: Iterable[str]) -> Written:
+        """Return the result of a writer; all files except the one that the user named are scripts."""
+        scripts = tuple(suffix for suffix in files if suffix)
+        return Written(files, command, tuple(notices), scripts, self.launch.mapping)
+
+    @property
+    def widest(self) -> int:
+        """Number of OpenMP threads for the largest slot in use."""
+        return max(map(self.launch.threads_of_pe, self.launch.pes)) if self.launch.binds else 1
+
+    @property
+    def openmp(self) -> str:
+        """OpenMP settings that precede a command whose ranks have several cores each, with a final blank."""
+        return f"OMP_NUM_THREADS={self.widest} OMP_PLACES=cores " if self.widest > 1 else ""
 
 
-def equal_count(launch: Launch, form: str) -> int:
-    """Return the number of tasks on every node in use."""
-    tasks = launch.tasks_per_node()
-    used = np.flatnonzero(tasks)
-    counts = np.unique(tasks[used])
-    if len(counts) > 1:
-        few, many = (int(used[np.flatnonzero(tasks[used] == count)[0]]) for count in (counts[0], counts[-1]))
-        raise UnsupportedError(
-            f"{tasks[few]} tasks on host {launch.hosts[few]} and {tasks[many]} on {launch.hosts[many]}, "
-            f"which {form} cannot express: map again with `tasks_per_node`, or write openmpi, slurm or "
-            "newrank"
-        )
-    return int(counts[0])
+def common_binding(launch: Launch) -> Binding:
+    """Return the binding of a mapping; slots are renumbered inside nodes if that gives one list for all.
+
+    Launchers that take one list apply it to the ranks of a node in ascending order. Renumbering changes
+    no distance (:func:`renumbered`). O(n).
+    """
+    if launch.has_gpus:
+        return Binding(launch, None)
+    common = _common_list(launch)
+    if common is not None:
+        return Binding(launch, common)
+    alike = launch.rearranged(dataclasses.replace(launch.mapping, pe=renumbered(launch.mapping)))
+    common, usable = _common_list(alike), launch.numbering.usable
+    if common is not None and all(usable[launch.mapping.where.cores_of(pe)].all() for pe in alike.pes):
+        return Binding(alike, common, (RENUMBERED,))
+    return Binding(launch, None)
 
 
-def nodelist(launch: Launch) -> str:
-    """Return the option of srun that names the nodes in use, where a job with all nodes has others, too."""
-    used = [launch.hosts[node] for node in sorted(set(launch.node.tolist()))]
-    if launch.hosts_unknown or len(used) == len(launch.hosts):
-        return ""
-    return f" --nodelist={','.join(used)}"
+def _common_list(launch: Launch) -> tuple[Numbers, ...] | None:
+    """Return the CPUs by order within the node, or None if nodes differ."""
+    if len(set(map(launch.threads_of_pe, launch.pes))) > 1:
+        return None  # one OMP_NUM_THREADS cannot be right for slots of different sizes
+    cpus_of: dict[int, list[Numbers]] = {}
+    for rank, node in enumerate(launch.node.tolist()):
+        cpus_of.setdefault(node, []).append(launch.cpus(rank))
+    longest = max(cpus_of.values(), key=len)
+    return tuple(longest) if all(own == longest[: len(own)] for own in cpus_of.values()) else None
 
 
-def assumptions(launch: Launch, what: str = "{stem}") -> list[str]:
-    """Return notices about host names and CPU numbers that had to be assumed."""
-    notices = []
-    if launch.hosts_unknown:
-        notices.append(
-            f"host names are unknown: replace {launch.hosts[0]}, ... in {what} by the real names, "
-            "or give `hosts`"
-        )
-    if launch.binds and not launch.numbering.known:
-        notices.append(ASSUMED_CPUS)
-    return notices
+Shape = tuple[object, ...] | int
+Tasks = tuple[int, ...]
 
 
-def _check_slots(mapping: Mapping, options: Dictionary[str, Any]) -> None:
-    # A mapping of processes has several tasks on a slot only if the user asked for it. A partition has many
-    # tasks on a PE, which are not processes to launch.
-    if options.get("oversubscribe") or mapping.info.get("problem") == "processes":
-        return
-    tasks = mapping.tasks_per_pe()
-    fullest = int(np.argmax(tasks))
-    if tasks[fullest] > 1:
-        raise InfeasibleError(
-            f"{mapping.n} tasks on {mapping.where.k} slots, {tasks[fullest]} of them on slot {fullest}, "
-            "expected one per slot (`oversubscribe=True` allows more; plain and json hold any mapping)"
-        )
+def renumbered(mapping: Mapping) -> Int32:
+    """Return int32[n], a mapping of the same cost in which nodes with equal groups use the same slots.
+
+    Within every unit of a node, children of the same shape are sorted by the lowest task that they hold.
+    Tasks that share a unit still share it, so every distance and every metric stays the same; two nodes that
+    group their tasks in the same way (by rank within the node) get the same slots. A mapping to a machine
+    without named levels is returned unchanged. O(n log n + k * levels).
+    """
+    machine, where = mapping.where.machine, mapping.where
+    if not machine.levels:
+        return mapping.pe
+    node_level = machine.level_named(NODE_NAMES)
+    start = 0 if node_level is None else node_level + 1
+    units = [machine.ancestors(level)[where.first_core].tolist() for level in range(start, len(machine.levels))]
+    tasks_of: list[list[int]] = [[] for _ in range(where.k)]
+    for task, pe in enumerate(mapping.pe.tolist()):
+        tasks_of[pe].append(task)
+    result: Int32 = mapping.pe.copy()
+    boundaries = np.flatnonzero(np.diff(where.node_of_pe)) + 1
+    for pes in np.split(np.arange(where.k), boundaries):
+        _, arranged = _arrange(pes.tolist(), units, tasks_of, mapping)
+        for pe, tasks in zip(pes.tolist(), arranged, strict=True):
+            result[list(tasks)] = pe
+    return result
 
 
-def _host_names(hosts: tuple[str, ...], nodes: int) -> tuple[tuple[str, ...], bool]:
-    if not hosts and nodes == 1:
-        return ("localhost",), False
-    if not hosts:
-        width = max(3, len(str(nodes - 1)))
-        return tuple(f"node{number:0{width}}" for number in range(nodes)), True
-    if len(hosts) != nodes:
-        raise InfeasibleError(f"{len(hosts)} host names for {nodes} nodes, expected one for each")
-    seen = set()
-    for host in hosts:
-        if not NODE_NAME.fullmatch(host):
-            what = f"host name {host[:60]!r}, expected letters, digits and . _ - after a letter or digit"
-            raise FormatError("hosts", None, what)
-        if host in seen:
-            raise FormatError("hosts", None, f"host name {host} occurs twice, expected a name for each node")
-        seen.add(host)
-    return hosts, False
+def _arrange(
+    pes: list[int], units: list[list[int]], tasks_of: list[list[int]], mapping: Mapping
+) -> tuple[Shape, list[Tasks]]:
+    """Return the shape of a unit, and the tasks of each of its PEs after its children were sorted."""
+    if not units:
+        gpus = mapping.where.gpus
+        has_gpu = [gpus is not None and int(gpus[pe]) >= 0 for pe in pes]
+        sizes = tuple((len(mapping.where.cores_of(pe)), own) for pe, own in zip(pes, has_gpu, strict=True))
+        return sizes, [tuple(tasks_of[pe]) for pe in pes]
+    children: dict[int, list[int]] = {}
+    for pe in pes:
+        children.setdefault(units[0][pe], []).append(pe)
+    parts = [_arrange(part, units[1:], tasks_of, mapping) for part in children.values()]
+    waiting: dict[Shape, list[list[Tasks]]] = {}
+    for shape, part_tasks in parts:
+        waiting.setdefault(shape, []).append(part_tasks)
+    for alike in waiting.values():
+        alike.sort(key=_lowest_task, reverse=True)  # the lowest is at the end, where pop() takes it
+    arranged = [tasks for shape, _ in parts for tasks in waiting[shape].pop()]
+    return tuple(shape for shape, _ in parts), arranged
 
 
-def number_list(numbers: Numbers, join: str = ",") -> str:
-    """Return ascending numbers in the notation of launchers: ``0-3,6``."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1] = [runs[-1][0], number]
-        else:
-            runs.append([number])
-    return join.join("-".join(map(str, run)) for run in runs)
+def _lowest_task(part: list[Tasks]) -> float:
+    return min((tasks[0] for tasks in part if tasks), default=float("inf"))

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from textwrap import indent
 
 from hopbytes.formats.base import MARK
-from hopbytes.formats.mappings.launch_files import Launch, number_list
-
-#: Environment variables in which launchers pass the number of a rank. SLURM_PROCID is the last one, because
-#: the ranks of an mpirun in a batch script all inherit the value 0.
-RANK_VARIABLES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PALS_RANKID", "FLUX_TASK_RANK", "SLURM_PROCID")
+from hopbytes.formats.mappings.launch_files import Launch
+from hopbytes.formats.mappings.launchers import RANK_VARIABLES
+from hopbytes.formats.mappings.numbering import number_list
 
 _HEAD = """\
 #!/bin/sh
 # {mark}: {does}, then starts the program.
-# Use: LAUNCHER ... sh {name} PROGRAM ARGUMENTS
+# Use: LAUNCHER ... sh place.sh PROGRAM ARGUMENTS
 {numbers}
 
 # The first variable that is set counts. In a batch script other launchers inherit SLURM_PROCID as 0.
@@ -25,8 +23,8 @@ rank={lookup}
 
 _TAIL = """\
 *)
-    echo "{name}: rank '$rank' is none of 0 to {last}" >&2
-    echo "{name}: looked at {variables}" >&2
+    echo "place.sh: rank '$rank' is none of 0 to {last}" >&2
+    echo "place.sh: looked at {variables}" >&2
     exit 1
     ;;
 esac
@@ -44,28 +42,28 @@ fi
 # number i stands for entry i. Another GPU than these is none of the job's.
 _SHOW_GPUS = """\
 case $maker in
-amd) variable=ROCR_VISIBLE_DEVICES own=${{ROCR_VISIBLE_DEVICES:-}} ;;
-intel) variable=ZE_AFFINITY_MASK own=${{ZE_AFFINITY_MASK:-}} ;;
-*) variable=CUDA_VISIBLE_DEVICES own=${{CUDA_VISIBLE_DEVICES:-}} ;;
+amd) variable=ROCR_VISIBLE_DEVICES own=${ROCR_VISIBLE_DEVICES:-} ;;
+intel) variable=ZE_AFFINITY_MASK own=${ZE_AFFINITY_MASK:-} ;;
+*) variable=CUDA_VISIBLE_DEVICES own=${CUDA_VISIBLE_DEVICES:-} ;;
 esac
 shown=
 IFS=,
 for gpu in $gpus; do
     entry= place=0
     case ,$own, in
-    ,,|,NoDevFiles,|*,$gpu,*|*,${{gpu%.*}},*) entry=$gpu ;;
+    ,,|,NoDevFiles,|*,$gpu,*|*,${gpu%.*},*) entry=$gpu ;;
     *[!0-9,.]*)
         for word in $own; do
-            [ "$place" -ne "${{gpu%.*}}" ] || entry=$word
+            [ "$place" -ne "${gpu%.*}" ] || entry=$word
             place=$((place + 1))
         done
         ;;
     esac
     if [ -z "$entry" ]; then
-        echo "{name}: rank $rank: GPU $gpu is not among $variable=$own of its job" >&2
+        echo "place.sh: rank $rank: GPU $gpu is not among $variable=$own of its job" >&2
         exit 1
     fi
-    shown=$shown${{shown:+,}}$entry
+    shown=$shown${shown:+,}$entry
 done
 unset IFS
 [ -z "$gpus" ] || case $maker in
@@ -107,56 +105,48 @@ exec "$@"
 
 
 def place_script(
-    launch: Launch,
-    name: str = "place.sh",
-    order: Sequence[int] | None = None,
-    variables: Sequence[str] = RANK_VARIABLES,
+    launch: Launch, order: Sequence[int] | None = None, variables: Sequence[str] = RANK_VARIABLES
 ) -> str:
     """Return a POSIX shell script that determines its rank, binds it and shows it its GPU.
 
     The script needs only sh and taskset on the compute nodes. If it finds no rank, it ends with an error
     instead of starting the program without binding. If slots have no cores (the innermost level of the
-    machine is ``gpu``), it does not bind and uses neither taskset nor settings of OpenMP.
+    machine is ``gpu``), it does not bind and uses neither taskset nor settings of OpenMP. `order` is the task
+    of every number in the variables, by default that number.
     """
-    lines = []
-    where, pes = launch.mapping.where, set(launch.mapping.pe.tolist())
-    makers = {gpu.maker for pe in pes for gpu in where.known_gpus(pe)}
-    for rank, task in enumerate(range(launch.n) if order is None else order):
-        lines.append(f"{rank}) {_settings(launch, task, makers)} ;;\n")
+    known = [gpu for pe in launch.pes for gpu in launch.mapping.where.known_gpus(pe)]
+    makers = {gpu.maker for gpu in known}
+    has_gpus, tasks = launch.has_gpus, range(launch.n) if order is None else order
     lookup = ""
     for variable in reversed(variables):
         lookup = f"${{{variable}:-{lookup}}}"
-    has_gpus = launch.has_gpus
     does = f"binds each of {launch.n} ranks to its cores{' and GPUs' if has_gpus else ''}"
     if not launch.binds:
         does = f"shows each of {launch.n} ranks its GPU, binds none to cores"
-    head = _HEAD.format(
-        mark=MARK, does=does, name=name, lookup=lookup, numbers=_NUMBERS if launch.binds else _UNBOUND,
-        defaults=f"gpus= maker={''.join(makers) if len(makers) == 1 else ''}\n" if has_gpus else "",
-    )
-    tail = _TAIL.format(name=name, last=launch.n - 1, variables=", ".join(variables))
-    start = _START if launch.binds else _START_UNBOUND
-    return head + "".join(lines) + tail + (_show_gpus(launch, name) if has_gpus else "") + start
-
-
-def _show_gpus(launch: Launch, name: str) -> str:
-    """Return the lines that show a rank its GPUs."""
-    where, pes = launch.mapping.where, set(launch.mapping.pe.tolist())
-    known = [gpu for pe in pes for gpu in where.known_gpus(pe)]
-    by_bus = any(gpu.maker == "nvidia" and not gpu.name.startswith("cuda") for gpu in known)
-    asks = not all(gpu.maker for gpu in known) or not known
-    text = f'if [ -n "$gpus" ] && [ -z "$maker" ]; then\n{indent(_ASK_MAKER, "    ")}fi\n' if asks else ""
-    return text + (_BUS_ORDER if by_bus else "") + _SHOW_GPUS.format(name=name)
+    parts = [
+        _HEAD.format(
+            mark=MARK, does=does, lookup=lookup, numbers=_NUMBERS if launch.binds else _UNBOUND,
+            defaults=f"gpus= maker={''.join(makers) if len(makers) == 1 else ''}\n" if has_gpus else "",
+        ),
+        *(f"{rank}) {_settings(launch, task, makers)} ;;\n" for rank, task in enumerate(tasks)),
+        _TAIL.format(last=launch.n - 1, variables=", ".join(variables)),
+    ]
+    if has_gpus and not (known and all(makers)):
+        parts.append(f'if [ -n "$gpus" ] && [ -z "$maker" ]; then\n{indent(_ASK_MAKER, "    ")}fi\n')
+    if has_gpus and any(gpu.maker == "nvidia" and not gpu.name.startswith("cuda") for gpu in known):
+        parts.append(_BUS_ORDER)
+    if has_gpus:
+        parts.append(_SHOW_GPUS)
+    return "".join([*parts, _START if launch.binds else _START_UNBOUND])
 
 
 def _settings(launch: Launch, task: int, makers: set[str]) -> str:
     """Return the shell assignments for one task."""
-    gpus = launch.shown_gpus(task)
+    pe, gpus = int(launch.mapping.pe[task]), launch.shown_gpus(task)
     words = [f"gpus={','.join(gpus)}"] if gpus else []
     if len(makers) > 1:
-        own = {gpu.maker for gpu in launch.mapping.where.known_gpus(int(launch.mapping.pe[task]))}
+        own = {gpu.maker for gpu in launch.mapping.where.known_gpus(pe)}
         words += [f"maker={maker}" for maker in sorted(own - {""})[:1]]
     if launch.binds:
-        threads = launch.threads_of_pe(int(launch.mapping.pe[task]))
-        words = [f"cores={number_list(launch.cpus(task))}", f"threads={threads}", *words]
+        words = [f"cores={number_list(launch.cpus(task))}", f"threads={launch.threads_of_pe(pe)}", *words]
     return " ".join(words)

@@ -1,6 +1,6 @@
 """The process that reads an OTF2 archive with the ``otf2`` package and prints its communication.
 
-:mod:`hopbytes.formats.patterns.graph_otf2` starts it as
+:mod:`hopbytes.formats.patterns.otf2` starts it as
 ``python -m hopbytes.formats.patterns._otf2_events ARCHIVE``. The library behind the package writes errors to
 standard error and may crash on a damaged archive, therefore it runs in a separate process. The program prints
 one JSON object: ``ranks``, ``messages`` (source, target, bytes, count) and ``collectives`` (rank, members,

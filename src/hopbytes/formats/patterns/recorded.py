@@ -64,7 +64,7 @@ class Traffic:
         n = tasks if n is None else n
         check_tasks(source, None, n, len(src))
         if tasks > n:
-            raise FormatError(source.name, None, f"task {tasks - 1}, expected 0 to {n - 1}")
+            raise source.error(f"task {tasks - 1}, expected 0 to {n - 1}")
         notices = [*facts.pop("notices", ()), *emptiness(n, src)]
         meta = {"name": source.title, "format": format, "tasks": PROCESSES, **facts}
         if notices:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
-from hopbytes._arrays import Int64, UInt8
+from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
-from hopbytes.formats.base import Source
-from hopbytes.formats.parsing import PIECE_BYTES
-from hopbytes.kernels.records import Slot, Status
 from hopbytes.kernels.streaming import Block
 
 #: Arcs of a block, unless a single vertex has more.
@@ -54,32 +51,3 @@ class GraphStream(ABC):
     def changed(self, what: str) -> FormatError:
         """Return the error for a file that another program writes at the same time."""
         return FormatError(self.name, None, f"{what}, expected the file to stay as it is")
-
-
-def parsed(
-    source: Source, parse: Callable[[UInt8, bool, Int64], int], state: Int64, start: bytes = b""
-) -> Iterator[tuple[Status, bytes]]:
-    """Feed a stream to a parser, and yield the status and token wherever it stops.
-
-    Whoever takes them makes room or raises an error; the parser then goes on.
-    """
-    buffer = bytearray(max(PIECE_BYTES, 2 * len(start)))
-    buffer[: len(start)] = start
-    filled, final = len(start), False
-    while not final:
-        if filled == len(buffer):
-            buffer.extend(bytes(len(buffer)))
-        with memoryview(buffer) as view:
-            got = source.stream.readinto(view[filled:])
-        filled, final = filled + got, got == 0
-        text = np.frombuffer(buffer, np.uint8)
-        used = parse(text[:filled], final, state)
-        at = 0
-        while state[Slot.STATUS] != Status.DONE:
-            begin, end = at + int(state[Slot.BEGIN]), at + int(state[Slot.END])
-            yield Status(int(state[Slot.STATUS])), bytes(text[begin : max(end, begin + 1)])
-            at = used
-            used += parse(text[at:filled], final, state)
-        del text  # a bytearray cannot be resized while an array refers to its memory
-        buffer[: filled - used] = buffer[used:filled]
-        filled -= used

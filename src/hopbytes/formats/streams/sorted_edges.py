@@ -9,14 +9,12 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int64, UInt8
-from hopbytes.errors import FormatError, ScaleError
+from hopbytes.errors import ScaleError
 from hopbytes.formats.base import Source
 from hopbytes.formats.files import open_source
-from hopbytes.formats.parsing import check_tasks, first_line, raise_fault, shown
-from hopbytes.formats.patterns.graph_edges import fields_of
-from hopbytes.formats.streams.csr_stream import CsrStream
-from hopbytes.formats.streams.graph_stream import parsed
-from hopbytes.formats.streams.number_section import NumberSection
+from hopbytes.formats.parsing import check_tasks, parsed, raise_fault
+from hopbytes.formats.patterns.tables import fields_of, first_arc
+from hopbytes.formats.streams.csr_stream import CsrStream, NumberSection
 from hopbytes.kernels.records import Slot, Status
 from hopbytes.util.integers import MAX_SUM, MAX_TASKS
 
@@ -72,7 +70,7 @@ def sort_edges(path: str, max_bytes: int, folder: str, run_arcs: int = RUN_ARCS)
 def _sorted_runs(path: str, max_bytes: int, run_arcs: int) -> Iterator[tuple[Int64, Int64, int]]:
     """Yield sorted pairs with their volumes, and the number of tasks seen so far."""
     with open_source(path, max_bytes=max_bytes) as source:
-        line, n, text = _beginning(source)
+        line, n, text = first_arc(source)
         columns = len(fields_of(text))
         if columns == 0:
             yield np.empty(0, np.int64), np.empty(0, np.int64), n or 0
@@ -93,29 +91,6 @@ def _sorted_runs(path: str, max_bytes: int, run_arcs: int) -> Iterator[tuple[Int
             other = sources != targets
             pairs = np.concatenate([sources << 32 | targets, targets << 32 | sources])
             yield *_summed(pairs[np.tile(other, 2)], np.tile(volumes, 2)[np.tile(other, 2)]), seen
-
-
-def _beginning(source: Source) -> tuple[int, int | None, bytes]:
-    """Return the line number and text of the first arc, and n if the first line holds it alone."""
-    line, text = first_line(source, b"#%")
-    fields, n = fields_of(text), None
-    if len(fields) == 1:
-        if not fields[0].isdigit() or len(fields[0]) > 18:
-            what = f"{shown(fields[0])}, expected the number of tasks, or an arc"
-            raise FormatError(source.name, line, what)
-        n = int(fields[0])
-        check_tasks(source, line, n, 0 if source.size is None else source.size // 4)
-        try:
-            line, text = first_line(source, b"#%", after=line)
-        except FormatError as error:
-            if "nothing but" not in error.what:
-                raise
-            text = b""
-        fields = fields_of(text)
-    if fields and not 2 <= len(fields) <= 4:
-        what = f"{len(fields)} numbers, expected source target [bytes [messages]]"
-        raise FormatError(source.name, line, what)
-    return line, n, text
 
 
 def _tables(

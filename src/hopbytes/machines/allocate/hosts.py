@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,10 +13,9 @@ import numpy as np
 from hopbytes._arrays import Bool, Int64
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine
-from hopbytes.machines.network.geometry import coordinates_of
-from hopbytes.machines.node.node_machine import NodeMachine
+from hopbytes.machines.geometry import coordinates_of
+from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.text.hostlist import HOST_NAME, MAX_HOSTS, is_table, match_hosts, read_hosts
-from hopbytes.text.lines import natural_key
 from hopbytes.text.open_input import check_reference
 
 
@@ -35,7 +35,7 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     known = hosts_known.names
     if hosts is None:
         return ChosenHosts(machine, known, np.ones(nodes, np.bool_))
-    from hopbytes.machines.selection.sampled_allocations import is_sampled, sample_nodes
+    from hopbytes.machines.allocate.sampled_allocations import is_sampled, sample_nodes
 
     if is_sampled(hosts):
         return ChosenHosts(machine, known, sample_nodes(machine, str(hosts)))
@@ -176,8 +176,7 @@ def _numbered(
                     raise FormatError(path, line, f"{name} {number}, expected 0 to {size - 1}")
         else:  # switches are numbered in their group
             inside: dict[str, dict[str, int]] = {}
-            pairs = sorted(set(zip(outer, words, strict=True)), key=lambda pair: [*map(natural_key, pair)])
-            for around, word in pairs:
+            for around, word in sorted(set(zip(outer, words, strict=True)), key=_natural):
                 numbers_here = inside.setdefault(around, {})
                 numbers_here[word] = len(numbers_here)
             for around, numbers_here in inside.items():
@@ -188,6 +187,13 @@ def _numbered(
         found.append(numbers)
         outer = words
     return np.array(found, np.int64)
+
+
+def _natural(pair: tuple[str, str]) -> list[tuple[int, str]]:
+    """Order of names in which s2 stands before s10; numbers of any length by their digits."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", f"{pair[0]}\0{pair[1]}")
+    digits = [part.lstrip("0") if part[0] in "0123456789" else None for part in parts]
+    return [(-1, part) if of is None else (len(of), of) for part, of in zip(parts, digits, strict=True)]
 
 
 def _nodes(

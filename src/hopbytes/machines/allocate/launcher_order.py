@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping as Dictionary
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.machines.allocate.slot_counts import asked_by_job, even_counts
 from hopbytes.machines.allocate.slot_counts import spread as chosen_slots
 from hopbytes.machines.base import NODE_NAMES
-from hopbytes.model.allocation import Allocation
+from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.mapping import Mapping
 
 #: Orders that fill a node before they go on to the next.
@@ -21,35 +21,25 @@ FILLING = ("fill", "socket")
 PLANE = re.compile(r"plane=([1-9][0-9]{0,8})", re.ASCII)
 
 
-def launcher_placement(
-    where: Allocation,
-    n: int,
-    order: str,
-    *,
-    oversubscribe: bool = False,
-    tasks_per_node: int | None = None,
-    per: str | Dictionary[str, int] | None = None,
-    pack: bool = False,
-    spread: bool = False,
-) -> Mapping:
-    """Return the placement that a launcher makes by default.
+def launcher_placement(where: Allocation, n: int, order: str, use: SlotUse | None = None) -> Mapping:
+    """Return the mapping that a launcher makes by default, on the slots that `use` selects.
 
     >>> import hopbytes as hb
-    >>> launcher_placement(hb.machine("node:2 core:2"), 4, "cyclic").pe.tolist()
+    >>> launcher_placement(hb.allocate("node:2 core:2"), 4, "cyclic").pe.tolist()
     [0, 2, 1, 3]
     """
+    use = SlotUse() if use is None else use
     name = order.removeprefix("default:")
     in_a_turn = _in_a_turn(name)
     if n <= where.k:
-        counts_given = tasks_per_node is not None or per is not None
-        fills = name in FILLING and not (spread or asked_by_job(where, n))
-        filled = pack or (fills and not counts_given)
-        slots = chosen_slots(where, n, tasks_per_node=tasks_per_node, per=per, pack=filled, evenly=spread)
-        if filled and not pack:
+        fills = name in FILLING and not (use.spread or asked_by_job(where, n))
+        filled = use.pack or (fills and not use.counted)
+        slots = chosen_slots(where, n, replace(use, pack=filled))
+        if filled and not use.pack:
             slots = _filled_as_asked(where, n, slots)
-        if per is None:
+        if use.tasks_per is None:
             slots = _first_of_nodes(where, slots)
-    elif oversubscribe:
+    elif use.oversubscribe:
         slots = np.repeat(np.arange(where.k), even_counts(where, n))
     else:
         raise InfeasibleError(f"{n} tasks for {where.k} slots, expected one each (or oversubscribe)")

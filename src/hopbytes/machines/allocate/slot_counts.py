@@ -10,18 +10,10 @@ from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.allocate.units import units_of
 from hopbytes.machines.base import NODE_NAMES
-from hopbytes.model.allocation import Allocation
+from hopbytes.model.allocation import Allocation, SlotUse
 
 
-def spread(
-    where: Allocation,
-    n: int,
-    *,
-    tasks_per_node: int | None = None,
-    per: str | Mapping[str, int] | None = None,
-    pack: bool = False,
-    evenly: bool = False,
-) -> Int64:
+def spread(where: Allocation, n: int, use: SlotUse | None = None) -> Int64:
     """Choose the PEs that n tasks use, one task each.
 
     O(k log k x levels). The PEs chosen for n are among those chosen for n + 1, and what is chosen by
@@ -29,10 +21,10 @@ def spread(
 
     >>> import hopbytes as hb
     >>> from hopbytes.machines.allocate.slot_counts import spread
-    >>> where = hb.machine("node:2 package:2 core:4")
+    >>> where = hb.allocate("node:2 package:2 core:4")
     >>> spread(where, 6).tolist()
     [0, 1, 4, 8, 9, 12]
-    >>> spread(where, 6, tasks_per_node=4).tolist()
+    >>> spread(where, 6, SlotUse(tasks_per_node=4)).tolist()
     [0, 1, 4, 5, 8, 12]
     """
     if n < 0:
@@ -42,14 +34,15 @@ def spread(
             f"{n} tasks on {where.k} slots, expected at most {where.k}; `oversubscribe=True` puts several "
             "on one"
         )
-    limits = _limits(per)
-    if tasks_per_node is not None:
-        limits["node"] = tasks_per_node
+    use = SlotUse() if use is None else use
+    limits = _limits(use.tasks_per)
+    if use.tasks_per_node is not None:
+        limits["node"] = use.tasks_per_node
     if limits:
         return _hard_counts(where, n, limits)
-    if pack or n == where.k:
+    if use.pack or n == where.k:
         return np.arange(n, dtype=np.int64)
-    chosen = None if evenly else _as_the_job_asked(where, n)
+    chosen = None if use.spread else _as_the_job_asked(where, n)
     if chosen is not None:
         return chosen
     rank = _turns(_units_inside(where, np.arange(where.k)))
@@ -77,7 +70,7 @@ def even_counts(where: Allocation, n: int) -> Int64:
 
     >>> import hopbytes as hb
     >>> from hopbytes.machines.allocate.slot_counts import even_counts
-    >>> even_counts(hb.machine("node:2 core:2"), 6).tolist()
+    >>> even_counts(hb.allocate("node:2 core:2"), 6).tolist()
     [2, 1, 2, 1]
     """
     counts = np.full(where.k, n // where.k, np.int64)
@@ -85,16 +78,17 @@ def even_counts(where: Allocation, n: int) -> Int64:
     return counts
 
 
-def _limits(per: str | Mapping[str, int] | None) -> dict[str, int]:
-    if per is None:
+def _limits(tasks_per: str | Mapping[str, int] | None) -> dict[str, int]:
+    if tasks_per is None:
         return {}
-    if isinstance(per, Mapping):
-        return dict(per)
-    if not isinstance(per, str):
-        raise FormatError("`per`", None, f"{per!r}, expected LEVEL=COUNT like l3=2, or a dictionary of such")
-    name, _, count = (word.strip() for word in per.partition("="))
+    if isinstance(tasks_per, Mapping):
+        return dict(tasks_per)
+    if not isinstance(tasks_per, str):
+        what = f"{tasks_per!r}, expected LEVEL=COUNT like l3=2, or a dictionary of such"
+        raise FormatError("`tasks_per`", None, what)
+    name, _, count = (word.strip() for word in tasks_per.partition("="))
     if not (count.isascii() and count.isdigit() and len(count) < 10):
-        raise FormatError("`per`", None, f"{per[:40]!r}, expected LEVEL=COUNT like l3=2")
+        raise FormatError("`tasks_per`", None, f"{tasks_per[:40]!r}, expected LEVEL=COUNT like l3=2")
     return {name: int(count)}
 
 
@@ -103,7 +97,7 @@ def _hard_counts(where: Allocation, n: int, limits: dict[str, int]) -> Int64:
     owners = {}
     for name, count in limits.items():
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-            raise FormatError("`per`", None, f"{name}={count}, expected a count >= 1")
+            raise FormatError("`tasks_per`", None, f"{name}={count}, expected a count >= 1")
         owners[name] = units_of(where.machine, name)[where.first_core]
     names = sorted(limits, key=lambda name: -len(np.unique(owners[name])))  # innermost first
     pes = np.arange(where.k, dtype=np.int64)

@@ -10,8 +10,8 @@ import numpy as np
 from hopbytes._arrays import Bool, Int64
 from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import MAX_CAPACITY, NODE_NAMES, Machine
-from hopbytes.machines.kinds.tree import level_name
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
+from hopbytes.machines.tree import level_name
 from hopbytes.text.hostlist import expand_hosts, match_hosts
 
 NUMBERS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
@@ -41,9 +41,7 @@ def units_of(machine: Machine, name: str) -> Int64:
     raise unknown_name("level", name, {*known, *(kind for kind in DEFAULT_DISTANCE if kind in same_as)})
 
 
-def excluded(
-    machine: Machine, text: str, option: str = "`exclude`", hosts: Sequence[str] = ()
-) -> Bool:
+def excluded(machine: Machine, text: str, option: str = "`exclude`", hosts: Sequence[str] = ()) -> Bool:
     """bool[n_cores]: the cores that an exclusion takes away.
 
     >>> from hopbytes.machines.spec import parse_machine
@@ -79,9 +77,7 @@ def excluded(
     return wanted
 
 
-def _named_nodes(
-    machine: Machine, text: str, names: str, option: str, hosts: Sequence[str]
-) -> Bool:
+def _named_nodes(machine: Machine, text: str, names: str, option: str, hosts: Sequence[str]) -> Bool:
     """bool[n_cores]: the cores of nodes given by name."""
     nodes = int(machine.node_of_core()[-1]) + 1
     if not hosts and machine.network() is not None:

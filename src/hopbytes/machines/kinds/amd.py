@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from hopbytes._frozen import frozen
 from hopbytes.machines.base import machines
 from hopbytes.machines.kinds.nvidia import Nvidia
@@ -18,12 +16,6 @@ class Amd(Nvidia):
     writes to ``NCCL_TOPO_DUMP_FILE``. A slot is a GPU; the tools do not tell which CPUs are near to it, but
     RCCL does. GPUs of one device that is partitioned are a unit (``card``), others that XGMI or a memory
     domain join are one where they are neither a single GPU nor the host. Distances may follow: ``:gpu=3``.
-
-    Examples
-    --------
-    >>> import hopbytes as hb
-    >>> hb.machine("amd:topo.txt@n[1-4]").k  # doctest: +SKIP
-    32
     """
 
-    kind: ClassVar[str] = "amd"
+    kind = "amd"

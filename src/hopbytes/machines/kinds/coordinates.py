@@ -1,4 +1,4 @@
-"""Hosts on a torus or mesh by a table of their coordinates."""
+"""Hosts on a torus or mesh by a table ``node x y z`` of their coordinates."""
 
 from __future__ import annotations
 
@@ -10,13 +10,54 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import machines
 from hopbytes.machines.kinds.torus import Torus
-from hopbytes.machines.network.network_machine import AttachedHosts
-from hopbytes.machines.spec_fields import FileSpec, file_spec
+from hopbytes.machines.network_machine import AttachedHosts
+from hopbytes.machines.spec_fields import file_spec, joined
 from hopbytes.text.hostlist import HOST_NAME
 from hopbytes.text.lines import natural_key, read_lines
 
+KEYS = {"dims": "8x8x8", "wrap": "1x1x0", "bw": "9375x4680x9375", "hosts": "n[1-8]"}
 MAX_NODES = 2**22
 INTEGER = re.compile(r"[0-9]{1,9}", re.ASCII)
+
+
+@machines.register("coordinates")
+class HostsByCoordinates(AttachedHosts):
+    """Hosts at places of a torus: ``coordinates:FILE``, one host and its coordinates per line.
+
+    This serves BlueGene, Tofu and other systems that tell the coordinates of nodes. ``dims`` are the sizes
+    (by default one more than the largest coordinates), ``wrap`` says which dimensions are rings (by default
+    all), ``bw`` are capacities as in ``torus:``. Places without a host are routers only. Hosts are in the
+    order of their places, first dimension slowest. ``hosts=`` (or ``@n[1-8]``) keeps some hosts.
+
+    >>> machine = HostsByCoordinates.parse("examples/coordinates.txt:dims=4x2")
+    >>> machine.known_hosts.names, machine.network().hops(*machine.places[:2]).tolist()
+    (('a', 'c', 'b'), 2)
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> AttachedHosts:
+        """Read ``FILE[:key=value…][@hosts or @distance per hop]``."""
+        spec = file_spec("coordinates", text, KEYS)
+        found = read_coordinates(spec.path)
+        dims = spec.options.get("dims") or joined(found.dims)
+        words = [f"{key}={spec.options[key]}" for key in ("wrap", "bw") if key in spec.options]
+        places = np.array(found.places, np.int64)
+        sizes = Torus.parse(dims).sizes
+        if len(sizes) != places.shape[1] or np.any(places.max(axis=0) >= sizes):
+            what = f"coordinates below {joined(found.dims)}, expected below dims={dims}"
+            raise FormatError(spec.path, None, what)
+        keys = [(place, natural_key(host)) for place, host in zip(found.places, found.hosts, strict=True)]
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        router = np.ravel_multi_index(tuple(places[order].T), sizes)
+        count = int(np.bincount(router).max())
+        torus = Torus.parse(":".join([dims, *([f"nodes={count}"] if count > 1 else []), *words]))
+        rank = np.arange(len(router)) - np.searchsorted(router, router)  # router numbers ascend
+        endpoints = tuple((router * count + rank).tolist())
+        hosts = tuple(found.hosts[node] for node in order)
+        machine = AttachedHosts(spec.text("coordinates"), torus, hosts, endpoints, (), spec.per_hop)
+        return machine.kept(spec.options.get("hosts"))
 
 
 @frozen
@@ -25,17 +66,20 @@ class Coordinates:
 
     hosts: tuple[str, ...]  # in the order of the file
     places: tuple[tuple[int, ...], ...]  # one coordinate per dimension, >= 0; several nodes may share a place
-    dims: tuple[int, ...]  # sizes: as the file says, else one more than the largest coordinate
-    notices: tuple[str, ...] = ()
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        """Sizes: one more than the largest coordinate of each dimension."""
+        return tuple(1 + max(axis) for axis in zip(*self.places, strict=True))
 
 
-def read_coordinates(path: str, columns: int | None = None) -> Coordinates:
+def read_coordinates(path: str) -> Coordinates:
     """Read a table of nodes and coordinates: a name (or number) and integers per line.
 
     Rows may repeat a node at its place (boxfish has one per code region); it counts once. O(bytes).
     """
     rows: dict[str, tuple[int, ...]] = {}
-    width = columns
+    width: int | None = None
     skip, in_header = 0, False
     fields: list[str] = []
     for number, text in enumerate(read_lines(path), start=1):
@@ -43,40 +87,34 @@ def read_coordinates(path: str, columns: int | None = None) -> Coordinates:
         if line in ("---", "..."):
             in_header = line == "---"
             if not in_header and fields:
-                skip, width = _boxfish_columns(path, number, fields, columns)
+                skip, width = _boxfish_columns(path, number, fields)
             continue
         if in_header:
             found = re.match(r"- \[\s*([A-Za-z_]\w*)\s*,", line)
-            if found:
-                fields.append(found[1])
+            fields += [found[1]] if found else []
             continue
         words = line.replace(",", " ").split()
         if not words or (not rows and width is None and not any(INTEGER.fullmatch(word) for word in words)):
             continue
-        if width is None:
-            width = len(words) - 1
-        _row(path, number, words, skip, width, bool(fields), rows)
+        width = len(words) - 1 if width is None else width
+        _add_row(path, number, words, skip, width, bool(fields), rows)
     if not rows:
         raise FormatError(path, None, "no row, expected a node and its coordinates per line")
-    places = list(rows.values())
-    return Coordinates(tuple(rows), tuple(places), _extent(places))
+    return Coordinates(tuple(rows), tuple(rows.values()))
 
 
-def _boxfish_columns(path: str, number: int, fields: list[str], columns: int | None) -> tuple[int, int]:
+def _boxfish_columns(path: str, number: int, fields: list[str]) -> tuple[int, int]:
+    """Return the column of node numbers, and how many coordinates, named by one letter, follow it."""
     if "nodeid" not in fields:
         raise FormatError(path, number, f"fields {', '.join(fields[:6])}, expected nodeid and coordinates")
     first = fields.index("nodeid")
-    if columns is not None:
-        return first, columns
-    width = 0
-    while first + 1 + width < len(fields) and len(fields[first + 1 + width]) == 1:
-        width += 1
+    width = next((i for i, name in enumerate(fields[first + 1 :]) if len(name) != 1), len(fields) - first - 1)
     if not width:
         raise FormatError(path, number, "no coordinates after nodeid, expected fields like x, y, z")
     return first, width
 
 
-def _row(
+def _add_row(
     path: str, number: int, words: list[str], skip: int, width: int, longer: bool,
     rows: dict[str, tuple[int, ...]],
 ) -> None:
@@ -94,77 +132,3 @@ def _row(
         raise FormatError(path, number, f"node {name} at {place}, but at {rows[name]} above")
     if len(rows) > MAX_NODES:
         raise FormatError(path, number, f"more than {MAX_NODES} nodes")
-
-
-def _extent(places: list[tuple[int, ...]]) -> tuple[int, ...]:
-    return tuple(1 + max(axis) for axis in zip(*places, strict=True))
-
-
-def sorted_by_place(found: Coordinates) -> Coordinates:
-    """Return the same nodes in the order of their places (first dimension slowest), then of their names."""
-    keys = [(place, natural_key(host)) for place, host in zip(found.places, found.hosts, strict=True)]
-    order = sorted(range(len(keys)), key=keys.__getitem__)
-    return Coordinates(
-        tuple(found.hosts[node] for node in order), tuple(found.places[node] for node in order),
-        found.dims, found.notices,
-    )
-
-
-KEYS = {"dims": "8x8x8", "wrap": "1x1x0", "bw": "9375x4680x9375", "hosts": "n[1-8]"}
-
-
-@machines.register("coordinates")
-class HostsByCoordinates(AttachedHosts):
-    """Hosts at places of a torus: ``coordinates:FILE``, one host and its coordinates per line.
-
-    This serves BlueGene, Tofu and other systems that tell the coordinates of nodes. ``dims`` are the sizes
-    (by default one more than the largest coordinates), ``wrap`` says which dimensions are rings (by default
-    all), ``bw`` are capacities as in ``torus:``. Places without a host are routers only. Hosts are in the
-    order of their places, first dimension slowest. ``hosts=`` (or ``@n[1-8]``) keeps some hosts.
-
-    Examples
-    --------
-    >>> from hopbytes.machines.kinds.coordinates import HostsByCoordinates
-    >>> machine = HostsByCoordinates.parse("examples/coordinates.txt:dims=4x2")
-    >>> machine.known_hosts.names, machine.network().hops(*machine.places[:2]).tolist()
-    (('a', 'c', 'b'), 2)
-    """
-
-    __slots__ = ()
-
-    @classmethod
-    def parse(cls, text: str) -> AttachedHosts:
-        """Read ``FILE[:key=value…][@hosts or @distance per hop]``."""
-        spec = file_spec("coordinates", text, KEYS)
-        return on_torus("coordinates", spec, read_coordinates(spec.path))
-
-
-def torus_options(spec: FileSpec) -> list[str]:
-    """Return the options of a spec that only a torus understands."""
-    return [key for key in ("dims", "wrap", "bw") if key in spec.options]
-
-
-def on_torus(kind: str, spec: FileSpec, found: Coordinates) -> AttachedHosts:
-    """Return the machine of hosts at their places of a torus."""
-    if spec.levels:
-        key = next(iter(spec.levels))
-        what = f"{kind}: {key[:20]!r}=…, expected dims, wrap, bw or hosts on a torus"
-        raise FormatError("machine", None, what)
-    found = sorted_by_place(found)
-    dims = spec.options.get("dims") or "x".join(map(str, found.dims))
-    words = [f"{key}={spec.options[key]}" for key in ("wrap", "bw") if key in spec.options]
-    places = np.array(found.places, np.int64)
-    routers = Torus.parse(dims)
-    sizes = routers.sizes
-    if len(sizes) != places.shape[1] or np.any(places.max(axis=0) >= sizes):
-        what = f"coordinates below {'x'.join(map(str, found.dims))}, expected below dims={dims}"
-        raise FormatError(spec.path, None, what)
-    router = np.ravel_multi_index(tuple(places.T), sizes)
-    count = int(np.bincount(router).max())
-    torus = Torus.parse(":".join([dims, *([f"nodes={count}"] if count > 1 else []), *words]))
-    rank = np.arange(len(router)) - np.searchsorted(router, router)  # router numbers ascend
-    endpoints = router * count + rank
-    machine = AttachedHosts(
-        spec.text(kind), torus, found.hosts, tuple(endpoints.tolist()), found.notices, spec.per_hop
-    )
-    return machine.kept(spec.options.get("hosts"))

@@ -12,31 +12,38 @@ from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import Level, machines
-from hopbytes.machines.kinds.tree import MAX_CORES, Tree, shorten
-from hopbytes.machines.network.network import (
+from hopbytes.machines.network import (
     MAX_LINKS,
     Geometry,
     Network,
     Wiring,
     from_nodes,
     name_link_of_node,
+    name_node,
 )
-from hopbytes.machines.network.network_machine import Count, NetworkMachine, check_nodes
+from hopbytes.machines.network_machine import Count, NetworkMachine, check_nodes
 from hopbytes.machines.spec_fields import (
     bad,
     bandwidth_field,
     bandwidths_of,
+    changed_fields,
     network_fields,
     number_of,
     sizes_of,
 )
+from hopbytes.machines.tree import MAX_CORES, Tree, shorten
 
 #: Arrangements of the links between groups, in the order of core/routing/hierarchy_routes.hpp.
 ARRANGEMENTS = ("absolute", "palmtree")
+#: Rules in the order of core/routing/hierarchy_routes.hpp.
+RULES = ("minimal", "spread", "valiant")
+KEYS = {
+    "global": "1", "links": "absolute", "route": "minimal", "bw": "100 or 100x50x25 (nodes x local x global)",
+}  # fmt: skip
 
 
 class GroupedSwitches(NetworkMachine):
-    """Groups of switches, nodes at switches, links between all groups.
+    """Groups of switches, nodes at switches, links between all groups: dragonflies and dragonflies+.
 
     Subclasses are frozen dataclasses that have these fields beside those of a NetworkMachine.
     """
@@ -44,9 +51,10 @@ class GroupedSwitches(NetworkMachine):
     __slots__ = ()
     kind: ClassVar[str]
     rules: ClassVar[tuple[str, ...]]
-    n_groups: int  # groups, and nodes per switch that has nodes
-    nodes: int
-    #: links to other groups of every switch that has such links; 0: as few as reach every other group
+    linked: ClassVar[str]  # what the switches with links to other groups are called
+    n_groups: int
+    nodes: int  # per switch that has nodes
+    #: links to other groups of every switch that has such (``global=``); 0: as few as reach every other group
     ports: int
     #: which port leads where: ``absolute`` (port p of group i leads to group p, or p + 1 from p = i on) or
     #: ``palmtree`` (to group i - p - 1). Further ports begin anew: several links between two groups.
@@ -61,13 +69,13 @@ class GroupedSwitches(NetworkMachine):
 
     @property
     @abstractmethod
-    def linked_switches(self) -> tuple[int, str]:
-        """Switches of a group that have links to other groups: how many, and what they are called."""
+    def linked_switches(self) -> int:
+        """Switches of a group that have links to other groups."""
 
     @property
     def fewest_ports(self) -> int:
         """Links to other groups that every such switch needs so that all groups are reached."""
-        return max(1, -(-(self.n_groups - 1) // self.linked_switches[0]))
+        return max(1, -(-(self.n_groups - 1) // self.linked_switches))
 
     @property
     def n_nodes(self) -> int:
@@ -90,10 +98,9 @@ class GroupedSwitches(NetworkMachine):
         """Resolve the number of ports, and check the fields, for ``__post_init__``."""
         object.__setattr__(self, "ports", self.ports or self.fewest_ports)
         if self.ports < self.fewest_ports:
-            number, name = self.linked_switches
             raise bad(
-                f"{self.kind}: {number} {name} with {self.ports} global links each do not reach "
-                f"{self.n_groups - 1} other groups, expected global={self.fewest_ports} or more"
+                f"{self.kind}: {self.linked_switches} {self.linked} with {self.ports} global links each do "
+                f"not reach {self.n_groups - 1} other groups, expected global={self.fewest_ports} or more"
             )
         if self.arrangement not in ARRANGEMENTS:
             what = f"links={shorten(self.arrangement)}, expected {' or '.join(ARRANGEMENTS)}"
@@ -105,43 +112,10 @@ class GroupedSwitches(NetworkMachine):
 
     def _link_fields(self) -> str:
         """Fields of the spec about links that differ from their defaults."""
-        text = "" if self.ports == self.fewest_ports else f":global={self.ports}"
-        if self.arrangement != ARRANGEMENTS[0]:
-            text += f":links={self.arrangement}"
-        if self.rule != self.rules[0]:
-            text += f":route={self.rule}"
-        return text + bandwidth_field(self.bandwidth)
-
-
-def geometry_of_groups(groups: int, switches: int, nodes: int) -> Geometry:
-    """Return the group of every node, and its switch counted in the group."""
-    switch = np.arange(groups * switches * nodes, dtype=np.int64) // nodes
-    return Geometry(("group", "switch"), np.stack(np.divmod(switch, switches)))
-
-
-def peers_of_ports(groups: int, ports: int, arrangement: str) -> tuple[Int64, Int64]:
-    """int64[groups, ports]: group at the far end of each port, and its port there (-1: no link)."""
-    group, port = np.meshgrid(np.arange(groups), np.arange(ports), indexing="ij")
-    if groups == 1:
-        return np.zeros_like(group), np.full_like(group, -1)
-    copy, turn = np.divmod(port, groups - 1)
-    if arrangement == "absolute":
-        peer = turn + (turn >= group)
-        back = copy * (groups - 1) + group - (group > peer)
-    else:
-        peer = (group - turn - 1) % groups
-        back = copy * (groups - 1) + (peer - group) % groups - 1
-    return peer, np.where(back < ports, back, -1)
-
-
-#: Rules in the order of core/routing/hierarchy_routes.hpp.
-RULES = ("minimal", "spread", "valiant")
-KEYS = {
-    "global": "1",
-    "links": "absolute",
-    "route": "minimal",
-    "bw": "100 or 100x50x25 (nodes x local x global)",
-}
+        return changed_fields(
+            ("global", self.ports, self.fewest_ports), ("links", self.arrangement, ARRANGEMENTS[0]),
+            ("route", self.rule, self.rules[0]),
+        ) + bandwidth_field(self.bandwidth)  # fmt: skip
 
 
 @machines.register("dragonfly")
@@ -149,47 +123,25 @@ KEYS = {
 class Dragonfly(GroupedSwitches):
     """Dragonfly of groups x routers x nodes; the routers of a group are all linked with each other.
 
-    Parameters
-    ----------
-    n_groups, routers, nodes : int
-        Groups, routers per group, nodes per router.
-    ports : int
-        Links to other groups per router (``global=``); by default as few as reach every other group.
-    arrangement : str
-        Which port leads where, see :class:`hopbytes.machines.kinds.dragonfly.GroupedSwitches`.
-    rule : str
-        ``minimal``: one link between groups, the nearest; of several nearest ones number (target mod their
-        count). ``spread``: evenly over all nearest ones. ``valiant``: a flow between two groups takes one way
-        through each of the other groups, in equal shares: by the nearest link into that group, and from where
-        it arrives by the shortest way to the target; of equally short ones number (target mod their count).
-        Its hops are the mean of these ways, more than distances say. With two groups, and inside a group,
-        routes are minimal.
-    bandwidth : tuple of three int
-        Capacity of the links of nodes, inside groups, between groups.
-    per_hop, inside
-        See :class:`hopbytes.machines.network.network_machine.NetworkMachine`.
+    ``route=minimal``: one link between groups, the nearest; of several nearest ones number (target mod their
+    count). ``spread``: evenly over all nearest ones. ``valiant``: a flow between two groups takes one way
+    through each of the other groups, in equal shares: by the nearest link into that group, and from where
+    it arrives by the shortest way to the target; of equally short ones number (target mod their count).
+    Its hops are the mean of these ways, more than distances say. With two groups, and inside a group,
+    routes are minimal.
 
-    Raises
-    ------
-    FormatError
-        Too few ports to reach all groups, numbers out of range.
-
-    Notes
-    -----
     Source: Kim et al., "Technology-driven, highly-scalable dragonfly topology", ISCA 2008; arrangements as
     named by Hastings et al., "Comparing global link arrangements for dragonfly networks", CLUSTER 2015.
 
-    Examples
-    --------
-    >>> from hopbytes.machines.kinds.dragonfly import Dragonfly
     >>> Dragonfly.parse("3x2x2").network().hops(0, [0, 1, 2, 4]).tolist()
     [0, 2, 3, 3]
     """
 
     kind: ClassVar[str] = "dragonfly"
     rules: ClassVar[tuple[str, ...]] = RULES
+    linked: ClassVar[str] = "routers"
     n_groups: int
-    routers: int
+    routers: int  # per group
     nodes: int
     ports: int = 0
     arrangement: str = "absolute"
@@ -214,14 +166,8 @@ class Dragonfly(GroupedSwitches):
         ports = number_of("dragonfly", "global", found["global"], most=2**20) if "global" in found else 0
         expected = "one number or three: nodes, local, global"
         one, local, outside = bandwidths_of("dragonfly", found.get("bw", "1"), 3, expected)
-        return cls(
-            *sizes,
-            ports,
-            found.get("links", "absolute"),
-            found.get("route", "minimal"),
-            (one, local, outside),
-            per_hop,
-        )
+        links, rule = found.get("links", "absolute"), found.get("route", "minimal")
+        return cls(*sizes, ports, links, rule, (one, local, outside), per_hop)
 
     @property
     def switches(self) -> int:
@@ -229,9 +175,9 @@ class Dragonfly(GroupedSwitches):
         return self.routers
 
     @property
-    def linked_switches(self) -> tuple[int, str]:
+    def linked_switches(self) -> int:
         """All routers have links to other groups."""
-        return self.routers, "routers"
+        return self.routers
 
     def network_spec(self) -> str:
         """``dragonfly:…`` with the keys that differ from their defaults."""
@@ -244,21 +190,15 @@ class Dragonfly(GroupedSwitches):
 
     def network(self) -> Network:
         """Links of nodes, inside groups and between groups."""
-        return _network(
-            self.n_groups, self.routers, self.nodes, self.ports, self.arrangement, self.rule, self.bandwidth
-        )
+        sizes = (self.n_groups, self.routers, self.nodes, self.ports)
+        return _network(sizes, self.arrangement, self.rule, self.bandwidth)
 
 
 @lru_cache(maxsize=16)
 def _network(
-    groups: int,
-    routers: int,
-    nodes: int,
-    ports: int,
-    arrangement: str,
-    rule: str,
-    bandwidth: tuple[int, int, int],
+    sizes: tuple[int, int, int, int], arrangement: str, rule: str, bandwidth: tuple[int, int, int]
 ) -> Network:
+    groups, routers, nodes, ports = sizes
     total = groups * routers
     first_local = 2 * total * nodes
     first_global = first_local + total * (routers - 1)
@@ -291,24 +231,35 @@ def _network(
         leaving = np.repeat(np.arange(total), ports)
         far = (peers * routers + np.maximum(backs, 0) // ports).reshape(-1)
         first = total * nodes  # vertex of the first router
-        tail, head = (np.concatenate([a, first + b, first + c]) for a, b, c in (
-            (out, router, leaving), (back, near, far)
-        ))
+        tail = np.concatenate([out, first + router, first + leaving])
+        head = np.concatenate([back, first + near, first + far])
         return Wiring(tail, head, at, first + total)
 
-    numbers = np.array(
-        [groups, routers, nodes, ports, ARRANGEMENTS.index(arrangement), RULES.index(rule)], np.int64
-    )
+    numbers = [groups, routers, nodes, ports, ARRANGEMENTS.index(arrangement), RULES.index(rule)]
     split = rule == "spread" or (rule == "valiant" and groups > 2)
     return Network(
-        RouteForm("dragonfly", numbers, split=split),
-        total * nodes,
-        total,
-        capacity,
-        "as given",
-        name_link,
-        lambda node: f"n{node}",
-        wiring,
-        shortest=rule != "valiant",
+        RouteForm("dragonfly", np.array(numbers, np.int64), split=split), total * nodes, total, capacity,
+        "as given", name_link, name_node, wiring, shortest=rule != "valiant",
         geometry=lambda: geometry_of_groups(groups, routers, nodes),
     )
+
+
+def geometry_of_groups(groups: int, switches: int, nodes: int) -> Geometry:
+    """Return the group of every node, and its switch counted in the group."""
+    switch = np.arange(groups * switches * nodes, dtype=np.int64) // nodes
+    return Geometry(("group", "switch"), np.stack(np.divmod(switch, switches)))
+
+
+def peers_of_ports(groups: int, ports: int, arrangement: str) -> tuple[Int64, Int64]:
+    """int64[groups, ports]: group at the far end of each port, and its port there (-1: no link)."""
+    group, port = np.meshgrid(np.arange(groups), np.arange(ports), indexing="ij")
+    if groups == 1:
+        return np.zeros_like(group), np.full_like(group, -1)
+    copy, turn = np.divmod(port, groups - 1)
+    if arrangement == "absolute":
+        peer = turn + (turn >= group)
+        back = copy * (groups - 1) + group - (group > peer)
+    else:
+        peer = (group - turn - 1) % groups
+        back = copy * (groups - 1) + (peer - group) % groups - 1
+    return peer, np.where(back < ports, back, -1)

@@ -9,24 +9,26 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes.kernels.routes import RouteForm, distance_table
+from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import Level, machines
 from hopbytes.machines.kinds.dragonfly import GroupedSwitches, geometry_of_groups, peers_of_ports
-from hopbytes.machines.kinds.tree import Tree, shorten
-from hopbytes.machines.network.network import Network, Wiring
-from hopbytes.machines.network.network_machine import Count
-from hopbytes.machines.spec_fields import bad, bandwidths_of, network_fields, number_of, sizes_of
+from hopbytes.machines.network import MAX_TABLE, Network, Wiring, name_node, spread_routes
+from hopbytes.machines.network_machine import Count
+from hopbytes.machines.spec_fields import (
+    bad,
+    bandwidths_of,
+    changed_fields,
+    network_fields,
+    number_of,
+    sizes_of,
+)
+from hopbytes.machines.tree import Tree, shorten
 
 RULES = ("minimal", "spread")
 KEYS = {
-    "spines": "8",
-    "global": "1",
-    "links": "absolute",
-    "route": "minimal",
+    "spines": "8", "global": "1", "links": "absolute", "route": "minimal",
     "bw": "100 or 100x50x25 (nodes x leaf to spine x global)",
-}
-#: Entries of forwarding tables, 4 bytes each.
-MAX_TABLE = 2**28
+}  # fmt: skip
 
 
 @machines.register("dragonfly_plus")
@@ -35,49 +37,21 @@ class DragonflyPlus(GroupedSwitches):
     """Groups x leaf switches x nodes, ``dragonfly+:4x8x16:spines=8``.
 
     Every leaf has a link to every spine of its group, and spines have links to those of other groups.
+    ``route=minimal``: one path, by the number of the target: spine (target mod spines) inside a group, link
+    (target mod their count) between two groups. ``spread``: every switch divides flows evenly over the links
+    that lead nearer. Source: Shpiner et al., "Dragonfly+: low cost topology for scaling datacenters", 2017.
 
-    Parameters
-    ----------
-    n_groups, leaves, nodes : int
-        Groups, leaf switches per group, nodes per leaf.
-    spines : int
-        Spine switches per group; by default as many as leaves.
-    ports : int
-        Links to other groups per spine (``global=``); by default as few as reach every other group.
-    arrangement : str
-        Which port leads where, see
-        :class:`hopbytes.machines.kinds.dragonfly.GroupedSwitches`.
-    rule : str
-        ``minimal``: one path, by the number of the target: spine (target mod spines) inside a group, link
-        (target mod their count) between two groups. ``spread``: every switch divides flows evenly over
-        the links that lead nearer.
-    bandwidth : tuple of three int
-        Capacity of the links of nodes, between leaves and spines, between groups.
-    per_hop, inside
-        See :class:`hopbytes.machines.network.network_machine.NetworkMachine`.
-
-    Raises
-    ------
-    FormatError
-        Too few ports to reach all groups, numbers out of range, tables of more than 2**28 entries.
-
-    Notes
-    -----
-    Source: Shpiner et al., "Dragonfly+: low cost topology for scaling datacenters", HiPINEB 2017.
-
-    Examples
-    --------
-    >>> from hopbytes.machines.kinds.dragonfly_plus import DragonflyPlus
     >>> DragonflyPlus.parse("3x2x2").network().hops(0, [0, 1, 2, 4]).tolist()
     [0, 2, 4, 5]
     """
 
     kind: ClassVar[str] = "dragonfly+"
     rules: ClassVar[tuple[str, ...]] = RULES
+    linked: ClassVar[str] = "spines"
     n_groups: int
-    leaves: int
+    leaves: int  # leaf switches per group
     nodes: int
-    spines: int = 0
+    spines: int = 0  # spine switches per group; by default as many as leaves
     ports: int = 0
     arrangement: str = "absolute"
     rule: str = "minimal"
@@ -120,13 +94,13 @@ class DragonflyPlus(GroupedSwitches):
         return self.leaves
 
     @property
-    def linked_switches(self) -> tuple[int, str]:
+    def linked_switches(self) -> int:
         """Only spines have links to other groups."""
-        return self.spines, "spines"
+        return self.spines
 
     def network_spec(self) -> str:
         """``dragonfly+:…`` with the keys that differ from their defaults."""
-        spines = "" if self.spines == self.leaves else f":spines={self.spines}"
+        spines = changed_fields(("spines", self.spines, self.leaves))
         return f"dragonfly+:{self.n_groups}x{self.leaves}x{self.nodes}{spines}{self._link_fields()}"
 
     def units_outside(self) -> tuple[tuple[Level, ...], tuple[Count, ...]]:
@@ -162,12 +136,8 @@ def _network(
     head = np.concatenate([np.column_stack([above, below]).reshape(-1), first_spine + far]).astype(np.int32)
     widths = np.repeat(np.array(bandwidth, np.int64), [2 * total, 2 * len(leaf), len(group)])
     if rule == "spread":
-        out = np.argsort(tail, kind="stable")
-        starts = np.searchsorted(tail[out], np.arange(vertices + 1)).astype(np.int32)
         rows = np.maximum(np.arange(vertices) - total, -1).astype(np.int32)
-        numbers = np.concatenate([[total, vertices], out]).astype(np.int64)
-        table = distance_table(tail.astype(np.int32), head, rows, total)
-        form = RouteForm("spread", numbers, table, starts, head, split=True)
+        form = spread_routes(tail.astype(np.int32), head, rows, total)
     else:
         first = np.concatenate([-2 - 2 * node, np.arange(vertices - total)]).astype(np.int32)
         table = _forward(sizes, peers, backs).reshape(-1)
@@ -175,11 +145,11 @@ def _network(
 
     def name_vertex(vertex: int) -> str:
         if vertex < total:
-            return f"n{vertex}"
-        which, number, per = ("l", vertex - first_leaf, leaves)
-        if vertex >= first_spine:
-            which, number, per = "s", vertex - first_spine, spines
-        return f"{which}{number // per}.{number % per}"
+            return name_node(vertex)
+        of_spine = vertex >= first_spine
+        first, per = (first_spine, spines) if of_spine else (first_leaf, leaves)
+        group, rank = divmod(vertex - first, per)
+        return f"{'s' if of_spine else 'l'}{group}.{rank}"
 
     copies = np.zeros(len(tail), np.int64)
     copies[-len(group) or len(tail) :] = port // (groups - 1) if groups > 1 else 0
@@ -192,7 +162,7 @@ def _network(
         return Wiring(tail.astype(np.int64), head.astype(np.int64), np.arange(total), vertices)
 
     return Network(
-        form, total, vertices - total, widths, "as given", name_link, lambda node: f"n{node}", wiring,
+        form, total, vertices - total, widths, "as given", name_link, name_node, wiring,
         geometry=lambda: geometry_of_groups(groups, leaves, nodes),
     )
 

@@ -2,100 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
 
-from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import Level, machines
 from hopbytes.machines.distances import TreeDistance
-from hopbytes.machines.kinds.tree import MAX_CORES, MAX_DISTANCE, Tree, shorten
-from hopbytes.machines.network.network import Geometry, Network, Wiring
-from hopbytes.machines.network.network_machine import Count, NetworkHierarchy, check_nodes
+from hopbytes.machines.network import Geometry, Network, Wiring, name_node
+from hopbytes.machines.network_machine import Count, NetworkHierarchy, check_nodes, children_of
 from hopbytes.machines.spec_fields import (
     bad,
     bandwidth_field,
+    changed_fields,
     joined,
     network_fields,
     number_of,
     sizes_of,
 )
-
-
-@frozen
-class FatTreeCables:
-    """The cables of a fat tree, numbered level by level; every cable consists of an up and a down link."""
-
-    below: tuple[int, ...]  # parameters of each level, see :class:`hopbytes.machines.kinds.fattree.FatTree`.
-    above: tuple[int, ...]
-    cables: tuple[int, ...]
-    #: number of nodes below a switch of each level, and number of switches of each level that have the same
-    #: nodes below them
-    leaves: tuple[int, ...]
-    width: tuple[int, ...]
-    first: tuple[int, ...]  # number of the first cable of each level
-
-    @classmethod
-    def of(cls, below: tuple[int, ...], above: tuple[int, ...], cables: tuple[int, ...]) -> FatTreeCables:
-        """Return the cables of a fat tree with these parameters."""
-        leaves = tuple(int(np.prod(below[:level], dtype=object)) for level in range(len(below) + 1))
-        width = tuple(int(np.prod(above[:level], dtype=object)) for level in range(len(below) + 1))
-        first = [0]
-        for level in range(len(below)):
-            ports = above[level] * cables[level]
-            first.append(first[-1] + leaves[-1] // leaves[level] * width[level] * ports)
-        return cls(below, above, cables, leaves, width, tuple(first))
-
-    def capacity(self, nodes: int, bandwidth: tuple[int, ...]) -> Int64:
-        """Return int64[links], the capacities; 0 if no node is below the lower end of the cable."""
-        columns = []
-        for level in range(len(self.below)):
-            ports = self.above[level] * self.cables[level]
-            present = -(-nodes // self.leaves[level]) * self.width[level] * ports
-            column = np.zeros(2 * (self.first[level + 1] - self.first[level]), np.int64)
-            column[: 2 * present] = bandwidth[level]
-            columns.append(column)
-        return np.concatenate(columns)
-
-    def switches(self, nodes: int) -> int:
-        """Return the number of switches that have a node below them."""
-        return sum(-(-nodes // self.leaves[i]) * self.width[i] for i in range(1, len(self.leaves)))
-
-    def name_switch(self, level: int, group: int, column: int) -> str:
-        """Return the name of a node (level 0) or of a switch."""
-        if level == 0:
-            return f"n{group}"
-        return f"leaf{group}" if level == 1 and self.width[1] == 1 else f"s{level}.{group}.{column}"
-
-    def name_link(self, link: int) -> str:
-        """Return the names of both ends of a link, followed by the index of the cable among parallel ones."""
-        cable, down = divmod(link, 2)
-        level = int(np.searchsorted(self.first, cable, side="right")) - 1
-        rest, copy = divmod(cable - self.first[level], self.cables[level])
-        lower, parent = divmod(rest, self.above[level])
-        group, column = divmod(lower, self.width[level])
-        low = self.name_switch(level, group, column)
-        high = self.name_switch(level + 1, group // self.below[level], column + self.width[level] * parent)
-        ends = (high, low) if down else (low, high)
-        return f"{ends[0]} -> {ends[1]}" + (f" #{copy}" if self.cables[level] > 1 else "")
-
-    def wiring(self, nodes: int) -> Wiring:
-        """Return the ends of all links."""
-        leaves, width = self.leaves, self.width
-        begin = np.cumsum([0] + [leaves[-1] // leaves[i] * width[i] for i in range(len(leaves))])
-        tails, heads = [], []
-        for level in range(len(self.below)):
-            cable = np.arange(self.first[level + 1] - self.first[level], dtype=np.int64)
-            lower, parent = np.divmod(cable // self.cables[level], self.above[level])
-            group, column = np.divmod(lower, width[level])
-            upper = group // self.below[level] * width[level + 1] + column + width[level] * parent
-            ends = np.stack([begin[level] + lower, begin[level + 1] + upper], axis=1)
-            tails.append(ends.reshape(-1))
-            heads.append(ends[:, ::-1].reshape(-1))
-        return Wiring(np.concatenate(tails), np.concatenate(heads), np.arange(nodes), int(begin[-1]))
-
+from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, Tree, shorten
 
 #: Rules that choose the links upwards, in the order of core/routing/hierarchy_routes.hpp.
 RULES = ("dmodk", "smodk", "spread")
@@ -108,55 +35,25 @@ MAX_CABLES = 2**28
 class FatTree(NetworkHierarchy):
     """Fat tree of any height (parallel-port generalised fat tree), every list from the nodes upwards.
 
-    Parameters
-    ----------
-    below : tuple of int
-        Children of a switch at each level: ``below[0]`` nodes per leaf switch, ``below[1]`` switches of
-        level 1 per switch of level 2, …
-    above : tuple of int
-        Parents per node, per leaf switch, …, one entry per level.
-    cables : tuple of int
-        Parallel cables to each of those parents.
-    nodes : int
-        Nodes that exist, the first ones; up to the product of `below`.
-    rule : str
-        ``dmodk``, ``smodk`` or ``spread``, see Notes.
-    bandwidth : tuple of int
-        Capacity of a cable per level, >= 1.
-    per_hop, inside
-        See :class:`hopbytes.machines.network.network_machine.NetworkMachine`.
-
-    Raises
-    ------
-    FormatError
-        Lists of different lengths, numbers out of range.
-
-    Notes
-    -----
     Routes go up to the nearest common level and down again. Of the ports up from level i number
     floor(t / (above[0] · … · above[i-1])) mod (above[i] · cables[i]) is taken, t being the target
     (``dmodk``) or the source (``smodk``), and routes go down by the counterparts of the same cables; ports
     are numbered over the parents first, then over their parallel cables. ``spread`` divides every flow
     evenly over all shortest paths. A cable is two links. Source: Zahavi, "Fat-tree routing and node
     ordering providing contention free traffic for MPI global collectives", JPDC 2012; there ports of one
-    parent are numbered alike.
+    parent are numbered alike. Distances form a tree, so kernels use the form for trees.
 
-    Distances form a tree, so kernels use the form for trees.
-
-    Examples
-    --------
-    >>> from hopbytes.machines.kinds.fattree import FatTree
-    >>> tree = FatTree.parse("2x2:up=1x2")
-    >>> tree.network().hops(0, [0, 1, 2, 3]).tolist()
+    >>> FatTree.parse("2x2:up=1x2").network().hops(0, [0, 1, 2, 3]).tolist()
     [0, 2, 4, 4]
     """
 
+    #: children of a switch at each level: nodes per leaf switch, leaf switches per switch of level 2, …
     below: tuple[int, ...]
-    above: tuple[int, ...] = ()
-    cables: tuple[int, ...] = ()
-    nodes: int = 0
+    above: tuple[int, ...] = ()  # parents per node, per leaf switch, …, one entry per level
+    cables: tuple[int, ...] = ()  # parallel cables to each of those parents
+    nodes: int = 0  # those that exist, the first ones; up to the product of `below`
     rule: str = "dmodk"
-    bandwidth: tuple[int, ...] = ()
+    bandwidth: tuple[int, ...] = ()  # capacity of a cable per level, >= 1
     per_hop: int | None = None
     inside: Tree | None = None
 
@@ -189,23 +86,18 @@ class FatTree(NetworkHierarchy):
         """
         head, found, per_hop = network_fields("fattree", text, KEYS)
         below = sizes_of("fattree", head)
-        lists = {
-            key: tuple(number_of("fattree", key, word) for word in found[key].split("x"))
-            if key in found
-            else ()
-            for key in ("up", "cables", "bw")
-        }
+        words = {key: found[key].split("x") if key in found else [] for key in ("up", "cables", "bw")}
+        lists = {key: tuple(number_of("fattree", key, word) for word in own) for key, own in words.items()}
         if len(lists["bw"]) == 1:
             lists["bw"] *= len(below)
         nodes = number_of("fattree", "nodes", found["nodes"]) if "nodes" in found else 0
-        return cls(
-            below, lists["up"], lists["cables"], nodes, found.get("route", "dmodk"), lists["bw"], per_hop
-        )
+        rule = found.get("route", "dmodk")
+        return cls(below, lists["up"], lists["cables"], nodes, rule, lists["bw"], per_hop)
 
     @property
     def places(self) -> int:
         """Nodes of the whole tree, whether they exist or not."""
-        return int(np.prod(self.below, dtype=object))
+        return math.prod(self.below)
 
     @property
     def n_nodes(self) -> int:
@@ -222,28 +114,23 @@ class FatTree(NetworkHierarchy):
 
     def network_spec(self) -> str:
         """``fattree:…`` with the keys that differ from their defaults."""
-        text = f"fattree:{joined(self.below)}"
-        if self.above != (1, *self.below[:-1]):
-            text += f":up={joined(self.above)}"
-        if set(self.cables) != {1}:
-            text += f":cables={joined(self.cables)}"
-        if self.nodes != self.places:
-            text += f":nodes={self.nodes}"
-        if self.rule != "dmodk":
-            text += f":route={self.rule}"
+        text = f"fattree:{joined(self.below)}" + changed_fields(
+            ("up", joined(self.above), joined((1, *self.below[:-1]))),
+            ("cables", joined(self.cables), joined("1" * len(self.cables))),
+            ("nodes", self.nodes, self.places), ("route", self.rule, "dmodk"),
+        )  # fmt: skip
         return text + bandwidth_field(self.bandwidth)
 
     def units_outside(self) -> tuple[tuple[Level, ...], tuple[Count, ...]]:
         """Levels of switches above the leaves: ``switch3``, ``switch2``, ``leaf``; nodes per leaf last."""
         tiers, counts, units = [], [], 1
         for level in range(len(self.below) - 1, 0, -1):
-            size = int(np.prod(self.below[:level], dtype=object))
-            tiers.append(
-                Level("leaf" if level == 1 else f"switch{level}", 2 * (level + 1) * self.hop_distance)
-            )
-            counts.append(_children(units, self.below[level], size, self.nodes))
+            size = math.prod(self.below[:level])
+            name = "leaf" if level == 1 else f"switch{level}"
+            tiers.append(Level(name, 2 * (level + 1) * self.hop_distance))
+            counts.append(children_of(units, self.below[level], size, self.nodes))
             units = -(-self.nodes // size)
-        counts.append(_children(units, self.below[0], 1, self.nodes))
+        counts.append(children_of(units, self.below[0], 1, self.nodes))
         return tuple(tiers), tuple(counts)
 
     def node_distance(self) -> int:
@@ -252,29 +139,59 @@ class FatTree(NetworkHierarchy):
 
     def distance(self) -> TreeDistance:
         """Distances are those of a tree."""
-        return self.tree().distance()
+        return self.topology.distance()
 
     def network(self) -> Network:
         """Cables from nodes to the roots."""
         return _network(self.below, self.above, self.cables, self.nodes, self.rule, self.bandwidth)
 
 
-def _children(units: int, full: int, size: int, nodes: int) -> Count:
-    """Children of each of `units` units: `full` of them, each of `size` nodes, as far as nodes exist."""
-    have = -(-nodes // size)
-    return full if have == units * full else tuple(min(full, have - unit * full) for unit in range(units))
-
-
 @lru_cache(maxsize=16)
 def _network(
-    below: tuple[int, ...],
-    above: tuple[int, ...],
-    cables: tuple[int, ...],
-    nodes: int,
-    rule: str,
+    below: tuple[int, ...], above: tuple[int, ...], cables: tuple[int, ...], nodes: int, rule: str,
     bandwidth: tuple[int, ...],
 ) -> Network:
-    numbered = FatTreeCables.of(below, above, cables)
+    levels = range(len(below))
+    # Nodes below a switch of each level, and switches of each level that have the same nodes below them.
+    leaves = [math.prod(below[:level]) for level in range(len(below) + 1)]
+    width = [math.prod(above[:level]) for level in range(len(below) + 1)]
+    ports = [above[level] * cables[level] for level in levels]
+    # Cables are numbered level by level; each consists of an up and a down link.
+    counts = [leaves[-1] // leaves[level] * width[level] * ports[level] for level in levels]
+    first = np.cumsum([0, *counts])
+    capacity = np.zeros(2 * int(first[-1]), np.int64)  # 0 if no node is below the lower end of the cable
+    for level in levels:
+        present = -(-nodes // leaves[level]) * width[level] * ports[level]
+        capacity[2 * first[level] : 2 * (first[level] + present)] = bandwidth[level]
+    switches = sum(-(-nodes // leaves[i]) * width[i] for i in range(1, len(leaves)))
+
+    def name_switch(level: int, group: int, column: int) -> str:
+        if level == 0:
+            return name_node(group)
+        return f"leaf{group}" if level == 1 and width[1] == 1 else f"s{level}.{group}.{column}"
+
+    def name_link(link: int) -> str:
+        """Return the names of both ends of a link, followed by the index of the cable among parallel ones."""
+        cable, down = divmod(link, 2)
+        level = int(np.searchsorted(first, cable, side="right")) - 1
+        rest, copy = divmod(cable - int(first[level]), cables[level])
+        lower, parent = divmod(rest, above[level])
+        group, column = divmod(lower, width[level])
+        low = name_switch(level, group, column)
+        high = name_switch(level + 1, group // below[level], column + width[level] * parent)
+        ends = (high, low) if down else (low, high)
+        return f"{ends[0]} -> {ends[1]}" + (f" #{copy}" if cables[level] > 1 else "")
+
+    def wiring() -> Wiring:
+        begin = np.cumsum([0] + [leaves[-1] // leaves[i] * width[i] for i in range(len(leaves))])
+        ends = []
+        for level in levels:
+            lower, parent = np.divmod(np.arange(counts[level], dtype=np.int64) // cables[level], above[level])
+            group, column = np.divmod(lower, width[level])
+            upper = group // below[level] * width[level + 1] + column + width[level] * parent
+            ends.append(np.stack([begin[level] + lower, begin[level + 1] + upper], axis=1))
+        up = np.concatenate(ends)
+        return Wiring(up.reshape(-1), up[:, ::-1].reshape(-1), np.arange(nodes), int(begin[-1]))
 
     def geometry() -> Geometry:
         leaf = np.arange(nodes, dtype=np.int64) // below[0]
@@ -282,17 +199,8 @@ def _network(
             return Geometry(("switch",), leaf[None, :])
         return Geometry(("group", "switch"), np.stack(np.divmod(leaf, below[1])))
 
-    numbers = np.array(
-        [len(below), numbered.leaves[-1], RULES.index(rule), *below, *above, *cables], np.int64
-    )
+    numbers = [len(below), leaves[-1], RULES.index(rule), *below, *above, *cables]
+    form = RouteForm("fat_tree", np.array(numbers, np.int64), split=rule == "spread")
     return Network(
-        RouteForm("fat_tree", numbers, split=rule == "spread"),
-        nodes,
-        numbered.switches(nodes),
-        numbered.capacity(nodes, bandwidth),
-        "as given",
-        numbered.name_link,
-        lambda node: f"n{node}",
-        lambda: numbered.wiring(nodes),
-        geometry=geometry,
+        form, nodes, switches, capacity, "as given", name_link, name_node, wiring, geometry=geometry
     )

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import machines
-from hopbytes.machines.node.node_machine import NodeMachine, check_names, cut_overrides
-from hopbytes.machines.node.node_tree import (
-    MAKERS,
-    Gpu,
-    NearAdapter,
-    NodeInventory,
-    NodeTree,
-    Part,
-    node_tree,
-)
+from hopbytes.machines.node.node_tree import MAKERS, Gpu, NearAdapter, NodeTree, Part, node_tree
+from hopbytes.machines.node_machine import NodeMachine, file_and_hosts, unlike_nodes
 from hopbytes.text.cpu_lists import MAX_PUS, parse_cpuset
-from hopbytes.text.hostlist import expand_hosts
+from hopbytes.text.documents import Element, read_xml
 from hopbytes.text.lines import natural_key
-from hopbytes.text.xml_tree import Element, read_xml
 
 #: ``osdev_type`` of OpenFabrics devices: a number up to hwloc 2, since hwloc 3 a set of bits, perhaps with
 #: that of network devices.
@@ -464,37 +455,11 @@ class Hwloc(NodeMachine):
 
     ``hwloc:node.xml`` is one node, ``hwloc:node.xml@n[1-8]`` eight of them, and
     ``hwloc:a.xml@n[1-8],hwloc:b.xml@n[9-16]`` unlike nodes. Distances may follow: ``hwloc:node.xml:l3=3``.
-
-    Examples
-    --------
-    >>> import hopbytes as hb
-    >>> hb.machine("hwloc:node.xml@n[1-2]").k  # doctest: +SKIP
-    16
     """
 
     @classmethod
     def parse(cls, text: str) -> Hwloc:
         """Read the files named in what follows ``hwloc:``."""
-        body, replaced = cut_overrides(text)
-        trees, hosts = [], []
-        parts = body.split(",hwloc:")
-        for part in parts:
-            path, names = file_and_hosts(part)
-            if not path:
-                raise FormatError("machine", None, "hwloc: without a file name, expected hwloc:FILE[@hosts]")
-            if len(parts) > 1 and not names:
-                what = f"hwloc:{path[:60]} without hosts, expected hwloc:FILE@n[1-8] where there are several"
-                raise FormatError("machine", None, what)
-            tree = read_hwloc(path)
-            trees += [tree] * max(1, len(names))
-            hosts += names
-        check_names(hosts, "machine")
-        return cls(f"hwloc:{body}", NodeInventory.of(trees), tuple(hosts), replaced)
-
-
-def file_and_hosts(part: str) -> tuple[str, list[str]]:
-    """Split ``FILE@hosts``; a file that exists may have an ``@`` in its name."""
-    path, at, names = part.rpartition("@")
-    if not at or os.path.exists(part):
-        return part, []
-    return path, expand_hosts(names, "machine")
+        split = partial(file_and_hosts, "hwloc")
+        inventory, hosts, replaced, spec = unlike_nodes("hwloc", text, split, read_hwloc)
+        return cls(spec, inventory, hosts, replaced)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -10,8 +11,7 @@ from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
-from hopbytes.machines.kinds.tree import MAX_CORES, Tree
-from hopbytes.machines.network.network import (
+from hopbytes.machines.network import (
     AXES,
     MAX_LINKS,
     Geometry,
@@ -19,17 +19,20 @@ from hopbytes.machines.network.network import (
     Wiring,
     from_nodes,
     name_link_of_node,
+    name_node,
 )
-from hopbytes.machines.network.network_machine import NetworkMachine, check_nodes
+from hopbytes.machines.network_machine import NetworkMachine, check_nodes
 from hopbytes.machines.spec_fields import (
     bad,
     bandwidth_field,
     bandwidths_of,
+    changed_fields,
     joined,
     network_fields,
     number_of,
     sizes_of,
 )
+from hopbytes.machines.tree import MAX_CORES, Tree
 
 KEYS = {"nodes": "4", "bw": "100 or 100x50 (nodes x routers)"}
 
@@ -39,38 +42,23 @@ KEYS = {"nodes": "4", "bw": "100 or 100x50 (nodes x routers)"}
 class HyperX(NetworkMachine):
     """HyperX (Hamming graph) of routers with nodes on each; one dimension is a fully linked set of routers.
 
-    Parameters
-    ----------
-    sizes : tuple of int
-        Routers per dimension; node numbers ascend fastest in the last one.
-    nodes : int
-        Nodes per router.
-    bandwidth : tuple of two int
-        Capacity of the links of nodes, and of those between routers.
-    per_hop, inside
-        See :class:`hopbytes.machines.network.network_machine.NetworkMachine`.
-
-    Notes
-    -----
     Routes correct the first differing dimension first, one hop each, between the links of the two nodes.
     Source: Ahn et al., "HyperX: topology, routing, and packaging of efficient large-scale networks", SC 2009.
 
-    Examples
-    --------
-    >>> from hopbytes.machines.kinds.hyperx import HyperX
     >>> HyperX.parse("3x3:nodes=2").network().hops(0, [0, 1, 2, 8]).tolist()
     [0, 2, 3, 4]
     """
 
-    sizes: tuple[int, ...]
-    nodes: int = 1
-    bandwidth: tuple[int, int] = (1, 1)
+    sizes: tuple[int, ...]  # routers per dimension; node numbers ascend fastest in the last one
+    nodes: int = 1  # per router
+    bandwidth: tuple[int, int] = (1, 1)  # capacity of the links of nodes, and of those between routers
     per_hop: int | None = None
     inside: Tree | None = None
 
     def __post_init__(self) -> None:
-        if self.n_nodes > MAX_CORES or self._n_links() > MAX_LINKS:
-            raise bad(f"hyperx: {self.n_nodes} nodes, {self._n_links()} links, expected fewer")
+        links = 2 * self.n_nodes + math.prod(self.sizes) * sum(size - 1 for size in self.sizes)
+        if self.n_nodes > MAX_CORES or links > MAX_LINKS:
+            raise bad(f"hyperx: {self.n_nodes} nodes, {links} links, expected fewer")
         check_nodes(self)
 
     @classmethod
@@ -82,25 +70,15 @@ class HyperX(NetworkMachine):
         nodes = number_of("hyperx", "nodes", found.get("nodes", "1"), most=2**20)
         return cls(sizes_of("hyperx", head), nodes, (of_nodes, of_routers), per_hop)
 
-    def _n_links(self) -> int:
-        return 2 * self.n_nodes + self.n_routers * sum(size - 1 for size in self.sizes)
-
-    @property
-    def n_routers(self) -> int:
-        """Number of routers."""
-        return int(np.prod(self.sizes, dtype=object))
-
     @property
     def n_nodes(self) -> int:
         """Number of nodes."""
-        return self.n_routers * self.nodes
+        return math.prod(self.sizes) * self.nodes
 
     def network_spec(self) -> str:
         """``hyperx:…`` with the keys that differ from their defaults."""
-        text = f"hyperx:{joined(self.sizes)}"
-        if self.nodes != 1:
-            text += f":nodes={self.nodes}"
-        return text + bandwidth_field(self.bandwidth)
+        nodes = changed_fields(("nodes", self.nodes, 1))
+        return f"hyperx:{joined(self.sizes)}{nodes}{bandwidth_field(self.bandwidth)}"
 
     def node_distance(self) -> int:
         """Two nodes of one router are two hops apart."""
@@ -126,7 +104,7 @@ class HyperX(NetworkMachine):
 
 @lru_cache(maxsize=16)
 def _network(sizes: tuple[int, ...], nodes: int, bandwidth: tuple[int, int]) -> Network:
-    routers = int(np.prod(sizes, dtype=np.int64))
+    routers = math.prod(sizes)
     ports = sum(size - 1 for size in sizes)
     first = 2 * routers * nodes
     capacity = np.full(first + routers * ports, bandwidth[1], np.int64)
@@ -166,15 +144,7 @@ def _network(sizes: tuple[int, ...], nodes: int, bandwidth: tuple[int, int]) -> 
         places = np.stack(np.unravel_index(router, sizes)).astype(np.int64)
         return Geometry(tuple(AXES[: len(sizes)]), places, sizes, (False,) * len(sizes))
 
-    numbers = np.array([nodes, len(sizes), *sizes], np.int64)
+    form = RouteForm("hyperx", np.array([nodes, len(sizes), *sizes], np.int64))
     return Network(
-        RouteForm("hyperx", numbers),
-        routers * nodes,
-        routers,
-        capacity,
-        "as given",
-        name_link,
-        lambda node: f"n{node}",
-        wiring,
-        geometry=geometry,
+        form, routers * nodes, routers, capacity, "as given", name_link, name_node, wiring, geometry=geometry
     )

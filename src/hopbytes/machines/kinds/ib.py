@@ -12,133 +12,44 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.fabric import Arrival, Fabric, follow, leaf_switches, read_fabric, with_shortest_routes
 from hopbytes.fabrics.hosts import Host, group_hosts, read_node_name_map
-from hopbytes.kernels.routes import RouteForm, distance_table
+from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import KnownHosts, NetworkUse, machines
 from hopbytes.machines.kinds.table import split_by_distance
-from hopbytes.machines.kinds.tree import Tree
-from hopbytes.machines.network.network import Network, Wiring
-from hopbytes.machines.network.network_machine import NetworkMachine, check_nodes
+from hopbytes.machines.network import MAX_TABLE, Network, Wiring, spread_routes
+from hopbytes.machines.network_machine import NetworkMachine, check_nodes
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
 from hopbytes.machines.spec_fields import file_spec, number_of
+from hopbytes.machines.tree import Tree
 from hopbytes.text.hostlist import expand_hosts, match_hosts
 
-
-def adapters_of_gpus(
-    hosts: Sequence[Host], nodes: Int32, gpus: Int32, inventory: NodeInventory | None
-) -> tuple[Int32, tuple[str, ...]]:
-    """Return the endpoint of every slot, and what had to be assumed.
-
-    Adapters are the same if they have the same name (``mlx5_0``); or else, where the fabric shows as many as
-    the node has, by their order. Where that finds nothing for some GPU of a host, its GPUs take the adapters
-    in their order, equal shares each.
-    """
-    first = np.cumsum([0, *(len(host.adapters) for host in hosts)])
-    endpoints = np.empty(len(nodes), np.int32)
-    unknown = 0
-    for node in np.unique(nodes).tolist():
-        here = np.flatnonzero(nodes == node)
-        near = _near(hosts[node], None if inventory is None else inventory.tree(node))
-        own = [near.get(gpu) for gpu in gpus[here].tolist()]
-        if None in own:
-            unknown += 1
-            count = int(gpus[here].max()) + 1
-            own = [gpu * len(hosts[node].adapters) // count for gpu in gpus[here].tolist()]
-        endpoints[here] = first[node] + np.array(own, np.int64)
-    several = unknown and max(len(hosts[node].adapters) for node in np.unique(nodes).tolist()) > 1
-    if not several:
-        return endpoints, ()
-    s = "" if unknown == 1 else "s"
-    return endpoints, (
-        f"rails=gpu: on {unknown} host{s} nobody says which adapter is nearest to which GPU, so GPUs take "
-        "the adapters in their order (hwloc files of real nodes know)",
-    )
-
-
-def _near(host: Host, tree: NodeTree | None) -> dict[int, int]:
-    """Return the adapter of the host, by its place in the list, that is nearest to each GPU."""
-    near = {gpu.index: gpu.adapter for gpu in (() if tree is None else tree.gpus) if gpu.adapter is not None}
-    if all(adapter.name in host.adapter_names for adapter in near.values()):
-        return {gpu: host.adapter_names.index(adapter.name) for gpu, adapter in near.items()}
-    return {gpu: adapter.number for gpu, adapter in near.items() if adapter.together == len(host.adapters)}
-
-
-#: Entries of the table that all shortest paths need: one per vertex and adapter.
-MAX_TABLE = 2**28
-
-
-def fabric_network(fabric: Fabric, hosts: tuple[Host, ...], *, spread: bool = False) -> Network:
-    """Return the network whose endpoints are the adapters of hosts, in their order.
-
-    Adapters of no host and the links to them are left out; the other links keep their order.
-    O(links + switches x endpoints).
-    """
-    if fabric.forward is None:
-        raise UnsupportedError("the fabric has no forwarding tables, so its routes are not known")
-    switches = len(fabric.switches)
-    adapters = np.array([number for host in hosts for number in host.adapters], np.int64)
-    vertex = np.full(switches + len(fabric.adapters), -1, np.int64)
-    vertex[switches + adapters] = np.arange(len(adapters))
-    vertex[:switches] = len(adapters) + np.arange(switches)
-    source, target = vertex[fabric.link_source], vertex[fabric.link_target]
-    kept = np.flatnonzero((source >= 0) & (target >= 0))
-    owner = [number for number, host in enumerate(hosts) for _ in host.adapters]
-    of_hosts = owner if len(owner) > len(hosts) else []  # nothing where every host has a single adapter
-    vertices = len(adapters) + switches
-    if spread:
-        form = _all_shortest(source[kept], target[kept], len(adapters), vertices, of_hosts)
-    else:
-        number = np.full(fabric.n_links + 1, -1, np.int32)  # one more: -1 stays -1
-        number[kept] = np.arange(len(kept))
-        first = np.full(vertices, -1, np.int32)
-        first[len(adapters) :] = np.arange(switches)
-        from_adapter = np.flatnonzero(source[kept] < len(adapters))
-        first[source[kept][from_adapter]] = -2 - from_adapter
-        form = RouteForm(
-            "forwarding",
-            np.array([len(adapters), vertices, len(kept), *of_hosts], np.int64),
-            np.ascontiguousarray(number[fabric.forward[:, adapters]]).reshape(-1),
-            first,
-            target[kept].astype(np.int32),
-        )
-    names = [f"{host.name} {label}" for host in hosts for label in host.adapter_names]
-    names += [switch.name for switch in fabric.switches]
-
-    def name_link(link: int) -> str:
-        old = int(kept[link])
-        ports = f"port {int(fabric.link_source_port[old])} to {int(fabric.link_target_port[old])}"
-        return f"{names[int(source[old])]} -> {names[int(target[old])]} ({ports})"
-
-    unit = "bytes/s" if int(fabric.link_capacity.max(initial=1)) > 1 else "as given"
-    return Network(
-        form, len(adapters), switches, np.ascontiguousarray(fabric.link_capacity[kept]), unit,
-        name_link, names.__getitem__,
-        lambda: Wiring(source[kept], target[kept], np.arange(len(adapters)), vertices),
-    )
-
-
-def _all_shortest(
-    source: Int64, target: Int64, adapters: int, vertices: int, of_hosts: list[int]
-) -> RouteForm:
-    """Return the routes of flows that divide at every switch over all links that lead nearer."""
-    if vertices * adapters > MAX_TABLE:
-        raise UnsupportedError(
-            f"all shortest ways between {adapters} adapters take a table of {vertices * adapters} entries, "
-            f"expected at most {MAX_TABLE}: keep the hosts of the job (ib:DIR:routes=spread:hosts=n[1-64])"
-        )
-    tail, head = source.astype(np.int32), target.astype(np.int32)
-    rows = np.maximum(np.arange(-adapters, vertices - adapters), -1).astype(np.int32)
-    first = np.searchsorted(np.sort(tail), np.arange(vertices + 1)).astype(np.int32)
-    out = np.argsort(tail, kind="stable")
-    numbers = np.concatenate([[adapters, vertices], out, of_hosts]).astype(np.int64)
-    return RouteForm("spread", numbers, distance_table(tail, head, rows, adapters), first, head, split=True)
-
-
+KEYS = {
+    "tables": "dump_fts.txt", "rails": "first|same|spread|gpu", "adapters": "mlx5_[0-3]", "names": "FILE",
+    "hosts": "n[1-8]", "lid": "0", "routes": "shortest|spread",
+}  # fmt: skip
 RAILS = ("first", "same", "spread", "gpu")
 
 
+@machines.register("ib")
 @frozen(eq=False)
-class FabricMachine(NetworkMachine):
-    """Hosts on a fabric; the endpoints of its network are the adapter ports of these hosts, host by host."""
+class InfiniBand(NetworkMachine):
+    """Hosts on an InfiniBand fabric: ``ib:DIR``.
+
+    DIR holds the output of ``ibnetdiscover`` (plain or ``-p``) and of ``dump_fts`` or ``ibroute``; files
+    are told apart by content and may be compressed. The endpoints of the network are the adapter ports of the
+    hosts, host by host. Options, each ``:key=value``:
+
+    - ``tables``: file or pattern of the forwarding tables, when there are several sets
+    - ``rails``: see the field; ``adapters``: those to use, see :func:`hopbytes.fabrics.hosts.group_hosts`
+    - ``names``: a node name map for adapters that do not say whose they are
+    - ``hosts`` (or ``@n[1-8]``): the hosts to keep
+    - ``lid``: which of the 2**lmc addresses of an adapter messages are sent to
+    - ``routes=shortest``: shortest routes instead of tables
+    - ``routes=spread``: every flow divides evenly over all shortest paths, which adaptive routing aims at
+
+    >>> fabric = InfiniBand.parse("examples/fabric")
+    >>> fabric.known_hosts.names[:3], fabric.network().hops(0, [1, 4]).tolist()
+    (('n1', 'n2', 'n3'), [2, 4])
+    """
 
     text: str  # spec of the network without distance per hop
     fabric: Fabric  # with routes
@@ -148,11 +59,9 @@ class FabricMachine(NetworkMachine):
     #: cores meet on one rail. ``spread``: equal shares use all adapters the host has. ``gpu``: slots of GPUs
     #: use the adapter nearest to their GPU, or equal shares in the order of the GPUs where it is unknown.
     rails: str = "first"
-    per_hop: int | None = None  # see :class:`hopbytes.machines.network.network_machine.NetworkMachine`.
+    per_hop: int | None = None
     inside: Tree | None = None
-    #: flows divide evenly over all shortest paths between switches, as adaptive routing aims at, instead of
-    #: taking the routes of the tables
-    spread: bool = False
+    spread: bool = False  # flows divide over all shortest paths, instead of taking the routes of the tables
     nodes: tuple[int, ...] = ()  # hosts of the job, by which ``same`` counts adapters; empty: all hosts
     links: Network | None = field(default=None, repr=False)
     arrival: Arrival | None = field(default=None, repr=False)
@@ -162,18 +71,41 @@ class FabricMachine(NetworkMachine):
             raise FormatError("`rails`", None, f"{self.rails[:20]!r}, expected one of {', '.join(RAILS)}")
         if self.links is None:  # a copy with other levels inside keeps its routes
             object.__setattr__(self, "arrival", follow(self.fabric))
-            object.__setattr__(self, "links", fabric_network(self.fabric, self.hosts, spread=self.spread))
+            object.__setattr__(self, "links", _network(self.fabric, self.hosts, self.spread))
         check_nodes(self)
+
+    @classmethod
+    def parse(cls, text: str) -> InfiniBand:
+        """Read ``DIR[:key=value…][@hosts or @distance per hop]``."""
+        spec = file_spec("ib", text, KEYS)
+        options = spec.options
+        offset = number_of("ib", "lid", options["lid"], 0, 127) if "lid" in options else 0
+        wanted = options.get("routes")
+        if wanted not in (None, "shortest", "spread"):
+            what = f"ib: routes={wanted[:20]!r}, expected routes=shortest or routes=spread"
+            raise FormatError("machine", None, what)
+        if wanted and "tables" in options:
+            what = f"reads no tables, expected tables= or routes={wanted}, not both"
+            raise FormatError("machine", None, f"ib: routes={wanted} {what}")
+        fabric = read_fabric(spec.path, options.get("tables"), offset, routed=not wanted)
+        if wanted:
+            fabric = with_shortest_routes(fabric)
+        elif fabric.forward is None:
+            raise UnsupportedError(
+                f"{spec.path}: no forwarding tables, so the routes are not known: add the output of dump_fts "
+                f"or ibroute, or assume shortest ones with ib:{spec.path}:routes=shortest"
+            )
+        names = read_node_name_map(options["names"]) if "names" in options else None
+        hosts = group_hosts(fabric.adapters, names, options.get("adapters"))
+        if "hosts" in options:
+            known, chosen = [host.name for host in hosts], expand_hosts(options["hosts"])
+            hosts = tuple(hosts[number] for number in sorted(match_hosts(chosen, known, _names_hint(hosts))))
+        rails = options.get("rails", "first")
+        return cls(spec.text("ib"), fabric, hosts, rails, spec.per_hop, spread=wanted == "spread")
 
     def _identity(self) -> tuple[object, ...]:
         names = tuple((host.name, host.adapter_names) for host in self.hosts)
         return self.text, self.rails, self.hop_distance, self.inside, names, self._adapters_each()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FabricMachine) and self._identity() == other._identity()
-
-    def __hash__(self) -> int:
-        return hash(self._identity())
 
     @property
     def n_nodes(self) -> int:
@@ -183,7 +115,7 @@ class FabricMachine(NetworkMachine):
     @property
     def known_hosts(self) -> KnownHosts:
         """The hosts of the fabric."""
-        return KnownHosts(tuple(host.name for host in self.hosts), fixed=True, hint=names_hint(self.hosts))
+        return KnownHosts(tuple(host.name for host in self.hosts), fixed=True, hint=_names_hint(self.hosts))
 
     def network_spec(self) -> str:
         """The file or folder and the options it was read with."""
@@ -211,7 +143,7 @@ class FabricMachine(NetworkMachine):
             notices.append(f"{len(lost)} pairs of adapters have no route, as {names[0]!r} to {names[1]!r}")
         return tuple(notices)
 
-    def for_nodes(self, nodes: Int32) -> FabricMachine:
+    def for_nodes(self, nodes: Int32) -> InfiniBand:
         """The same fabric, with the rails that all hosts of a job have."""
         return replace(self, nodes=tuple(np.unique(nodes).tolist())) if self.rails == "same" else self
 
@@ -239,17 +171,11 @@ class FabricMachine(NetworkMachine):
         assert self.arrival is not None
         lost = self.arrival.unrouted(self.fabric)
         owner = np.full(len(self.fabric.adapters), -1, np.int64)
-        owner[self._adapters()] = [
-            node if used[node] else -1 for node, host in enumerate(self.hosts) for _ in host.adapters
-        ]
+        for node in np.flatnonzero(used).tolist():
+            owner[list(self.hosts[node].adapters)] = node
         host = owner[lost]
-        matters = (host >= 0).all(axis=1) & (host[:, 0] != host[:, 1])
-        found: Int64 = lost[matters]
-        return found
-
-    def _adapters(self) -> Int64:
-        """int64[endpoints]: adapter port of the fabric that each endpoint is."""
-        return np.array([number for host in self.hosts for number in host.adapters], np.int64)
+        pairs: Int64 = lost[(host >= 0).all(axis=1) & (host[:, 0] != host[:, 1])]
+        return pairs
 
     @property
     def adapters_per_host(self) -> Int64:
@@ -269,10 +195,10 @@ class FabricMachine(NetworkMachine):
         if self.rails == "first":
             return first[node].astype(np.int32)
         cores = np.bincount(node, minlength=len(self.hosts))
-        place = np.arange(len(node)) - (np.cumsum(cores) - cores)[node]
+        rank = np.arange(len(node)) - (np.cumsum(cores) - cores)[node]
         # A host outside the job may have fewer adapters than those of the job share.
         count = np.minimum(adapters, self._adapters_each()[0]) if self.rails == "same" else adapters
-        return (first[node] + place * count[node] // cores[node]).astype(np.int32)
+        return (first[node] + rank * count[node] // cores[node]).astype(np.int32)
 
     def _slot_endpoints(
         self, nodes: Int32, gpus: Int32 | None, inventory: NodeInventory | None
@@ -284,7 +210,7 @@ class FabricMachine(NetworkMachine):
             raise UnsupportedError(
                 "rails=gpu needs a slot per GPU: `per='gpu'`, and nodes that know their GPUs (hwloc:FILE)"
             )
-        return adapters_of_gpus(self.hosts, nodes, gpus, inventory)
+        return _adapters_of_gpus(self.hosts, nodes, gpus, inventory)
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Cut by the hops between the switches that the first adapters of the nodes are connected to.
@@ -295,94 +221,109 @@ class FabricMachine(NetworkMachine):
         assert self.arrival is not None
         first = np.array([self.hosts[node].adapters[0] for node in nodes.tolist()], np.int64)
         leaf = leaf_switches(self.fabric)[first].astype(np.int64)
-        leaves, position = np.unique(leaf, return_inverse=True)
+        leaves, representative, position = np.unique(leaf, return_index=True, return_inverse=True)
         if len(leaves) == 1 or leaves[0] < 0:
             return list(nodes[:, None])
-        representative = first[np.unique(leaf, return_index=True)[1]]
-        hops = self.arrival.links[np.ix_(leaves, representative)].astype(np.int64)
+        hops = self.arrival.links[np.ix_(leaves, first[representative])].astype(np.int64)
         hops[hops < 0] = int(hops.max()) + 1
         part = split_by_distance(hops + hops.T)[position]
         return [nodes[part == number] for number in range(int(part.max()) + 1)]
 
 
-def names_hint(hosts: tuple[Host, ...]) -> str:
+def _names_hint(hosts: tuple[Host, ...]) -> str:
     """Return what to add to an error about hosts that are not there."""
     nameless = sum(not host.named for host in hosts)
     return f"; {nameless} adapters name no host: `node_name_map` says whose they are" if nameless else ""
 
 
-KEYS = {
-    "tables": "dump_fts.txt",
-    "rails": "first|same|spread|gpu",
-    "adapters": "mlx5_[0-3]",
-    "names": "FILE",
-    "hosts": "n[1-8]",
-    "lid": "0",
-    "routes": "shortest|spread",
-}
-#: Routes that need no tables: one shortest path per destination, or all of them evenly.
-ROUTES = ("shortest", "spread")
+def _adapters_of_gpus(
+    hosts: Sequence[Host], nodes: Int32, gpus: Int32, inventory: NodeInventory | None
+) -> tuple[Int32, tuple[str, ...]]:
+    """Return the endpoint of every slot, and what had to be assumed.
 
-
-@machines.register("ib")
-class InfiniBand(FabricMachine):
-    """Hosts on an InfiniBand fabric: ``ib:DIR``.
-
-    DIR holds the output of ``ibnetdiscover`` (plain or ``-p``) and of ``dump_fts`` or ``ibroute``; files
-    are told apart by content and may be compressed. Options, each ``:key=value``:
-
-    - ``tables``: file or pattern of the forwarding tables, when there are several sets
-    - ``rails``, ``adapters``: which adapters of a host tasks use, see
-      :class:`hopbytes.machines.kinds.ib.FabricMachine` and
-      :func:`hopbytes.fabrics.hosts.group_hosts`
-    - ``names``: a node name map for adapters that do not say whose they are
-    - ``hosts`` (or ``@n[1-8]``): the hosts to keep
-    - ``lid``: which of the 2**lmc addresses of an adapter messages are sent to
-    - ``routes=shortest``: shortest routes instead of tables
-    - ``routes=spread``: every flow divides evenly over all shortest paths, which adaptive routing aims at
-
-    Examples
-    --------
-    >>> from hopbytes.machines.kinds.ib import InfiniBand
-    >>> fabric = InfiniBand.parse("examples/fabric")
-    >>> fabric.known_hosts.names[:3], fabric.network().hops(0, [1, 4]).tolist()
-    (('n1', 'n2', 'n3'), [2, 4])
+    Adapters are the same if they have the same name (``mlx5_0``); or else, where the fabric shows as many as
+    the node has, by their order. Where that finds nothing for some GPU of a host, its GPUs take the adapters
+    in their order, equal shares each.
     """
+    first = np.cumsum([0, *(len(host.adapters) for host in hosts)])
+    endpoints = np.empty(len(nodes), np.int32)
+    unknown, most = 0, 0
+    for node in np.unique(nodes).tolist():
+        here, adapters = np.flatnonzero(nodes == node), len(hosts[node].adapters)
+        most = max(most, adapters)
+        near = _near(hosts[node], None if inventory is None else inventory.tree(node))
+        own = [near.get(gpu) for gpu in gpus[here].tolist()]
+        if None in own:
+            unknown += 1
+            own = [gpu * adapters // (int(gpus[here].max()) + 1) for gpu in gpus[here].tolist()]
+        endpoints[here] = first[node] + np.array(own, np.int64)
+    if not unknown or most < 2:
+        return endpoints, ()
+    s = "" if unknown == 1 else "s"
+    return endpoints, (
+        f"rails=gpu: on {unknown} host{s} nobody says which adapter is nearest to which GPU, so GPUs take "
+        "the adapters in their order (hwloc files of real nodes know)",
+    )
 
-    __slots__ = ()
 
-    @classmethod
-    def parse(cls, text: str) -> InfiniBand:
-        """Read ``DIR[:key=value…][@hosts or @distance per hop]``."""
-        spec = file_spec("ib", text, KEYS)
-        options = spec.options
-        offset = number_of("ib", "lid", options["lid"], 0, 127) if "lid" in options else 0
-        wanted = options.get("routes")
-        if wanted not in (None, *ROUTES):
-            what = f"ib: routes={wanted[:20]!r}, expected routes=shortest or routes=spread"
-            raise FormatError("machine", None, what)
-        if wanted and "tables" in options:
-            what = f"reads no tables, expected tables= or routes={wanted}, not both"
-            raise FormatError("machine", None, f"ib: routes={wanted} {what}")
-        fabric = read_fabric(spec.path, options.get("tables"), offset, routed=not wanted)
-        if wanted:
-            fabric = with_shortest_routes(fabric)
-        elif fabric.forward is None:
+def _near(host: Host, tree: NodeTree | None) -> dict[int, int]:
+    """Return the adapter of the host, by its index in the list, that is nearest to each GPU."""
+    near = {gpu.index: gpu.adapter for gpu in (() if tree is None else tree.gpus) if gpu.adapter is not None}
+    if all(adapter.name in host.adapter_names for adapter in near.values()):
+        return {gpu: host.adapter_names.index(adapter.name) for gpu, adapter in near.items()}
+    return {gpu: adapter.number for gpu, adapter in near.items() if adapter.together == len(host.adapters)}
+
+
+def _network(fabric: Fabric, hosts: tuple[Host, ...], spread: bool) -> Network:
+    """Return the network whose endpoints are the adapters of hosts, in their order.
+
+    Adapters of no host and the links to them are left out; the other links keep their order.
+    O(links + switches x endpoints).
+    """
+    if fabric.forward is None:
+        raise UnsupportedError("the fabric has no forwarding tables, so its routes are not known")
+    switches = len(fabric.switches)
+    numbers = np.array([number for host in hosts for number in host.adapters], np.int64)
+    adapters = len(numbers)
+    vertices = adapters + switches
+    vertex = np.full(switches + len(fabric.adapters), -1, np.int64)
+    vertex[switches + numbers] = np.arange(adapters)
+    vertex[:switches] = adapters + np.arange(switches)
+    source, target = vertex[fabric.link_source], vertex[fabric.link_target]
+    kept = np.flatnonzero((source >= 0) & (target >= 0))
+    tail, head = source[kept], target[kept].astype(np.int32)
+    owner = [number for number, host in enumerate(hosts) for _ in host.adapters]
+    owners = owner if adapters > len(hosts) else []  # nothing where every host has a single adapter
+    if spread:
+        if vertices * adapters > MAX_TABLE:
             raise UnsupportedError(
-                f"{spec.path}: no forwarding tables, so the routes are not known: add the output of dump_fts "
-                f"or ibroute, or assume shortest ones with ib:{spec.path}:routes=shortest"
+                f"all shortest ways between {adapters} adapters take a table of {vertices * adapters} "
+                f"entries, expected at most {MAX_TABLE}: keep the hosts of the job "
+                "(ib:DIR:routes=spread:hosts=n[1-64])"
             )
-        names = read_node_name_map(options["names"]) if "names" in options else None
-        hosts = group_hosts(fabric.adapters, names, options.get("adapters"))
-        return cls(
-            spec.text("ib"), fabric, keep_hosts(hosts, options.get("hosts")), options.get("rails", "first"),
-            spec.per_hop, spread=wanted == "spread",
-        )
+        rows = np.maximum(np.arange(-adapters, switches), -1).astype(np.int32)
+        form = spread_routes(tail.astype(np.int32), head, rows, adapters, owners)
+    else:
+        number = np.full(fabric.n_links + 1, -1, np.int32)  # one more: -1 stays -1
+        number[kept] = np.arange(len(kept))
+        first = np.full(vertices, -1, np.int32)
+        first[adapters:] = np.arange(switches)
+        from_adapter = np.flatnonzero(tail < adapters)
+        first[tail[from_adapter]] = -2 - from_adapter
+        table = np.ascontiguousarray(number[fabric.forward[:, numbers]]).reshape(-1)
+        sizes = np.array([adapters, vertices, len(kept), *owners], np.int64)
+        form = RouteForm("forwarding", sizes, table, first, head)
+    names = [f"{host.name} {label}" for host in hosts for label in host.adapter_names]
+    names += [switch.name for switch in fabric.switches]
 
+    def name_link(link: int) -> str:
+        old = int(kept[link])
+        ports = f"port {int(fabric.link_source_port[old])} to {int(fabric.link_target_port[old])}"
+        return f"{names[int(source[old])]} -> {names[int(target[old])]} ({ports})"
 
-def keep_hosts(hosts: tuple[Host, ...], wanted: str | None) -> tuple[Host, ...]:
-    """Return the hosts of a list, in machine order; all without one."""
-    if wanted is None:
-        return hosts
-    found = match_hosts(expand_hosts(wanted), [host.name for host in hosts], names_hint(hosts))
-    return tuple(hosts[number] for number in sorted(found))
+    unit = "bytes/s" if int(fabric.link_capacity.max(initial=1)) > 1 else "as given"
+    capacity = np.ascontiguousarray(fabric.link_capacity[kept])
+    return Network(
+        form, adapters, switches, capacity, unit, name_link, names.__getitem__,
+        lambda: Wiring(tail, target[kept], np.arange(adapters), vertices),
+    )

@@ -10,9 +10,9 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import machines
 from hopbytes.machines.kinds.local import this_node
 from hopbytes.machines.node.job import JobInfo, find_job, missing_list, same_host
-from hopbytes.machines.node.node_machine import NodeMachine, cut_overrides
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
-from hopbytes.text.host_file import read_slots
+from hopbytes.machines.node_machine import NodeMachine, cut_overrides
+from hopbytes.text.hostlist import read_slots
 from hopbytes.text.open_input import check_file
 
 PROBE = "'hopbytes probe -o job.machine.json -- srun …' asks each node"
@@ -38,7 +38,7 @@ class JobMachine(NodeMachine):
         if job is None:
             here = "not inside a job of Slurm, PBS, LSF, Flux, OAR or Grid Engine, and no default host file"
             raise UnsupportedError(
-                f"{missing_list(os.environ) or here}, expected the hosts of a job (or `spec='local'`, "
+                f"{missing_list(os.environ) or here}, expected the hosts of a job (or `machine='local'`, "
                 "job:HOSTFILE, hwloc:FILE@hosts)"
             )
         trees, warnings = nodes_of(job, this_node(), platform.node())

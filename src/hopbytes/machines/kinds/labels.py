@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.switch_tree import Switch, SwitchTree
 from hopbytes.machines.base import machines
-from hopbytes.machines.kinds.slurm import tree_options
-from hopbytes.machines.named_tree import NamedTree, keep
+from hopbytes.machines.named_tree import TREE_KEYS, NamedTree
 from hopbytes.machines.spec_fields import file_spec
 from hopbytes.text.lines import natural_key, read_bytes
 
@@ -266,7 +265,6 @@ def _tree(path: str, found: Places) -> SwitchTree:
     return tree
 
 
-KEYS = {"hosts": "n[1-8]", "LEVEL": "60"}
 
 
 @machines.register("labels")
@@ -283,7 +281,5 @@ class NodeLabels(NamedTree):
     @classmethod
     def parse(cls, text: str) -> NamedTree:
         """Read ``FILE[:key=value…][@hosts]``."""
-        spec = file_spec("labels", text, KEYS)
-        text, distances = tree_options("labels", spec)
-        tree = keep(read_node_labels(spec.path), spec.options.get("hosts"))
-        return cls.from_levels(text, tree.leveled(), distances)
+        spec = file_spec("labels", text, TREE_KEYS)
+        return cls.from_switches("labels", spec, read_node_labels(spec.path))

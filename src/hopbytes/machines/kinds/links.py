@@ -10,19 +10,194 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.kernels.routes import RouteForm, distance_table, shortest_table
+from hopbytes.kernels.routes import RouteForm, route_hops, shortest_table
 from hopbytes.machines.base import KnownHosts, machines
 from hopbytes.machines.kinds.table import split_by_distance
-from hopbytes.machines.kinds.tree import Tree, shorten
-from hopbytes.machines.network.network import Network, Wiring
-from hopbytes.machines.network.network_machine import NetworkMachine, check_nodes
-from hopbytes.machines.spec_fields import bad, file_spec
+from hopbytes.machines.network import MAX_TABLE, Network, Wiring, spread_routes
+from hopbytes.machines.network_machine import NetworkMachine, check_nodes
+from hopbytes.machines.spec_fields import bad, changed_fields, file_spec
+from hopbytes.machines.tree import Tree, shorten
 from hopbytes.text.hostlist import expand_hosts
 from hopbytes.text.lines import read_lines
 
+RULES = ("shortest", "spread")
+#: Largest number of nodes whose hops are compared for all pairs, to cut the nodes in parts.
+MAX_TO_COMPARE = 2**11
 MAX_CAPACITY = 2**62
 MAX_CABLES = 4096
 WORDS = "host, switch, link, arc or route"
+
+
+@machines.register("links")
+@frozen(eq=False)
+class Links(NetworkMachine):
+    """Hosts, switches and links from a file: ``links:FILE``.
+
+    Routes are shortest; of several links that begin a shortest path to host number t, the one number
+    (t mod their count) in the order of the file is taken. ``route=spread``: every vertex divides a flow
+    evenly over the links that lead nearer (equal-cost multipath). Hosts forward no messages, unless there is
+    no switch. Where the file gives routes, only those exist. O(hosts x links).
+    """
+
+    path: str
+    found: LinkFile = field(repr=False)
+    rule: str = "shortest"
+    per_hop: int | None = None
+    inside: Tree | None = None
+    links: Network | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.rule not in RULES:
+            raise bad(f"links: route={shorten(self.rule)}, expected {' or '.join(RULES)}")
+        if self.rule == "spread" and self.found.routes:
+            raise bad(f"links: route=spread, but {shorten(self.path)} gives routes: expected one of both")
+        if self.links is None:
+            object.__setattr__(self, "links", link_network(self.found, self.rule))
+        check_nodes(self)
+
+    def _identity(self) -> tuple[object, ...]:
+        found = self.found
+        routes = tuple(sorted(found.routes.items()))
+        names = (tuple(found.hosts), tuple(found.switches), tuple(found.links), routes)
+        return self.path, self.rule, names, self.hop_distance, self.inside
+
+    @classmethod
+    def parse(cls, text: str) -> Links:
+        """Read ``FILE[:route=spread][@perhop]``."""
+        spec = file_spec("links", text, {"route": "spread"})
+        found = read_link_file(spec.path)
+        return cls(spec.path, found, spec.options.get("route", "shortest"), spec.per_hop)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of hosts."""
+        return len(self.found.hosts)
+
+    @property
+    def known_hosts(self) -> KnownHosts:
+        """The hosts of the file, which may be given other names."""
+        return KnownHosts(tuple(self.found.hosts))
+
+    def network_spec(self) -> str:
+        """``links:``, the file and the rule unless it is the default."""
+        return f"links:{self.path}" + changed_fields(("route", self.rule, "shortest"))
+
+    def network(self) -> Network:
+        """The links of the file."""
+        assert self.links is not None
+        return self.links
+
+    def split_nodes(self, nodes: Int64) -> list[Int64]:
+        """Cut by hops: clusters at the largest distance, else two compact halves.
+
+        Of more than 2048 nodes, only the hops to two nodes that are far apart are compared.
+        """
+        network = self.network()
+        if len(nodes) <= MAX_TO_COMPARE:
+            there = network.hops(nodes[:, None], nodes[None, :])
+            there[there < 0] = int(there.max()) + 1  # no route: further than anything
+            part = split_by_distance(there + there.T)
+            return [nodes[part == number] for number in range(int(part.max()) + 1)]
+        end = nodes[int(network.hops(nodes[0], nodes).argmax())]
+        near = network.hops(end, nodes)
+        order = np.argsort(near - network.hops(nodes[int(near.argmax())], nodes), kind="stable")
+        half = len(nodes) // 2
+        return [np.sort(nodes[order[:half]]), np.sort(nodes[order[half:]])]
+
+
+def link_network(found: LinkFile, rule: str = "shortest") -> Network:
+    """Return the network that a file of links describes."""
+    names = [*found.hosts, *found.switches]
+    number = {name: index for index, name in enumerate(names)}
+    tail = np.array([number[near] for near, _, _ in found.links], np.int32)
+    head = np.array([number[far] for _, far, _ in found.links], np.int32)
+    capacity = np.array([width for _, _, width in found.links], np.int64)
+    seen: dict[tuple[str, str], int] = {}
+    labels = []
+    for near, far, _ in found.links:
+        copy = seen[near, far] = seen.get((near, far), -1) + 1
+        labels.append(f"{near} -> {far}" + (f" #{copy}" if copy else ""))
+    hosts, switches = len(found.hosts), len(found.switches)
+    if rule == "spread":
+        _check_size(len(names), hosts)
+        form = spread_routes(tail, head, _passing_rows(found), hosts)
+    else:
+        form = _given(found, number) if found.routes else _shortest(found, tail, head)
+    return Network(
+        form, hosts, switches, capacity, "as given", labels.__getitem__, names.__getitem__,
+        lambda: Wiring(tail.astype(np.int64), head.astype(np.int64), np.arange(hosts), len(names)),
+    )
+
+
+def _shortest(found: LinkFile, tail: Int32, head: Int32) -> RouteForm:
+    hosts, vertices = len(found.hosts), len(found.hosts) + len(found.switches)
+    rows = _passing_rows(found)
+    links_of = np.bincount(tail, minlength=vertices)
+    passing = np.flatnonzero(rows >= 0)
+    # A host with several links chooses among them and needs a row too; it must not forward flows of others.
+    choosing = np.flatnonzero(links_of[:hosts] > 1) if found.switches else passing[:0]
+    _check_size(len(passing) + len(choosing), hosts)
+    table = [shortest_table(tail, head, rows, hosts)]
+    first = rows.copy()
+    for index, host in enumerate(choosing.tolist()):
+        first[host] = len(passing) + index
+        table.append(_choices(host, np.flatnonzero(tail == host), head, rows, table[0], hosts))
+    only = np.flatnonzero((first < 0) & (links_of > 0))
+    last_link = np.zeros(vertices, np.int64)
+    last_link[tail] = np.arange(len(tail))
+    first[only] = -2 - last_link[only]
+    numbers = np.array([hosts, vertices, len(tail)], np.int64)
+    return RouteForm("forwarding", numbers, np.concatenate(table), first, head)
+
+
+def _passing_rows(found: LinkFile) -> Int32:
+    """int32[vertices]: row of each vertex that forwards flows (switches, or all without any); else -1."""
+    hosts, switches = len(found.hosts), len(found.switches)
+    rows = np.arange(-hosts if switches else 0, switches if switches else hosts, dtype=np.int32)
+    return np.maximum(rows, -1).astype(np.int32)
+
+
+def _check_size(rows: int, hosts: int) -> None:
+    if rows * hosts > MAX_TABLE:
+        raise UnsupportedError(
+            f"tables of {rows} vertices for {hosts} hosts, expected at most {MAX_TABLE} entries: leave hosts "
+            "out, or use torus:, fattree:, dragonfly: or hyperx:"
+        )
+
+
+def _choices(host: int, out: Int64, head: Int32, rows: Int32, table: Int32, hosts: int) -> Int32:
+    """int32[hosts]: link by which a host with several links reaches every target soonest."""
+    numbers = np.array([hosts, len(rows), len(head)], np.int64)
+    base = RouteForm("forwarding", numbers, table, rows, head)
+    targets = np.arange(hosts, dtype=np.int32)
+    lengths = np.full((len(out), hosts), np.iinfo(np.int64).max)
+    for row, link in enumerate(out.tolist()):
+        after = int(head[link])
+        hops = route_hops(base, np.full(hosts, after, np.int32), targets)
+        hops[targets == after] = 0
+        if after < hosts:  # a cable from host to host leads to that host only
+            hops[targets != after] = -1
+        lengths[row] = np.where(hops < 0, lengths[row], hops)
+    least = lengths.min(axis=0)
+    shortest = lengths == least[None, :]
+    turn = targets % shortest.sum(axis=0)
+    chosen = (np.cumsum(shortest, axis=0) > turn[None, :]).argmax(axis=0)
+    return np.where(least == np.iinfo(np.int64).max, -1, out[chosen]).astype(np.int32)
+
+
+def _given(found: LinkFile, number: dict[str, int]) -> RouteForm:
+    first_link: dict[tuple[str, str], int] = {}
+    for link, (near, far, _) in enumerate(found.links):
+        first_link.setdefault((near, far), link)
+    pairs = sorted(((number[one], number[other]), route) for (one, other), route in found.routes.items())
+    sources = np.array([pair[0] for pair, _ in pairs], np.int64)
+    targets = np.array([pair[1] for pair, _ in pairs], np.int32)
+    steps = [[first_link[step] for step in pairwise(route)] for _, route in pairs]
+    hosts = len(found.hosts)
+    starts = np.searchsorted(sources, np.arange(hosts + 1))
+    lengths = np.cumsum([0, *map(len, steps)])
+    numbers = np.concatenate([[hosts], starts, lengths]).astype(np.int64)
+    return RouteForm("listed", numbers, np.array(list(chain.from_iterable(steps)), np.int32), targets)
 
 
 @dataclass(slots=True)
@@ -129,242 +304,11 @@ def _settle(found: LinkFile, known: dict[str, str], pending: list[tuple[int, tup
                 )
         ends = vertices[0], vertices[-1]
         if not hosts.issuperset(ends) or ends[0] == ends[1] or ends in found.routes:
-            what = (
-                f"a route from {ends[0]!r} to {ends[1]!r}, expected each pair of different hosts at most once"
-            )
+            what = f"a route from {ends[0]!r} to {ends[1]!r}, expected each pair of different hosts once"
             raise FormatError(found.path, number, what)
-        again = next((place for place, name in enumerate(vertices) if name in vertices[:place]), None)
+        again = next((i for i, name in enumerate(vertices) if name in vertices[:i]), None)
         if again is not None:
             loop = " -> ".join(vertices[vertices.index(vertices[again]) : again + 1])
             what = f"a route from {ends[0]!r} to {ends[1]!r} with a loop ({loop[:80]}), expected none"
             raise FormatError(found.path, number, what)
         found.routes[ends] = vertices
-
-
-RULES = ("shortest", "spread")
-#: Entries of forwarding tables, 4 bytes each.
-MAX_TABLE = 2**28
-#: Largest number of nodes whose hops are compared for all pairs, to cut the nodes in parts.
-MAX_TO_COMPARE = 2**11
-
-
-@machines.register("links")
-@frozen(eq=False)
-class Links(NetworkMachine):
-    """Hosts, switches and links from a file: ``links:FILE``.
-
-    Parameters
-    ----------
-    path : str
-    found : LinkFile
-        What the file says, see :func:`hopbytes.machines.kinds.links.read_link_file`.
-    rule : str
-        ``shortest``: one path, see Notes; ``spread``: every vertex divides a flow evenly over the links that
-        lead nearer (equal-cost multipath).
-    per_hop, inside
-        See :class:`hopbytes.machines.network.network_machine.NetworkMachine`.
-
-    Raises
-    ------
-    FormatError
-        Faults in the file.
-    UnsupportedError
-        Forwarding tables of more than 2**28 entries.
-
-    Notes
-    -----
-    Routes are shortest; of several links that begin a shortest path to host number t, the one number
-    (t mod their count) in the order of the file is taken. Hosts forward no messages, unless there is no
-    switch. Where the file gives routes, only those exist. O(hosts x links).
-    """
-
-    path: str
-    found: LinkFile = field(repr=False)
-    rule: str = "shortest"
-    per_hop: int | None = None
-    inside: Tree | None = None
-    links: Network | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        if self.rule not in RULES:
-            raise bad(f"links: route={shorten(self.rule)}, expected {' or '.join(RULES)}")
-        if self.rule == "spread" and self.found.routes:
-            raise bad(f"links: route=spread, but {shorten(self.path)} gives routes: expected one of both")
-        if self.links is None:
-            object.__setattr__(self, "links", link_network(self.found, self.rule))
-        check_nodes(self)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Links) and self._identity() == other._identity()
-
-    def __hash__(self) -> int:
-        return hash(self._identity())
-
-    def _identity(self) -> tuple[object, ...]:
-        found = self.found
-        names = (
-            tuple(found.hosts),
-            tuple(found.switches),
-            tuple(found.links),
-            tuple(sorted(found.routes.items())),
-        )
-        return self.path, self.rule, names, self.hop_distance, self.inside
-
-    @classmethod
-    def parse(cls, text: str) -> Links:
-        """Read ``FILE[:route=spread][@perhop]``."""
-        spec = file_spec("links", text, {"route": "spread"})
-        found = read_link_file(spec.path)
-        return cls(spec.path, found, spec.options.get("route", "shortest"), spec.per_hop)
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of hosts."""
-        return len(self.found.hosts)
-
-    @property
-    def known_hosts(self) -> KnownHosts:
-        """The hosts of the file, which may be given other names."""
-        return KnownHosts(tuple(self.found.hosts))
-
-    def network_spec(self) -> str:
-        """``links:``, the file and the rule unless it is the default."""
-        return f"links:{self.path}" + (f":route={self.rule}" if self.rule != "shortest" else "")
-
-    def network(self) -> Network:
-        """The links of the file."""
-        assert self.links is not None
-        return self.links
-
-    def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """Cut by hops: clusters at the largest distance, else two compact halves.
-
-        Of more than 2048 nodes, only the hops to two nodes that are far apart are compared.
-        """
-        network = self.network()
-        if len(nodes) <= MAX_TO_COMPARE:
-            there = network.hops(nodes[:, None], nodes[None, :])
-            there[there < 0] = int(there.max()) + 1  # no route: further than anything
-            part = split_by_distance(there + there.T)
-            return [nodes[part == number] for number in range(int(part.max()) + 1)]
-        one = nodes[int(network.hops(nodes[0], nodes).argmax())]
-        near = network.hops(one, nodes)
-        other = nodes[int(near.argmax())]
-        order = np.argsort(near - network.hops(other, nodes), kind="stable")
-        half = len(nodes) // 2
-        return [np.sort(nodes[order[:half]]), np.sort(nodes[order[half:]])]
-
-
-def link_network(found: LinkFile, rule: str = "shortest") -> Network:
-    """Return the network that a file of links describes."""
-    names = [*found.hosts, *found.switches]
-    number = {name: index for index, name in enumerate(names)}
-    tail = np.array([number[near] for near, _, _ in found.links], np.int32)
-    head = np.array([number[far] for _, far, _ in found.links], np.int32)
-    capacity = np.array([width for _, _, width in found.links], np.int64)
-    seen: dict[tuple[str, str], int] = {}
-    labels = []
-    for near, far, _ in found.links:
-        copy = seen[near, far] = seen.get((near, far), -1) + 1
-        labels.append(f"{near} -> {far}" + (f" #{copy}" if copy else ""))
-    if rule == "spread":
-        form = _spread(found, tail, head)
-    else:
-        form = _given(found, number) if found.routes else _shortest(found, tail, head)
-    return Network(
-        form,
-        len(found.hosts),
-        len(found.switches),
-        capacity,
-        "as given",
-        labels.__getitem__,
-        names.__getitem__,
-        lambda: Wiring(tail.astype(np.int64), head.astype(np.int64), np.arange(len(found.hosts)), len(names)),
-    )
-
-
-def _shortest(found: LinkFile, tail: Int32, head: Int32) -> RouteForm:
-    hosts, vertices = len(found.hosts), len(found.hosts) + len(found.switches)
-    rows = _passing_rows(found)
-    links_of = np.bincount(tail, minlength=vertices)
-    passing = np.flatnonzero(rows >= 0)
-    # A host with several links chooses among them and needs a row too; it must not forward flows of others.
-    choosing = np.flatnonzero(links_of[:hosts] > 1) if found.switches else passing[:0]
-    _check_size(len(passing) + len(choosing), hosts)
-    table = [shortest_table(tail, head, rows, hosts)]
-    first = np.where(rows >= 0, rows, -1).astype(np.int32)
-    for place, host in enumerate(choosing.tolist()):
-        first[host] = len(passing) + place
-        table.append(_choices(host, np.flatnonzero(tail == host), head, rows, table[0], hosts))
-    only = np.flatnonzero((first < 0) & (links_of > 0))
-    last_link = np.zeros(vertices, np.int64)
-    last_link[tail] = np.arange(len(tail))
-    first[only] = -2 - last_link[only]
-    numbers = np.array([hosts, vertices, len(tail)], np.int64)
-    return RouteForm("forwarding", numbers, np.concatenate(table), first, head)
-
-
-def _passing_rows(found: LinkFile) -> Int32:
-    """int32[vertices]: row of each vertex that forwards flows (switches, or all without any); else -1."""
-    hosts, switches = len(found.hosts), len(found.switches)
-    rows = np.arange(-hosts if switches else 0, switches if switches else hosts, dtype=np.int32)
-    return np.maximum(rows, -1).astype(np.int32)
-
-
-def _check_size(rows: int, hosts: int) -> None:
-    if rows * hosts > MAX_TABLE:
-        raise UnsupportedError(
-            f"tables of {rows} vertices for {hosts} hosts, expected at most {MAX_TABLE} entries: leave hosts "
-            "out, or use torus:, fattree:, dragonfly: or hyperx:"
-        )
-
-
-def _spread(found: LinkFile, tail: Int32, head: Int32) -> RouteForm:
-    rows, hosts = _passing_rows(found), len(found.hosts)
-    _check_size(len(rows), hosts)
-    first = np.searchsorted(np.sort(tail), np.arange(len(rows) + 1)).astype(np.int32)
-    out = np.argsort(tail, kind="stable")
-    numbers = np.concatenate([[hosts, len(rows)], out]).astype(np.int64)
-    return RouteForm("spread", numbers, distance_table(tail, head, rows, hosts), first, head, split=True)
-
-
-def _choices(host: int, out: Int64, head: Int32, rows: Int32, table: Int32, hosts: int) -> Int32:
-    """int32[hosts]: link by which a host with several links reaches every target soonest."""
-    base = RouteForm(
-        "forwarding",
-        np.array([hosts, len(rows), len(head)], np.int64),
-        table,
-        np.where(rows >= 0, rows, -1).astype(np.int32),
-        head,
-    )
-    from hopbytes.kernels.routes import route_hops
-
-    targets = np.arange(hosts, dtype=np.int32)
-    lengths = np.full((len(out), hosts), np.iinfo(np.int64).max)
-    for place, link in enumerate(out.tolist()):
-        after = int(head[link])
-        hops = route_hops(base, np.full(hosts, after, np.int32), targets)
-        hops[targets == after] = 0
-        if after < hosts:  # a cable from host to host leads to that host only
-            hops[targets != after] = -1
-        lengths[place] = np.where(hops < 0, lengths[place], hops)
-    least = lengths.min(axis=0)
-    shortest = lengths == least[None, :]
-    turn = targets % shortest.sum(axis=0)
-    chosen = (np.cumsum(shortest, axis=0) > turn[None, :]).argmax(axis=0)
-    return np.where(least == np.iinfo(np.int64).max, -1, out[chosen]).astype(np.int32)
-
-
-def _given(found: LinkFile, number: dict[str, int]) -> RouteForm:
-    first_link: dict[tuple[str, str], int] = {}
-    for link, (near, far, _) in enumerate(found.links):
-        first_link.setdefault((near, far), link)
-    pairs = sorted(((number[one], number[other]), route) for (one, other), route in found.routes.items())
-    sources = np.array([pair[0] for pair, _ in pairs], np.int64)
-    targets = np.array([pair[1] for pair, _ in pairs], np.int32)
-    steps = [[first_link[step] for step in pairwise(route)] for _, route in pairs]
-    hosts = len(found.hosts)
-    starts = np.searchsorted(sources, np.arange(hosts + 1))
-    lengths = np.cumsum([0, *map(len, steps)])
-    numbers = np.concatenate([[hosts], starts, lengths]).astype(np.int64)
-    return RouteForm("listed", numbers, np.array(list(chain.from_iterable(steps)), np.int32), targets)

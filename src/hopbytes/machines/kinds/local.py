@@ -12,9 +12,9 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import machines
 from hopbytes.machines.node.job import find_job, manager_without_job, same_host
-from hopbytes.machines.node.node_machine import NodeMachine, cut_overrides
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
 from hopbytes.machines.node.sysfs import collect, node_from_files
+from hopbytes.machines.node_machine import NodeMachine, cut_overrides
 
 #: Where jobs say which GPUs of a maker are theirs.
 VARIABLES = {
@@ -60,7 +60,7 @@ def _warnings() -> tuple[str, ...]:
     manager = manager_without_job() if job is None else None
     if manager is not None:
         outside = f"this is {host} outside any job, but jobs here run through {manager}"
-        return (f"{outside}: `spec='job'` inside one",)
+        return (f"{outside}: `machine='job'` inside one",)
     return ()
 
 

@@ -1,4 +1,4 @@
-"""``machine:FILE``: a machine that ``hopbytes probe`` or ``hopbytes probe --measure`` stored."""
+"""``machine:FILE``: a machine that ``hopbytes probe`` or ``hopbytes measure`` stored."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ import numpy as np
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.base import Level, Machine, machines
-from hopbytes.machines.composed import MeasuredMachine
-from hopbytes.machines.kinds.hwloc import file_and_hosts
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.delegating import MeasuredMachine
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, base_kind
 from hopbytes.machines.node.job import JobInfo
-from hopbytes.machines.node.node_machine import NodeMachine, check_names, cut_overrides
 from hopbytes.machines.node.node_tree import MAKERS, Gpu, NearAdapter, NodeInventory, NodeTree
+from hopbytes.machines.node_machine import NodeMachine, check_names, cut_overrides, file_and_hosts
+from hopbytes.machines.tree import Tree
 from hopbytes.text.cpu_lists import MAX_PUS, format_list, parse_list
 from hopbytes.text.hostlist import HOST_NAME
 from hopbytes.text.open_input import named_in, open_stream
@@ -277,9 +276,7 @@ class Stored(NodeMachine):
     def parse(cls, text: str) -> Machine:
         """Read the file called `text`, which distances may follow."""
         body, replaced = cut_overrides(text)
-        path, names = file_and_hosts(body)
-        if not path:
-            raise FormatError("machine", None, "machine: without a file name, expected machine:FILE")
+        path, names = file_and_hosts("machine", body)
         record = Record(path)
         levels = record.levels()
         spec = record.spec()

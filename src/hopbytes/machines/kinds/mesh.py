@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hopbytes.machines.base import machines
-from hopbytes.machines.kinds.torus import Torus, parse_grid
+from hopbytes.machines.kinds.torus import Torus
 
 
 @machines.register("mesh")
@@ -11,8 +11,4 @@ class Mesh(Torus):
     """Mesh of any dimension: a torus without wrap-around links (see ``torus``)."""
 
     __slots__ = ()
-
-    @classmethod
-    def parse(cls, text: str) -> Torus:
-        """Read ``16x12x8[:nodes=2][:bw=N or NxNxN][@perhop]``."""
-        return parse_grid("mesh", text, wrapped=False)
+    kind = "mesh"

@@ -7,33 +7,15 @@ from typing import ClassVar
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import machines
-from hopbytes.machines.kinds.hwloc import file_and_hosts
 from hopbytes.machines.node.gpu_tables import is_amd, read_amd, read_amd_json, read_nvidia_smi
 from hopbytes.machines.node.nccl_topology import GpuHosts, read_nccl
-from hopbytes.machines.node.node_machine import NodeMachine, check_names, cut_overrides
-from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
+from hopbytes.machines.node.node_tree import NodeInventory
+from hopbytes.machines.node_machine import NodeMachine, check_names, cut_overrides, file_and_hosts
 from hopbytes.text.lines import read_bytes, text_lines
 
 MAX_FILE = 2**24
 #: Longest row of a table: 1024 GPUs and adapters.
 LONGEST_ROW = 2**14
-
-
-def read_gpu_topology(path: str) -> NodeTree:
-    """Return the first host of a file, see :func:`read_gpu_hosts`."""
-    return read_gpu_hosts(path).trees[0]
-
-
-def read_gpu_hosts(path: str) -> GpuHosts:
-    """Read the GPUs of a host, or of the hosts that share NVLink."""
-    head = read_bytes(path, MAX_FILE)
-    if head.lstrip()[:1] == b"<":
-        return read_nccl(path, MAX_FILE)
-    if head.lstrip()[:1] in (b"[", b"{"):
-        return GpuHosts([read_amd_json(path, head)], nvlink=False)
-    lines = text_lines(head, path, LONGEST_ROW)
-    tree = read_amd(path, lines) if is_amd(lines) else read_nvidia_smi(path, lines)
-    return GpuHosts([tree], nvlink=False)
 
 
 @machines.register("nvidia")
@@ -47,12 +29,6 @@ class Nvidia(NodeMachine):
     are levels where they are neither a single GPU nor the host. Distances may follow: ``:gpu=3``. A file of
     NCCL from hosts that share NVLink (NVL72) is the machine of all of them, and its hosts are as near as
     their GPUs.
-
-    Examples
-    --------
-    >>> import hopbytes as hb
-    >>> hb.machine("nvidia:topo.txt@n[1-4]").k  # doctest: +SKIP
-    32
     """
 
     kind: ClassVar[str] = "nvidia"
@@ -61,10 +37,7 @@ class Nvidia(NodeMachine):
     def parse(cls, text: str) -> Nvidia:
         """Read ``FILE[:level=distance…][@hosts]``."""
         body, replaced = cut_overrides(text)
-        path, hosts = file_and_hosts(body)
-        if not path:
-            what = f"{cls.kind}: without a file name, expected {cls.kind}:FILE[@hosts]"
-            raise FormatError("machine", None, what)
+        path, hosts = file_and_hosts(cls.kind, body)
         check_names(hosts, "machine")
         trees, nvlink = read_gpu_hosts(path)
         spec = f"{cls.kind}:{body}"
@@ -78,3 +51,15 @@ class Nvidia(NodeMachine):
             tiers = cls(spec, inventory, tuple(hosts), replaced).tree.tiers
             replaced["node"] = next(tier.distance for tier in tiers if tier.name == "gpu")
         return cls(spec, inventory, tuple(hosts), replaced)
+
+
+def read_gpu_hosts(path: str) -> GpuHosts:
+    """Read the GPUs of a host, or of the hosts that share NVLink, from what a tool of their maker tells."""
+    head = read_bytes(path, MAX_FILE)
+    if head.lstrip()[:1] == b"<":
+        return read_nccl(path, MAX_FILE)
+    if head.lstrip()[:1] in (b"[", b"{"):
+        return GpuHosts([read_amd_json(path, head)], nvlink=False)
+    lines = text_lines(head, path, LONGEST_ROW)
+    tree = read_amd(path, lines) if is_amd(lines) else read_nvidia_smi(path, lines)
+    return GpuHosts([tree], nvlink=False)

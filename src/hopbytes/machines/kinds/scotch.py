@@ -13,8 +13,8 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import Level, Machine, machines
 from hopbytes.machines.kinds.table import MAX_PLACES, Table
 from hopbytes.machines.kinds.torus import Torus
-from hopbytes.machines.kinds.tree import Tree
 from hopbytes.machines.spec_fields import file_spec
+from hopbytes.machines.tree import Tree
 from hopbytes.text.lines import read_lines
 
 MAX_BYTES = 2**28

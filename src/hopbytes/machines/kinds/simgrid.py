@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import cast
+from itertools import combinations
 
 import numpy as np
 
-from hopbytes._arrays import Bool, Int64
+from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.simgrid import Cluster, Platform, PlatformRoutes, read_simgrid
 from hopbytes.kernels.routes import RouteForm
-from hopbytes.machines.base import KnownHosts, Level, Machine, machines
+from hopbytes.machines.base import Level, machines
 from hopbytes.machines.kinds.fattree import FatTree
 from hopbytes.machines.kinds.torus import Torus
-from hopbytes.machines.kinds.tree import MAX_DISTANCE, Tree
-from hopbytes.machines.network.network import Network
-from hopbytes.machines.network.network_machine import AttachedHosts, NetworkMachine, check_nodes
+from hopbytes.machines.network import Network
+from hopbytes.machines.network_machine import AttachedHosts, NetworkMachine
 from hopbytes.machines.spec_fields import bad, file_spec
+from hopbytes.machines.tree import MAX_DISTANCE, Tree
 
+_SIZES = "[0-9]+(?:,[0-9]+)*"
+#: What ``topo_parameters`` of a shape look like without blanks.
+SHAPES = {
+    "TORUS": re.compile(_SIZES, re.ASCII),
+    "FAT_TREE": re.compile(f"[0-9]{{1,9}};{_SIZES};{_SIZES};{_SIZES}", re.ASCII),
+}
 PARAMETERS = re.compile(
     r"([1-9][0-9]{0,5}),([1-9][0-9]{0,5});([1-9][0-9]{0,5}),([1-9][0-9]{0,5});"
     r"([1-9][0-9]{0,5}),([1-9][0-9]{0,5});([1-9][0-9]{0,5})",
@@ -30,6 +34,127 @@ PARAMETERS = re.compile(
 )
 #: Links of the longest route: the host's, blade, chassis, group, blade, chassis, the host's.
 LONGEST = 7
+#: Most hosts: routes are stored for every pair.
+MAX_LISTED = 2048
+
+
+@machines.register("simgrid")
+@frozen(eq=False)
+class Simgrid(AttachedHosts):
+    """Hosts of a SimGrid platform: ``simgrid:platform.xml``.
+
+    One torus, fat-tree or dragonfly cluster becomes that network, with the bandwidth of its links. Flat
+    clusters, with or without backbone, and hosts in zones of any depth (full, Floyd, Dijkstra, clusters with
+    cabinets) have every route as SimGrid finds it: through the gateways of the zones, across the backbones;
+    what SimGrid shares between directions is one link. ``hosts=n[1-8]`` (or ``@n[1-8]``) keeps some hosts.
+    ``core=`` of hosts is the level ``core``, unless the spec says what is inside a node.
+    """
+
+    @classmethod
+    def parse(cls, text: str) -> Simgrid:
+        """Read ``FILE[@hosts or @distance per hop]``."""
+        spec = file_spec("simgrid", text, {"hosts": "n[1-8]"})
+        platform = read_simgrid(spec.path)
+        shaped = [cluster for cluster in platform.clusters.values() if cluster.topology != "FLAT"]
+        if shaped and len(platform.hosts) > len(shaped[0].hosts):
+            raise UnsupportedError(
+                f"{spec.path}:{shaped[0].line}: a {shaped[0].topology} cluster beside others; keep one"
+            )
+        text, hosts = spec.text("simgrid"), platform.host_names
+        around: NetworkMachine
+        if shaped and shaped[0].topology != "DRAGONFLY":
+            around = _shaped(spec.path, shaped[0])
+        elif shaped:
+            cluster = DragonflyCluster(spec.path, shaped[0])
+            around = _ListedHosts(text, cluster.network(), cluster.zones())
+        else:
+            listed = ListedRoutes(platform)
+            around = _ListedHosts(text, listed.network(), listed.zones)
+        places = np.arange(around.n_nodes)
+        if isinstance(around, Torus):  # the first dimension, which routes correct first, runs fastest
+            places = places.reshape(around.sizes).transpose().reshape(-1)
+        whole = cls(text, around, hosts, tuple(places.tolist()), platform.notices, spec.per_hop)
+        machine = whole.kept(spec.options.get("hosts"))
+        assert isinstance(machine, Simgrid)
+        cores = dict(zip(hosts, platform.cores.values(), strict=True))
+        counts = [cores[host] for host in machine.hosts]
+        core, node = Level("core", 1), Level("node", MAX_DISTANCE)
+        if max(counts) == 1:
+            return machine
+        if len(set(counts)) == 1:
+            return machine.nested(Tree((core,), (counts[0],)))
+        return machine.nested(Tree((node, core), (len(counts), tuple(counts))))
+
+    def nested(self, inside: Tree) -> Simgrid:
+        """Return this machine with other levels inside its nodes than the cores of the file."""
+        return self._replaced(self.per_hop, inside)
+
+
+@frozen(eq=False)
+class _ListedHosts(NetworkMachine):
+    """The network of a platform whose routes are listed; endpoint i is host i."""
+
+    text: str
+    links: Network
+    zones: tuple[tuple[int, ...], ...]  # numbers of the zones around each host, outermost first
+    per_hop: int | None = None
+    inside: Tree | None = None
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.zones)
+
+    def network_spec(self) -> str:
+        return self.text
+
+    def network(self) -> Network:
+        return self.links
+
+    def split_nodes(self, nodes: Int64) -> list[Int64]:
+        """Zones from the outside in, then single hosts."""
+        zones = np.asarray(self.zones)[nodes]
+        for level in range(zones.shape[1]):
+            numbers, first, part = np.unique(zones[:, level], return_index=True, return_inverse=True)
+            if len(numbers) > 1:
+                order = np.argsort(first)
+                return [nodes[part == number] for number in order.tolist()]
+        return list(nodes[:, None])
+
+
+def _shaped(path: str, cluster: Cluster) -> NetworkMachine:
+    """Return the network of a torus or fat-tree cluster."""
+    words = cluster.parameters.replace(" ", "")
+    if cluster.topology in SHAPES and not SHAPES[cluster.topology].fullmatch(words):
+        raise FormatError(
+            path, cluster.line,
+            f"topo_parameters {words[:30]!r}, expected '3,2,2' of a TORUS or '2;4,4;1,2;1,2' of a FAT_TREE",
+        )
+    try:
+        machine = _network_of(cluster.topology, words, cluster.bandwidth)
+    except FormatError as error:
+        raise FormatError(path, cluster.line, error.what) from None
+    if machine is None:
+        raise UnsupportedError(
+            f"{path}:{cluster.line}: topology {cluster.topology[:20]} {words[:30]!r} is not read "
+            "(known: FLAT, TORUS, FAT_TREE, DRAGONFLY)"
+        )
+    if machine.n_nodes != len(cluster.hosts):
+        raise FormatError(
+            path, cluster.line, f"{len(cluster.hosts)} hosts, expected {machine.n_nodes} for {words[:30]!r}"
+        )
+    return machine
+
+
+def _network_of(topology: str, words: str, bandwidth: int) -> NetworkMachine | None:
+    """Return the network; None of a topology that is not known. `words` fit :data:`SHAPES`."""
+    if topology == "TORUS":
+        return Torus.parse(f"{words.replace(',', 'x')}:bw={bandwidth}")
+    if topology == "FAT_TREE":
+        levels, down, up, cables = (part.replace(",", "x") for part in words.split(";"))
+        if int(levels) != down.count("x") + 1:
+            raise bad(f"{levels} levels, but sizes of {down.count('x') + 1}")
+        return FatTree.parse(f"{down}:up={up}:cables={cables}:bw={bandwidth}")
+    return None
 
 
 class DragonflyCluster:
@@ -40,7 +165,7 @@ class DragonflyCluster:
     the chassis of a group too, and blade j of the first chassis of group i leads to group j.
     """
 
-    def __init__(self, path: str, cluster: Cluster, most: int) -> None:
+    def __init__(self, path: str, cluster: Cluster) -> None:
         found = PARAMETERS.fullmatch(cluster.parameters.replace(" ", ""))
         if found is None:
             what = f"topo_parameters {cluster.parameters[:30]!r}, expected '3,4;4,3;5,1;2' of a DRAGONFLY"
@@ -53,8 +178,8 @@ class DragonflyCluster:
         if groups > blades:
             what = f"{groups} groups with {blades} blades in a chassis, expected a blade for every group"
             raise FormatError(path, cluster.line, what)
-        if len(cluster.hosts) > most:
-            raise FormatError(path, cluster.line, f"{len(cluster.hosts)} hosts, expected at most {most}")
+        if size > MAX_LISTED:
+            raise FormatError(path, cluster.line, f"{size} hosts, expected at most {MAX_LISTED}")
         self.sizes = groups, chassis, blades, nodes
         self.cluster = cluster
         self.names: list[str] = []
@@ -65,7 +190,7 @@ class DragonflyCluster:
         hosts = np.arange(len(self.cluster.hosts))
         _, chassis, blades, nodes = self.sizes
         per = (chassis * blades * nodes, blades * nodes, nodes)
-        return tuple(zip(*((hosts // each).tolist() for each in per), strict=True))
+        return tuple(zip(*((hosts // size).tolist() for size in per), strict=True))
 
     def network(self) -> Network:
         """Return the network with a listed route for every pair. O(hosts²)."""
@@ -79,16 +204,10 @@ class DragonflyCluster:
         links = np.concatenate(rows)
         lengths = (links >= 0).sum(axis=1)
         pairs = np.arange(len(hosts) + 1, dtype=np.int64) * len(hosts)
-        form = RouteForm(
-            "listed",
-            np.concatenate([[len(hosts)], pairs, [0], np.cumsum(lengths)]).astype(np.int64),
-            links[links >= 0].astype(np.int32),
-            np.tile(np.arange(len(hosts), dtype=np.int32), len(hosts)),
-        )
-        return Network(
-            form, len(hosts), groups * chassis * blades, np.array(self.capacity, np.int64), "bytes/s",
-            tuple(self.names).__getitem__, hosts.__getitem__,
-        )
+        targets = np.tile(np.arange(len(hosts), dtype=np.int64), len(hosts))
+        starts, switches = np.concatenate([[0], np.cumsum(lengths)]), groups * chassis * blades
+        flat = links[links >= 0]
+        return _listed_network(pairs, starts, flat, targets, hosts, self.names, self.capacity, switches)
 
     def _link(self, name: str, cables: int) -> int:
         self.names.append(name)
@@ -100,20 +219,15 @@ class DragonflyCluster:
         first = self._link(there, cables)
         return first, first if self.cluster.shared else self._link(back, cables)
 
-    def _all_to_all(
-        self, outside: tuple[int, ...], count: int, what: str, where: str, cables: int
-    ) -> Int64:
+    def _all_to_all(self, outside: tuple[int, ...], count: int, what: str, where: str, cables: int) -> Int64:
         """int64[*outside, count, count]: link from one unit to another of each outer unit, -1 to itself."""
         links = np.full((*outside, count, count), -1, np.int64)
-        for place in np.ndindex(*outside):
-            prefix = f"{where.format(*place)}: " if where else ""
-            for one in range(count):
-                for other in range(one + 1, count):
-                    there = f"{prefix}{what} {one} -> {what} {other}"
-                    back = f"{prefix}{what} {other} -> {what} {one}"
-                    first, second = self._pair(there, back, cables)
-                    links[place][one, other] = first
-                    links[place][other, one] = second
+        for unit in np.ndindex(*outside):
+            prefix = f"{where.format(*unit)}: " if where else ""
+            for low, high in combinations(range(count), 2):
+                there = f"{prefix}{what} {low} -> {what} {high}"
+                back = f"{prefix}{what} {high} -> {what} {low}"
+                links[unit][low, high], links[unit][high, low] = self._pair(there, back, cables)
         return links
 
     def _routes(self, source: int, own: Int64, green: Int64, black: Int64, blue: Int64) -> Int64:
@@ -147,10 +261,6 @@ def _place(host: Int64, chassis: int, blades: int, nodes: int) -> tuple[Int64, I
     """Group, chassis in it and blade in that of each host."""
     blade = host // nodes
     return blade // (blades * chassis), blade // blades % chassis, blade % blades
-
-
-#: Most hosts: routes are stored for every pair.
-MAX_LISTED = 2048
 
 
 @dataclass(slots=True)
@@ -218,16 +328,16 @@ class ListedRoutes:
         Those of a host outside clusters end in a number of its own.
         """
         zones = self.platform.zones
-        places = {name: place for place, name in enumerate(zones)}
+        numbers = {name: number for number, name in enumerate(zones)}
         chains = []
         for number, host in enumerate(self.hosts):
             zone = zones[self.platform.zone_of[host]]
-            chain = [] if host in zone.up else [len(zones) + number]
+            inside = [] if host in zone.up else [len(zones) + number]
             name = zone.name
             while name:
-                chain.append(places[name])
+                inside.append(numbers[name])
                 name = zones[name].parent
-            chains.append(tuple(reversed(chain)))
+            chains.append(tuple(reversed(inside)))
         depth = max(map(len, chains))
         return tuple(chain + (chain[-1:] or (0,)) * (depth - len(chain)) for chain in chains)
 
@@ -247,35 +357,24 @@ class ListedRoutes:
 
     def network(self) -> Network:
         """Return the network with a listed route for every pair that has one."""
-        targets: list[Int64] = []
-        lengths: list[Int64] = []
-        links: list[Int64] = []
-        counts = np.zeros(len(self.hosts), np.int64)
-        rows_of: list[tuple[Int64, Int64, list[Int64]]] = [_NONE] * len(self.hosts)
-        for one in self.units:
-            routes = [(other, self._between(one, other)) for other in self.units]
-            blocks = [(other, between) for other, between in routes if between is not None]
-            everyone = _joined([np.array(other.hosts, np.int64) for other, _ in blocks])
-            each = _joined([
-                np.full(len(other.hosts), bool(one.up) + len(between) + bool(other.down))
-                for other, between in blocks
-            ])  # fmt: skip
-            for place, host in enumerate(one.hosts):
-                rows_of[host] = everyone, each, [self._rows(one, place, *block) for block in blocks]
-        for host, (everyone, each, rows) in enumerate(rows_of):
-            targets.append(everyone)
-            lengths.append(each)
-            links.extend(rows)
-            counts[host] = len(everyone)
-        return self._listed(counts, _joined(targets), _joined(lengths), _joined(links))
-
-    def _rows(self, one: _Unit, place: int, other: _Unit, between: Sequence[int]) -> Int64:
-        size = len(other.hosts)
-        down = np.array(other.down, np.int64)[:, None] if other.down else np.empty((size, 0), np.int64)
-        head = np.array([*one.up[place : place + 1], *between], np.int64)
-        return np.hstack([np.broadcast_to(head, (size, len(head))), down]).reshape(-1)
-
-    def _listed(self, counts: Int64, targets: Int64, lengths: Int64, links: Int64) -> Network:
+        rows_of: list[list[tuple[Int64, Int64, Int64]]] = [[] for _ in self.hosts]  # targets, lengths, links
+        for unit in self.units:
+            for other in self.units:
+                between = self._between(unit, other)
+                if between is None:
+                    continue
+                targets = np.array(other.hosts, np.int64)
+                down = np.array(other.down, np.int64).reshape(len(targets), -1)  # one link each, or none
+                for rank, host in enumerate(unit.hosts):
+                    head = np.array([*unit.up[rank : rank + 1], *between], np.int64)
+                    links = np.hstack([np.broadcast_to(head, (len(targets), len(head))), down])
+                    lengths = np.full(len(targets), links.shape[1])
+                    rows_of[host].append((targets, lengths, links.reshape(-1)))
+        counts = np.array([sum(len(row[0]) for row in rows) for rows in rows_of], np.int64)
+        none = np.empty(0, np.int64)
+        targets, lengths, links = (
+            np.concatenate([none, *(row[part] for rows in rows_of for row in rows)]) for part in range(3)
+        )
         # Targets ascend in every row: a host that is a gateway stands between those of its cluster.
         source = np.repeat(np.arange(len(self.hosts)), counts)
         order = np.lexsort((targets, source))
@@ -283,206 +382,16 @@ class ListedRoutes:
         targets, lengths = targets[order], lengths[order]
         pairs, starts = np.concatenate([[0], np.cumsum(counts)]), np.concatenate([[0], np.cumsum(lengths)])
         links = links[np.repeat(before - starts[:-1], lengths) + np.arange(len(links))]
-        form = RouteForm(
-            "listed",
-            np.concatenate([[len(self.hosts)], pairs, starts]).astype(np.int64),
-            links.astype(np.int32),
-            targets.astype(np.int32),
-        )
-        names, hosts = tuple(self.names), self.hosts
         switches = sum(bool(zone.up) for zone in self.platform.zones.values())
-        return Network(
-            form, len(hosts), switches, np.array(self.capacity, np.int64),
-            "bytes/s", names.__getitem__, hosts.__getitem__,
-        )
+        return _listed_network(pairs, starts, links, targets, self.hosts, self.names, self.capacity, switches)
 
 
-_NONE: tuple[Int64, Int64, list[Int64]] = np.empty(0, np.int64), np.empty(0, np.int64), []
-
-
-def _joined(parts: Sequence[Int64]) -> Int64:
-    return np.concatenate(list(chain([np.empty(0, np.int64)], parts))).astype(np.int64)
-
-
-KEYS = {"hosts": "n[1-8]"}
-_SIZES = "[0-9]+(?:,[0-9]+)*"
-#: What ``topo_parameters`` of a shape look like without blanks.
-SHAPES = {
-    "TORUS": re.compile(_SIZES, re.ASCII),
-    "FAT_TREE": re.compile(f"[0-9]{{1,9}};{_SIZES};{_SIZES};{_SIZES}", re.ASCII),
-}
-
-
-@machines.register("simgrid")
-@frozen(eq=False)
-class Simgrid(NetworkMachine):
-    """Hosts of a SimGrid platform: ``simgrid:platform.xml``.
-
-    One torus, fat-tree or dragonfly cluster becomes that network, with the bandwidth of its links. Flat
-    clusters, with or without backbone, and hosts in zones of any depth (full, Floyd, Dijkstra, clusters with
-    cabinets) have every route as SimGrid finds it: through the gateways of the zones, across the backbones;
-    what SimGrid shares between directions is one link. ``hosts=n[1-8]`` (or ``@n[1-8]``) keeps some hosts.
-    ``core=`` of hosts is the level ``core``, unless the spec says what is inside a node.
-
-    Parameters
-    ----------
-    text : str
-        Spec without distance per hop.
-    links : Network
-        Endpoint i is host i.
-    hosts : tuple of str
-    zones : tuple of tuple of int
-        Numbers of the zones around each host, outermost first, as many for all.
-    per_hop, inside
-        See :class:`hopbytes.machines.network.network_machine.NetworkMachine`.
-    warnings : tuple of str
-        What of the file has no effect.
-    """
-
-    text: str
-    links: Network
-    hosts: tuple[str, ...]
-    zones: tuple[tuple[int, ...], ...]
-    per_hop: int | None = None
-    inside: Tree | None = None
-    warnings: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_nodes(self)
-
-    @classmethod
-    def parse(cls, text: str) -> Machine:
-        """Read ``FILE[@hosts or @distance per hop]``."""
-        spec = file_spec("simgrid", text, KEYS)
-        platform = read_simgrid(spec.path)
-        shaped = [cluster for cluster in platform.clusters.values() if cluster.topology != "FLAT"]
-        if shaped and len(platform.hosts) > len(shaped[0].hosts):
-            raise UnsupportedError(
-                f"{spec.path}:{shaped[0].line}: a {shaped[0].topology} cluster beside others; keep one"
-            )
-        text, said, hosts = spec.text("simgrid"), platform.notices, platform.host_names
-        machine: Simgrid | _KeptHosts
-        if shaped and shaped[0].topology != "DRAGONFLY":
-            around = _shaped(spec.path, shaped[0])
-            machine = _KeptHosts(text, around, hosts, _places(around), said, spec.per_hop)
-        elif shaped:
-            cluster = DragonflyCluster(spec.path, shaped[0], MAX_LISTED)
-            machine = cls(text, cluster.network(), hosts, cluster.zones(), spec.per_hop, None, said)
-        else:
-            listed = ListedRoutes(platform)
-            machine = cls(text, listed.network(), hosts, listed.zones, spec.per_hop, None, said)
-        if "hosts" in spec.options:
-            if isinstance(machine, Simgrid):
-                machine = _KeptHosts(text, machine, hosts, tuple(range(len(hosts))), said, spec.per_hop)
-            machine = cast("_KeptHosts", machine.kept(spec.options["hosts"]))
-        cores = dict(zip(hosts, platform.cores.values(), strict=True))
-        return _with_cores(machine, [cores[host] for host in machine.hosts])
-
-    def nested(self, inside: Tree) -> Simgrid:
-        """Return this machine with other levels inside its nodes than the cores of the file."""
-        return self._replaced(self.per_hop, inside)
-
-    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
-        """What of the file has no effect."""
-        return self.warnings
-
-    def _identity(self) -> tuple[object, ...]:
-        return self.text, self.hosts, self.hop_distance, self.inside
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Simgrid) and self._identity() == other._identity()
-
-    def __hash__(self) -> int:
-        return hash(self._identity())
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of hosts."""
-        return len(self.hosts)
-
-    @property
-    def known_hosts(self) -> KnownHosts:
-        """The nodes of the file."""
-        return KnownHosts(self.hosts, fixed=True)
-
-    def network_spec(self) -> str:
-        """The file."""
-        return self.text
-
-    def network(self) -> Network:
-        """Links with the routes of the file."""
-        return self.links
-
-    def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """Zones from the outside in, then single hosts."""
-        zones = np.asarray(self.zones)[nodes]
-        for level in range(zones.shape[1]):
-            numbers, first, part = np.unique(zones[:, level], return_index=True, return_inverse=True)
-            if len(numbers) > 1:
-                order = np.argsort(first)
-                return [nodes[part == number] for number in order.tolist()]
-        return list(nodes[:, None])
-
-
-@frozen(eq=False)
-class _KeptHosts(AttachedHosts):
-    """Some hosts of a platform, or those of a network of one shape."""
-
-    def nested(self, inside: Tree) -> _KeptHosts:
-        """Return this machine with other levels inside its nodes than the cores of the file."""
-        return self._replaced(self.per_hop, inside)
-
-
-def _with_cores(machine: Simgrid | _KeptHosts, counts: list[int]) -> NetworkMachine:
-    """Return the machine with as many cores in each node as the file says."""
-    core = Level("core", 1)
-    if max(counts) == 1:
-        return machine
-    if len(set(counts)) == 1:
-        return machine.nested(Tree((core,), (counts[0],)))
-    node = Level("node", MAX_DISTANCE)
-    return machine.nested(Tree((node, core), (len(counts), tuple(counts))))
-
-
-def _places(around: NetworkMachine) -> tuple[int, ...]:
-    """Endpoint of each host: on a torus the first dimension, which routes correct first, runs fastest."""
-    numbers = np.arange(around.n_nodes)
-    if isinstance(around, Torus):
-        numbers = numbers.reshape(around.sizes).transpose().reshape(-1)
-    return tuple(numbers.tolist())
-
-
-def _shaped(path: str, cluster: Cluster) -> NetworkMachine:
-    """Return the network of a torus or fat-tree cluster."""
-    words = cluster.parameters.replace(" ", "")
-    if cluster.topology in SHAPES and not SHAPES[cluster.topology].fullmatch(words):
-        raise FormatError(
-            path, cluster.line,
-            f"topo_parameters {words[:30]!r}, expected '3,2,2' of a TORUS or '2;4,4;1,2;1,2' of a FAT_TREE",
-        )
-    try:
-        machine = _network_of(cluster.topology, words, cluster.bandwidth)
-    except FormatError as error:
-        raise FormatError(path, cluster.line, error.what) from None
-    if machine is None:
-        raise UnsupportedError(
-            f"{path}:{cluster.line}: topology {cluster.topology[:20]} {words[:30]!r} is not read "
-            "(known: FLAT, TORUS, FAT_TREE, DRAGONFLY)"
-        )
-    if machine.n_nodes != len(cluster.hosts):
-        raise FormatError(
-            path, cluster.line, f"{len(cluster.hosts)} hosts, expected {machine.n_nodes} for {words[:30]!r}"
-        )
-    return machine
-
-
-def _network_of(topology: str, words: str, bandwidth: int) -> NetworkMachine | None:
-    """Return the network; None of a topology that is not known. `words` fit :data:`SHAPES`."""
-    if topology == "TORUS":
-        return Torus.parse(f"{words.replace(',', 'x')}:bw={bandwidth}")
-    if topology == "FAT_TREE":
-        levels, down, up, cables = (part.replace(",", "x") for part in words.split(";"))
-        if int(levels) != down.count("x") + 1:
-            raise bad(f"{levels} levels, but sizes of {down.count('x') + 1}")
-        return FatTree.parse(f"{down}:up={up}:cables={cables}:bw={bandwidth}")
-    return None
+def _listed_network(
+    pairs: Int64, starts: Int64, links: Int64, targets: Int64, hosts: tuple[str, ...], names: list[str],
+    capacity: list[int], switches: int,
+) -> Network:
+    numbers = np.concatenate([[len(hosts)], pairs, starts]).astype(np.int64)
+    return Network(
+        RouteForm("listed", numbers, links.astype(np.int32), targets.astype(np.int32)), len(hosts), switches,
+        np.array(capacity, np.int64), "bytes/s", tuple(names).__getitem__, hosts.__getitem__,
+    )

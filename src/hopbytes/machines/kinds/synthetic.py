@@ -13,9 +13,9 @@ from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import machines
-from hopbytes.machines.kinds.tree import shorten
-from hopbytes.machines.node.node_machine import NodeMachine, check_names, cut_overrides
-from hopbytes.machines.node.node_tree import NodeInventory, NodeTree, Part, node_tree
+from hopbytes.machines.node.node_tree import NodeTree, Part, node_tree
+from hopbytes.machines.node_machine import NodeMachine, unlike_nodes
+from hopbytes.machines.tree import shorten
 from hopbytes.text.cpu_lists import MAX_PUS
 from hopbytes.text.hostlist import expand_hosts
 
@@ -56,30 +56,20 @@ class Synthetic(NodeMachine):
     ``pu:2(indexes=…)`` says how the operating system numbers the PUs. ``@n[1-8]`` at the end makes eight, and
     ``synthetic:core:4@n[1-8],synthetic:core:8@n[9-16]`` unlike nodes.
 
-    Examples
-    --------
-    >>> import hopbytes as hb
-    >>> hb.machine("synthetic:pack:2 l3:2 core:4 pu:1").machine.tree.spec()
+    >>> Synthetic.parse("pack:2 l3:2 core:4 pu:1").tree.spec()
     'package:2@10 l3:2@3 core:4@1'
     """
 
     @classmethod
     def parse(cls, text: str) -> Synthetic:
         """Read what follows ``synthetic:``."""
-        body, replaced = cut_overrides(text)
-        trees: list[NodeTree] = []
-        hosts: list[str] = []
-        parts = body.split(",synthetic:")
-        for part in parts:
-            description, at, names = part.partition("@")
-            if len(parts) > 1 and not at:
-                what = f"synthetic:{description[:60]} without hosts"
-                raise FormatError("machine", None, f"{what}, expected @n[1-8] where there are several")
-            named = expand_hosts(names, "machine") if at else []
-            trees += [read_synthetic(description)] * max(1, len(named))
-            hosts += named
-        check_names(hosts, "machine")
-        return cls(f"synthetic:{body}", NodeInventory.of(trees), tuple(hosts), replaced)
+        inventory, hosts, replaced, spec = unlike_nodes("synthetic", text, _description, read_synthetic)
+        return cls(spec, inventory, hosts, replaced)
+
+
+def _description(part: str) -> tuple[str, list[str]]:
+    description, at, names = part.partition("@")
+    return description, expand_hosts(names, "machine") if at else []
 
 
 @dataclass

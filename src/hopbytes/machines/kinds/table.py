@@ -12,7 +12,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Level, Machine, machines
 from hopbytes.machines.distances import TableDistance
-from hopbytes.machines.kinds.tree import MAX_DISTANCE, shorten
+from hopbytes.machines.tree import MAX_DISTANCE, shorten
 from hopbytes.text.open_input import check_reference
 
 MAX_PLACES = 2**12  # 2**24 distances, 128 MiB

@@ -6,11 +6,10 @@ from collections import Counter
 
 from hopbytes.fabrics.switch_tree import Switch, SwitchTree
 from hopbytes.machines.base import machines
-from hopbytes.machines.kinds.slurm import tree_options
-from hopbytes.machines.named_tree import NamedTree, keep
+from hopbytes.machines.named_tree import TREE_KEYS, NamedTree
 from hopbytes.machines.spec_fields import file_spec
+from hopbytes.text.documents import Yaml, read_yaml
 from hopbytes.text.hostlist import expand_hosts
-from hopbytes.text.yaml_nodes import Yaml, read_yaml
 
 #: Ends of annotations and labels that name the NVLink domain of a block, and its part of the domain.
 DOMAIN = ("/domain", "/accelerator")
@@ -135,7 +134,6 @@ def _path_up(name: str, parents: dict[str, str]) -> list[str]:
     return path
 
 
-KEYS = {"hosts": "n[1-8]", "LEVEL": "60"}
 
 
 @machines.register("topograph")
@@ -150,7 +148,5 @@ class Topograph(NamedTree):
     @classmethod
     def parse(cls, text: str) -> NamedTree:
         """Read ``FILE[:key=value…][@hosts]``."""
-        spec = file_spec("topograph", text, KEYS)
-        text, distances = tree_options("topograph", spec)
-        tree = keep(read_topograph(spec.path), spec.options.get("hosts"))
-        return cls.from_levels(text, tree.leveled(), distances)
+        spec = file_spec("topograph", text, TREE_KEYS)
+        return cls.from_switches("topograph", spec, read_topograph(spec.path))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,19 +12,20 @@ from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
-from hopbytes.machines.kinds.tree import MAX_CORES, Tree, shorten
-from hopbytes.machines.network.geometry import hilbert_order, occupied
-from hopbytes.machines.network.network import AXES, Geometry, Network, Wiring
-from hopbytes.machines.network.network_machine import NetworkMachine, check_nodes
+from hopbytes.machines.geometry import hilbert_order, occupied
+from hopbytes.machines.network import AXES, Geometry, Network, Wiring
+from hopbytes.machines.network_machine import NetworkMachine, check_nodes
 from hopbytes.machines.spec_fields import (
     bad,
     bandwidth_field,
     bandwidths_of,
+    changed_fields,
     joined,
     network_fields,
     number_of,
     sizes_of,
 )
+from hopbytes.machines.tree import MAX_CORES, Tree, shorten
 
 KEYS = {"nodes": "2", "wrap": "1x0x1", "bw": "9375x4680x9375", "order": "hilbert", "route": "spread"}
 RULES = ("ordered", "spread")
@@ -34,41 +37,11 @@ ORDERS = ("row", "hilbert")
 class Torus(NetworkMachine):
     """Torus or mesh of routers with one or more nodes each, as Cray Gemini or BlueGene.
 
-    Parameters
-    ----------
-    sizes : tuple of int
-        Routers per dimension.
-    wrapped : tuple of bool
-        Per dimension: a ring, or a line.
-    nodes : int
-        Nodes per router; nodes of one router are 0 hops apart.
-    bandwidth : tuple of int
-        Capacity of a link per dimension, >= 1.
-    order : str
-        How nodes are numbered: ``row`` (coordinates ascend fastest in the last dimension) or ``hilbert``
-        (along a space-filling curve, as schedulers do to keep jobs compact).
-    rule : str
-        ``ordered`` (see Notes) or ``spread``: every router divides a flow evenly over the dimensions that
-        lead nearer, as adaptive routing does; where both directions round a ring are equally long, half of
-        the flow takes each.
-    per_hop, inside
-        See :class:`hopbytes.machines.network.network_machine.NetworkMachine`.
-
-    Raises
-    ------
-    FormatError
-        Numbers out of range, lists of different lengths.
-
-    Notes
-    -----
     Routes correct the first dimension first, then the second, and so on, in the shorter direction; of
     two equally long directions round a ring they take the positive one. Links join neighbouring
     routers, one in each direction; a ring of two routers has two cables, and only the positive one is used.
     The connection of a node to its router is no link: on these machines it is part of the node.
 
-    Examples
-    --------
-    >>> from hopbytes.machines.kinds.torus import Torus
     >>> ring = Torus.parse("4")
     >>> ring.network().hops([0, 0], [1, 3]).tolist()
     [1, 1]
@@ -76,11 +49,16 @@ class Torus(NetworkMachine):
     ['r0 -> r1 (x+)', 'r1 -> r2 (x+)']
     """
 
-    sizes: tuple[int, ...]
-    wrapped: tuple[bool, ...]
-    nodes: int = 1
-    bandwidth: tuple[int, ...] = ()
+    kind: ClassVar[str] = "torus"  # how `parse` reads a text: that of a mesh tells no rings
+    sizes: tuple[int, ...]  # routers per dimension
+    wrapped: tuple[bool, ...]  # per dimension: a ring, or a line
+    nodes: int = 1  # per router; nodes of one router are 0 hops apart
+    bandwidth: tuple[int, ...] = ()  # capacity of a link per dimension, >= 1
+    #: how nodes are numbered: ``row`` (coordinates ascend fastest in the last dimension) or ``hilbert``
+    #: (along a space-filling curve, as schedulers do to keep jobs compact)
     order: str = "row"
+    #: ``ordered`` or ``spread``: every router divides a flow evenly over the dimensions that lead nearer, as
+    #: adaptive routing does; where both directions round a ring are equally long, half of it takes each
     rule: str = "ordered"
     per_hop: int | None = None
     inside: Tree | None = None
@@ -103,51 +81,48 @@ class Torus(NetworkMachine):
 
     @classmethod
     def parse(cls, text: str) -> Torus:
-        """Read ``16x12x8[:nodes=2][:wrap=1x1x0][:bw=N or NxNxN][@perhop]``."""
-        return parse_grid("torus", text, wrapped=True)
-
-    @property
-    def n_routers(self) -> int:
-        """Number of routers."""
-        return int(np.prod(self.sizes, dtype=np.int64))
+        """Read ``16x12x8[:nodes=2][:wrap=1x1x0][:bw=N…][:order=…][:route=…][@perhop]``."""
+        kind, ring = cls.kind, cls.kind == "torus"
+        keys = {key: example for key, example in KEYS.items() if ring or key != "wrap"}
+        head, found, per_hop = network_fields(kind, text, keys)
+        sizes = sizes_of(kind, head)
+        nodes = number_of(kind, "nodes", found.get("nodes", "1"), most=2**20)
+        wrap = found.get("wrap", "x".join("1" * len(sizes))).split("x") if ring else ["0"] * len(sizes)
+        if set(wrap) - {"0", "1"} or len(wrap) != len(sizes):
+            what = f"wrap={shorten('x'.join(wrap))}, expected 0 or 1 for each of {len(sizes)} sizes"
+            raise bad(f"{kind}: {what}")
+        expected = f"one number, or one for each of {len(sizes)}"
+        bandwidth = bandwidths_of(kind, found.get("bw", "1"), len(sizes), expected)
+        order, rule = found.get("order", "row"), found.get("route", "ordered")
+        return Torus(sizes, tuple(word == "1" for word in wrap), nodes, bandwidth, order, rule, per_hop)
 
     @property
     def n_nodes(self) -> int:
         """Number of nodes."""
-        return self.n_routers * self.nodes
+        return math.prod(self.sizes) * self.nodes
 
     def network_spec(self) -> str:
         """``torus:…`` or ``mesh:…`` with the keys that differ from their defaults."""
-        kind = "torus" if any(self.wrapped) else "mesh"
-        text = f"{kind}:{joined(self.sizes)}"
-        if self.nodes != 1:
-            text += f":nodes={self.nodes}"
-        if kind == "torus" and not all(self.wrapped):
-            text += f":wrap={joined(map(int, self.wrapped))}"
+        rings = joined(map(int, self.wrapped))
+        usual = rings if not any(self.wrapped) else joined("1" * len(self.sizes))
+        text = f"{'torus' if any(self.wrapped) else 'mesh'}:{joined(self.sizes)}"
+        text += changed_fields(("nodes", self.nodes, 1), ("wrap", rings, usual))
         text += bandwidth_field(self.bandwidth)
-        if self.order != "row":
-            text += f":order={self.order}"
-        if self.rule != "ordered":
-            text += f":route={self.rule}"
-        return text
+        return text + changed_fields(("order", self.order, "row"), ("route", self.rule, "ordered"))
 
     def network(self) -> Network:
         """Links between neighbouring routers."""
         return _network(self.sizes, self.wrapped, self.nodes, self.bandwidth, self.order, self.rule)
-
-    def coordinates(self, nodes: Int64) -> Int64:
-        """int64[dimensions, len(nodes)]: where the routers of some nodes are."""
-        routers = nodes // self.nodes
-        if self.order == "hilbert":
-            routers = hilbert_order(self.sizes)[routers]
-        return np.stack(np.unravel_index(routers, self.sizes)).astype(np.int64)
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Cut the longest side of the box that the nodes occupy, into halves as even as possible.
 
         On a ring the box begins after the longest empty stretch. Nodes of one router are a part each.
         """
-        places = self.coordinates(nodes)
+        routers = nodes // self.nodes
+        if self.order == "hilbert":
+            routers = hilbert_order(self.sizes)[routers]
+        places = np.stack(np.unravel_index(routers, self.sizes)).astype(np.int64)
         best: tuple[int, int] | None = None
         for d, size in enumerate(self.sizes):
             start, length = occupied(places[d], size, self.wrapped[d])
@@ -162,35 +137,20 @@ class Torus(NetworkMachine):
         return [nodes[along <= cut], nodes[along > cut]]
 
 
-def parse_grid(kind: str, text: str, wrapped: bool) -> Torus:
-    """Read the spec of a torus or, with `wrapped` False, of a mesh (FormatError)."""
-    keys = {key: example for key, example in KEYS.items() if wrapped or key != "wrap"}
-    head, found, per_hop = network_fields(kind, text, keys)
-    sizes = sizes_of(kind, head)
-    nodes = number_of(kind, "nodes", found.get("nodes", "1"), most=2**20)
-    wrap = found.get("wrap", "x".join("1" * len(sizes))).split("x") if wrapped else ["0"] * len(sizes)
-    if set(wrap) - {"0", "1"} or len(wrap) != len(sizes):
-        raise bad(f"{kind}: wrap={shorten('x'.join(wrap))}, expected 0 or 1 for each of {len(sizes)} sizes")
-    expected = f"one number, or one for each of {len(sizes)}"
-    bandwidth = bandwidths_of(kind, found.get("bw", "1"), len(sizes), expected)
-    order = found.get("order", "row")
-    rule = found.get("route", "ordered")
-    return Torus(sizes, tuple(word == "1" for word in wrap), nodes, bandwidth, order, rule, per_hop)
-
-
 @lru_cache(maxsize=16)
 def _network(
     sizes: tuple[int, ...], wrapped: tuple[bool, ...], nodes: int, bandwidth: tuple[int, ...], order: str,
     rule: str,
 ) -> Network:
     dimensions = len(sizes)
-    routers = int(np.prod(sizes, dtype=np.int64))
+    routers = math.prod(sizes)
     capacity = np.empty((*sizes, dimensions, 2), np.int64)
     for d, (size, ring, width) in enumerate(zip(sizes, wrapped, bandwidth, strict=True)):
         capacity[..., d, :] = width if size > 1 else 0
         if not ring:  # nothing leads beyond the border
             along = np.moveaxis(capacity, d, 0)
             along[size - 1, ..., d, 0] = along[0, ..., d, 1] = 0
+    table = (hilbert_order(sizes) if order == "hilbert" else np.empty(0)).astype(np.int32)
 
     def name_router(router: int) -> str:
         return "r" + ".".join(str(c) for c in np.unravel_index(router, sizes))
@@ -204,13 +164,12 @@ def _network(
         return f"{name_router(router)} -> {far} ({AXES[d]}{'-' if negative else '+'})"
 
     def name_endpoint(node: int) -> str:
-        router, place = divmod(node, nodes)
+        router, rank = divmod(node, nodes)
         router = int(table[router]) if len(table) else router
-        return f"n{node} at {name_router(router)}" + (f", {place}" if nodes > 1 else "")
+        return f"n{node} at {name_router(router)}" + (f", {rank}" if nodes > 1 else "")
 
     def router_of_node() -> Int64:
-        routers_in_order = table if len(table) else np.arange(routers)
-        return np.repeat(routers_in_order.astype(np.int64), nodes)
+        return np.repeat((table if len(table) else np.arange(routers)).astype(np.int64), nodes)
 
     def wiring() -> Wiring:
         router = np.arange(routers, dtype=np.int64)
@@ -226,16 +185,9 @@ def _network(
         places = np.stack(np.unravel_index(router_of_node(), sizes)).astype(np.int64)
         return Geometry(tuple(AXES[:dimensions]), places, sizes, wrapped)
 
-    table = (hilbert_order(sizes) if order == "hilbert" else np.empty(0)).astype(np.int32)
     numbers = np.array([nodes, dimensions, *sizes, *map(int, wrapped), RULES.index(rule)], np.int64)
+    form = RouteForm("grid", numbers, table, split=rule == "spread")
     return Network(
-        RouteForm("grid", numbers, table, split=rule == "spread"),
-        routers * nodes,
-        routers,
-        capacity.reshape(-1),
-        "as given",
-        name_link,
-        name_endpoint,
-        wiring,
+        form, routers * nodes, routers, capacity.reshape(-1), "as given", name_link, name_endpoint, wiring,
         geometry=geometry,
     )

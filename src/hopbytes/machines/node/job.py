@@ -12,8 +12,7 @@ from typing import Any
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.text.cpu_lists import parse_list
-from hopbytes.text.host_file import read_slots
-from hopbytes.text.hostlist import MAX_HOSTS, expand_hosts
+from hopbytes.text.hostlist import MAX_HOSTS, expand_hosts, read_slots
 
 Environment = Mapping[str, str]
 
@@ -110,10 +109,7 @@ def _heterogeneous(environment: Environment, components: int) -> JobInfo:
             unknown.append(f"SLURM_JOB_NODELIST_HET_GROUP_{group}")
             continue
         hosts = distinct_hosts(expand_hosts(own[name], name), name)
-        for found, counts in (
-            (cpus, _counts(own, "SLURM_JOB_CPUS_PER_NODE")),
-            (tasks, _tasks_of_slurm(own)),
-        ):
+        for found, counts in ((cpus, _counts(own, "SLURM_JOB_CPUS_PER_NODE")), (tasks, _tasks_of_slurm(own))):
             known = counts if counts is not None and len(counts) == len(hosts) else (None,) * len(hosts)
             for host, count in zip(hosts, known, strict=True):
                 before = found.get(host, 0)

@@ -9,7 +9,7 @@ from hopbytes.errors import FormatError
 from hopbytes.machines.node.gpu_board import BoardGpu, board_tree
 from hopbytes.machines.node.node_tree import NodeTree
 from hopbytes.text.cpu_lists import parse_cpuset
-from hopbytes.text.xml_tree import Element, read_xml
+from hopbytes.text.documents import Element, read_xml
 
 #: PCI class of NVSwitch in ``tclass`` of NCCL; a link to another GPU has that of a GPU.
 SWITCH_CLASS = "0x0680"

@@ -167,8 +167,7 @@ def node_tree(
         cores = np.where(cores < 0, logical_pus + len(logical_pus), cores)
     try:
         whole = NodeTree(
-            tuple(kinds), units, os_pus, logical_pus, cores, gpus, host, numa, numa_barred, notices,
-            pus_known,
+            tuple(kinds), units, os_pus, logical_pus, cores, gpus, host, numa, numa_barred, notices, pus_known
         )
         return whole if allowed is None else whole.restricted(allowed)
     except FormatError as error:
@@ -243,7 +242,7 @@ class NodeInventory:
     """The nodes of a machine one by one, each with the numbers its operating system uses.
 
     >>> import hopbytes as hb
-    >>> inventory = hb.machine("synthetic:core:2 pu:2(indexes=0,2,1,3)@n[1-2]").machine.inventory
+    >>> inventory = hb.allocate("synthetic:core:2 pu:2(indexes=0,2,1,3)@n[1-2]").machine.inventory
     >>> inventory.n_nodes, inventory.tree(1).os_pus.tolist(), len(inventory.os_cpus())
     (2, [0, 2, 1, 3], 8)
     """

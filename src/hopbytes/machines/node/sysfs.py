@@ -112,9 +112,7 @@ def node_from_files(
     root = parts_from_sets(sets, online)
     usable = online if allowed is None else set(allowed) & online
     gpus, notices = _gpus(files, usable, where)
-    return node_tree(
-        root, usable, gpus=gpus, host=host, numa=numa_nodes, where=where, notices=notices
-    )
+    return node_tree(root, usable, gpus=gpus, host=host, numa=numa_nodes, where=where, notices=notices)
 
 
 def _add(sets: dict[tuple[str, int], frozenset[int]], kind: str, members: set[int]) -> None:
@@ -122,9 +120,7 @@ def _add(sets: dict[tuple[str, int], frozenset[int]], kind: str, members: set[in
         sets[kind, min(members)] = frozenset(members)
 
 
-def _gpus(
-    files: Mapping[str, str], usable: set[int], where: str
-) -> tuple[tuple[Gpu, ...], tuple[str, ...]]:
+def _gpus(files: Mapping[str, str], usable: set[int], where: str) -> tuple[tuple[Gpu, ...], tuple[str, ...]]:
     """Return the GPUs, and what had to be assumed."""
     devices: dict[str, dict[str, str]] = {}
     for path, content in files.items():

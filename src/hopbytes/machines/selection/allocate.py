@@ -1,14 +1,16 @@
-"""From a machine to an allocation: take cores away, cut the rest into slots, name the hosts."""
+"""allocate(): take cores away from a machine, cut the rest into slots, and say how tasks use them."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping as Dictionary
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from hopbytes._arrays import Bool, Int64
-from hopbytes.errors import FormatError, InfeasibleError
+from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.machines.allocate.hosts import choose_hosts
 from hopbytes.machines.allocate.slots import (
     PLACES,
@@ -26,15 +28,15 @@ from hopbytes.machines.allocate.units import (
     said_missing,
 )
 from hopbytes.machines.base import Machine
-from hopbytes.machines.kinds.tree import assumed, level_name
 from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
 from hopbytes.machines.spec_fields import with_options
+from hopbytes.machines.tree import assumed, level_name
 from hopbytes.model.allocation import Allocation
 from hopbytes.util.checks import check_texts, texts_of
 
 
-def machine(
-    spec: str | Machine | None = None,
+def allocate(
+    machine: str | os.PathLike[str] | Machine | Allocation | None = None,
     *,
     hierarchy: str | None = None,
     distance: str | None = None,
@@ -47,17 +49,24 @@ def machine(
     rails: str | None = None,
     adapters: str | None = None,
     node_name_map: str | None = None,
+    tasks_per_node: int | None = None,
+    tasks_per: str | Dictionary[str, int] | None = None,
+    pack: bool = False,
+    spread: bool = False,
+    equal_nodes: bool = False,
+    oversubscribe: bool = False,
 ) -> Allocation:
-    """Return the slots of a machine that a job may use.
+    """Return the slots of a machine that a job may use, and how its tasks use them.
 
     Parameters
     ----------
-    spec : str or Machine
-        ``"node:16@10 core:32@1"``, ``"table:FILE"``: see :func:`hopbytes.machines.spec.parse_machine`.
+    machine : str, Machine or Allocation
+        ``"node:16@10 core:32@1"``, ``"table:FILE"``: see :func:`hopbytes.machines.spec.parse_machine`. Of an
+        Allocation the slots remain; only the last six arguments, about their use, replace its own.
     hierarchy : str, optional
-        Instead of `spec` the papers' notation, innermost level first: ``"4:8:4"``.
+        Instead of `machine` the papers' notation, innermost level first: ``"4:8:4"``.
     distance : str, optional
-        With `hierarchy` ``"1:10:100"``, with `spec` distances to replace: ``"node=20,core=2"``.
+        With `hierarchy` ``"1:10:100"``, with `machine` distances to replace: ``"node=20,core=2"``.
     hosts : str or sequence of str, optional
         ``"n[001-016]"``, a file, ``"-"``: the nodes to use, where the machine knows their names; else new
         names for all of them, in machine order. One described node becomes as many.
@@ -79,6 +88,20 @@ def machine(
     rails, adapters, node_name_map : str, optional
         For fabrics (``ib:``): which adapters of a host tasks use, and a file that says whose
         adapters are; the same as ``rails=``, ``adapters=`` and ``names=`` in the spec.
+    tasks_per_node, tasks_per : int; str or mapping, optional
+        For fewer processes than slots: exact counts for every node in use, or for every unit of a level
+        (``"l3=2"`` or ``{"l3": 2, "package": 4}``).
+    pack, spread : bool
+        For fewer processes than slots: `pack` uses the first ones, like ``mpirun``. `spread` gives every node
+        the same number of tasks, like ``srun``, so that each process has more memory bandwidth. Without
+        these four, filled nodes, spread tasks and a free choice of slots by the pattern are tried, and the
+        best is used (``info["slots"]`` names it). If the job prescribes the number of tasks per node, it is
+        kept.
+    equal_nodes : bool
+        Use by default only nodes with the same number of tasks each, which some launchers require.
+    oversubscribe : bool
+        Allow more processes than slots; every slot then holds floor(n/k) or ceil(n/k) tasks. Unless
+        `partition` is set in :func:`hopbytes.map_tasks`, this selects the processes problem for any n.
 
     Returns
     -------
@@ -89,7 +112,8 @@ def machine(
     Raises
     ------
     FormatError, UnsupportedError
-        Options that cannot be read, unknown levels, a number of hosts that is not that of the nodes.
+        Options that cannot be read or contradict each other, unknown levels, a number of hosts that is not
+        that of the nodes.
     InfeasibleError
         No slot is left.
 
@@ -100,18 +124,35 @@ def machine(
 
     Examples
     --------
-    >>> from hopbytes.machines.selection.allocate import machine
-    >>> where = machine("node:2 l3:2 core:4", exclude="l3.core=0", cores_per_task=2)
+    >>> import hopbytes as hb
+    >>> where = hb.allocate("node:2 l3:2 core:4", exclude="l3.core=0", cores_per_task=2)
     >>> where.k, where.cores_of(1).tolist(), where.notices[1]
     (4, [5, 6], '4 of 12 allowed cores are left over: they make no slot of 2 cores')
     """
+    use = _use(
+        tasks_per_node, tasks_per, pack=pack, spread=spread, equal_nodes=equal_nodes,
+        oversubscribe=oversubscribe,
+    )
+    if isinstance(machine, os.PathLike):
+        machine = os.fspath(machine)
+    if isinstance(machine, Allocation):
+        cutting = (
+            hierarchy, distance, hosts, exclude, reserve, cores_per_task, per, capacity, rails, adapters,
+            node_name_map,
+        )
+        if any(value not in (None, ()) for value in cutting):
+            raise UnsupportedError(
+                "an Allocation has its slots already, expected a machine, or only arguments about their use: "
+                "tasks_per_node, tasks_per, pack, spread, equal_nodes, oversubscribe"
+            )
+        return replace(machine, use=use)
     check_texts(
         hierarchy=hierarchy, distance=distance, reserve=reserve, per=per, rails=rails, adapters=adapters,
         node_name_map=node_name_map,
     )
     if hosts is not None and not isinstance(hosts, str):
         hosts = texts_of("hosts", hosts)
-    spec = with_options(spec, {"rails": rails, "adapters": adapters, "names": node_name_map})
+    spec = with_options(machine, {"rails": rails, "adapters": adapters, "names": node_name_map})
     hardware, names, used, of_selection = choose_hosts(_hardware(spec, hierarchy, distance), hosts)
     size = cores_of_a_task(hardware) if cores_per_task is None else cores_per_task
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
@@ -143,7 +184,16 @@ def machine(
         ),
         tasks_of_nodes=tasks,
         endpoints=where.endpoints if endpoints is None else endpoints,
+        use=use,
     )
+
+
+def _use(tasks_per_node: int | None, tasks_per: str | Dictionary[str, int] | None, **truths: bool) -> SlotUse:
+    check_truths(**truths)
+    if truths["pack"] and truths["spread"]:
+        raise UnsupportedError("pack and spread exclude each other, give one")
+    per_node = None if tasks_per_node is None else whole("tasks_per_node", tasks_per_node, 1)
+    return SlotUse(per_node, tasks_per, **truths)
 
 
 def _cut(

@@ -1,6 +1,10 @@
-"""Clusters of vertices over all processes: size-constrained label propagation in synchronous rounds."""
+"""Coarsening over all processes: clusters by label propagation, contraction, the coarsest graph on each."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,10 +16,28 @@ from hopbytes.engine.parallel import LevelGraph, cluster_synchronously
 from hopbytes.kernels import csr_from_arcs
 from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.mpi.distributed.rows import Rows, Slab, mixed
+from hopbytes.mpi.distributed.rows import Rows, Slab, mixed, row_pointers
+from hopbytes.util.random_numbers import derived_seeds
 
 #: Rounds, in each of which the vertices of one class choose.
 CLASSES = 8
+#: Largest factor between two levels, the share of vertices at which coarsening ends, and the most levels.
+SHRINK, SLOWEST, MOST_LEVELS = 3, 0.95, 60
+#: A cluster has at most this share of the load of a PE, so that PEs can be filled evenly.
+CLUSTERS_PER_PE = 4
+
+#: A mapping of a small graph for a seed, and its cost.
+Solver: TypeAlias = Callable[[CommGraph, int], tuple[Int32, int]]
+
+
+@dataclass(slots=True)
+class History:
+    """What happened, the same on all processes."""
+
+    levels: list[int] = field(default_factory=list)  # vertices of the levels that were refined
+    costs: list[int] = field(default_factory=list)  # costs after that
+    first_costs: list[int] = field(default_factory=list)  # costs of the first solutions of all ranks
+    moves: int = 0
 
 
 def clusters_over_ranks(
@@ -65,20 +87,19 @@ def _away_from_others(rows: Rows) -> Bool:
     border[rows.sources()[rows.targets >= rows.n]] = True
     if 2 * rows.member.total(int(np.count_nonzero(border))) > rows.total:
         border[:] = False
-    found: Bool = ~(border[rows.sources()] | border[rows.targets])
-    return found
+    away: Bool = ~(border[rows.sources()] | border[rows.targets])
+    return away
 
 
 def _own_clusters(rows: Rows, inside: Bool, most: int, fewest: int, seed: int) -> Int64:
-    indptr = np.concatenate([[0], np.cumsum(inside)]).astype(np.int64)[rows.indptr]
+    indptr = row_pointers(inside)[rows.indptr]
     weights = None if rows.weights is None else rows.weights[inside]
     graph = LevelGraph.of(SearchProblem(Csr(indptr, rows.targets[inside], weights), rows.loads))
-    control = RunControl(seed=seed)
-    cluster, count = cluster_synchronously(graph, most, fewest, control=control)
+    cluster, count = cluster_synchronously(graph, most, fewest, control=RunControl(seed=seed))
     lowest = np.empty(count, np.int64)
     lowest[cluster[::-1]] = rows.ids[::-1]  # the last write wins, which is that of the lowest vertex
-    found: Int64 = lowest[cluster]
-    return found
+    leader: Int64 = lowest[cluster]
+    return leader
 
 
 class _State:
@@ -126,10 +147,12 @@ class _State:
             mine, theirs, cluster, rows.loads[vertex], vertex + rows.first
         )
         target = wanted - rows.first
-        turn = np.lexsort((who, _draw(who, ~self.seed), target))
-        ahead = _sums_before(target[turn], load[turn])
+        order = np.lexsort((who, _draw(who, ~self.seed), target))
+        # The load of those before each one that want to join the same cluster.
+        sums = np.cumsum(load[order]) - load[order]
+        ahead = sums - sums[np.arange(len(order)) - _positions(target[order])]
         admitted = np.zeros(len(target), np.int64)
-        admitted[turn] = self.load[target[turn]] + ahead + load[turn] <= self.most
+        admitted[order] = self.load[target[order]] + ahead + load[order] <= self.most
         chosen = admitted > 0
         np.add.at(self.load, target[chosen], load[chosen])
         self.alone[target[chosen]] = False
@@ -154,11 +177,10 @@ class _State:
         near, who, load = rows.member.exchange(
             mine, theirs, target, vertex + rows.first, rows.loads[vertex]
         )
-        turn = np.lexsort((who, near))
-        place = np.empty(len(turn), np.int64)
-        place[turn] = _positions(near[turn])
-        first, second = turn[:-1], turn[1:]
-        pair = (near[first] == near[second]) & (place[first] % 2 == 0)
+        order = np.lexsort((who, near))
+        position = _positions(near[order])
+        first, second = order[:-1], order[1:]
+        pair = (near[first] == near[second]) & (position[:-1] % 2 == 0)
         pair &= load[first] + load[second] <= self.most
         partner = who.copy()
         partner[second[pair]] = who[first[pair]]
@@ -190,13 +212,6 @@ def _positions(group: Int64) -> Int64:
     return at - np.maximum.accumulate(np.where(begins, at, 0))
 
 
-def _sums_before(group: Int64, values: Int64) -> Int64:
-    """Return the sum of the values that precede an entry in its group of equal neighbours."""
-    before = np.cumsum(values) - values
-    found: Int64 = before - before[np.arange(len(group)) - _positions(group)]
-    return found
-
-
 @frozen(eq=False)
 class Contracted:
     """A coarse graph, and the coarse vertex of every own vertex of the finer one, int64[n]."""
@@ -214,13 +229,12 @@ def contract_over_ranks(rows: Rows, leader: Int64) -> Contracted:
     member = rows.member
     leads = leader == rows.ids
     count = int(np.count_nonzero(leads))
-    ends = np.cumsum(np.array(member.all(count), np.int64))
-    begins = np.concatenate([[0], ends]).astype(np.int64)
+    begins = row_pointers(member.all(count))
     number = np.cumsum(leads) - 1 + begins[member.rank]
     coarse = rows.ask(leader, number)
     everyone = rows.with_ghosts(coarse)
-    seen, place = np.unique(everyone, return_inverse=True)
-    small = place.astype(np.int32)
+    seen, position = np.unique(everyone, return_inverse=True)
+    small = position.astype(np.int32)
     sources, targets = np.repeat(small[: rows.n], np.diff(rows.indptr)), small[rows.targets]
     keep = sources != targets
     weights = np.ascontiguousarray(rows.arc_weights()[keep])
@@ -232,27 +246,26 @@ def contract_over_ranks(rows: Rows, leader: Int64) -> Contracted:
     tails, heads, sums = member.exchange(mine, member.counts(mine), tails, heads, sums)
     tails, heads, sums = summed_pairs(tails, heads, sums)
     first = int(begins[member.rank])
-    degree = np.bincount(tails - first, minlength=count)
-    pointers = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
+    pointers = row_pointers(np.bincount(tails - first, minlength=count))
     slab = Slab(pointers, heads, sums, _summed_loads(rows, coarse, begins, count))
     return Contracted(Rows.of(member, slab), coarse)
 
 
-def of_coarse(found: Contracted, block: Int32) -> Int32:
+def of_coarse(level: Contracted, block: Int32) -> Int32:
     """Return the block of every coarse vertex, which all its vertices share; collective."""
-    member, rows = found.rows.member, found.rows
-    coarse, place = np.unique(found.coarse, return_index=True)
+    member, rows = level.rows.member, level.rows
+    coarse, position = np.unique(level.coarse, return_index=True)
     mine = rows.owners(coarse)
-    number, blocks = member.exchange(mine, member.counts(mine), coarse, block[place].astype(np.int64))
+    number, blocks = member.exchange(mine, member.counts(mine), coarse, block[position].astype(np.int64))
     result = np.empty(rows.n, np.int32)
     result[number - rows.first] = blocks
     return result
 
 
 def _summed_loads(rows: Rows, coarse: Int64, begins: Int64, count: int) -> Int64:
-    clusters, place = np.unique(coarse, return_inverse=True)
+    clusters, position = np.unique(coarse, return_inverse=True)
     part = np.zeros(len(clusters), np.int64)
-    np.add.at(part, place, rows.loads)
+    np.add.at(part, position, rows.loads)
     mine = np.diff(np.searchsorted(clusters, begins)).astype(np.int64)
     number, part = rows.member.exchange(mine, rows.member.counts(mine), clusters, part)
     loads = np.zeros(count, np.int64)
@@ -263,15 +276,48 @@ def _summed_loads(rows: Rows, coarse: Int64, begins: Int64, count: int) -> Int64
 def gathered(rows: Rows) -> CommGraph:
     """Return the whole graph, on every rank; collective."""
     names = np.concatenate([rows.ids, rows.ghosts])
-    weights = None if rows.weights is None else rows.weights
-    parts = rows.member.all((np.diff(rows.indptr), names[rows.targets].astype(np.int32), weights, rows.loads))
-    degrees, targets, weighted, loads = zip(*parts, strict=True)
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate(degrees))]).astype(np.int64)
-    sources = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
-    volumes = None if any(each is None for each in weighted) else np.concatenate(weighted)
+    parts = rows.member.all(
+        (np.diff(rows.indptr), names[rows.targets].astype(np.int32), rows.weights, rows.loads)
+    )
+    degrees, targets, weights, loads = zip(*parts, strict=True)
+    counts = np.concatenate(degrees)
+    sources = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    volumes = None if any(own is None for own in weights) else np.concatenate(weights)
     indptr, columns, volumes, _ = csr_from_arcs(
-        len(indptr) - 1, sources, np.concatenate(targets), volumes, None
+        len(counts), sources, np.concatenate(targets), volumes, None
     )
     return CommGraph.of_own(
         indptr, columns, volumes, loads=np.concatenate(loads), undirected=True, meta={"name": "graph"}
     )
+
+
+def coarsen(rows: Rows, least: int, per_pe: int, seed: int, block: Int32 | None = None) -> list[Contracted]:
+    """Return contractions down to about `least` vertices, the finest first; collective."""
+    levels: list[Contracted] = []
+    load = rows.member.total(int(rows.loads.sum()))
+    limit = max(1, min(3 * load // least, per_pe // CLUSTERS_PER_PE))
+    seeds = derived_seeds((seed,), MOST_LEVELS)
+    while rows.total > 2 * least and len(levels) < MOST_LEVELS:
+        most = max(limit, 2 * (load // rows.total) + 1)
+        fewest = max(least, rows.total // SHRINK)
+        leader = clusters_over_ranks(rows, most, fewest, int(seeds[len(levels)]), block)
+        level = contract_over_ranks(rows, leader)
+        if level.rows.total > SLOWEST * rows.total:
+            break
+        if block is not None:
+            block = of_coarse(level, block)
+        levels.append(level)
+        rows = level.rows
+    return levels
+
+
+def best_of_ranks(rows: Rows, solve: Solver, seed: int, history: History) -> Int32:
+    """Solve a small graph on every rank with its own seed; return the own part of the best; collective."""
+    graph, member = gathered(rows), rows.member
+    own_seed = seed if member.rank == 0 else int(derived_seeds((seed, 1), member.size)[member.rank]) >> 1
+    pe, cost = solve(graph, own_seed)
+    costs = member.all(cost)
+    best = costs.index(min(costs))
+    history.first_costs += costs
+    chosen: Int32 = member.all(pe if member.rank == best else None)[best]
+    return chosen[rows.first : rows.first + rows.n]

@@ -1,226 +1,43 @@
-"""Parts of files that a process reads or writes, without the rest."""
+"""Graphs and mappings on disk, of which every process reads or writes its own part only."""
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import io
 import itertools
 import math
 import os
 import re
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Array, Float64, Int32, Int64
-from hopbytes.errors import FormatError, HopbytesError, UnsupportedError, damaged
+from hopbytes.errors import FormatError, UnsupportedError, damaged
 from hopbytes.formats.base import HEAD_BYTES, Source, formats
 from hopbytes.formats.files import check_writable
-from hopbytes.formats.patterns.graph_metis import Header, read_header
-from hopbytes.formats.patterns.graph_parhip import HEADER_BYTES, Layout, read_layout
+from hopbytes.formats.patterns.metis import Header, read_header
+from hopbytes.formats.patterns.parhip import HEADER_BYTES, Layout, read_layout
 from hopbytes.formats.recognition import fits
-from hopbytes.mpi.distributed.mapping import DistributedMapping
-from hopbytes.mpi.distributed.rows import Comm, Member, Slab, first_row, mixed
+from hopbytes.mpi.distributed.rows import (
+    DistributedMapping,
+    Member,
+    Slab,
+    first_row,
+    mixed,
+    row_pointers,
+)
+from hopbytes.mpi.processes import Comm
 from hopbytes.text.open_input import COMPRESSIONS
 from hopbytes.util.leftovers import name_of_process, remove_left
 
 #: Bytes that one call of the operating system reads or writes.
 AT_ONCE = 1 << 26
-
-
-class RangeFile:
-    """A file that is read by ranges."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        try:
-            self._descriptor = os.open(path, os.O_RDONLY)
-            self.size = os.fstat(self._descriptor).st_size
-            head = self.bytes(0, min(self.size, 8))
-        except OSError as error:
-            raise FormatError(path, None, str(error.strerror)) from None
-        if any(head.startswith(kind.magic) for kind in COMPRESSIONS):
-            self.close()
-            raise FormatError(path, None, "a compressed file, expected a plain one that is read by ranges")
-
-    def __enter__(self) -> RangeFile:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
-        os.close(self._descriptor)
-
-    def bytes(self, begin: int, count: int) -> bytes:
-        """Return bytes from a place on; FormatError if the file ends before."""
-        pieces, at = [], begin
-        while at < begin + count:
-            piece = os.pread(self._descriptor, min(AT_ONCE, begin + count - at), at)
-            if not piece:
-                what = f"the file ends after {at} bytes, expected {begin + count}"
-                raise FormatError(self.path, None, f"{what} (is the file complete?)")
-            pieces.append(piece)
-            at += len(piece)
-        return b"".join(pieces)
-
-    def numbers(self, dtype: str, begin: int, first: int, count: int) -> Array:
-        """Return numbers `first` to `first + count` - 1 of a section that begins at a byte."""
-        width = np.dtype(dtype).itemsize
-        found: Array = np.frombuffer(self.bytes(begin + width * first, width * count), dtype)
-        return found
-
-    def line_start(self, place: int, first: int) -> int:
-        """Return the first place from `place` on at which a line begins; lines begin at `first`."""
-        if place <= first:
-            return first
-        at = place - 1
-        while at < self.size:
-            piece = os.pread(self._descriptor, min(1 << 16, self.size - at), at)
-            end = piece.find(b"\n")
-            if end >= 0:
-                return at + end + 1
-            at += max(len(piece), 1)
-        return self.size
-
-
-def write_ranges(
-    member: Member, path: str, parts: Callable[[], list[bytes]], head: bytes, *, force: bool
-) -> None:
-    """Write a file of which every process has the part that follows those of lower rank; collective.
-
-    All processes have to see the same file system.
-    """
-    fault: BaseException | None = None
-    temporary = ""
-    try:
-        if member.rank == 0:
-            check_writable(path, force, "distributed")
-            folder, name = os.path.split(os.path.realpath(path))
-            remove_left(folder, f".{name[:100]}.", ".part")
-            temporary = os.path.join(folder, name_of_process(f".{name[:100]}.", ".part"))
-            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-    except (HopbytesError, OSError) as error:
-        fault = error
-    member.agree(fault)
-    temporary = member.all(temporary)[0]
-    pieces: list[bytes] = [head] if member.rank == 0 else []
-    try:
-        try:
-            pieces += parts()
-            sizes = sum(len(each) for each in pieces)
-        except MemoryError as error:
-            fault, sizes = error, 0
-        at = sum(member.all(sizes)[: member.rank])
-        try:
-            _write_at(temporary, at, pieces)
-        except OSError as error:
-            fault = error
-        member.agree(fault)
-        if member.rank == 0:
-            os.replace(temporary, path)
-    except BaseException:
-        if member.rank == 0 and os.path.exists(temporary):
-            os.unlink(temporary)
-        raise
-    member.agree(None)  # nobody goes on before the file is there
-
-
-def _write_at(path: str, at: int, pieces: list[bytes]) -> None:
-    descriptor = os.open(path, os.O_WRONLY)
-    try:
-        for piece in pieces:
-            rest = memoryview(piece)
-            while rest:
-                done = os.pwrite(descriptor, rest[:AT_ONCE], at)
-                rest, at = rest[done:], at + done
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 GENERATORS = ("grid", "geometric")
 #: Points of a geometric graph per cell, whose side is the radius, and so a third of the mean degree.
 POINTS_PER_CELL = 3
-
-
-def generated_slab(spec: str, rank: int, size: int) -> Slab:
-    """Return the rows of one of `size` processes.
-
-    >>> generated_slab("grid:2x2", 0, 2).targets
-    array([1, 2, 0, 3])
-    """
-    name, _, text = spec.partition(":")
-    words = text.split("x")
-    if name not in GENERATORS or not all(word.isdigit() and 0 < len(word) < 12 for word in words):
-        raise UnsupportedError(f"{spec[:40]}, expected grid:AxB, grid:AxBxC or geometric:N")
-    sizes = [int(word) for word in words]
-    if name == "geometric" and len(sizes) == 1 and sizes[0] >= 1:
-        return _geometric(sizes[0], rank, size)
-    if name == "grid" and len(sizes) in (2, 3) and min(sizes) >= 1 and math.prod(sizes) < 2**62:
-        return _grid(sizes, rank, size)
-    raise UnsupportedError(f"{spec[:40]}, expected grid:AxB, grid:AxBxC or geometric:N")
-
-
-def _grid(sizes: list[int], rank: int, size: int) -> Slab:
-    total = math.prod(sizes)
-    own = np.arange(total * rank // size, total * (rank + 1) // size, dtype=np.int64)
-    steps = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
-    columns = []
-    for sign, order in ((-1, range(len(sizes))), (1, reversed(range(len(sizes))))):  # ascending neighbours
-        for axis in order:
-            at = own // steps[axis] % sizes[axis]
-            there = at > 0 if sign < 0 else at < sizes[axis] - 1
-            columns.append(np.where(there, own + sign * steps[axis], -1))
-    table = np.stack(columns, axis=1)
-    exists = table >= 0
-    indptr = np.concatenate([[0], np.cumsum(exists.sum(axis=1))]).astype(np.int64)
-    return Slab(indptr, table[exists])
-
-
-def _points(cells: Int64, side: int) -> tuple[Float64, Float64]:
-    """Return the coordinates of all points of some cells, in units of cells."""
-    number = (cells[:, None] * POINTS_PER_CELL + np.arange(POINTS_PER_CELL)).reshape(-1)
-    word = mixed(number.view(np.uint64))
-    x = (word >> np.uint64(32)).astype(np.float64) / 2**32
-    y = (word & np.uint64(0xFFFFFFFF)).astype(np.float64) / 2**32
-    cell = number // POINTS_PER_CELL
-    return x + cell % side, y + cell // side
-
-
-def _geometric(points: int, rank: int, size: int) -> Slab:
-    side = max(1, round(math.sqrt(points / POINTS_PER_CELL)))
-    cells = np.arange(side * side * rank // size, side * side * (rank + 1) // size, dtype=np.int64)
-    x, y = _points(cells, side)
-    own = (cells[:, None] * POINTS_PER_CELL + np.arange(POINTS_PER_CELL)).reshape(-1)
-    tails, heads = [], []
-    for dy, dx in itertools.product((-1, 0, 1), repeat=2):
-        column, row = cells % side + dx, cells // side + dy
-        inside = (column >= 0) & (column < side) & (row >= 0) & (row < side)
-        near = (row * side + column)[inside]
-        u, v = _points(near, side)
-        there = np.repeat(inside, POINTS_PER_CELL)
-        for shift in range(POINTS_PER_CELL):
-            # Point i of a cell beside point (i + shift) of the other one.
-            turn = (np.arange(len(u)) // POINTS_PER_CELL * POINTS_PER_CELL
-                    + (np.arange(len(u)) + shift) % POINTS_PER_CELL)  # fmt: skip
-            other = near[turn // POINTS_PER_CELL] * POINTS_PER_CELL + turn % POINTS_PER_CELL
-            close = (x[there] - u[turn]) ** 2 + (y[there] - v[turn]) ** 2 <= 1.0
-            close &= other != own[there]
-            tails.append(own[there][close])
-            heads.append(other[close])
-    tail, head = np.concatenate(tails), np.concatenate(heads)
-    order = np.lexsort((head, tail))
-    first = int(own[0]) if len(own) else 0
-    degree = np.bincount(tail - first, minlength=len(own))
-    return Slab(np.concatenate([[0], np.cumsum(degree)]).astype(np.int64), head[order])
-
-
 #: FILE.h5, or FILE.h5:GROUP.
 NAME = re.compile(r"(?P<path>.*\.(?:h5|hdf5|hdf|h5ad))(?::(?P<group>.*))?", re.IGNORECASE | re.DOTALL)
 #: Names of datasets: those of METIS, of SciPy's compressed rows, and plain words.
@@ -230,118 +47,15 @@ NAMES = {
     "weights": ("adjwgt", "weights", "data", "volumes"),
     "loads": ("vwgt", "loads", "vertex_weights"),
 }
-
-
-def is_hdf5(graph: str) -> bool:
-    """Tell whether the name of a graph is that of an HDF5 file, with or without a group.
-
-    >>> is_hdf5("mesh.h5:/dual"), is_hdf5("mesh.graph")
-    (True, False)
-    """
-    return NAME.fullmatch(graph) is not None
-
-
-def hdf5_rows(graph: str, rank: int, size: int) -> Slab:
-    """Return the rows of one of `size` processes.
-
-    Every process opens the file to read it, so that HDF5 with MPI is not needed. Rows are divided so that
-    every process has about as many vertices and arcs. O((n + m) / P) memory.
-    """
-    try:
-        import h5py
-    except ImportError:
-        raise UnsupportedError(f"{graph}: HDF5 needs h5py (pip install h5py)") from None
-    match = NAME.fullmatch(graph)
-    assert match is not None
-    path, group = match["path"], match["group"]
-    try:
-        with damaged(path, "a whole HDF5 file with a graph"), h5py.File(path, "r") as file:
-            return _hdf5_read(path, _hdf5_group(path, file, group), rank, size)
-    except OSError as error:
-        if getattr(error, "errno", None):  # h5py puts its own words around those of the system
-            raise
-        raise FormatError(path, None, " ".join(str(error).split())) from None
-
-
-def _hdf5_group(path: str, file: Any, name: str | None) -> Any:
-    """Return the group with the graph."""
-    if name:
-        if name not in file or not hasattr(file[name], "keys"):
-            raise FormatError(path, None, f"no group {name!r}, expected one of {_some_names(file)}")
-        return file[name]
-    inner = [each for each in file.values() if hasattr(each, "keys")]
-    if _dataset(file, "rows") is None and len(inner) == 1:
-        return inner[0]
-    return file
-
-
-def _some_names(group: Any) -> str:
-    names = sorted(group)
-    return ", ".join(names[:6]) + (", …" if len(names) > 6 else "") if names else "nothing"
-
-
-def _dataset(group: Any, what: str) -> Any:
-    for name in NAMES[what]:
-        if name in group and hasattr(group[name], "shape"):
-            return group[name]
-    return None
-
-
-def _hdf5_read(path: str, group: Any, rank: int, size: int) -> Slab:
-    rows, neighbours = _dataset(group, "rows"), _dataset(group, "neighbours")
-    for what, data in (("rows", rows), ("neighbours", neighbours)):
-        if data is None:
-            expected = f"a dataset with one of the names {', '.join(NAMES[what])}"
-            raise FormatError(path, None, f"{group.name} has {_some_names(group)}, expected {expected}")
-    weights, loads = _dataset(group, "weights"), _dataset(group, "loads")
-    n, m = _dataset_length(path, rows) - 1, _dataset_length(path, neighbours)
-    for data, count in ((weights, m), (loads, n)):
-        if data is not None and _dataset_length(path, data) != count:
-            raise FormatError(path, None, f"{data.name} has {len(data)} numbers, expected {count}")
-    if n < 0 or _hdf5_range(path, rows, 0, 1)[0] != 0 or _hdf5_range(path, rows, n, n + 1)[0] != m:
-        what = f"{rows.name}: expected numbers from 0 to {m}"
-        raise FormatError(path, None, f"{what}, the number of neighbours")
-    def arcs_before(vertex: int) -> int:
-        return int(_hdf5_range(path, rows, vertex, vertex + 1)[0])
-
-    first, end = (first_row(n, m, arcs_before, part, size) for part in (rank, rank + 1))
-    begins = _hdf5_range(path, rows, first, end + 1)
-    low, high = int(begins[0]), int(begins[-1])
-    if not 0 <= low <= high <= m or (len(begins) > 1 and int(np.diff(begins).min()) < 0):
-        raise FormatError(path, None, f"{rows.name} descends between rows {first} and {end}")
-    targets = _hdf5_range(path, neighbours, low, high)
-    if len(targets) and not 0 <= int(targets.min()) <= int(targets.max()) < n:
-        wrong = targets[(targets < 0) | (targets >= n)][0]
-        raise FormatError(path, None, f"{neighbours.name}: {wrong}, expected numbers from 0 to {n - 1}")
-    return Slab(
-        begins - low, targets, None if weights is None else _hdf5_range(path, weights, low, high),
-        None if loads is None else _hdf5_range(path, loads, first, end),
-    )
-
-
-def _dataset_length(path: str, data: Any) -> int:
-    if len(data.shape) != 1 or data.dtype.kind not in "iuf":
-        what = f"{data.name}: {data.dtype} of shape {data.shape}"
-        raise FormatError(path, None, f"{what}, expected a list of integers")
-    return int(data.shape[0])
-
-
-def _hdf5_range(path: str, data: Any, first: int, end: int) -> Int64:
-    """Return a range of a dataset as int64; floating-point numbers have to be whole."""
-    values = data[first:end]
-    found = values.astype(np.int64)
-    if data.dtype.kind != "i" and not np.array_equal(found, values):
-        raise FormatError(path, None, f"{data.name}: expected whole numbers below 2^63")
-    result: Int64 = found
-    return result
-
-
 #: Bytes of text that are parsed at once.
 TEXT_AT_ONCE = 1 << 23
 _DIGITS = np.zeros(256, np.bool_)
 _DIGITS[ord("0") : ord("9") + 1] = True
 _ALLOWED = _DIGITS.copy()
-_ALLOWED[[ord(each) for each in " \t\r\n"]] = True
+_ALLOWED[[ord(letter) for letter in " \t\r\n"]] = True
+#: Length of the header of a binary file, and lines that are made at once.
+HEADER, LINES_AT_ONCE = 128, 1 << 18
+MAGIC = b"\x93NUMPY\x01\x00"
 
 
 def read_slab(comm: Comm, graph: str) -> Slab:
@@ -368,36 +82,33 @@ def read_slab(comm: Comm, graph: str) -> Slab:
     member = Member(comm)
     if graph.partition(":")[0] in GENERATORS:
         return generated_slab(graph, member.rank, member.size)  # an error is one on all processes
-    kind = ""
-    fault: BaseException | None = None
-    try:
-        kind = "hdf5" if is_hdf5(graph) else _kind(graph)
-        if kind == "hdf5":
-            slab = hdf5_rows(graph, member.rank, member.size)
-        elif kind == "parhip":
-            slab = _parhip_rows(graph, member.rank, member.size)
-        else:
-            rows = _TextRows(graph, member.rank, member.size)
-    except (HopbytesError, OSError, MemoryError) as error:
-        fault = error
-    member.agree(fault)
+
+    def own_rows() -> tuple[str, Slab | _TextRows]:
+        kind = _kind(graph)
+        if kind == "metis":
+            return kind, _TextRows(graph, member.rank, member.size)
+        return kind, (hdf5_rows if kind == "hdf5" else _parhip_rows)(graph, member.rank, member.size)
+
+    kind, rows = member.agreed(own_rows)
     member.same("format of the graph", kind)
-    return rows.slab(member) if kind == "metis" else slab
+    return rows.slab(member) if isinstance(rows, _TextRows) else rows
 
 
 def _kind(path: str) -> str:
-    with RangeFile(path) as file:
+    if NAME.fullmatch(path):
+        return "hdf5"
+    with contextlib.closing(RangeFile(path)) as file:
         head = file.bytes(0, min(file.size, HEAD_BYTES))
     suffix = os.path.splitext(path)[1].lower()
     for kind in ("parhip", "metis"):
         if suffix in formats[kind].suffixes or fits(formats[kind], path, head):
             return kind
-    what = "expected a METIS or ParHIP graph; `hopbytes write` writes them (HDF5 files end with .h5)"
+    what = "expected a METIS or ParHIP graph; `hopbytes convert` writes them (HDF5 files end with .h5)"
     raise UnsupportedError(f"{path}: {what}")
 
 
 def _parhip_rows(path: str, rank: int, size: int) -> Slab:
-    with RangeFile(path) as file:
+    with contextlib.closing(RangeFile(path)) as file:
         header = _buffered(file.bytes(0, min(HEADER_BYTES, file.size)))
         layout = read_layout(Source(path, header, path, {}, file.size))
 
@@ -417,9 +128,8 @@ def _parhip_rows(path: str, rank: int, size: int) -> Slab:
         def section(what: str, begin: int, stop: int) -> Int64 | None:
             if what not in layout.parts:
                 return None
-            dtype, _, place = layout.parts[what]
-            found: Array = file.numbers(dtype, place, begin, stop - begin).astype(np.int64)
-            return found
+            dtype, _, start = layout.parts[what]
+            return file.numbers(dtype, start, begin, stop - begin).astype(np.int64)
 
         targets = section("neighbours", low, high)
         assert targets is not None
@@ -429,22 +139,22 @@ def _parhip_rows(path: str, rank: int, size: int) -> Slab:
 
 def _row_offsets(file: RangeFile, layout: Layout, first: int, end: int) -> Int64:
     """Return the numbers of the first arcs of rows."""
-    dtype, _, place = layout.parts["offsets"]
+    dtype, _, start = layout.parts["offsets"]
     kind, _, begin = layout.parts["neighbours"]
     width = np.dtype(kind).itemsize
-    offsets = file.numbers(dtype, place, first, end - first).astype(np.int64) - begin
+    offsets: Int64 = file.numbers(dtype, start, first, end - first).astype(np.int64) - begin
     if np.any(offsets % width):
-        what = f"the offset of vertex {first + int(np.argmax(offsets % width > 0))} is no multiple of {width}"
-        raise FormatError(file.path, None, f"{what} bytes behind the first neighbour")
-    found: Int64 = offsets // width
-    return found
+        vertex = first + int(np.argmax(offsets % width > 0))
+        what = f"the offset of vertex {vertex} is not a multiple of {width} bytes"
+        raise FormatError(file.path, None, f"{what} behind the first neighbour")
+    return offsets // width
 
 
 class _TextRows:
     """The lines of a METIS file whose first bytes are in the range of a process."""
 
     def __init__(self, path: str, rank: int, size: int) -> None:
-        with RangeFile(path) as file:
+        with contextlib.closing(RangeFile(path)) as file:
             self.path, self.header, data = path, *_text_header(file)
             span = file.size - data
             begin, end = (file.line_start(data + span * part // size, data) for part in (rank, rank + 1))
@@ -520,7 +230,7 @@ class _TextRows:
             arc[begins + word] = False
         words = self.numbers[arc]
         targets, weights = (words[::2] - 1, words[1::2].copy()) if each == 2 else (words - 1, None)
-        indptr = np.concatenate([[0], np.cumsum((counts - before) // each)]).astype(np.int64)
+        indptr = row_pointers((counts - before) // each)
         outside = np.flatnonzero((targets < 0) | (targets >= header.n))
         empty = np.empty(0, np.int64) if weights is None else np.flatnonzero(weights < 1)
         for wrong, expected in ((outside, f"neighbours from 1 to {header.n}"), (empty, "weights above 0")):
@@ -532,7 +242,7 @@ class _TextRows:
 
 
 def _text_header(file: RangeFile) -> tuple[Header, int]:
-    """Return the header and the place behind its line."""
+    """Return the header and the byte behind its line."""
     at = 0
     while file.bytes(at, min(1, file.size - at)) == b"%":
         at = file.line_start(at + 1, 0)
@@ -545,9 +255,170 @@ def _buffered(data: bytes) -> io.BufferedReader:
     return io.BufferedReader(io.BytesIO(data))
 
 
-#: Length of the header of a binary file, and lines that are made at once.
-HEADER, LINES_AT_ONCE = 128, 1 << 18
-MAGIC = b"\x93NUMPY\x01\x00"
+def hdf5_rows(graph: str, rank: int, size: int) -> Slab:
+    """Return the rows of one of `size` processes.
+
+    Every process opens the file to read it, so that HDF5 with MPI is not needed. Rows are divided so that
+    every process has about as many vertices and arcs. O((n + m) / P) memory.
+    """
+    try:
+        import h5py
+    except ImportError:
+        raise UnsupportedError(f"{graph}: HDF5 needs h5py (pip install h5py)") from None
+    match = NAME.fullmatch(graph)
+    assert match is not None
+    path, group = match["path"], match["group"]
+    try:
+        with damaged(path, "a whole HDF5 file with a graph"), h5py.File(path, "r") as file:
+            return _hdf5_read(path, _hdf5_group(path, file, group), rank, size)
+    except OSError as error:
+        if getattr(error, "errno", None):  # h5py puts its own words around those of the system
+            raise
+        raise FormatError(path, None, " ".join(str(error).split())) from None
+
+
+def _hdf5_read(path: str, group: Any, rank: int, size: int) -> Slab:
+    rows, neighbours = _dataset(group, "rows"), _dataset(group, "neighbours")
+    for what, data in (("rows", rows), ("neighbours", neighbours)):
+        if data is None:
+            expected = f"a dataset with one of the names {', '.join(NAMES[what])}"
+            raise FormatError(path, None, f"{group.name} has {_some_names(group)}, expected {expected}")
+    weights, loads = _dataset(group, "weights"), _dataset(group, "loads")
+    n, m = _dataset_length(path, rows) - 1, _dataset_length(path, neighbours)
+    for data, count in ((weights, m), (loads, n)):
+        if data is not None and _dataset_length(path, data) != count:
+            raise FormatError(path, None, f"{data.name} has {len(data)} numbers, expected {count}")
+    if n < 0 or _hdf5_range(path, rows, 0, 1)[0] != 0 or _hdf5_range(path, rows, n, n + 1)[0] != m:
+        what = f"{rows.name}: expected numbers from 0 to {m}"
+        raise FormatError(path, None, f"{what}, the number of neighbours")
+
+    def arcs_before(vertex: int) -> int:
+        return int(_hdf5_range(path, rows, vertex, vertex + 1)[0])
+
+    first, end = (first_row(n, m, arcs_before, part, size) for part in (rank, rank + 1))
+    begins = _hdf5_range(path, rows, first, end + 1)
+    low, high = int(begins[0]), int(begins[-1])
+    if not 0 <= low <= high <= m or (len(begins) > 1 and int(np.diff(begins).min()) < 0):
+        raise FormatError(path, None, f"{rows.name} descends between rows {first} and {end}")
+    targets = _hdf5_range(path, neighbours, low, high)
+    if len(targets) and not 0 <= int(targets.min()) <= int(targets.max()) < n:
+        wrong = targets[(targets < 0) | (targets >= n)][0]
+        raise FormatError(path, None, f"{neighbours.name}: {wrong}, expected numbers from 0 to {n - 1}")
+    return Slab(
+        begins - low, targets, None if weights is None else _hdf5_range(path, weights, low, high),
+        None if loads is None else _hdf5_range(path, loads, first, end),
+    )
+
+
+def _hdf5_group(path: str, file: Any, name: str | None) -> Any:
+    """Return the group with the graph."""
+    if name:
+        if name not in file or not hasattr(file[name], "keys"):
+            raise FormatError(path, None, f"no group {name!r}, expected one of {_some_names(file)}")
+        return file[name]
+    inner = [item for item in file.values() if hasattr(item, "keys")]
+    if _dataset(file, "rows") is None and len(inner) == 1:
+        return inner[0]
+    return file
+
+
+def _dataset(group: Any, what: str) -> Any:
+    for name in NAMES[what]:
+        if name in group and hasattr(group[name], "shape"):
+            return group[name]
+    return None
+
+
+def _some_names(group: Any) -> str:
+    names = sorted(group)
+    return ", ".join(names[:6]) + (", …" if len(names) > 6 else "") if names else "nothing"
+
+
+def _dataset_length(path: str, data: Any) -> int:
+    if len(data.shape) != 1 or data.dtype.kind not in "iuf":
+        what = f"{data.name}: {data.dtype} of shape {data.shape}"
+        raise FormatError(path, None, f"{what}, expected a list of integers")
+    return int(data.shape[0])
+
+
+def _hdf5_range(path: str, data: Any, first: int, end: int) -> Int64:
+    """Return a range of a dataset as int64; floating-point numbers have to be whole."""
+    values = data[first:end]
+    whole: Int64 = values.astype(np.int64)
+    if data.dtype.kind != "i" and not np.array_equal(whole, values):
+        raise FormatError(path, None, f"{data.name}: expected whole numbers below 2^63")
+    return whole
+
+
+def generated_slab(spec: str, rank: int, size: int) -> Slab:
+    """Return the rows of one of `size` processes.
+
+    >>> generated_slab("grid:2x2", 0, 2).targets
+    array([1, 2, 0, 3])
+    """
+    name, _, text = spec.partition(":")
+    words = text.split("x")
+    if all(word.isdigit() and 0 < len(word) < 12 for word in words):
+        sizes = [int(word) for word in words]
+        if name == "geometric" and len(sizes) == 1 and sizes[0] >= 1:
+            return _geometric(sizes[0], rank, size)
+        if name == "grid" and len(sizes) in (2, 3) and min(sizes) >= 1 and math.prod(sizes) < 2**62:
+            return _grid(sizes, rank, size)
+    raise UnsupportedError(f"{spec[:40]}, expected grid:AxB, grid:AxBxC or geometric:N")
+
+
+def _grid(sizes: list[int], rank: int, size: int) -> Slab:
+    total = math.prod(sizes)
+    own = np.arange(total * rank // size, total * (rank + 1) // size, dtype=np.int64)
+    steps = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+    columns = []
+    for sign, order in ((-1, range(len(sizes))), (1, reversed(range(len(sizes))))):  # ascending neighbours
+        for axis in order:
+            at = own // steps[axis] % sizes[axis]
+            there = at > 0 if sign < 0 else at < sizes[axis] - 1
+            columns.append(np.where(there, own + sign * steps[axis], -1))
+    table = np.stack(columns, axis=1)
+    exists = table >= 0
+    indptr = row_pointers(exists.sum(axis=1))
+    return Slab(indptr, table[exists])
+
+
+def _geometric(points: int, rank: int, size: int) -> Slab:
+    side = max(1, round(math.sqrt(points / POINTS_PER_CELL)))
+    cells = np.arange(side * side * rank // size, side * side * (rank + 1) // size, dtype=np.int64)
+    x, y = _points(cells, side)
+    own = (cells[:, None] * POINTS_PER_CELL + np.arange(POINTS_PER_CELL)).reshape(-1)
+    tails, heads = [], []
+    for dy, dx in itertools.product((-1, 0, 1), repeat=2):
+        column, row = cells % side + dx, cells // side + dy
+        inside = (column >= 0) & (column < side) & (row >= 0) & (row < side)
+        near = (row * side + column)[inside]
+        u, v = _points(near, side)
+        there = np.repeat(inside, POINTS_PER_CELL)
+        for shift in range(POINTS_PER_CELL):
+            # Point i of a cell beside point (i + shift) of the other one.
+            point = np.arange(len(u))
+            point = point // POINTS_PER_CELL * POINTS_PER_CELL + (point + shift) % POINTS_PER_CELL
+            other = near[point // POINTS_PER_CELL] * POINTS_PER_CELL + point % POINTS_PER_CELL
+            close = (x[there] - u[point]) ** 2 + (y[there] - v[point]) ** 2 <= 1.0
+            close &= other != own[there]
+            tails.append(own[there][close])
+            heads.append(other[close])
+    tail, head = np.concatenate(tails), np.concatenate(heads)
+    order = np.lexsort((head, tail))
+    first = int(own[0]) if len(own) else 0
+    degree = np.bincount(tail - first, minlength=len(own))
+    return Slab(row_pointers(degree), head[order])
+
+
+def _points(cells: Int64, side: int) -> tuple[Float64, Float64]:
+    """Return the coordinates of all points of some cells, in units of cells."""
+    number = (cells[:, None] * POINTS_PER_CELL + np.arange(POINTS_PER_CELL)).reshape(-1)
+    word = mixed(number.view(np.uint64))
+    x = (word >> np.uint64(32)).astype(np.float64) / 2**32
+    y = (word & np.uint64(0xFFFFFFFF)).astype(np.float64) / 2**32
+    cell = number // POINTS_PER_CELL
+    return x + cell % side, y + cell // side
 
 
 def write_distributed(comm: Comm, mapping: DistributedMapping, path: str, *, force: bool = False) -> None:
@@ -579,7 +450,60 @@ def write_distributed(comm: Comm, mapping: DistributedMapping, path: str, *, for
 
 def _lines(pe: Int32) -> Iterator[bytes]:
     for begin in range(0, len(pe), LINES_AT_ONCE):
-        yield "".join(f"{each}\n" for each in pe[begin : begin + LINES_AT_ONCE].tolist()).encode()
+        yield "".join(f"{number}\n" for number in pe[begin : begin + LINES_AT_ONCE].tolist()).encode()
+
+
+def write_ranges(
+    member: Member, path: str, parts: Callable[[], list[bytes]], head: bytes, *, force: bool
+) -> None:
+    """Write a file of which every process has the part that follows those of lower rank; collective.
+
+    All processes have to see the same file system.
+    """
+    def begun() -> str:
+        if member.rank:
+            return ""
+        check_writable(path, force, "distributed")
+        folder, name = os.path.split(os.path.realpath(path))
+        remove_left(folder, f".{name[:100]}.", ".part")
+        temporary = os.path.join(folder, name_of_process(f".{name[:100]}.", ".part"))
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        return temporary
+
+    temporary = member.all(member.agreed(begun))[0]
+    fault: BaseException | None = None
+    pieces: list[bytes] = [head] if member.rank == 0 else []
+    try:
+        try:
+            pieces += parts()
+        except MemoryError as error:
+            fault, pieces = error, []
+        at = sum(member.all(sum(map(len, pieces)))[: member.rank])
+        try:
+            _write_at(temporary, at, pieces)
+        except OSError as error:
+            fault = error
+        member.agree(fault)
+        if member.rank == 0:
+            os.replace(temporary, path)
+    except BaseException:
+        if member.rank == 0 and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise
+    member.agree(None)  # nobody goes on before the file is there
+
+
+def _write_at(path: str, at: int, pieces: list[bytes]) -> None:
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        for piece in pieces:
+            rest = memoryview(piece)
+            while rest:
+                done = os.pwrite(descriptor, rest[:AT_ONCE], at)
+                rest, at = rest[done:], at + done
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def read_distributed(comm: Comm, path: str, n: int) -> Int32:
@@ -600,17 +524,16 @@ def read_distributed(comm: Comm, path: str, n: int) -> Int32:
     member = Member(comm)
     tasks = member.all(n)
     first, total = sum(tasks[: member.rank]), sum(tasks)
-    fault: BaseException | None = None
-    pe = np.empty(0, np.int64)
-    try:
-        with RangeFile(path) as file:
+
+    def own_part() -> tuple[Int64, bool]:
+        with contextlib.closing(RangeFile(path)) as file:
             binary = file.bytes(0, min(file.size, len(MAGIC))) == MAGIC
-            pe = _binary(file, first, n, total) if binary else _text(file, member.rank, member.size)
-    except (HopbytesError, OSError) as error:
-        fault = error
-    member.agree(fault)
+            return _binary(file, first, n, total) if binary else _text(file, member.rank, member.size), binary
+
+    pe, binary = member.agreed(own_part)
     if not binary:
         pe = _to_owners(member, pe, tasks, path)
+    fault = None
     if len(pe) and not 0 <= int(pe.min()) <= int(pe.max()) < 2**31:
         fault = FormatError(path, None, f"PE {pe.min()} or {pe.max()}, expected numbers from 0 to 2^31 - 1")
     member.agree(fault)
@@ -649,8 +572,57 @@ def _to_owners(member: Member, pe: Int64, tasks: list[int], path: str) -> Int64:
         what = f"{sum(lines)} lines with a PE, expected {sum(tasks)}, one for each task"
         raise FormatError(path, None, what)
     first = sum(lines[: member.rank])
-    begins = np.concatenate([[0], np.cumsum(tasks)])
-    places = np.clip(begins - first, 0, len(pe))
-    mine = np.diff(places).astype(np.int64)
-    (found,) = member.exchange(mine, member.counts(mine), pe)
-    return found
+    begins = row_pointers(tasks)
+    mine = np.diff(np.clip(begins - first, 0, len(pe))).astype(np.int64)
+    (own,) = member.exchange(mine, member.counts(mine), pe)
+    return own
+
+
+class RangeFile:
+    """A file that is read by ranges."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        try:
+            self._descriptor = os.open(path, os.O_RDONLY)
+            self.size = os.fstat(self._descriptor).st_size
+            head = self.bytes(0, min(self.size, 8))
+        except OSError as error:
+            raise FormatError(path, None, str(error.strerror)) from None
+        if any(head.startswith(kind.magic) for kind in COMPRESSIONS):
+            self.close()
+            raise FormatError(path, None, "a compressed file, expected a plain one that is read by ranges")
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._descriptor)
+
+    def bytes(self, begin: int, count: int) -> bytes:
+        """Return bytes from one on; FormatError if the file ends before."""
+        pieces, at = [], begin
+        while at < begin + count:
+            piece = os.pread(self._descriptor, min(AT_ONCE, begin + count - at), at)
+            if not piece:
+                what = f"the file ends after {at} bytes, expected {begin + count}"
+                raise FormatError(self.path, None, f"{what} (is the file complete?)")
+            pieces.append(piece)
+            at += len(piece)
+        return b"".join(pieces)
+
+    def numbers(self, dtype: str, begin: int, first: int, count: int) -> Array:
+        """Return numbers `first` to `first + count` - 1 of a section that begins at a byte."""
+        width = np.dtype(dtype).itemsize
+        return np.frombuffer(self.bytes(begin + width * first, width * count), dtype)
+
+    def line_start(self, byte: int, first: int) -> int:
+        """Return the first byte from `byte` on at which a line begins; lines begin at `first`."""
+        if byte <= first:
+            return first
+        at = byte - 1
+        while at < self.size:
+            piece = os.pread(self._descriptor, min(1 << 16, self.size - at), at)
+            end = piece.find(b"\n")
+            if end >= 0:
+                return at + end + 1
+            at += max(len(piece), 1)
+        return self.size

@@ -1,4 +1,4 @@
-"""Islands of a distributed graph go to the processes that finish them, and their PEs come back."""
+"""Islands first: the outermost cut over all processes, then every island on processes of its own."""
 
 from __future__ import annotations
 
@@ -11,138 +11,22 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
-from hopbytes.algorithms.multisection.hierarchy_levels import levels_of
+from hopbytes.algorithms.multisection.hierarchy import levels_of
 from hopbytes.engine import PartitionSettings, SearchProblem, SearchSettings, VertexGroups, partition_many
 from hopbytes.errors import HopbytesWarning
 from hopbytes.kernels.records import Distances
 from hopbytes.machines.base import Level
 from hopbytes.machines.distances import TreeDistance
-from hopbytes.machines.kinds.tree import Tree
+from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.model.exact_sums import group_sums
-from hopbytes.mpi.distributed.coarsening import Contracted, of_coarse
-from hopbytes.mpi.distributed.mapping import cost_over_ranks
+from hopbytes.mpi.distributed.coarsening import Contracted, History, Solver, best_of_ranks, coarsen, of_coarse
 from hopbytes.mpi.distributed.ptscotch import cut_by_ptscotch
-from hopbytes.mpi.distributed.refinement import (
-    Course,
-    Solver,
-    Target,
-    best_of_ranks,
-    coarsen,
-    refined,
-    uncoarsen,
-)
-from hopbytes.mpi.distributed.rows import Rows, Slab
+from hopbytes.mpi.distributed.refinement import Target, refined, uncoarsen
+from hopbytes.mpi.distributed.rows import Rows, Slab, cost_over_ranks, row_pointers
 from hopbytes.solve.map_tasks import map_tasks
-from hopbytes.util.derived_seeds import derived_seeds
-
-
-@frozen(eq=False)
-class Dealt:
-    """What a process has got of the islands that it works on."""
-
-    #: by island, with vertices numbered within the island; islands are in ascending order
-    slabs: dict[int, Slab]
-    rows: Rows  # the graph from which they come
-    #: int64[...]: The vertices of `slabs`, in the order of islands, as positions in what was received
-    order: Int64
-    mine: Int64  # int64[size]: Number of vertices that were sent to and received from each rank
-    theirs: Int64  # int64[size]
-    sent: Int64  # int64[n]: Own vertices in the order in which they were sent
-
-    def back(self, values: Int64) -> Int64:
-        """Return int64[n], values of the own vertices of `rows`, given those of all `slabs` in order."""
-        received = np.empty(len(self.order), np.int64)
-        received[self.order] = values
-        (own,) = self.rows.member.exchange(self.theirs, self.mine, received)
-        found = np.empty(self.rows.n, np.int64)
-        found[self.sent] = own
-        return found
-
-
-def groups_of(sizes: Int64, ranks: int) -> list[list[int]]:
-    """Return for every island the ranks that work on it: larger islands get more of them.
-
-    With fewer ranks than islands a rank gets several, the largest first to the rank with least to do.
-
-    >>> groups_of(np.array([5, 9, 4]), 2), groups_of(np.array([30, 10]), 4)
-    ([[1], [0], [1]], [[0, 1, 2], [3]])
-    """
-    if ranks < len(sizes):
-        load, found = [0] * ranks, [[0] for _ in sizes]
-        for island in sorted(range(len(sizes)), key=lambda each: (-int(sizes[each]), each)):
-            rank = min(range(ranks), key=lambda each: (load[each], each))
-            load[rank] += int(sizes[island])
-            found[island] = [rank]
-        return found
-    counts = [1] * len(sizes)
-    for _ in range(ranks - len(sizes)):
-        counts[max(range(len(sizes)), key=lambda each: (int(sizes[each]) / counts[each], -each))] += 1
-    ends = np.cumsum(counts).tolist()
-    return [list(range(end - count, end)) for end, count in zip(ends, counts, strict=True)]
-
-
-def deal(rows: Rows, island: Int32, groups: list[list[int]]) -> Dealt:
-    """Send the vertices of every island to its ranks, in equal slabs; collective."""
-    member, count = rows.member, len(groups)
-    own = np.bincount(island, minlength=count).astype(np.int64)
-    total, before = member.summed(own), member.before(own)
-    order = np.argsort(island, kind="stable")
-    position = np.arange(rows.n) - np.repeat(np.cumsum(own) - own, own)
-    number = np.empty(rows.n, np.int64)
-    number[order] = position + np.repeat(before, own)
-    first = np.array([group[0] for group in groups], np.int64)
-    size = np.array([len(group) for group in groups], np.int64)
-    # Rank j of g gets the vertices from ceil(j N / g) on.
-    receiver = first[island] + number * size[island] // np.maximum(total, 1)[island]
-    sent = np.lexsort((number, island, receiver))
-    mine = np.bincount(receiver, minlength=member.size).astype(np.int64)
-    theirs = member.counts(mine)
-
-    everyone, numbers = rows.with_ghosts(island.astype(np.int64)), rows.with_ghosts(number)
-    sources = rows.sources()
-    arcs = np.flatnonzero(everyone[sources] == everyone[rows.targets])
-    place = np.empty(rows.n, np.int64)
-    place[sent] = np.arange(rows.n)
-    arcs = arcs[np.argsort(place[sources[arcs]], kind="stable")]
-    degree = np.bincount(sources[arcs], minlength=rows.n).astype(np.int64)
-    arc_counts = np.bincount(receiver[sources[arcs]], minlength=member.size).astype(np.int64)
-    island_, number_, degree_, loads_ = member.exchange(
-        mine, theirs, everyone[: rows.n][sent], number[sent], degree[sent], rows.loads[sent]
-    )
-    heads, weights = member.exchange(
-        arc_counts, member.counts(arc_counts), numbers[rows.targets[arcs]], rows.arc_weights()[arcs]
-    )
-    order = np.lexsort((number_, island_))
-    slabs = _slabs(island_[order], _rows_in(order, degree_), heads, weights, loads_[order])
-    return Dealt(slabs, rows, order, mine, theirs, sent)
-
-
-def _rows_in(order: Int64, degree: Int64) -> tuple[Int64, Int64]:
-    """Return the degrees in another order, and where the entries of these rows were."""
-    begin = np.cumsum(degree) - degree
-    chosen = degree[order]
-    ends = np.cumsum(chosen)
-    entries = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(begin[order] - (ends - chosen), chosen)
-    return chosen, entries
-
-
-def _slabs(
-    island: Int64, rows: tuple[Int64, Int64], heads: Int64, weights: Int64, loads: Int64
-) -> dict[int, Slab]:
-    degree, entries = rows
-    heads, weights = heads[entries], weights[entries]
-    indptr = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
-    found = {}
-    for each in np.unique(island).tolist():
-        low, high = (int(bound) for bound in np.searchsorted(island, [each, each + 1]))
-        begin, end = int(indptr[low]), int(indptr[high])
-        found[each] = Slab(
-            indptr[low : high + 1] - begin, heads[begin:end], weights[begin:end], loads[low:high]
-        )
-    return found
-
+from hopbytes.util.random_numbers import derived_seeds
 
 #: Vertices of the graph on which the outermost cut is found first, in total and per island.
 FEWEST, PER_ISLAND = 10_000, 500
@@ -178,11 +62,11 @@ class Task:
         def solve(graph: CommGraph, seed: int) -> tuple[Int32, int]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", HopbytesWarning)
-                found = map_tasks(
+                mapping = map_tasks(
                     graph, self.where, preset=self.preset, partition=True, threads=1, seed=seed,
                     imbalance=self._imbalance(graph),
                 )
-            return found.pe, found.comm_cost
+            return mapping.pe, mapping.comm_cost
 
         return solve
 
@@ -201,19 +85,19 @@ def has_islands(where: Allocation) -> bool:
     return where.k > 1 and isinstance(where.distance, TreeDistance)
 
 
-def map_by_islands(rows: Rows, task: Task, course: Course) -> Int32:
+def map_by_islands(rows: Rows, task: Task, history: History) -> Int32:
     """Return the PEs of the own vertices; collective over the member of `rows`."""
     member, where = rows.member, task.where
     if where.k == 1 or rows.total == 0:
         return np.zeros(rows.n, np.int32)
     if member.size == 1 or rows.total <= FEWEST:
         with member.phase("finish"):
-            return best_of_ranks(rows, task.solver(), task.seed, Course())
+            return best_of_ranks(rows, task.solver(), task.seed, History())
     levels, _ = levels_of(where, Bounds(task.caps), np.array([task.heaviest]), even=False)
     outer = levels[0]
     load = np.array([member.total(int(rows.loads.sum()))])
     with member.phase("cut"):
-        island = cut_over_ranks(rows, outer.caps(load, 0, exact=False), task.seed, course, task.cutter)
+        island = cut_over_ranks(rows, outer.caps(load, 0, exact=False), task.seed, history, task.cutter)
     sizes = member.summed(np.bincount(island, minlength=len(outer.parent)).astype(np.int64))
     groups = groups_of(sizes, member.size)
     with member.phase("deal"):
@@ -221,37 +105,129 @@ def map_by_islands(rows: Rows, task: Task, course: Course) -> Int32:
     shared = member.size > len(groups)
     color = next((i for i, ranks in enumerate(groups) if member.rank in ranks), 0) if shared else member.rank
     own = member.split(color)
-    found = [np.empty(0, np.int64)]
+    parts = [np.empty(0, np.int64)]
     for number, slab in dealt.slabs.items():
         pes = np.flatnonzero(outer.child_of_pe == number)
-        part = map_by_islands(Rows.of(own, slab), task.part(pes, number), Course())
-        found.append(pes[part])
-    own.close()
-    return dealt.back(np.concatenate(found)).astype(np.int32)
+        part = map_by_islands(Rows.of(own, slab), task.part(pes, number), History())
+        parts.append(pes[part])
+    own.comm.Free()
+    return dealt.back(np.concatenate(parts)).astype(np.int32)
 
 
-def cut_over_ranks(rows: Rows, caps: Int64, seed: int, course: Course, cutter: str = "own") -> Int32:
+@frozen(eq=False)
+class Dealt:
+    """What a process has got of the islands that it works on."""
+
+    #: by island, with vertices numbered within the island; islands are in ascending order
+    slabs: dict[int, Slab]
+    rows: Rows  # the graph from which they come
+    #: int64[...]: The vertices of `slabs`, in the order of islands, as positions in what was received
+    order: Int64
+    mine: Int64  # int64[size]: Number of vertices that were sent to and received from each rank
+    theirs: Int64  # int64[size]
+    sent: Int64  # int64[n]: Own vertices in the order in which they were sent
+
+    def back(self, values: Int64) -> Int64:
+        """Return int64[n], values of the own vertices of `rows`, given those of all `slabs` in order."""
+        received = np.empty(len(self.order), np.int64)
+        received[self.order] = values
+        (own,) = self.rows.member.exchange(self.theirs, self.mine, received)
+        returned = np.empty(self.rows.n, np.int64)
+        returned[self.sent] = own
+        return returned
+
+
+def groups_of(sizes: Int64, ranks: int) -> list[list[int]]:
+    """Return for every island the ranks that work on it: larger islands get more of them.
+
+    With fewer ranks than islands a rank gets several, the largest first to the rank with least to do.
+
+    >>> groups_of(np.array([5, 9, 4]), 2), groups_of(np.array([30, 10]), 4)
+    ([[1], [0], [1]], [[0, 1, 2], [3]])
+    """
+    if ranks < len(sizes):
+        load, groups = [0] * ranks, [[0] for _ in sizes]
+        for island in sorted(range(len(sizes)), key=lambda island: (-int(sizes[island]), island)):
+            rank = load.index(min(load))
+            load[rank] += int(sizes[island])
+            groups[island] = [rank]
+        return groups
+    counts = [1] * len(sizes)
+    for _ in range(ranks - len(sizes)):
+        counts[max(range(len(sizes)), key=lambda island: int(sizes[island]) / counts[island])] += 1
+    ends = np.cumsum(counts).tolist()
+    return [list(range(end - count, end)) for end, count in zip(ends, counts, strict=True)]
+
+
+def deal(rows: Rows, island: Int32, groups: list[list[int]]) -> Dealt:
+    """Send the vertices of every island to its ranks, in equal slabs; collective."""
+    member, count = rows.member, len(groups)
+    own = np.bincount(island, minlength=count).astype(np.int64)
+    total, before = member.summed(own), member.before(own)
+    order = np.argsort(island, kind="stable")
+    position = np.arange(rows.n) - np.repeat(np.cumsum(own) - own, own)
+    number = np.empty(rows.n, np.int64)
+    number[order] = position + np.repeat(before, own)
+    first = np.array([group[0] for group in groups], np.int64)
+    size = np.array([len(group) for group in groups], np.int64)
+    # Rank j of g gets the vertices from ceil(j N / g) on.
+    receiver = first[island] + number * size[island] // np.maximum(total, 1)[island]
+    sent = np.lexsort((number, island, receiver))
+    mine = np.bincount(receiver, minlength=member.size).astype(np.int64)
+    theirs = member.counts(mine)
+
+    everyone, numbers = rows.with_ghosts(island.astype(np.int64)), rows.with_ghosts(number)
+    sources = rows.sources()
+    arcs = np.flatnonzero(everyone[sources] == everyone[rows.targets])
+    turn = np.empty(rows.n, np.int64)
+    turn[sent] = np.arange(rows.n)
+    arcs = arcs[np.argsort(turn[sources[arcs]], kind="stable")]
+    degree = np.bincount(sources[arcs], minlength=rows.n).astype(np.int64)
+    arc_counts = np.bincount(receiver[sources[arcs]], minlength=member.size).astype(np.int64)
+    island_, number_, degree_, loads_ = member.exchange(
+        mine, theirs, everyone[: rows.n][sent], number[sent], degree[sent], rows.loads[sent]
+    )
+    heads, weights = member.exchange(
+        arc_counts, member.counts(arc_counts), numbers[rows.targets[arcs]], rows.arc_weights()[arcs]
+    )
+    order = np.lexsort((number_, island_))
+    begins = (np.cumsum(degree_) - degree_)[order]
+    island_, degree_, loads_ = island_[order], degree_[order], loads_[order]
+    indptr = row_pointers(degree_)
+    entries = np.arange(indptr[-1]) + np.repeat(begins - indptr[:-1], degree_)
+    heads, weights = heads[entries], weights[entries]
+    slabs = {}
+    for own_island in np.unique(island_).tolist():
+        low, high = (int(bound) for bound in np.searchsorted(island_, [own_island, own_island + 1]))
+        begin, end = int(indptr[low]), int(indptr[high])
+        slabs[own_island] = Slab(
+            indptr[low : high + 1] - begin, heads[begin:end], weights[begin:end], loads_[low:high]
+        )
+    return Dealt(slabs, rows, order, mine, theirs, sent)
+
+
+def cut_over_ranks(rows: Rows, caps: Int64, seed: int, history: History, cutter: str = "own") -> Int32:
     """Partition a distributed graph into blocks of bounded load with few arcs between them; collective.
 
     PT-Scotch needs a vertex on every process, and our own coarsening takes its place where one has none.
     """
-    cut = _Cut(rows, caps, seed, course)
+    cut = _Cut(rows, caps, history)
     if cutter != "own" and min(rows.member.all(rows.n)) == 0:
         cutter = "own"
-    starts = [] if cutter == "ptscotch" else [cut.found(seed + number) for number in range(STARTS)]
+    starts = [] if cutter == "ptscotch" else [cut.by_coarsening(seed + number) for number in range(STARTS)]
     if cutter != "own":
         starts += [cut.by_ptscotch(seed + number) for number in range(PTSCOTCH_STARTS)]
-    starts.sort(key=lambda each: each[1])
-    known = starts[0][0]
-    together = known if len(starts) < 2 else known * len(caps) + starts[1][0]
-    return cut.found(seed + STARTS, together, [each[0] for each in starts])[0]
+    starts.sort(key=lambda start: start[1])
+    blocks = [block for block, _ in starts]
+    together = blocks[0] if len(blocks) < 2 else blocks[0] * len(caps) + blocks[1]
+    return cut.by_coarsening(seed + STARTS, together, blocks)[0]
 
 
 class _Cut:
     """Partitions of a distributed graph into blocks of bounded load; methods are collective."""
 
-    def __init__(self, rows: Rows, caps: Int64, seed: int, course: Course) -> None:
-        self.rows, self.caps, self.seed, self.course = rows, caps, seed, course
+    def __init__(self, rows: Rows, caps: Int64, history: History) -> None:
+        self.rows, self.caps, self.history = rows, caps, history
         count = len(caps)
         self.where = Allocation.whole(Tree((Level("block", 1),), (count,)))
         self.target = Target(Distances(table=(1 - np.eye(count, dtype=np.int64)).reshape(-1)), caps)
@@ -264,10 +240,10 @@ class _Cut:
         with member.phase("PT-Scotch"):
             block = cut_by_ptscotch(self.rows, self.caps, seed + 1)
         with member.phase("refine cuts"):
-            block = refined(self.rows, block, self.target, self.where, self.course)
-        return block, self.course.history[-1]
+            block = refined(self.rows, block, self.target, self.where, self.history)
+        return block, self.history.costs[-1]
 
-    def found(
+    def by_coarsening(
         self, seed: int, together: Int32 | None = None, known: Sequence[Int32] = ()
     ) -> tuple[Int32, int]:
         """Return the blocks of own vertices and the cost of a partition by one coarsening.
@@ -280,17 +256,18 @@ class _Cut:
             levels = coarsen(rows, self.least, self.mean // 16, seed, together)
             coarsest = levels[-1].rows if levels else rows
         with member.phase("first cuts"):
-            before = [_projected(levels, each) for each in known]
-            candidates = np.stack([_whole(coarsest, each) for each in before]) if before else None
+            before = [_projected(levels, block) for block in known]
+            wholes = [np.concatenate(member.all(block)) for block in before]
+            candidates = np.stack(wholes) if wholes else None
             solve = _cutter(self.caps, -(-CUTS // member.size), candidates)
-            block = best_of_ranks(coarsest, solve, seed, self.course)
+            block = best_of_ranks(coarsest, solve, seed, self.history)
             if before:
                 cost = cost_over_ranks(coarsest, self.where, before[0])
                 if cost_over_ranks(coarsest, self.where, block) >= cost:
                     return known[0], cost
         with member.phase("refine cuts"):
-            block = uncoarsen(rows, levels, block, self.target, self.where, self.course)
-        return block, self.course.history[-1]
+            block = uncoarsen(rows, levels, block, self.target, self.where, self.history)
+        return block, self.history.costs[-1]
 
 
 def _cutter(caps: Int64, repetitions: int, known: Int32 | None) -> Solver:
@@ -316,8 +293,3 @@ def _projected(levels: list[Contracted], block: Int32) -> Int32:
     for level in levels:
         block = of_coarse(level, block)
     return block
-
-
-def _whole(rows: Rows, values: Int32) -> Int32:
-    found: Int32 = np.concatenate(rows.member.all(values))
-    return found

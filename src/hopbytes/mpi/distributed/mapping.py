@@ -1,11 +1,12 @@
-"""Verification of a mapping whose tasks lie on several processes: J, loads and PEs from scratch."""
+"""map_distributed(), evaluate_distributed(): mappings of a graph of which every process holds a part only."""
 
 from __future__ import annotations
 
 import math
 import resource
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,108 +16,40 @@ from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes._version import __version__
-from hopbytes.cost.objectives.comm_cost import arcs_distance_sum
-from hopbytes.errors import HopbytesError, InfeasibleError, ScaleError, UnsupportedError, unknown_name
+from hopbytes.errors import InfeasibleError, ScaleError, UnsupportedError, unknown_name
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.distances import TreeDistance, kernel_distances
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import LoadBound, common_divisor, exact_imbalance, load_bound
-from hopbytes.model.exact_sums import group_sums, sum_of
+from hopbytes.model.capacities import (
+    LoadBound,
+    common_divisor,
+    exact_imbalance,
+    group_sums,
+    load_bound,
+    sum_of,
+)
+from hopbytes.mpi.distributed.coarsening import History, best_of_ranks, coarsen
 from hopbytes.mpi.distributed.files import read_distributed, read_slab, write_distributed
 from hopbytes.mpi.distributed.islands import CUTTERS, Task, has_islands, map_by_islands
 from hopbytes.mpi.distributed.ptscotch import missing_ptscotch
-from hopbytes.mpi.distributed.refinement import Course, Target, best_of_ranks, coarsen, refined, uncoarsen
-from hopbytes.mpi.distributed.rows import Comm, Member, Rows, Slab, checked_rows
+from hopbytes.mpi.distributed.refinement import Target, refined, uncoarsen
+from hopbytes.mpi.distributed.rows import (
+    DistributedMapping,
+    Member,
+    Rows,
+    Slab,
+    checked_rows,
+    cost_over_ranks,
+)
+from hopbytes.mpi.processes import Comm
 from hopbytes.solve.presets import presets
 from hopbytes.solve.sides import PlaceLike, place_side
 from hopbytes.util.integers import MAX_SUM
-
-
-@frozen(eq=False)
-class Judged:
-    """What is known of a mapping after verification, the same on all processes."""
-
-    comm_cost: int  # J
-    loads: Int64  # int64[k]: Load per PE
-    tasks: Int64  # int64[k]: Number of tasks per PE
-
-    @property
-    def imbalance(self) -> float:
-        """Largest load of a PE beyond the mean load, as a share of it."""
-        total = int(self.loads.sum())
-        return int(self.loads.max()) * len(self.loads) / total - 1 if total else 0.0
-
-
-def check_sums_over_ranks(rows: Rows, where: Allocation) -> None:
-    """Raise ScaleError on all processes if volume x distance could exceed 63 bits; collective."""
-    total, widest = rows.member.total(int(rows.arc_weights().sum())), int(where.distance.largest)
-    if max(total, 1) * widest > MAX_SUM:
-        factor = -(-total * widest // MAX_SUM)
-        what = f"total volume {total} x largest distance {widest} is more than 2^63 - 1"
-        raise ScaleError(f"{what}: divide the volumes or distances by {factor} or more")
-
-
-def cost_over_ranks(rows: Rows, where: Allocation, pe: Int32) -> int:
-    """Return J of a mapping, int32[n] per process; collective, O(m / P).
-
-    The sum fits into 63 bits where :func:`check_sums_over_ranks` found no fault.
-    """
-    around = rows.with_ghosts(pe.astype(np.int64)).astype(np.int32)
-    arcs = Csr(rows.indptr, rows.targets, rows.weights)
-    return rows.member.total(arcs_distance_sum(arcs, where, around))
-
-
-def judge(rows: Rows, where: Allocation, pe: Int32) -> Judged:
-    """Check that every task has a PE and compute J and loads from scratch; collective."""
-    fault = ""
-    if len(pe) != rows.n:
-        fault = f"rank {rows.member.rank}: {len(pe)} tasks have a PE, expected {rows.n}"
-    elif len(pe) and not 0 <= int(pe.min()) <= int(pe.max()) < where.k:
-        fault = f"rank {rows.member.rank}: a PE outside 0..{where.k - 1}"
-    rows.member.agree(fault)
-    check_sums_over_ranks(rows, where)
-    loads = rows.member.summed(group_sums(pe, rows.loads, where.k))
-    tasks = rows.member.summed(np.bincount(pe, minlength=where.k).astype(np.int64))
-    return Judged(cost_over_ranks(rows, where, pe), loads, tasks)
-
 
 #: Ways to map; "auto" is islands where the machine has equally distant outermost units, levels elsewhere.
 ROADS = ("auto", "islands", "levels", "both")
 #: Vertices of the graph that every rank maps on the road of levels: per PE, and at least.
 PER_PE, FEWEST = 200, 20_000
-
-
-@frozen(eq=False)
-class DistributedMapping:
-    """The part of a mapping that a process holds.
-
-    Parameters
-    ----------
-    pe : int32[n]
-        The PE of every task of this process.
-    first : int
-        The first of these tasks.
-    total : int
-        Number of tasks of all processes.
-    where : Allocation
-    info : dict
-        The same on all processes: "comm_cost", "imbalance", "bound_asked", "bound_kept", "balance" ("met" or
-        "relaxed"), "road" (the better one) and "roads" (J of each). "courses" lists vertices and costs of the
-        levels of each road, and the costs of the first solutions of all ranks. By rank: "sent" (bytes by
-        phase), "seconds" (by phase), "computing" (processor seconds outside collective calls), "peak_bytes"
-        (of the process) and "held" (vertices, ghosts and arcs).
-    """
-
-    pe: Int32
-    first: int
-    total: int
-    where: Allocation
-    info: dict[str, Any]
-
-    @property
-    def comm_cost(self) -> int:
-        """J, computed from scratch over all processes."""
-        return int(self.info["comm_cost"])
 
 
 def map_distributed(
@@ -189,46 +122,49 @@ def map_distributed(
     member = Member(comm)
     with member.phase("read"):
         options = (preset, str(imbalance), strict_balance, seed)
-        rows, place = _begin(member, slab, where, (road, cutter), options)
-    unit = _unit_over_ranks(rows, place)
+        rows, allocation = _begin(member, slab, where, (road, cutter), options)
+    unit = _unit_over_ranks(rows, allocation)
     units = rows if unit == 1 else replace(rows, loads=rows.loads // unit)
-    bound = _bound_over_ranks(units, place, exact_imbalance(imbalance))
-    within = replace(units, loads=_counted(units, place, bound))
+    bound = _bound_over_ranks(units, allocation, exact_imbalance(imbalance))
+    within = replace(units, loads=_counted(units, allocation, bound))
     heaviest = max(member.all(int(within.loads.max(initial=1))))
-    task = Task(place, bound.caps, heaviest, preset, seed, cutter)
-    found, courses = {}, {}
-    for name in _roads(road, place):
-        courses[name] = Course()
+    task = Task(allocation, bound.caps, heaviest, preset, seed, cutter)
+    candidates, histories = {}, {}
+    for name in _strategies(road, allocation):
+        histories[name] = History()
         with member.phase(name):
-            pe = _ROADS[name](within, task, courses[name])
+            way = _by_way_of_islands if name == "islands" else _by_way_of_levels
+            pe = way(within, task, histories[name])
         with member.phase("verify"):
-            found[name] = (judge(within, place, pe), pe)
-    best = min(found, key=lambda name: (_overload(found[name][0], bound.caps), found[name][0].comm_cost))
-    judged, pe = found[best]
-    met = _overload(judged, bound.caps) == 0
-    kept = judge(rows, place, pe)
+            candidates[name] = (judge(within, allocation, pe), pe)
+
+    def overload(judged: Judged) -> int:
+        return int(np.maximum(judged.loads - bound.caps, 0).sum())
+
+    best = min(candidates, key=lambda name: (overload(candidates[name][0]), candidates[name][0].comm_cost))
+    judged, pe = candidates[best]
+    met = overload(judged) == 0
+    kept = judge(rows, allocation, pe)
+    asked, held = int(bound.caps.max()) * unit, int(judged.loads.max()) * unit
     if strict_balance and not met:
-        what = f"a PE holds {int(judged.loads.max()) * unit}, expected at most {int(bound.caps.max()) * unit}"
+        what = f"a PE holds {held}, expected at most {asked}"
         raise InfeasibleError(f"the loads could not be kept within the bound: {what}")
     info = {
         "problem": "partition", "preset": preset, "seed": seed, "ranks": member.size, "version": __version__,
         "comm_cost": judged.comm_cost, "imbalance": kept.imbalance, "balance": "met" if met else "relaxed",
-        "bound_asked": int(bound.caps.max()) * unit, "bound_kept": int(judged.loads.max()) * unit,
-        "road": best, "empty": int(np.sum(judged.tasks == 0)), 
-        "roads": {name: each[0].comm_cost for name, each in found.items()},
-        "courses": {name: course.told() for name, course in courses.items()}, **_by_rank(member, rows),
+        "bound_asked": asked, "bound_kept": held, "road": best, "empty": int(np.sum(judged.tasks == 0)),
+        "roads": {name: candidate.comm_cost for name, (candidate, _) in candidates.items()},
+        "courses": {name: asdict(history) for name, history in histories.items()}, **_by_rank(member, rows),
     }
-    return DistributedMapping(pe, rows.first, rows.total, place, info)
+    return DistributedMapping(pe, rows.first, rows.total, allocation, info)
 
 
 def _begin(
     member: Member, slab: Any, where: Any, ways: tuple[str, str], options: tuple[Any, ...]
 ) -> tuple[Rows, Allocation]:
     """Return rows and PEs after all processes agreed on the arguments."""
-    place = None
-    fault: BaseException | None = None
-    try:
-        place = place_side(where)
+
+    def checked() -> Allocation:
         exact_imbalance(options[1])
         presets[options[0]]
         for what, name, known in zip(("road", "cutter"), ways, (ROADS, CUTTERS), strict=True):
@@ -236,21 +172,15 @@ def _begin(
                 raise unknown_name(what, name, known)
         if ways[1] != "own" and (lacking := missing_ptscotch()):
             raise UnsupportedError(lacking)
-    except (HopbytesError, OSError) as error:
-        fault = error
-    member.agree(fault)
-    assert place is not None
-    member.same("machine", (place.machine.spec(), place.k))
+        return place_side(where)
+
+    allocation = member.agreed(checked)
+    member.same("machine", (allocation.machine.spec(), allocation.k))
     member.same("choice of road and cutter", ways)
     member.same("choice of preset, imbalance, strictness and seed", options)
-    try:
-        slab = slab() if callable(slab) else slab
-    except (HopbytesError, OSError, MemoryError) as error:
-        fault = error
-    member.agree(fault)
-    rows = checked_rows(member, slab)
-    check_sums_over_ranks(rows, place)
-    return rows, place
+    rows = checked_rows(member, member.agreed(slab) if callable(slab) else slab)
+    check_sums_over_ranks(rows, allocation)
+    return rows, allocation
 
 
 def _unit_over_ranks(rows: Rows, where: Allocation) -> int:
@@ -281,44 +211,36 @@ def _counted(rows: Rows, where: Allocation, bound: LoadBound) -> Int64:
     return np.minimum(rows.loads, int(bound.caps.max())) if bound.heavy else rows.loads
 
 
-def _overload(judged: Judged, caps: Int64) -> int:
-    return int(np.maximum(judged.loads - caps, 0).sum())
-
-
-def _roads(road: str, where: Allocation) -> tuple[str, ...]:
+def _strategies(road: str, where: Allocation) -> tuple[str, ...]:
     islands = ("islands",) if has_islands(where) else ()
     if road == "both":
         return (*islands, "levels")
     return islands or ("levels",) if road in ("auto", "islands") else ("levels",)
 
 
-def _by_way_of_islands(rows: Rows, task: Task, course: Course) -> Int32:
-    pe = map_by_islands(rows, task, course)
-    target = Target(kernel_distances(task.where), task.caps)
+def _by_way_of_islands(rows: Rows, task: Task, history: History) -> Int32:
+    pe = map_by_islands(rows, task, history)
     if rows.member.size == 1 or task.where.k == 1:
         return pe
-    return refined(rows, pe, target, task.where, course)
+    return refined(rows, pe, Target(kernel_distances(task.where), task.caps), task.where, history)
 
 
-def _by_way_of_levels(rows: Rows, task: Task, course: Course) -> Int32:
+def _by_way_of_levels(rows: Rows, task: Task, history: History) -> Int32:
     least = max(FEWEST, PER_PE * task.where.k)
     mean = rows.member.total(int(rows.loads.sum())) // task.where.k
     levels = coarsen(rows, least, mean, task.seed)
-    pe = best_of_ranks(levels[-1].rows if levels else rows, task.solver(), task.seed, course)
+    pe = best_of_ranks(levels[-1].rows if levels else rows, task.solver(), task.seed, history)
     target = Target(kernel_distances(task.where), task.caps)
-    return uncoarsen(rows, levels, pe, target, task.where, course)
-
-
-_ROADS = {"islands": _by_way_of_islands, "levels": _by_way_of_levels}
+    return uncoarsen(rows, levels, pe, target, task.where, history)
 
 
 def _by_rank(member: Member, rows: Rows) -> dict[str, list[Any]]:
     """Return what every rank sent, held and needed."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     held = {"vertices": rows.n, "ghosts": len(rows.ghosts), "arcs": len(rows.targets)}
-    told = member.all((member.sent, member.seconds, member.computing, peak, held))
+    values = member.all((member.sent, member.seconds, member.computing, peak, held))
     names = ("sent", "seconds", "computing", "peak_bytes", "held")
-    return dict(zip(names, map(list, zip(*told, strict=True)), strict=True))
+    return dict(zip(names, map(list, zip(*values, strict=True)), strict=True))
 
 
 def evaluate_distributed(comm: Comm, slab: Slab, pe: Int32, where: PlaceLike) -> dict[str, Any]:
@@ -352,28 +274,22 @@ def evaluate_distributed(comm: Comm, slab: Slab, pe: Int32, where: PlaceLike) ->
     O(m / P) per process, and one exchange of the PEs of ghosts.
     """
     member = Member(comm)
-    place, fault = None, None
-    try:
-        place = place_side(where)
-    except (HopbytesError, OSError) as error:
-        fault = error
-    member.agree(fault)
-    assert place is not None
-    member.same("machine", (place.machine.spec(), place.k))
+    allocation = member.agreed(lambda: place_side(where))
+    member.same("machine", (allocation.machine.spec(), allocation.k))
     rows = checked_rows(member, slab)
-    judged = judge(rows, place, pe)
+    judged = judge(rows, allocation, pe)
     around = rows.with_ghosts(pe.astype(np.int64)).astype(np.int32)
     weights = rows.arc_weights()
     apart = around[rows.sources()] != around[rows.targets]
-    found: dict[str, Any] = {
+    metrics: dict[str, Any] = {
         "comm_cost": judged.comm_cost, "volume": member.total(int(weights.sum())),
         "cut": member.total(int(weights[apart].sum())), "tasks": rows.total, "imbalance": judged.imbalance,
         "largest_load": int(judged.loads.max()), "empty": int(np.sum(judged.tasks == 0)),
         "ranks": member.size,
     }
-    if isinstance(place.distance, TreeDistance):
-        found["volume_by_distance"] = _by_distance(rows, place.distance, around)
-    return found
+    if isinstance(allocation.distance, TreeDistance):
+        metrics["volume_by_distance"] = _by_distance(rows, allocation.distance, around)
+    return metrics
 
 
 def _by_distance(rows: Rows, distance: TreeDistance, around: Int32) -> dict[str, int]:
@@ -382,31 +298,56 @@ def _by_distance(rows: Rows, distance: TreeDistance, around: Int32) -> dict[str,
     own = kernels.comm_cost_by_level(
         Csr(rows.indptr, rows.targets, rows.weights), around, distance.labels, distance.level_of_bit, levels
     )
-    sums = rows.member.summed(own).tolist()
-    found: dict[str, int] = {}
-    for volume, cost in zip(sums, distance.costs.tolist(), strict=True):
-        found[str(cost)] = found.get(str(cost), 0) + volume
-    return found
+    volumes: Counter[str] = Counter()
+    for volume, cost in zip(rows.member.summed(own).tolist(), distance.costs.tolist(), strict=True):
+        volumes[str(cost)] += volume
+    return dict(volumes)
 
 
-def agreed_machine(comm: Comm, machine: Callable[[], Allocation]) -> Allocation:
-    """Return the machine of this process; an error on one process is raised on all."""
-    where, fault = None, None
-    try:
-        where = machine()
-    except (HopbytesError, OSError) as error:
-        fault = error
-    Member(comm).agree(fault)
-    assert where is not None
-    return where
+@frozen(eq=False)
+class Judged:
+    """What is known of a mapping after verification, the same on all processes."""
+
+    comm_cost: int  # J
+    loads: Int64  # int64[k]: Load per PE
+    tasks: Int64  # int64[k]: Number of tasks per PE
+
+    @property
+    def imbalance(self) -> float:
+        """Largest load of a PE beyond the mean load, as a share of it."""
+        total = int(self.loads.sum())
+        return int(self.loads.max()) * len(self.loads) / total - 1 if total else 0.0
+
+
+def check_sums_over_ranks(rows: Rows, where: Allocation) -> None:
+    """Raise ScaleError on all processes if volume x distance could exceed 63 bits; collective."""
+    total, widest = rows.member.total(int(rows.arc_weights().sum())), int(where.distance.largest)
+    if max(total, 1) * widest > MAX_SUM:
+        factor = -(-total * widest // MAX_SUM)
+        what = f"total volume {total} x largest distance {widest} is more than 2^63 - 1"
+        raise ScaleError(f"{what}: divide the volumes or distances by {factor} or more")
+
+
+def judge(rows: Rows, where: Allocation, pe: Int32) -> Judged:
+    """Check that every task has a PE and compute J and loads from scratch; collective."""
+    fault = ""
+    if len(pe) != rows.n:
+        fault = f"rank {rows.member.rank}: {len(pe)} tasks have a PE, expected {rows.n}"
+    elif len(pe) and not 0 <= int(pe.min()) <= int(pe.max()) < where.k:
+        fault = f"rank {rows.member.rank}: a PE outside 0..{where.k - 1}"
+    rows.member.agree(fault)
+    check_sums_over_ranks(rows, where)
+    loads = rows.member.summed(group_sums(pe, rows.loads, where.k))
+    tasks = rows.member.summed(np.bincount(pe, minlength=where.k).astype(np.int64))
+    return Judged(cost_over_ranks(rows, where, pe), loads, tasks)
 
 
 def map_file(
     comm: Comm, machine: Callable[[], Allocation], graph: str, output: str | None, *, force: bool,
     **options: Any,
 ) -> dict[str, Any]:
-    """Read, map and write on all processes; return the record of the run."""
-    where = agreed_machine(comm, machine)
+    """Read, map and write on all processes, as ``map-distributed`` does; return the record of the run."""
+    where = Member(comm).agreed(machine)
     Member(comm).same("graph and output", (graph, output))
     mapping = map_distributed(comm, lambda: read_slab(comm, graph), where, **options)
     if output is not None:
@@ -415,8 +356,8 @@ def map_file(
 
 
 def evaluate_file(comm: Comm, machine: Callable[[], Allocation], graph: str, mapping: str) -> dict[str, Any]:
-    """Read a graph and a mapping and evaluate it on all processes."""
-    where = agreed_machine(comm, machine)
+    """Read a graph and a mapping and evaluate it on all processes, as ``eval-distributed`` does."""
+    where = Member(comm).agreed(machine)
     Member(comm).same("graph and mapping", (graph, mapping))
     slab = read_slab(comm, graph)
     return evaluate_distributed(comm, slab, read_distributed(comm, mapping, slab.n), where)
@@ -424,7 +365,7 @@ def evaluate_file(comm: Comm, machine: Callable[[], Allocation], graph: str, map
 
 def mapped_sentence(record: dict[str, Any]) -> str:
     """Return the lines about a distributed mapping."""
-    sent = sum(sum(each.values()) for each in record["sent"])
+    sent = sum(sum(by_phase.values()) for by_phase in record["sent"])
     peak = max(record["peak_bytes"]) / 2**20
     whole = ("read", "verify", *record["roads"])
     seconds = sum(value for name, value in record["seconds"][0].items() if name in whole)

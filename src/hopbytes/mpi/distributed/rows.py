@@ -1,4 +1,4 @@
-"""One of the processes that map a graph together: its collective calls, with counts of bytes and seconds."""
+"""A graph whose rows lie on several processes, and the collective calls of one of them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import contextlib
 import hashlib
 import pickle
 import time
-from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes._arrays import Array, Int32, Int64, UInt64
 from hopbytes._frozen import frozen
+from hopbytes.cost.objectives.comm_cost import arcs_distance_sum
 from hopbytes.errors import HopbytesError, ScaleError
-from hopbytes.model.exact_sums import sum_of
-from hopbytes.util.random_numbers import GAMMA, mixed_words
+from hopbytes.kernels.records import Csr
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import sum_of
+from hopbytes.mpi.processes import Comm
 
-Comm: TypeAlias = Any  # mpi4py.MPI.Intracomm; mpi4py has to be optional
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+Result = TypeVar("Result")
 
 
 class Member:
@@ -44,18 +48,14 @@ class Member:
 
     def split(self, color: int) -> Member:
         """Return the member of the group of all with the same color; its counts are those of this one."""
-        found = Member(self._call(self.comm.Split, color, self.rank))
-        found.sent, found.seconds, found._phase, found._cpu = self.sent, self.seconds, self._phase, self._cpu
-        return found
+        group = Member(self._call(self.comm.Split, color, self.rank))
+        group.sent, group.seconds, group._phase, group._cpu = self.sent, self.seconds, self._phase, self._cpu
+        return group
 
     @property
     def computing(self) -> float:
         """Processor seconds so far outside collective calls."""
         return time.process_time() - self._cpu["start"] - self._cpu["calls"]
-
-    def close(self) -> None:
-        """Free the communicator of a group."""
-        self.comm.Free()
 
     def all(self, value: Any) -> list[Any]:
         """Return the values of all members, by rank."""
@@ -63,7 +63,7 @@ class Member:
             return [value]
         data = pickle.dumps(value)
         self._book((self.size - 1) * len(data))
-        return [pickle.loads(each) for each in self._call(self.comm.allgather, data)]
+        return [pickle.loads(own) for own in self._call(self.comm.allgather, data)]
 
     def total(self, number: int) -> int:
         """Return the exact sum of an integer over all members."""
@@ -71,55 +71,63 @@ class Member:
 
     def summed(self, array: Int64) -> Int64:
         """Return the sums of the entries of an int64 array (MPI_Allreduce); they have to fit into 63 bits."""
-        found = np.empty_like(array)
+        sums = np.empty_like(array)
         self._book(array.nbytes if self.size > 1 else 0)
-        self._call(self.comm.Allreduce, np.ascontiguousarray(array), found)
-        return found
+        self._call(self.comm.Allreduce, np.ascontiguousarray(array), sums)
+        return sums
 
     def before(self, array: Int64) -> Int64:
         """Return the sums of the entries over the members of lower rank (MPI_Exscan)."""
-        found = np.zeros_like(array)
+        sums = np.zeros_like(array)
         self._book(array.nbytes if self.size > 1 else 0)
-        self._call(self.comm.Exscan, np.ascontiguousarray(array), found)
+        self._call(self.comm.Exscan, np.ascontiguousarray(array), sums)
         if self.rank == 0:  # where MPI leaves the result undefined
-            found[:] = 0
-        return found
+            sums[:] = 0
+        return sums
 
     def counts(self, mine: Int64) -> Int64:
         """Send entry i of int64[size] to member i; return what each member sent (MPI_Alltoall)."""
-        found = np.empty(self.size, np.int64)
+        theirs = np.empty(self.size, np.int64)
         self._book(8 * (self.size - 1))
-        self._call(self.comm.Alltoall, np.ascontiguousarray(mine, np.int64), found)
-        return found
+        self._call(self.comm.Alltoall, np.ascontiguousarray(mine, np.int64), theirs)
+        return theirs
 
     def exchange(self, mine: Int64, theirs: Int64, *columns: Int64) -> list[Int64]:
         """Send the first ``mine[0]`` entries of every column to member 0, the next to member 1, and so on."""
         received = []
         own = int(mine[self.rank])
         for column in columns:
-            found = np.empty(int(theirs.sum()), np.int64)
+            arrived = np.empty(int(theirs.sum()), np.int64)
             self._book(8 * (len(column) - own))
             sending = np.ascontiguousarray(column, np.int64)
-            self._call(self.comm.Alltoallv, [sending, mine], [found, theirs])
-            received.append(found)
+            self._call(self.comm.Alltoallv, [sending, mine], [arrived, theirs])
+            received.append(arrived)
         return received
 
     def agree(self, fault: BaseException | str | None) -> None:
-        """Raise the first fault that any member tells on all of them."""
-        if isinstance(fault, BaseException):
-            fault = _sentence(fault)
-        faults = [text for text in self.all(fault) if text]
+        """Raise the first fault of any member on all of them."""
+        faults = [text for text in self.all(sentence(fault) if fault else None) if text]
         if faults:
             raise HopbytesError(faults[0])
+
+    def agreed(self, work: Callable[[], Result]) -> Result:
+        """Return what `work` returns; an error that it raises on any member is raised on all of them."""
+        try:
+            result = work()
+        except (HopbytesError, OSError, MemoryError) as error:
+            self.agree(error)
+            raise
+        self.agree(None)
+        return result
 
     def same(self, what: str, value: Any) -> None:
         """Raise HopbytesError on all members unless they have the same value."""
         mark = hashlib.sha256(repr(value).encode()).hexdigest()
-        told = self.all((mark, repr(value)[:60]))
-        for rank, (other, text) in enumerate(told):
-            if other != told[0][0]:
-                one = f"rank 0 has {told[0][1]}, rank {rank} has {text}"
-                raise HopbytesError(f"the {what} differs between ranks: {one}; expected the same on all")
+        values = self.all((mark, repr(value)[:60]))
+        for rank, (other, text) in enumerate(values):
+            if other != values[0][0]:
+                both = f"rank 0 has {values[0][1]}, rank {rank} has {text}"
+                raise HopbytesError(f"the {what} differs between ranks: {both}; expected the same on all")
 
     def _call(self, call: Callable[..., Any], *arguments: Any) -> Any:
         began = time.process_time()
@@ -132,13 +140,11 @@ class Member:
         self.sent[self._phase] = self.sent.get(self._phase, 0) + sent
 
 
-def _sentence(error: BaseException) -> str:
+def sentence(error: BaseException | str) -> str:
+    """Return an error as one line for all processes."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__
-
-
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @frozen(eq=False)
@@ -181,9 +187,10 @@ class Slab:
         for name, array in (("indptr", self.indptr), ("targets", self.targets), ("weights", self.weights),
                             ("loads", self.loads)):  # fmt: skip
             if array is not None and (not isinstance(array, np.ndarray) or array.dtype != np.int64):
-                return f"`{name}` is no array of int64"
+                return f"`{name}` is not an array of int64"
         m = len(self.targets)
-        if len(self.indptr) < 1 or self.indptr[0] != 0 or self.indptr[-1] != m or _descends(self.indptr):
+        descends = bool(np.any(np.diff(self.indptr) < 0))
+        if len(self.indptr) < 1 or self.indptr[0] != 0 or self.indptr[-1] != m or descends:
             return f"`indptr` does not ascend from 0 to the number of targets, {m}"
         if self.weights is not None and (len(self.weights) != m or (m and int(self.weights.min()) < 1)):
             return f"`weights`: expected {m} numbers above 0"
@@ -194,14 +201,53 @@ class Slab:
         return ""
 
 
-def _descends(indptr: Int64) -> bool:
-    return len(indptr) > 1 and int(np.diff(indptr).min()) < 0
+def row_pointers(counts: Array | Sequence[int]) -> Int64:
+    """Return int64[n+1], where the rows of these lengths begin and the last one ends."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def agree_on_slab(member: Member, slab: Slab) -> None:
+    """Raise HopbytesError on all processes if the slab of any of them is malformed; collective."""
+    fault = slab.fault() if isinstance(slab, Slab) else "expected a Slab"
+    member.agree(f"rank {member.rank}: {fault}" if fault else None)
+
+
+@frozen(eq=False)
+class DistributedMapping:
+    """The part of a mapping that a process holds.
+
+    Parameters
+    ----------
+    pe : int32[n]
+        The PE of every task of this process.
+    first : int
+        The first of these tasks.
+    total : int
+        Number of tasks of all processes.
+    where : Allocation
+    info : dict
+        The same on all processes: "comm_cost", "imbalance", "bound_asked", "bound_kept", "balance" ("met" or
+        "relaxed"), "road" (the better one) and "roads" (J of each). "courses" lists vertices and costs of the
+        levels of each road, and the costs of the first solutions of all ranks. By rank: "sent" (bytes by
+        phase), "seconds" (by phase), "computing" (processor seconds outside collective calls), "peak_bytes"
+        (of the process) and "held" (vertices, ghosts and arcs).
+    """
+
+    pe: Int32
+    first: int
+    total: int
+    where: Allocation
+    info: dict[str, Any]
+
+    @property
+    def comm_cost(self) -> int:
+        """J, computed from scratch over all processes."""
+        return int(self.info["comm_cost"])
 
 
 @frozen(eq=False)
 class Rows:
-    """A checked slab in the numbers of its process: own vertices come first, then those of others, *ghosts*.
-    """
+    """A checked slab in the numbers of its process: own vertices first, then those of others, *ghosts*."""
 
     member: Member
     begins: Int64  # int64[size+1]: First vertex of every rank, and the number of all vertices
@@ -210,16 +256,14 @@ class Rows:
     weights: Int64 | None  # int64[m] or None
     loads: Int64  # int64[n]
     ghosts: Int64  # int64[g]: The vertices of other ranks that are neighbours, ascending
-    #: int64[size]: Number of ghosts by owner, and of own vertices that are ghosts of others
-    ghost_counts: Int64
-    told_counts: Int64  # int64[size]
-    told: Int32  # int32[...]: Those vertices, by the rank that knows them
+    ghost_counts: Int64  # int64[size]: Number of ghosts by owner
+    shared_counts: Int64  # int64[size]: Number of own vertices that are ghosts of each rank
+    shared: Int32  # int32[...]: Those vertices, by the rank
 
     @classmethod
     def of(cls, member: Member, slab: Slab) -> Rows:
         """Number the ghosts and find out who needs which own vertices; collective."""
-        counts = np.array(member.all(slab.n), np.int64)
-        begins = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        begins = row_pointers(member.all(slab.n))
         first, end, total = int(begins[member.rank]), int(begins[member.rank + 1]), int(begins[-1])
         fault = ""
         if len(slab.targets) and not 0 <= int(slab.targets.min()) <= int(slab.targets.max()) < total:
@@ -230,16 +274,16 @@ class Rows:
         ghosts, number = np.unique(slab.targets[outside], return_inverse=True)
         targets[outside] = slab.n + number
         if slab.n + len(ghosts) >= 2**31:
-            found = slab.n + len(ghosts)
-            fault = f"rank {member.rank}: {found} vertices and ghosts, expected fewer than 2^31"
+            count = slab.n + len(ghosts)
+            fault = f"rank {member.rank}: {count} vertices and ghosts, expected fewer than 2^31"
         member.agree(fault)
         ghost_counts = np.diff(np.searchsorted(ghosts, begins)).astype(np.int64)
-        told_counts = member.counts(ghost_counts)
-        (told,) = member.exchange(ghost_counts, told_counts, ghosts)
+        shared_counts = member.counts(ghost_counts)
+        (shared,) = member.exchange(ghost_counts, shared_counts, ghosts)
         loads = np.ones(end - first, np.int64) if slab.loads is None else slab.loads
         return cls(
             member, begins, slab.indptr, targets.astype(np.int32), slab.weights, loads, ghosts, ghost_counts,
-            told_counts, (told - first).astype(np.int32),
+            shared_counts, (shared - first).astype(np.int32),
         )
 
     @property
@@ -271,8 +315,8 @@ class Rows:
         return np.broadcast_to(np.int64(1), len(self.targets)) if self.weights is None else self.weights
 
     def with_ghosts(self, values: Int64) -> Int64:
-        """Return int64[n+g], own values and those of the ghosts, which their owners tell; collective."""
-        (ghosts,) = self.member.exchange(self.told_counts, self.ghost_counts, values[self.told])
+        """Return int64[n+g], own values and those of the ghosts, from their owners; collective."""
+        (ghosts,) = self.member.exchange(self.shared_counts, self.ghost_counts, values[self.shared])
         return np.concatenate([values, ghosts])
 
     def owners(self, ids: Int64) -> Int64:
@@ -281,12 +325,12 @@ class Rows:
 
     def ask(self, ids: Int64, values: Int64) -> Int64:
         """Return the values of any vertices, where `values` are those of the own vertices; collective."""
-        wanted, place = np.unique(ids, return_inverse=True)
+        wanted, position = np.unique(ids, return_inverse=True)
         mine = self.owners(wanted)
         theirs = self.member.counts(mine)
         (asked,) = self.member.exchange(mine, theirs, wanted)
         (answers,) = self.member.exchange(theirs, mine, values[asked - self.first])
-        found: Int64 = answers[place]
+        found: Int64 = answers[position]
         return found
 
 
@@ -296,8 +340,7 @@ def checked_rows(member: Member, slab: Slab) -> Rows:
     O((n + m) / P) per process. Both directions of edges are compared by sums of hashes, which overlook a
     difference with a probability of about 2^-64.
     """
-    fault = slab.fault() if isinstance(slab, Slab) else "expected a Slab"
-    member.agree(f"rank {member.rank}: {fault}" if fault else None)
+    agree_on_slab(member, slab)
     for what, numbers in (("volumes", slab.weights), ("loads", slab.loads)):
         own = (len(slab.targets) if what == "volumes" else slab.n) if numbers is None else sum_of(numbers)
         if (total := member.total(own)) > 2**62:
@@ -315,6 +358,16 @@ def checked_rows(member: Member, slab: Slab) -> Rows:
     if member.total(difference) % 2**64:
         raise HopbytesError("graph: an edge differs in its two directions, expected both with equal weights")
     return rows
+
+
+def cost_over_ranks(rows: Rows, where: Allocation, pe: Int32) -> int:
+    """Return J of a mapping, int32[n] per process; collective, O(m / P).
+
+    The sum fits into 63 bits where :func:`check_sums_over_ranks` found no fault.
+    """
+    around = rows.with_ghosts(pe.astype(np.int64)).astype(np.int32)
+    arcs = Csr(rows.indptr, rows.targets, rows.weights)
+    return rows.member.total(arcs_distance_sum(arcs, where, around))
 
 
 def first_row(n: int, m: int, arcs_before: Callable[[int], int], part: int, size: int) -> int:
@@ -336,4 +389,8 @@ def first_row(n: int, m: int, arcs_before: Callable[[int], int], part: int, size
 
 def mixed(numbers: UInt64) -> UInt64:
     """Return hashes of 64-bit words: the step of the generator SplitMix64."""
-    return mixed_words(numbers + np.uint64(GAMMA))
+    x = numbers + _ODD
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    found: UInt64 = x ^ (x >> np.uint64(31))
+    return found

@@ -13,17 +13,16 @@ from typing import Any
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
-from hopbytes.algorithms.two_level import nodes_of
+from hopbytes.algorithms.two_level.groups import nodes_of
 from hopbytes.cost.objectives.link_sums import network_of
 from hopbytes.errors import HopbytesError, UnsupportedError, printable
-from hopbytes.formats.exchange import write
-from hopbytes.formats.reading import read
-from hopbytes.machines.selection.allocate import machine
+from hopbytes.formats.exchange import read, write
+from hopbytes.machines.selection.allocate import allocate
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.mpi.distributed.rows import sentence
 from hopbytes.mpi.ptram.leaders import Leaders, StrandedError, map_with_leaders
 from hopbytes.report.summary import map_record
-from hopbytes.text.json_text import plain_value
 from hopbytes.util.options import build
 
 EXPECTED = (HopbytesError, OSError, MemoryError)
@@ -39,7 +38,7 @@ def main() -> int:
     try:
         return _lead(comm, _parse_arguments(comm.Get_rank()))
     except (StrandedError, *EXPECTED) as error:
-        _complain(_sentence(error))
+        _complain(sentence(error))
     except Exception as error:
         _complain(f"leader {comm.Get_rank()}: {error!r}")
     comm.Abort(1)
@@ -70,7 +69,7 @@ def _lead(comm: Any, arguments: argparse.Namespace) -> int:
     fault, leaders, pattern = "", None, None
     try:
         steps = _steps(arguments)
-        where = machine(arguments.on, hosts=arguments.hosts)
+        where = allocate(arguments.on, hosts=arguments.hosts)
         leaders = Leaders(comm, network_of(where, "hopbytes.mpi.ptram"))
         leaders.check(nodes_of(where).count)
         if rank == 0:
@@ -78,7 +77,7 @@ def _lead(comm: Any, arguments: argparse.Namespace) -> int:
             if not isinstance(pattern, CommGraph):
                 raise UnsupportedError(f"{arguments.pattern}: a mapping, expected a pattern")
     except EXPECTED as error:
-        fault = _sentence(error)
+        fault = sentence(error)
     faults = [text for text in comm.allgather(fault) if text]
     if faults or leaders is None:
         return _complain(faults[0]) if rank == 0 else 1
@@ -92,7 +91,7 @@ def _lead(comm: Any, arguments: argparse.Namespace) -> int:
     report = leaders.report()
     if rank == 0:
         record["seconds"]["all"] = time.perf_counter() - began
-        print(json.dumps(record | {"leaders": report}, default=plain_value), flush=True)
+        print(json.dumps(record | {"leaders": report}, default=_plain), flush=True)
     return 0
 
 
@@ -107,7 +106,7 @@ def _map(
         if arguments.output is not None:
             receipt = write(mapping, arguments.output, arguments.format, force=arguments.force)
     except EXPECTED as error:
-        leaders.close(_complain(_sentence(error)))
+        leaders.close(_complain(sentence(error)))
         return 1, {}
     leaders.close(0)
     return 0, map_record(pattern, mapping, read_seconds, receipt)
@@ -122,15 +121,13 @@ def _steps(arguments: argparse.Namespace) -> tuple[HybridGreedy, HottestLink]:
     return mapper, refiner
 
 
-def _sentence(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
-
-
 def _complain(text: str) -> int:
     print(printable(f"hopbytes: {text}"), file=sys.stderr, flush=True)
     return 1
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 if __name__ == "__main__":

@@ -1,42 +1,47 @@
-"""The part of a network that one leader knows: the routes that begin or end at its own nodes."""
+"""What one leader does in PTRAM's distributed searches (Mirsadeghi and Afsahi, 2016, algorithms 1 and 2).
+
+Every leader knows the pattern, the mapping so far, the load of every link, and the routes from and to its own
+nodes. All numbers are the integers of the serial searches, so the results are equal. A site is a node that
+may get a group of tasks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from hopbytes._arrays import Bool, Float64, Int32, Int64
+from hopbytes._arrays import Array, Bool, Float64, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.two_level.neighbourhood import MOST_SITES, WINDOW
-from hopbytes.engine.places import Groups
-from hopbytes.engine.routed_search import HybridTerms
-from hopbytes.kernels.leaders import (
+from hopbytes.engine.routed_search import Groups, HybridTerms
+from hopbytes.kernels.routes import (
     LinkChanges,
+    Routes,
     hybrid_after_each,
     peak_after_each,
     placement_order,
     sum_over_routes,
 )
 from hopbytes.kernels.routes import Routes
-from hopbytes.machines.network.network import Network
+from hopbytes.machines.network import Network
 from hopbytes.mpi.ptram.leaders import Wire
 
 
 @frozen(eq=False)
 class Flow:
-    """Flows between one place and others."""
+    """Flows between one site and others."""
 
-    others: Int64  # int64[f]: The places at the far ends
+    others: Int64  # int64[f]: The sites at the far ends
     volumes: Int64  # int64[f]: Negative if a flow is removed
-    leaves: Bool  # bool[f]: True if the flow leaves the place, False if it arrives there
+    leaves: Bool  # bool[f]: True if the flow leaves the site, False if it arrives there
 
 
 class OwnRoutes:
-    """Routes from and to the places ``first .. last - 1``, 2 P of them for each of these."""
+    """Routes from and to the sites ``first .. last - 1``, 2 P of them for each of these."""
 
     def __init__(self, network: Network, endpoints: Int32, first: int, last: int, shift: int) -> None:
-        self.places = np.arange(first, last)
+        self.sites = np.arange(first, last)
         self.count, self.n_links, self.shift = len(endpoints), network.n_links, shift
         own, all_ = np.repeat(endpoints[first:last], self.count), np.tile(endpoints, last - first)
         there, back = network.routes(own, all_), network.routes(all_, own)
@@ -45,7 +50,7 @@ class OwnRoutes:
             np.concatenate([there.links, back.links]),
             _joined(there.numerators, back.numerators), _joined(there.denominators, back.denominators),
         )
-        self._network_hops = _hops_around(network, endpoints, self.places)
+        self._hops = [_hops_around(network, endpoints, site) for site in self.sites.tolist()]
 
     def __len__(self) -> int:
         """Number of routes."""
@@ -56,89 +61,89 @@ class OwnRoutes:
         """Bytes of memory that the routes take."""
         return sum(part.nbytes for part in self.routes if part is not None)
 
-    def owns(self, place: int) -> bool:
-        """Whether the routes of `place` are among these."""
-        return bool(self.places[0] <= place <= self.places[-1])
+    def owns(self, site: int) -> bool:
+        """Whether the routes of `site` are among these."""
+        return bool(self.sites[0] <= site <= self.sites[-1])
 
-    def rows(self, place: int, flow: Flow) -> Int64:
-        """Return int64[f], the rows of the flows between an own place and others."""
-        own = place - int(self.places[0])
-        found: Int64 = np.where(flow.leaves, own, own + len(self.places)) * self.count + flow.others
-        return found
+    def rows(self, site: int | Int64, flow: Flow) -> Int64:
+        """Return int64[f], the rows of the flows between an own site and others."""
+        own = site - int(self.sites[0])
+        rows: Int64 = np.where(flow.leaves, own, own + len(self.sites)) * self.count + flow.others
+        return rows
 
     def sums(self, flows: list[tuple[int, Flow]]) -> LinkChanges:
-        """Return the link loads of flows, one batch for each pair of an own place and its flows."""
+        """Return the link loads of flows, one batch for each pair of an own site and its flows."""
         start = np.cumsum([0, *(len(flow.volumes) for _, flow in flows)])
         if not flows:
             return LinkChanges(start, np.empty(0, np.int64), np.empty(0, np.int64))
-        rows = np.concatenate([self.rows(place, flow) for place, flow in flows])
+        rows = np.concatenate([self.rows(site, flow) for site, flow in flows])
         volumes = np.concatenate([flow.volumes for _, flow in flows])
         return sum_over_routes(self.routes, self.shift, self.n_links, start, rows, volumes)
 
-    def sums_at(self, places: Int64, flow: Flow) -> LinkChanges:
-        """Return the link loads of the same flows from each of several own places."""
-        own = (places - self.places[0])[:, None]
-        rows = np.where(flow.leaves, own, own + len(self.places)) * self.count + flow.others
-        start = np.arange(len(places) + 1) * len(flow.others)
-        volumes = np.tile(flow.volumes, len(places))
+    def sums_at(self, sites: Int64, flow: Flow) -> LinkChanges:
+        """Return the link loads of the same flows from each of several own sites."""
+        rows = self.rows(sites[:, None], flow)
+        start = np.arange(len(sites) + 1) * len(flow.others)
+        volumes = np.tile(flow.volumes, len(sites))
         return sum_over_routes(self.routes, self.shift, self.n_links, start, rows.reshape(-1), volumes)
 
     def over(self, links: Int64) -> Bool:
         """Return bool[rows], True for the routes that use any of the given links."""
-        found = np.zeros(len(self), np.bool_)
+        over = np.zeros(len(self), np.bool_)
         hits = np.flatnonzero(np.isin(self.routes.links, links))
-        found[np.searchsorted(self.routes.indptr, hits, side="right") - 1] = True
-        return found
+        over[np.searchsorted(self.routes.indptr, hits, side="right") - 1] = True
+        return over
 
-    def nearest(self, place: int, count: int, *, nearby: bool = False) -> Int64:
-        """Return the `count` places nearest to an own one, by the hops of the longer of both directions.
+    def nearest(self, site: int, count: int, *, nearby: bool = False) -> Int64:
+        """Return the `count` sites nearest to an own one, by the hops of the longer of both directions.
 
-        Ties are broken by the lower number of the place, or with `nearby` by the nearer number.
+        Ties are broken by the lower number of the site, or with `nearby` by the nearer number.
         """
-        sites, hops = self._network_hops[place - int(self.places[0])]
-        order = np.lexsort((sites, np.abs(sites - place) if nearby else sites, hops))
-        found: Int64 = sites[order][sites[order] != place][:count]
-        return found
+        sites, hops = self._hops[site - int(self.sites[0])]
+        order = np.lexsort((sites, np.abs(sites - site) if nearby else sites, hops))
+        near: Int64 = sites[order][sites[order] != site][:count]
+        return near
 
 
 def _joined(a: Int64 | None, b: Int64 | None) -> Int64 | None:
     return None if a is None or b is None else np.concatenate([a, b])
 
 
-def _hops_around(network: Network, endpoints: Int32, places: Int64) -> list[tuple[Int64, Int64]]:
-    """Return for each place the places in its neighbourhood and their distances in hops.
+def _hops_around(network: Network, endpoints: Int32, site: int) -> tuple[Int64, Int64]:
+    """Return the sites in the neighbourhood of one and their distances in hops.
 
-    The result is that of :func:`hopbytes.algorithms.two_level.neighbourhood_of`: beyond 4096 places it
+    The result is that of :func:`hopbytes.algorithms.two_level.neighbourhood_of`: beyond 4096 sites it
     is limited to a window of numbers, and only the hops of the forward direction count.
     """
     count = len(endpoints)
-    everyone = np.arange(count)
-    found = []
-    for place in places:
-        if count <= MOST_SITES:
-            there = network.hops(endpoints[place], endpoints)
-            found.append((everyone, np.maximum(there, network.hops(endpoints, endpoints[place]))))
-            continue
-        first = int(np.clip(place - WINDOW, 0, count - min(count, 2 * WINDOW + 1)))
-        window = everyone[first : first + 2 * WINDOW + 1]
-        found.append((window, np.minimum(network.hops(endpoints[place], endpoints[window]), 65534)))
-    return found
+    if count <= MOST_SITES:
+        there, back = network.hops(endpoints[site], endpoints), network.hops(endpoints, endpoints[site])
+        return np.arange(count), np.maximum(there, back)
+    first = int(np.clip(site - WINDOW, 0, count - min(count, 2 * WINDOW + 1)))
+    window = np.arange(first, min(first + 2 * WINDOW + 1, count))
+    return window, np.minimum(network.hops(endpoints[site], endpoints[window]), 65534)
 
 
-@frozen(eq=False)
 class Part:
     """The data of one leader."""
 
-    traffic: Groups
-    own: OwnRoutes
-    prices: Int64 | None  # int64[links] or None: None means 1 for each link
-    wire: Wire
-    #: int64[leaders]: First place of every leader; a leader has all places up to the first one of the next
-    #: leader
-    firsts: Int64
+    def __init__(
+        self, traffic: Groups, own: OwnRoutes, prices: Int64 | None, wire: Wire, firsts: Int64
+    ) -> None:
+        self.traffic, self.own, self.wire = traffic, own, wire
+        self.prices = prices  # int64[links]; None means 1 for each link
+        #: int64[leaders]: First site of every leader; a leader has all sites up to the first one of the next
+        self.firsts = firsts
+        self.arcs, self.fits = GroupArcs(traffic), Fits(traffic.sizes, traffic.capacities)
+
+    def apply(self, mine: Int64, entries: int, winner: int, load: Int64) -> None:
+        """Broadcast the changes of link loads from the winning leader, and add them to `load`."""
+        if entries:
+            received = self.wire.from_winner(mine, 2 * entries, winner)
+            np.add.at(load, received[:entries], received[entries:])
 
 
-class Talk:
+class GroupArcs:
     """The arcs of every group in both directions, without loops and without arcs of volume 0."""
 
     def __init__(self, traffic: Groups) -> None:
@@ -160,127 +165,111 @@ class Talk:
         return Flow(self._others[rows], self._volumes[rows], self._leaves[rows])
 
 
-class Room:
-    """The free places a group may take so that all other groups still fit; ``core/routing/place_fit.hpp``."""
+class Fits:
+    """The free sites a group may take so that all other groups still fit; ``core/routing/place_fit.hpp``."""
 
     def __init__(self, sizes: Int64, capacities: Int64) -> None:
         caps = np.unique(capacities)
         self.group_class = np.minimum(np.searchsorted(caps, sizes), len(caps) - 1)
-        self.place_class = np.searchsorted(caps, capacities)
-        self._need = self._from_class_up(self.group_class, len(caps))
-        self._have = self._from_class_up(self.place_class, len(caps))
-
-    @staticmethod
-    def _from_class_up(classes: Int64, count: int) -> Int64:
-        found: Int64 = np.cumsum(np.bincount(classes, minlength=count)[::-1])[::-1].copy()
-        return found
+        self.site_class = np.searchsorted(caps, capacities)
+        self._need, self._have = (
+            np.cumsum(np.bincount(classes, minlength=len(caps))[::-1])[::-1].copy()
+            for classes in (self.group_class, self.site_class)
+        )
 
     def allows(self, group: int) -> Bool:
-        """bool[P]: places, free or not, that the group may take."""
+        """bool[P]: sites, free or not, that the group may take."""
         own = self.group_class[group]
         spare = self._have > self._need
         spare[: own + 1] = True
         open_ = np.logical_and.accumulate(spare)
         open_[:own] = False
-        found: Bool = open_[self.place_class]
-        return found
+        allowed: Bool = open_[self.site_class]
+        return allowed
 
-    def take(self, group: int, place: int) -> None:
-        """Record that the group takes the place."""
+    def take(self, group: int, site: int) -> None:
+        """Record that the group takes the site."""
         self._need[: self.group_class[group] + 1] -= 1
-        self._have[: self.place_class[place] + 1] -= 1
+        self._have[: self.site_class[site] + 1] -= 1
 
 
-def batch(changes: LinkChanges, number: int) -> Int64:
+def _batch(changes: LinkChanges, number: int) -> Int64:
     """Return int64[2 x entries], the links and then the amounts of one batch."""
     rows = slice(changes.start[number], changes.start[number + 1])
     return np.concatenate([changes.links[rows], changes.amounts[rows]])
 
 
-def apply(wire: Wire, mine: Int64, entries: int, winner: int, load: Int64) -> None:
-    """Broadcast the changes of link loads from the winning leader, and add them to `load`."""
-    if entries == 0:
-        return
-    received = wire.from_winner(mine if wire.rank == winner else None, 2 * entries, winner)
-    np.add.at(load, received[:entries], received[entries:])
-
-
 def led_greedy(part: Part, terms: HybridTerms, *, by_share: bool) -> tuple[Int32, int]:
-    """Return int32[G], the place of every group, equal on all leaders, and this leader's evaluations.
+    """Return int32[G], the site of every group, equal on all leaders, and this leader's evaluations.
 
-    Each group costs one Allgather of three numbers and one Bcast of the changes of link loads.
+    Every leader evaluates its own free sites, and the best candidate of all leaders is taken. Each group
+    costs one Allgather of three numbers and one Bcast of the changes of link loads.
     """
     traffic, own = part.traffic, part.own
-    talk, room = Talk(traffic), Room(traffic.sizes, traffic.capacities)
     load = np.zeros(own.n_links, np.int64)
-    place = np.full(len(traffic.sizes), -1, np.int32)
+    site_of = np.full(len(traffic.sizes), -1, np.int32)
     free = np.ones(len(traffic.capacities), np.bool_)
     evaluations = 0
     for step, group in enumerate(placement_order(*traffic).tolist()):
         weights = np.array(terms, np.float64)
         if by_share:
-            weights[0] *= len(place) / (step + 1)
-        arcs = talk.of(group)
-        seats = place[arcs.others].astype(np.int64)
-        flow = Flow(seats[seats >= 0], arcs.volumes[seats >= 0], arcs.leaves[seats >= 0])
-        candidates = own.places[(room.allows(group) & free)[own.places]]
+            weights[0] *= len(site_of) / (step + 1)
+        arcs = part.arcs.of(group)
+        sites = site_of[arcs.others].astype(np.int64)
+        flow = Flow(sites[sites >= 0], arcs.volumes[sites >= 0], arcs.leaves[sites >= 0])
+        candidates = own.sites[(part.fits.allows(group) & free)[own.sites]]
         evaluations += len(candidates)
         chosen = _take_best(part, flow, candidates, load, weights)
-        if chosen < 0:  # no place is feasible: the group gets any free place, and the caller enforces bounds
+        if chosen < 0:  # no site is feasible: the group gets any free one, and the caller enforces bounds
             spare = int(np.argmax(free))
-            chosen = _take_best(part, flow, own.places[own.places == spare], load, weights)
-        place[group], free[chosen] = chosen, False
-        room.take(group, chosen)
-    return place, evaluations
+            chosen = _take_best(part, flow, own.sites[own.sites == spare], load, weights)
+        site_of[group], free[chosen] = chosen, False
+        part.fits.take(group, chosen)
+    return site_of, evaluations
 
 
-def _take_best(
-    part: Part, flow: Flow, candidates: Int64, load: Int64, weights: Float64
-) -> int:
+def _take_best(part: Part, flow: Flow, candidates: Int64, load: Int64, weights: Float64) -> int:
     """Return the best candidate of all leaders (-1 if there is none), and add its flows to `load`."""
     added = part.own.sums_at(candidates, flow)
     values = hybrid_after_each(added, load, part.prices, weights)
     mine, offer = np.empty(0, np.int64), np.array([np.inf, -1.0, 0.0])
     if len(values):
         best = int(np.argmin(values))
-        mine = batch(added, best)
+        mine = _batch(added, best)
         offer = np.array([values[best], candidates[best], len(mine) // 2])
     winner, offers = -1, part.wire.offers(offer)
-    for rank, (value, place, _) in enumerate(offers):
-        if place >= 0 and (winner < 0 or value < offers[winner][0]):
-            winner = rank  # places ascend with ranks, so ties are broken by the lowest place
+    for rank, (value, site, _) in enumerate(offers):
+        if site >= 0 and (winner < 0 or value < offers[winner][0]):
+            winner = rank  # sites ascend with ranks, so ties are broken by the lowest site
     if winner < 0:
         return -1
-    apply(part.wire, mine, int(offers[winner][2]), winner, load)
+    part.apply(mine, int(offers[winner][2]), winner, load)
     return int(offers[winner][1])
 
 
 def led_refine(
     part: Part, start: Int32, *, nearest: int, rounds: int, paper_rule: bool, nearby: bool
 ) -> tuple[Int32, int, int]:
-    """Return int32[G], the place of every group; the improving rounds; the exchanges this leader evaluated.
+    """Return int32[G], the site of every group; the improving rounds; the exchanges this leader evaluated.
 
-    In every round the leaders gather pairs of a node with a flow over the hottest link and a near node. The
-    leaders of the near nodes send the changes on their routes to those of the former, which evaluate the
-    exchanges.
+    In the paper a leader knows the routes of its own node only, but an exchange changes routes of two nodes.
+    Therefore in every round the leaders gather pairs of a node with a flow over the hottest link and a near
+    node, and each of the two leaders computes its half of the change. The leaders of the near nodes send
+    theirs to those of the former, which evaluate the exchanges.
     """
-    own, wire, place, evaluations = part.own, part.wire, start.copy(), 0
-    talk, room = Talk(part.traffic), Room(part.traffic.sizes, part.traffic.capacities)
-    load = _loads(part, talk, place)
+    own, wire, site_of, evaluations = part.own, part.wire, start.copy(), 0
+    load = _loads(part, site_of)
     for done in range(rounds):
         values = load if part.prices is None else load * part.prices
         top = int(values.max(initial=0))
         if top == 0:
-            return place, done, evaluations
+            return site_of, done, evaluations
         group_at = np.full(own.count, -1, np.int64)
-        group_at[place] = np.arange(len(place))
+        group_at[site_of] = np.arange(len(site_of))
         hot = np.flatnonzero(values == top)
         over = own.over(hot[:1] if paper_rule else hot)
-        pairs = _pairs(
-            part, talk, room, place, group_at, over,
-            lambda origin: own.nearest(origin, nearest, nearby=nearby),
-        )
-        mine, changes = _changes(part, talk, place, group_at, pairs)
+        pairs = _pairs(part, site_of, group_at, over, nearest, nearby=nearby)
+        mine, changes = _changes(part, site_of, group_at, pairs)
         evaluations += len(mine)
         tops, counts = peak_after_each(changes, load, part.prices)
         now = [top, 0 if paper_rule else len(hot)]
@@ -290,102 +279,103 @@ def led_refine(
                 counts[:] = 0
             best = int(np.lexsort((counts, tops))[0])  # stable: the first of equals
             if [tops[best], counts[best]] < now:
-                moves = batch(changes, best)
+                moves = _batch(changes, best)
                 offer = [tops[best], counts[best], mine[best], len(moves) // 2]
         offers = wire.offers(np.array(offer, np.int64)).tolist()
         winner = min(range(wire.size), key=lambda rank: offers[rank][:3])
         if offers[winner][:2] == now:
-            return place, done, evaluations
-        apply(wire, moves, offers[winner][3], winner, load)
+            return site_of, done, evaluations
+        part.apply(moves, offers[winner][3], winner, load)
         origin, other = pairs[offers[winner][2]]
         here, there = int(group_at[origin]), int(group_at[other])
-        place[here] = other
+        site_of[here] = other
         if there >= 0:
-            place[there] = origin
-    return place, rounds, evaluations
+            site_of[there] = origin
+    return site_of, rounds, evaluations
 
 
-def _loads(part: Part, talk: Talk, place: Int32) -> Int64:
+def _loads(part: Part, site_of: Int32) -> Int64:
     """Return int64[links], the loads of a mapping; every leader sums the flows that leave its nodes."""
     flows = []
-    for group in np.flatnonzero(np.isin(place, part.own.places)):
-        arcs = talk.of(int(group))
+    for group in np.flatnonzero(np.isin(site_of, part.own.sites)).tolist():
+        arcs = part.arcs.of(group)
         out = arcs.leaves
-        flow = Flow(place[arcs.others[out]].astype(np.int64), arcs.volumes[out], out[out])
-        flows.append((int(place[group]), flow))
-    found = part.own.sums(flows)
+        flow = Flow(site_of[arcs.others[out]].astype(np.int64), arcs.volumes[out], out[out])
+        flows.append((int(site_of[group]), flow))
+    sums = part.own.sums(flows)
     mine = np.zeros(part.own.n_links, np.int64)
-    np.add.at(mine, found.links, found.amounts)
+    np.add.at(mine, sums.links, sums.amounts)
     used = np.flatnonzero(mine)
-    gathered = part.wire.gathered((used, mine[used]), 2 * used.nbytes)
     load = np.zeros(part.own.n_links, np.int64)
-    for links, amounts in gathered:
+    for links, amounts in part.wire.gathered((used, mine[used]), 2 * used.nbytes):
         load[links] += amounts
     return load
 
 
 def _pairs(
-    part: Part, talk: Talk, room: Room, place: Int32, group_at: Int64, hot: Bool,
-    around: Callable[[int], Int64],
+    part: Part, site_of: Int32, group_at: Int64, hot: Bool, nearest: int, *, nearby: bool
 ) -> list[tuple[int, int]]:
     """Return all leaders' pairs of a node with a flow over the hot link and a near node to exchange with."""
-    mine = []
-    for origin in part.own.places[group_at[part.own.places] >= 0].tolist():
+    mine, own, fits = [], part.own, part.fits
+    for origin in own.sites[group_at[own.sites] >= 0].tolist():
         group = int(group_at[origin])
-        arcs = talk.of(group)
-        flow = Flow(place[arcs.others].astype(np.int64), arcs.volumes, arcs.leaves)
-        if not hot[part.own.rows(origin, flow)].any():
+        arcs = part.arcs.of(group)
+        flow = Flow(site_of[arcs.others].astype(np.int64), arcs.volumes, arcs.leaves)
+        if not hot[own.rows(origin, flow)].any():
             continue
-        for near in around(origin).tolist():
+        for near in own.nearest(origin, nearest, nearby=nearby).tolist():
             other = int(group_at[near])
-            back = other < 0 or room.place_class[origin] >= room.group_class[other]
-            if back and room.place_class[near] >= room.group_class[group]:
+            back = other < 0 or fits.site_class[origin] >= fits.group_class[other]
+            if back and fits.site_class[near] >= fits.group_class[group]:
                 mine.append((origin, near))
-    gathered = part.wire.gathered(mine, 16 * len(mine))
-    return [pair for each in gathered for pair in each]
+    return [pair for pairs in part.wire.gathered(mine, 16 * len(mine)) for pair in pairs]
 
 
 def _changes(
-    part: Part, talk: Talk, place: Int32, group_at: Int64, pairs: list[tuple[int, int]]
+    part: Part, site_of: Int32, group_at: Int64, pairs: list[tuple[int, int]]
 ) -> tuple[list[int], LinkChanges]:
     """Return the numbers of this leader's pairs and the changes on links that each exchange would cause.
 
     This leader has the routes of the node that a group leaves. The leader of the node that it moves to sends
     the other half: for each pair the number of links, then the links, then the amounts.
     """
-    own, size = part.own, part.wire.size
+    own, empty = part.own, np.empty(0, np.int64)
     owner = np.searchsorted(part.firsts, np.arange(own.count), side="right") - 1
     mine = [number for number, (origin, _) in enumerate(pairs) if own.owns(origin)]
     theirs = [number for number, (_, near) in enumerate(pairs) if own.owns(near)]
-    halves = own.sums([
-        (pairs[number][1], _half(talk, place, group_at, pairs[number], at_origin=False)) for number in theirs
-    ])
-    parts: list[list[Int64]] = [[] for _ in range(size)]
+
+    def halves(numbers: list[int], *, at_origin: bool) -> LinkChanges:
+        end = 0 if at_origin else 1
+        return own.sums([
+            (pairs[number][end], _half(part.arcs, site_of, group_at, pairs[number], at_origin=at_origin))
+            for number in numbers
+        ])
+
+    near_halves = halves(theirs, at_origin=False)
+    messages: list[list[Int64]] = [[] for _ in range(part.wire.size)]
     for i, number in enumerate(theirs):
-        half = batch(halves, i)
-        parts[owner[pairs[number][0]]] += [np.array([number, len(half) // 2]), half]
-    empty = np.empty(0, np.int64)
-    received = part.wire.exchanged([np.concatenate([empty, *each]) for each in parts])
+        half = _batch(near_halves, i)
+        messages[owner[pairs[number][0]]] += [np.array([number, len(half) // 2]), half]
     other_half = {}
-    for message in received:
+    for message in part.wire.exchanged([np.concatenate([empty, *pieces]) for pieces in messages]):
         at = 0
         while at < len(message):
             number, count = int(message[at]), int(message[at + 1])
             other_half[number] = message[at + 2 : at + 2 + 2 * count]
             at += 2 + 2 * count
-    first = own.sums([
-        (pairs[number][0], _half(talk, place, group_at, pairs[number], at_origin=True)) for number in mine
-    ])
+    own_halves = halves(mine, at_origin=True)
     links, amounts, counts = [empty], [empty], [0]
     for i, number in enumerate(mine):
-        for half in (batch(first, i), other_half[number]):
+        for half in (_batch(own_halves, i), other_half[number]):
             links.append(half[: len(half) // 2])
             amounts.append(half[len(half) // 2 :])
         counts.append(len(links[-1]) + len(links[-2]))
     return mine, LinkChanges(np.cumsum(counts), np.concatenate(links), np.concatenate(amounts))
 
 
-def _half(talk: Talk, place: Int32, group_at: Int64, pair: tuple[int, int], *, at_origin: bool) -> Flow:
+def _half(
+    all_arcs: GroupArcs, site_of: Int32, group_at: Int64, pair: tuple[int, int], *, at_origin: bool
+) -> Flow:
     """Return the flows that an exchange adds to and removes from the routes of one of the two nodes.
 
     Flows between the two groups use routes of both nodes; they are counted in the half of the origin node.
@@ -397,16 +387,16 @@ def _half(talk: Talk, place: Int32, group_at: Int64, pair: tuple[int, int], *, a
     for who, sign in ((goes, -1), (comes, 1)):
         if who < 0:
             continue
-        arcs = talk.of(who)
+        arcs = all_arcs.of(who)
         apart = (arcs.others != group) & (arcs.others != other)
-        others.append(place[arcs.others[apart]].astype(np.int64))
+        others.append(site_of[arcs.others[apart]].astype(np.int64))
         volumes.append(sign * arcs.volumes[apart])
         leaves.append(arcs.leaves[apart])
     if at_origin and other >= 0:
-        arcs = talk.of(group)
+        arcs = all_arcs.of(group)
         between = arcs.others == other
-        for sign, turned in ((-1, False), (1, True)):
+        for sign, reversed_ in ((-1, False), (1, True)):
             volumes.append(sign * arcs.volumes[between])
             others.append(np.full(int(between.sum()), near))
-            leaves.append(arcs.leaves[between] != turned)
+            leaves.append(arcs.leaves[between] != reversed_)
     return Flow(np.concatenate(others), np.concatenate(volumes), np.concatenate(leaves))

@@ -80,7 +80,7 @@ def comm_matrix(
 
     >>> import hopbytes as hb
     >>> ring = hb.CommGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [5, 6, 7, 8])
-    >>> found = comm_matrix(ring, hb.Mapping([0, 2, 1, 3], hb.machine("node:2@10 core:2@1", hosts="a,b")))
+    >>> found = comm_matrix(ring, hb.Mapping([0, 2, 1, 3], hb.allocate("node:2@10 core:2@1", hosts="a,b")))
     >>> found.order.tolist(), found.borders.tolist(), found.nodes
     ([0, 2, 1, 3], [0, 2, 4], ('a', 'b'))
     >>> found.cells.tolist()
@@ -112,7 +112,7 @@ def node_name(where: Allocation, node: int) -> str:
     """Return the name of a node for people: its host name, else its number.
 
     >>> import hopbytes as hb
-    >>> node_name(hb.machine("node:2 core:2"), 1), node_name(hb.machine("node:2 core:2", hosts="a,b"), 1)
+    >>> node_name(hb.allocate("node:2 core:2"), 1), node_name(hb.allocate("node:2 core:2", hosts="a,b"), 1)
     ('node 1', 'b')
     """
     return where.hosts[node] if node < len(where.hosts) else f"node {node}"

@@ -27,7 +27,7 @@ def cost_history(mapping: Mapping) -> CostHistory:
 
     >>> import hopbytes as hb
     >>> graph = hb.CommGraph.from_edges([0, 1, 2, 3], [2, 3, 0, 1], [5, 5, 5, 5])
-    >>> mapping = hb.map_tasks(graph, hb.machine("node:2@10 core:2@1"))
+    >>> mapping = hb.map_tasks(graph, hb.allocate("node:2@10 core:2@1"))
     >>> history = cost_history(mapping)
     >>> int(history.costs[-1]) == mapping.comm_cost, bool(history.end >= history.seconds[-1])
     (True, True)

@@ -43,7 +43,7 @@ def heaviest_pairs(
 
     >>> import hopbytes as hb
     >>> graph = hb.CommGraph.from_edges([0, 1, 2], [1, 0, 0], [5, 6, 9], n=4)
-    >>> mapping = hb.Mapping([0, 1, 2, 3], hb.machine("node:2 core:2", hosts="a,b"))
+    >>> mapping = hb.Mapping([0, 1, 2, 3], hb.allocate("node:2 core:2", hosts="a,b"))
     >>> [(p.first_place, p.second_place, p.volume) for p in heaviest_pairs(graph, mapping)]
     [('a core 0', 'a core 1', 11), ('a core 0', 'b core 0', 9)]
     """
@@ -94,7 +94,7 @@ def pe_name(where: Allocation, pe: int) -> str:
     """Return the name of a PE for people: its node, and the first of its cores, counted on the node.
 
     >>> import hopbytes as hb
-    >>> pe_name(hb.machine("node:2 core:4", hosts="a,b"), 6), pe_name(hb.machine("node:2 gpu:4"), 6)
+    >>> pe_name(hb.allocate("node:2 core:4", hosts="a,b"), 6), pe_name(hb.allocate("node:2 gpu:4"), 6)
     ('b core 2', 'node 1 GPU 2')
     """
     nodes, core = where.machine.node_of_core(), int(where.first_core[pe])

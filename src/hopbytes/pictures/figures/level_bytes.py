@@ -66,7 +66,7 @@ def level_bytes(graph: CommGraph, mappings: Dictionary[str, Mapping]) -> LevelBy
 
     >>> import hopbytes as hb
     >>> graph = hb.CommGraph.from_edges([0, 1], [1, 2], [5, 7], n=4)
-    >>> where = hb.machine("node:2 core:2")
+    >>> where = hb.allocate("node:2 core:2")
     >>> found = level_bytes(graph, {"in order": hb.Mapping([0, 1, 2, 3], where)})
     >>> found.labels, found.volumes.tolist()
     (('between nodes', 'between cores', 'inside one PE'), [[7, 5, 0]])
@@ -104,7 +104,7 @@ def hop_histogram(graph: CommGraph, mappings: Dictionary[str, Mapping]) -> HopHi
 
     >>> import hopbytes as hb
     >>> graph = hb.CommGraph.from_edges([0, 0], [1, 2], [5, 7], n=4)
-    >>> found = hop_histogram(graph, {"mine": hb.Mapping([0, 1, 2, 3], hb.machine("torus:4"))})
+    >>> found = hop_histogram(graph, {"mine": hb.Mapping([0, 1, 2, 3], hb.allocate("torus:4"))})
     >>> found.hops.tolist(), found.volumes.tolist()
     ([0, 1, 2], [[0, 5, 7]])
     """

@@ -55,7 +55,7 @@ def link_loads(graph: CommGraph, mapping: Mapping) -> LinkLoads:
 
     >>> import hopbytes as hb
     >>> graph = hb.CommGraph.from_edges([0, 0], [1, 2], [5, 7], n=4)
-    >>> loads = link_loads(graph, hb.Mapping([0, 1, 2, 3], hb.machine("mesh:4")))
+    >>> loads = link_loads(graph, hb.Mapping([0, 1, 2, 3], hb.allocate("mesh:4")))
     >>> [(loads.names[i], int(loads.volumes[i])) for i in loads.most_loaded(2).tolist()]
     [('r0 -> r1 (x+)', 12), ('r1 -> r2 (x+)', 7)]
     """

@@ -8,7 +8,7 @@ from hopbytes._arrays import Float64, Int64
 from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.link_sums import network_of
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.network.network import Geometry, Network, Wiring
+from hopbytes.machines.network import Geometry, Network, Wiring
 from hopbytes.model.allocation import Allocation
 from hopbytes.pictures.figures.comm_matrix import node_name
 from hopbytes.pictures.figures.link_loads import LinkLoads
@@ -44,7 +44,7 @@ def network_figure(where: Allocation, loads: LinkLoads | None = None) -> Network
     """Return the network of a machine as a graph.
 
     >>> import hopbytes as hb
-    >>> figure = network_figure(hb.machine("fattree:2x2", hosts="a,b,c,d"))
+    >>> figure = network_figure(hb.allocate("fattree:2x2", hosts="a,b,c,d"))
     >>> figure.names, figure.layers.tolist()
     (('a', 'b', 'c', 'd', 'leaf0', 'leaf1', 's2.0.0', 's2.0.1'), [0, 0, 0, 0, 1, 1, 2, 2])
     >>> figure.ends[0].tolist(), figure.links.tolist()

@@ -1,0 +1,95 @@
+"""Baseline: tasks in the order of their numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hopbytes import kernels
+from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, random_order, room_for
+from hopbytes.algorithms.two_level.groups import nodes_of
+from hopbytes.errors import UnsupportedError
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.options import check_types
+
+
+@mappers.register("identity")
+@frozen
+class Identity(Mapper):
+    """Assign tasks in their own order; each PE gets its count of tasks or its share of the load.
+
+    Most launchers do this by default (block by node, then core). O(n).
+    """
+
+    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return contiguous blocks of tasks."""
+        return fill_in_order(graph, bounds)
+
+
+@mappers.register("random")
+@frozen
+class Random(Mapper):
+    """Assign tasks in random order like `identity`: uniform among the mappings with the same counts.
+
+    The order comes from a hash of seed and task number and not from the generator of a library, so it does
+    not depend on library versions. O(n log n).
+    """
+
+    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return blocks of a shuffled task list."""
+        return fill_in_order(graph, bounds, random_order(graph.n, effort.seed))
+
+
+@mappers.register("rcm")
+@frozen
+class Rcm(Mapper):
+    """Assign tasks in reverse Cuthill-McKee order like `identity`, so that neighbours are close together.
+
+    Notes
+    -----
+    The order (Cuthill and McKee, 1969) depends on which tasks communicate, but not on their volumes.
+    O(n log n + m log m).
+    """
+
+    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return blocks of the reordered task list, in machine order."""
+        if graph.n == 0:
+            return np.empty(0, np.int32)
+        order = kernels.reverse_cuthill_mckee(graph.symmetric_positive())
+        return fill_in_order(graph, bounds, order.astype(np.int64))
+
+
+@mappers.register("round_robin")
+@frozen
+class RoundRobin(Mapper):
+    """Assign tasks in their own order to the nodes in turn, as launchers do with the option ``cyclic``.
+
+    Parameters
+    ----------
+    turn : int
+        Number of consecutive tasks that a node gets in its turn, >= 1.
+
+    Notes
+    -----
+    Full nodes are skipped. Within a node PEs are filled in machine order. O(n log n + k).
+    """
+
+    turn: int = 1
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        if self.turn < 1:
+            raise UnsupportedError(f"mapper 'round_robin': turn={self.turn}, expected an integer >= 1")
+
+    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return int32[n], the PE of every task."""
+        nodes = nodes_of(where)
+        room = room_for(graph, bounds)
+        seats = np.repeat(nodes.pes, room[nodes.pes])  # node by node, every PE as often as it has room
+        node = nodes.of_pe[seats]
+        place = np.arange(len(seats)) - np.searchsorted(node, node)
+        pe: Int32 = seats[np.lexsort((place, node, place // self.turn))].astype(np.int32)
+        return pe

@@ -1,1 +1,0 @@
-"""Algorithms that serve to reproduce the experiments of papers; no preset uses them."""

@@ -1,0 +1,121 @@
+"""Exchanges over all pairs of tasks, in cyclic order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen
+from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
+from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
+from hopbytes.algorithms.shared.sequential_assignment import random_order
+from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search
+from hopbytes.errors import UnsupportedError
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.options import check_types
+
+
+@refiners.register("n_square")
+@frozen
+class NSquare(Refiner):
+    """Try all pairs of tasks in cyclic order until none gains: the neighbourhood N^2.
+
+    Notes
+    -----
+    The order is that of Heider (1972): the pair (i, j) is followed by (i, j + 1), and the last j by
+    (i + 1, i + 2). The search ends after n(n-1)/2 consecutive pairs without a gain. Pairs inside an innermost
+    unit of a tree are skipped. A gain takes O(degree) and is computed before an exchange is made. A round has
+    O(n^2) pairs, so the refiner is feasible for a few thousand tasks.
+    """
+
+    def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
+        """Return a mapping that no exchange of two tasks improves."""
+        return search_pairs(ALL_PAIRS, graph, where, pe, bounds, effort)
+
+
+@refiners.register("n_p")
+@frozen
+class NP(Refiner):
+    """Try all pairs inside blocks of consecutive tasks: the pruned neighbourhood N_p.
+
+    Parameters
+    ----------
+    block : int
+        Number of tasks per block, at least 2; the last block may be smaller.
+
+    Raises
+    ------
+    UnsupportedError
+        If `block` is below 2.
+
+    Notes
+    -----
+    The neighbourhood is that of Brandfass, Alrutz and Gerhold (2013). The blocks are searched one after the
+    other as by the refiner ``n_square``, until a round over all blocks has no gain. O(n x block) pairs per
+    round.
+    """
+
+    block: int = 64
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        if self.block < 2:
+            raise UnsupportedError(f"block={self.block}, expected an integer >= 2")
+
+    def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
+        """Return a mapping that no exchange inside a block improves."""
+        return search_pairs(BLOCKS, graph, where, pe, bounds, effort, reach=self.block)
+
+
+@refiners.register("n_cd")
+@frozen
+class NCd(Refiner):
+    """Try pairs of tasks at most `d` edges apart in the communication graph: the neighbourhood N_C^d.
+
+    Parameters
+    ----------
+    d : int
+        Maximum distance of two tasks in edges, at least 1.
+
+    Raises
+    ------
+    UnsupportedError
+        If ``d`` is below 1.
+
+    Notes
+    -----
+    The neighbourhood is that of Schulz and Träff (2017). It is enumerated when a task is visited and never
+    stored, so memory is O(n) for any `d`. Tasks are first visited in random order. A pair without a gain is
+    tried again only after an exchange has changed the cost of one of its tasks: those of the exchanged tasks
+    and of their neighbours, so that the result is a true local optimum. The paper tries the pairs in random
+    order and stops after as many consecutive failures as there are pairs; its program, KaHIP, tries again
+    only pairs of the exchanged tasks.
+    """
+
+    d: int = 10
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        if self.d < 1:
+            raise UnsupportedError(f"d={self.d}, expected an integer >= 1")
+
+    def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
+        """Return a mapping that no exchange of two tasks within distance `d` improves."""
+        order = random_order(graph.n, effort.seed).astype(np.int32)
+        return search_pairs(NEAR_PAIRS, graph, where, pe, bounds, effort, reach=self.d, order=order)
+
+
+def search_pairs(
+    kind: int, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort,
+    reach: int = 0, order: Int32 | None = None,
+) -> Int32:
+    """Run one search, count its work, and return a mapping that costs no more."""
+    if where.k < 2 or graph.n < 2:
+        return pe
+    found = pair_search(
+        kind, search_problem(graph, where, bounds), pe, bounds.room(graph.n), reach=reach, order=order,
+        control=effort.run_control(),
+    )
+    effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
+    return cheaper(graph, where, pe, found.pe, bounds.linear_cost)

@@ -1,1 +1,0 @@
-"""Mapping of graphs that arrive in blocks of vertices and are never held as a whole."""

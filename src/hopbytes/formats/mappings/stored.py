@@ -1,0 +1,374 @@
+"""Files of mappings that no launcher reads: json has all that is known of one, plain and openfoam the PEs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping as Dictionary
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64, UInt8
+from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
+from hopbytes.formats.base import MARK, TRACE, Source, Written, formats
+from hopbytes.formats.fingerprint import machine_sha256, pattern_sha256
+from hopbytes.formats.mappings.launch_files import ANY_MAPPING, HOST_NAME, LaunchFormat
+from hopbytes.formats.mappings.numbering import number_list
+from hopbytes.formats.patterns.openfoam import is_label_list, read_labels
+from hopbytes.machines.base import Machine
+from hopbytes.machines.spec import parse_machine
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.mapping import Mapping
+from hopbytes.text.open_input import named_in
+
+T = TypeVar("T")
+KIND = "hopbytes mapping"
+VERSION = 1
+COMMENTS = (b"#", b"%")
+FOAM_HEADER = """FoamFile
+{
+    version     2.0;
+    format      ascii;
+    class       labelList;
+    location    "constant";
+    object      cellDecomposition;
+}
+
+"""
+
+
+class Plain(LaunchFormat):
+    """One line per task with the number of its PE, as graph partitioners write their partitions."""
+
+    suffixes = (".txt", ".map", ".part")
+    marked = False  # partitioners read a number from every line
+    summary = "PE of task i in line i"
+    capabilities = ANY_MAPPING
+
+    def read(self, source: Source) -> Mapping | Int32:
+        """Return a Mapping if the option `where` (an Allocation) is given, else int32[n].
+
+        Blank lines and lines that begin with ``#`` or ``%`` are skipped. The option `n` is the expected
+        number of tasks.
+        """
+        where, n = source.options.get("where"), source.options.get("n")
+        limit = where.k if where is not None else 2**31 - 1
+        data = source.stream.read()
+        pe = _fast(data, limit)
+        if pe is None:
+            pe = _line_by_line(source.name, data, limit)
+        if n is not None and len(pe) != n:
+            what = f"{len(pe)} lines with a PE, expected {n}, one for each task"
+            raise FormatError(source.name, None, what)
+        return pe if where is None else Mapping(pe, where)
+
+    def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+        """Return one line per task."""
+        return Written({"": _number_lines(mapping.pe)})
+
+    def sniff(self, name: str, head: bytes) -> bool:
+        """Tell whether every line holds one number."""
+        complete = head.splitlines()[:-1] or head.splitlines()
+        lines = [line.strip() for line in complete if line.strip() and not line.startswith(COMMENTS)]
+        return bool(lines) and all(line.isdigit() for line in lines)
+
+
+formats.register("plain")(Plain())
+
+
+def _number_lines(pe: Int32) -> str:
+    """Return one line per number, from a table of all lines; what fills up short lines there is left out."""
+    if not len(pe):
+        return ""
+    numbers, rows = list(range(int(pe.max()) + 1)), pe
+    if len(numbers) > len(pe):
+        used, inverse = np.unique(pe, return_inverse=True)
+        numbers, rows = used.tolist(), inverse.astype(np.int32)
+    lines = np.array([f"{number}\n" for number in numbers], "S")
+    filled: UInt8 = lines.take(rows, mode="clip").view(np.uint8)
+    text: bytes = filled[filled != 0].tobytes()
+    return text.decode("ascii")
+
+
+def _fast(data: bytes, limit: int) -> Int32 | None:
+    """Parse well-formed text with comments at the start only; return None for any other text."""
+    while data.startswith(COMMENTS):
+        data = data.partition(b"\n")[2]
+    words = data.split()
+    if not words or words != [line.strip() for line in data.splitlines()]:
+        return None
+    if max(map(len, words)) > 10 or not b"".join(words).isdigit():
+        return None
+    pe = np.array(words).astype(np.int64)
+    return pe.astype(np.int32) if int(pe.max()) < limit else None
+
+
+def _line_by_line(name: str, data: bytes, limit: int) -> Int32:
+    values: list[int] = []
+    for number, line in enumerate(data.splitlines(), start=1):
+        text = line.strip()
+        if not text or text.startswith(COMMENTS):
+            continue
+        if not text.isdigit() or len(text) > 18:
+            found = text[:40].decode("utf-8", "backslashreplace")
+            what = f"{found!r}, expected the number of a PE"
+            if not values and found[:1].isalpha() and HOST_NAME.fullmatch(found):
+                what += " (`read_mapping(format='pbs')` reads the host of every rank)"
+            raise FormatError(name, number, what)
+        if int(text) >= limit:
+            raise FormatError(name, number, f"PE {int(text)}, expected one of 0..{limit - 1}")
+        values.append(int(text))
+    return np.array(values, np.int32)
+
+
+class OpenFoam(LaunchFormat):
+    """A list of labels in the folder ``constant`` of a case: cell i belongs to processor ``list[i]``.
+
+    decomposePar reads it by ``method manual`` and writes one like it with ``-cellDist``. Processor i becomes
+    rank i, which has to start on PE i, as launchers place ranks that fill the nodes in order.
+
+    Source: OpenFOAM, annotated ``decomposeParDict`` and ``manualDecomp``; decomposePar 1912 has read it.
+    """
+
+    summary = "OpenFOAM's processor of every cell, for decomposePar with method manual"
+    comment = "//"
+    capabilities = ANY_MAPPING
+
+    def read(self, source: Source) -> Mapping | Int32:
+        """Return a Mapping if the option `where` (an Allocation) is given, else int32[n].
+
+        The option `n` is the expected number of cells. FormatError for no such list, a processor outside
+        0..k-1, or another number of cells.
+        """
+        where, n = source.options.get("where"), source.options.get("n")
+        labels = read_labels(source.name, source.stream.read())
+        limit = where.k if where is not None else 2**31 - 1
+        if len(labels) and int(labels.max()) >= limit:
+            cell = int(np.argmax(labels >= limit))
+            what = f"cell {cell} on processor {labels[cell]}, expected one of 0..{limit - 1}"
+            raise FormatError(source.name, None, what)
+        if n is not None and len(labels) != n:
+            raise FormatError(source.name, None, f"{len(labels)} cells, expected {n}, one for each task")
+        pe = labels.astype(np.int32)
+        return pe if where is None else Mapping(pe, where)
+
+    def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+        """Return the list, and what decomposeParDict needs."""
+        notice = (
+            f"in system/decomposeParDict: numberOfSubdomains {mapping.where.k}; method manual; manualCoeffs "
+            '{ dataFile "NAME"; } with the name of this file in the folder constant'
+        )
+        text = f"{FOAM_HEADER}{mapping.n}\n(\n{_number_lines(mapping.pe)})\n"
+        return Written({"": text}, notices=(notice,))
+
+    def sniff(self, name: str, head: bytes) -> bool:
+        """Tell whether the file is a list of labels, and not one of a mesh."""
+        return is_label_list(head) and os.path.basename(name) not in ("owner", "neighbour")
+
+
+formats.register("openfoam")(OpenFoam())
+
+
+class Json(LaunchFormat):
+    """A stored mapping: map once, launch often (``hopbytes write MAPPING.json --format F``)."""
+
+    suffixes = (".json",)
+    summary = "mapping with machine, slots, hosts, hashes and metrics"
+    capabilities = ANY_MAPPING
+
+    def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+        """Return one JSON object; the array of PEs is its last field.
+
+        Options: `graph`, the pattern, whose hash is then stored; `metrics`, a dictionary that is stored
+        unchanged (such as ``Evaluation.to_dict()``).
+        """
+        where, graph = mapping.where, options.get("graph")
+        # Launch files of several programs can be written from the mapping alone.
+        programs = None if graph is None else graph.meta.get("programs")
+        record = {
+            "kind": KIND,
+            "by": MARK,
+            "version": VERSION,
+            "n": mapping.n,
+            "k": where.k,
+            "machine": where.machine.spec(),
+            "machine_sha256": machine_sha256(where),
+            "pattern_sha256": None if graph is None else pattern_sha256(graph),
+            "hosts": list(where.hosts),
+            "slots": [number_list(where.cores_of(pe).tolist()) for pe in range(where.k)],
+            "capacity": where.capacity,
+            "endpoints": where.endpoints,
+            "gpus": where.gpus,
+            "info": {**mapping.info, **({} if programs is None else {"programs": programs})},
+            "metrics": options.get("metrics"),
+            "pe": mapping.pe.tolist(),
+        }
+        lines = [f"{json.dumps(key)}: {json.dumps(value, default=_plain)}" for key, value in record.items()]
+        return Written({"": "{\n" + ",\n".join(lines) + "\n}\n"})
+
+    def read(self, source: Source) -> Mapping:
+        """Return the mapping with the allocation for which it was made.
+
+        Options: `where`, the Allocation on which it will be used, which must be the same machine; `n`, the
+        expected number of tasks; `graph`, which must be the same pattern, or a trace of as many tasks.
+        """
+        record = _Record(source.name, _parse(source))
+        n, where, graph = (source.options.get(key) for key in ("n", "where", "graph"))
+        # The given machine replaces an equal stored one, whose file may have been moved since then.
+        same = where is not None and record.fields.get("machine_sha256") == machine_sha256(where)
+        made_for = record.allocation(where.machine if same else record.machine(source.path))
+        try:
+            mapping = Mapping(
+                record.integers("pe", np.int32), made_for, record.value("info", dict, "an object")
+            )
+        except FormatError as error:
+            raise FormatError(source.name, error.line, error.what) from None
+        for field, count in (("n", mapping.n), ("k", made_for.k)):
+            if record.fields.get(field) != count:
+                raise record.bad(field, f"{count}, the number of entries in the list")
+        if record.value("machine_sha256", str, "a text") != machine_sha256(made_for):
+            what = "machine and slots do not match machine_sha256, expected an unedited file and an unchanged"
+            raise FormatError(source.name, None, f"{what} machine file")
+        if n is not None and mapping.n != n:
+            raise FormatError(source.name, None, f"a mapping of {mapping.n} tasks, expected {n}")
+        if where is not None:
+            check_same_machine(mapping, where, source.name)
+        stored = record.fields.get("pattern_sha256")
+        if graph is not None and stored is not None and stored != pattern_sha256(graph):
+            if graph.meta.get(TRACE) is not None and graph.n == mapping.n:
+                # A recording's pattern has the messages of its collectives, its trace the calls.
+                return Mapping(mapping.pe, mapping.where, {**mapping.info, "other_pattern": True})
+            raise UnsupportedError(
+                f"{source.name}: the mapping was made for another pattern, expected {graph.name} (map again)"
+            )
+        return mapping
+
+    def sniff(self, name: str, head: bytes) -> bool:
+        """Tell whether the file is a JSON object with the kind of a stored mapping."""
+        return head.lstrip().startswith(b"{") and KIND.encode() in head
+
+
+formats.register("json")(Json())
+
+
+def check_same_machine(mapping: Mapping, where: Allocation, name: str = "mapping") -> None:
+    """Raise UnsupportedError if a mapping was made for other slots, distances or nodes than `where`."""
+    if machine_sha256(mapping.where) != machine_sha256(where):
+        described = [
+            f"{own.k} slots with {len(own.cores)} cores of '{own.machine.spec()}'"
+            for own in (mapping.where, where)
+        ]
+        raise UnsupportedError(f"{name}: was made for {described[0]}, expected {described[1]} (map again)")
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def _parse(source: Source) -> dict[str, Any]:
+    text = source.text()
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        what = f"not JSON: {error.msg}, expected a stored mapping"
+        raise FormatError(source.name, error.lineno, what) from None
+    except (RecursionError, ValueError):  # too deeply nested, or a number with too many digits
+        raise FormatError(source.name, None, "not readable as JSON, expected a stored mapping") from None
+    if not isinstance(value, dict) or value.get("kind") != KIND:
+        raise FormatError(source.name, None, f'no "kind": "{KIND}", expected a stored mapping')
+    version = value.get("version")
+    if not isinstance(version, int) or version < 1:
+        raise FormatError(source.name, None, f"version {str(version)[:20]}, expected {VERSION}")
+    if version > VERSION:
+        raise UnsupportedError(f"{source.name}: version {version}, expected at most version {VERSION}")
+    return value
+
+
+class _Record:
+    """The fields of a parsed file; every method checks the type and range of the field that it returns."""
+
+    def __init__(self, name: str, fields: dict[str, Any]) -> None:
+        self.name, self.fields = name, fields
+
+    def bad(self, field: str, expected: str) -> FormatError:
+        found = json.dumps(self.fields[field], default=str)[:60] if field in self.fields else "missing"
+        return FormatError(self.name, None, f"{field} is {found}, expected {expected}")
+
+    def value(self, field: str, kind: type[T], expected: str) -> T:
+        value = self.fields.get(field)
+        if not isinstance(value, kind):
+            raise self.bad(field, expected)
+        return value
+
+    def texts(self, field: str) -> list[str]:
+        value = self.value(field, list, "a list of texts")
+        if not all(isinstance(item, str) for item in value):
+            raise self.bad(field, "a list of texts")
+        return value
+
+    def integers(self, field: str, dtype: Any, count: int | None = None) -> Any:
+        value = self.fields.get(field)
+        if count is not None and value is None:
+            return None
+        try:
+            array = np.array(value if isinstance(value, list) else None)
+        except ValueError:  # lists of unequal length inside
+            raise self.bad(field, "a list of integers") from None
+        if array.ndim != 1 or (array.size and array.dtype.kind != "i"):
+            raise self.bad(field, "a list of integers")
+        limits = np.iinfo(dtype)
+        if array.size and not limits.min <= int(array.min()) <= int(array.max()) <= limits.max:
+            raise self.bad(field, f"integers of {limits.bits} bits")
+        if count is not None and len(array) != count:
+            raise self.bad(field, f"one number for each of {count} slots")
+        return array.astype(dtype)
+
+    def machine(self, path: str | None) -> Machine:
+        try:
+            with named_in(path):
+                return parse_machine(self.value("machine", str, "a text"))
+        except HopbytesError as error:
+            missing = re.search("no such file|cannot be read|is named in a file of", str(error))
+            hint = " (if the machine's file was moved, give its new path with `where`)" if missing else ""
+            raise FormatError(self.name, None, f"machine: {error}{hint}") from None
+
+    def allocation(self, machine: Machine) -> Allocation:
+        slots = self._slots(machine.n_cores)
+        starts = np.cumsum([0, *map(len, slots)]).astype(np.int64)
+        return Allocation(
+            machine, starts, np.concatenate(slots), tuple(self.texts("hosts")),
+            capacity=self.integers("capacity", np.int64, len(slots)),
+            endpoints=self.integers("endpoints", np.int32, len(slots)),
+            gpus=self.integers("gpus", np.int32, len(slots)),
+        ).in_use()
+
+    def _slots(self, n_cores: int) -> list[Int64]:
+        slots: list[Int64] = []
+        total, last = 0, -1
+        for text in self.texts("slots"):
+            cores = self._cores(text, n_cores)
+            total += len(cores)
+            # This also prevents a small file from allocating memory for more cores than the machine has.
+            if total > n_cores or int(cores[0]) <= last:
+                what = f"slot {text[:40]!r}, expected slots in ascending order without repetition"
+                raise FormatError(self.name, None, what)
+            last = int(cores[0])
+            slots.append(cores)
+        if not slots:
+            raise self.bad("slots", "at least one")
+        return slots
+
+    def _cores(self, text: str, n_cores: int) -> Int64:
+        """Parse ``0-3,6``."""
+        runs = []
+        for run in text.split(","):
+            first, _, last = run.partition("-")
+            if not first.isdecimal() or not (last or first).isdecimal() or len(run) > 40:
+                raise FormatError(self.name, None, f"slot {text[:40]!r}, expected cores like 0-3,6")
+            low, high = int(first), int(last or first)
+            if not low <= high < n_cores:
+                raise FormatError(self.name, None, f"slot {text[:40]!r}, expected cores of 0..{n_cores - 1}")
+            runs.append(np.arange(low, high + 1, dtype=np.int64))
+        return np.concatenate(runs)

@@ -1,0 +1,220 @@
+"""The binary layout of ParHIP: a header of three words, row offsets in bytes, neighbours, weights.
+
+Source: the user guide of KaHIP (section on binary files of ParHIP), with the flags that KaMinPar adds for
+weights and for numbers of 32 bits.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hopbytes import kernels
+from hopbytes._arrays import Array, Int32, Int64
+from hopbytes.formats.base import Format, Source, Written, check_symmetric, losses, registered
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.integers import MAX_TASKS
+
+#: Flags of the first word; a set bit means absent, or of 32 instead of 64 bits.
+NO_ARC_WEIGHTS, NO_LOADS, NARROW_OFFSETS, NARROW_TARGETS, NARROW_LOADS, NARROW_WEIGHTS = (
+    1 << bit for bit in range(6)
+)
+HEADER_BYTES = 24
+ARCS_PER_PIECE = 1 << 20
+NUMBERS_PER_PIECE = 1 << 17
+
+
+class Layout(NamedTuple):
+    """What the header of a file says about the rest."""
+
+    n: int
+    arcs: int
+    #: for "offsets", "neighbours" and, if present, "vertex weights" and "edge weights" the type of the
+    #: numbers, how many there are, and where the first one begins
+    parts: dict[str, tuple[str, int, int]]
+    size: int  # bytes of the whole file
+
+
+@registered("parhip")
+class Parhip(Format):
+    """Undirected graphs with 32 or 64 bits per number; loads and volumes may be absent."""
+
+    holds = "pattern"
+    suffixes = (".parhip", ".bgf")
+    binary = True
+    summary = "binary graph of ParHIP and KaMinPar: undirected, integer weights"
+    marked = False
+
+    def sniff(self, name: str, head: bytes) -> bool:
+        """Tell whether the first word holds flags, and the first offset is that of the first neighbour."""
+        if len(head) < HEADER_BYTES + 8:
+            return False
+        flags, n, _ = (int(word) for word in np.frombuffer(head[:HEADER_BYTES], "<u8"))
+        width = 4 if flags & NARROW_OFFSETS else 8
+        first = int.from_bytes(head[HEADER_BYTES : HEADER_BYTES + width], "little")
+        return flags < 64 and n <= MAX_TASKS and first == HEADER_BYTES + width * (n + 1)
+
+    def read(self, source: Source) -> CommGraph:
+        """Return an undirected graph; volumes and loads are None if the file has no such weights."""
+        layout = read_layout(source)
+        offsets = _take(source, "offsets", *layout.parts["offsets"][:2])
+        targets, largest = _take_targets(source, *layout.parts["neighbours"][:2])
+        rest = ("vertex weights", "edge weights")
+        weights = {
+            what: _take(source, what, *layout.parts[what][:2]) for what in rest if what in layout.parts
+        }
+        width = np.dtype(layout.parts["neighbours"][0]).itemsize
+        begin = layout.parts["neighbours"][2]
+        indptr = offsets.view(np.int64) if offsets.itemsize == 8 else offsets.astype(np.int64)
+        indptr -= begin
+        aligned = not np.any(indptr % width)
+        indptr //= width
+        in_order = int(indptr[0]) == 0 and int(indptr[-1]) == layout.arcs
+        if not in_order or not aligned or np.any(np.diff(indptr) < 0):
+            what = f"offsets of rows, expected ascending ones from {begin} to {begin + width * layout.arcs}"
+            raise source.error(what)
+        if largest >= layout.n:
+            raise source.error(f"neighbour {largest}, expected vertices from 0 to {layout.n - 1}")
+        return _graph(source, indptr, targets, weights.get("edge weights"), weights.get("vertex weights"))
+
+    def write_pattern(self, graph: CommGraph) -> Written:
+        """Return the file of a symmetric pattern."""
+        check_symmetric(graph)
+        notices = losses(graph, messages="the ParHIP layout holds one weight per edge")
+        loops = int(np.count_nonzero(graph.targets == graph.sources()))
+        if loops:
+            notices.append(f"{loops} arcs of tasks to themselves are left out: ParHIP files have no loops")
+        return Written({"": _pieces(graph)}, notices=tuple(notices))
+
+
+def read_layout(source: Source) -> Layout:
+    """Read the header; FormatError if it is malformed or the file has not the size that follows from it."""
+    words = source.stream.read(HEADER_BYTES)
+    if len(words) < HEADER_BYTES:
+        what = f"{len(words)} bytes, expected a header of {HEADER_BYTES} bytes: flags, vertices, arcs"
+        raise source.error(what)
+    flags, n, arcs = (int(word) for word in np.frombuffer(words, "<u8"))
+    if flags >= 64:
+        raise source.error(f"flags {flags}, expected 0 to 63 (is this a ParHIP file?)")
+    if n > MAX_TASKS:
+        raise source.error(f"{n} vertices, expected at most {MAX_TASKS}")
+    listed = [("offsets", f"<u{_width(flags, NARROW_OFFSETS)}", n + 1)]
+    listed += [("neighbours", f"<u{_width(flags, NARROW_TARGETS)}", arcs)]
+    if not flags & NO_LOADS:
+        listed += [("vertex weights", f"<i{_width(flags, NARROW_LOADS)}", n)]
+    if not flags & NO_ARC_WEIGHTS:
+        listed += [("edge weights", f"<i{_width(flags, NARROW_WEIGHTS)}", arcs)]
+    parts, at = {}, HEADER_BYTES
+    for what, dtype, count in listed:
+        parts[what] = (dtype, count, at)
+        at += np.dtype(dtype).itemsize * count
+    if source.size is not None and source.size != at:
+        found = f"{source.size} bytes, expected {at} for {n} vertices and {arcs} arcs"
+        raise source.error(f"{found} (is the file complete?)")
+    return Layout(n, arcs, parts, at)
+
+
+def _width(flags: int, narrow: int) -> int:
+    return 4 if flags & narrow else 8
+
+
+def _take(source: Source, what: str, dtype: str, count: int) -> Array:
+    """Return numbers from the stream; without a size of the file, memory grows with the content only."""
+    # The size of the file, where it is known, was compared with the header.
+    found: Array = np.empty(0 if source.size is None else count, dtype)
+    for held in range(0, count, NUMBERS_PER_PIECE):
+        found = _with_room(found, held, count)
+        _fill(source, what, found[held : held + NUMBERS_PER_PIECE], count)
+    if sys.byteorder == "big":
+        found = found.astype(found.dtype.newbyteorder("="))
+    if dtype[1] == "i" and count and int(found.min()) < 0:
+        raise source.error(f"{what}: {found.min()}, expected numbers >= 0")
+    return found
+
+
+def _take_targets(source: Source, dtype: str, count: int) -> tuple[Int32, int]:
+    """Return the neighbours as numbers of 32 bits, and the largest number in the file, -1 without any.
+
+    Numbers of 64 bits are read piece by piece, so that there never are as many of them as arcs.
+    """
+    found: Int32 = np.empty(0 if source.size is None else count, np.int32)
+    piece: Array = np.empty(min(count, NUMBERS_PER_PIECE), dtype)
+    largest = -1
+    for held in range(0, count, NUMBERS_PER_PIECE):
+        found = _with_room(found, held, count)
+        read = piece[: min(NUMBERS_PER_PIECE, count - held)]
+        _fill(source, "neighbours", read, count)
+        largest = max(largest, int(read.max()))
+        found[held : held + len(read)] = read.astype(np.int32)
+    return found, largest
+
+
+def _with_room(found: Any, held: int, count: int) -> Any:
+    """Return the numbers, of which `held` are known, in an array with room for a piece more of `count`."""
+    if min(held + NUMBERS_PER_PIECE, count) <= len(found):
+        return found
+    grown = np.empty(min(count, 2 * len(found) + NUMBERS_PER_PIECE), found.dtype)
+    grown[:held] = found[:held]
+    return grown
+
+
+def _fill(source: Source, what: str, numbers: Array, count: int) -> None:
+    """Read all of these numbers, which are some of `count`, from the stream."""
+    left = numbers.view(np.uint8)
+    while len(left):
+        got = source.stream.readinto(left.data)
+        if not got:
+            found_end = f"the file ends inside the {what}, expected {count} numbers there"
+            raise source.error(found_end)
+        left = left[got:]
+
+
+def _graph(
+    source: Source, indptr: Int64, narrow: Int32, weights: Array | None, loads: Array | None
+) -> CommGraph:
+    """Sort the rows where that is needed, check both directions and build the graph."""
+    volumes = None if weights is None else weights.astype(np.int64, copy=False)
+    if kernels.check_csr(indptr, narrow, source.workers) >= 0:
+        sources = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
+        order = np.lexsort((narrow, sources))
+        narrow = np.ascontiguousarray(narrow[order])
+        volumes = None if volumes is None else np.ascontiguousarray(volumes[order])
+        row = kernels.check_csr(indptr, narrow)
+        if row >= 0:
+            raise source.error(f"vertex {row} lists a neighbour twice, expected it once")
+    graph = CommGraph.of_own(
+        indptr, narrow, volumes, undirected=True,
+        loads=None if loads is None else loads.astype(np.int64, copy=False),
+        meta={"name": source.title, "format": "parhip"},
+    )
+    if graph.has_loops(source.workers):
+        raise source.error("a vertex is its own neighbour, expected no loops")
+    arc = kernels.find_asymmetry(graph.arcs(volumes), source.workers)
+    if arc >= 0:
+        vertex = int(np.searchsorted(indptr, arc, "right")) - 1
+        what = f"the edge of vertices {vertex} and {narrow[arc]} differs in its two directions, expected both"
+        raise source.error(f"{what} with equal weights")
+    return graph
+
+
+def _pieces(graph: CommGraph) -> Iterator[bytes]:
+    """Yield the file with 64-bit offsets and weights and 32-bit neighbours."""
+    keep = graph.targets != graph.sources()
+    targets = graph.targets[keep]
+    kept = np.concatenate([[0], np.cumsum(keep, dtype=np.int64)])[graph.indptr]
+    flags = NARROW_TARGETS
+    flags |= NO_ARC_WEIGHTS if graph.volumes is None else 0
+    flags |= NO_LOADS if graph.loads is None else 0
+    yield np.array([flags, graph.n, len(targets)], "<u8").tobytes()
+    yield (HEADER_BYTES + 8 * (graph.n + 1) + 4 * kept).astype("<u8").tobytes()
+    arrays: list[tuple[Array | None, str]] = [
+        (targets, "<u4"), (graph.loads, "<i8"),
+        (None if graph.volumes is None else graph.volumes[keep], "<i8"),
+    ]
+    for array, dtype in arrays:
+        for first in range(0, 0 if array is None else len(array), ARCS_PER_PIECE):
+            assert array is not None
+            yield array[first : first + ARCS_PER_PIECE].astype(dtype).tobytes()

@@ -1,0 +1,533 @@
+"""Calls of torch.distributed as its recorders name them: kinds, sizes of numbers, groups of ranks."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from hopbytes.errors import FormatError, ScaleError, UnsupportedError
+from hopbytes.formats.base import Format, Source, registered
+from hopbytes.formats.patterns.recorded import Collectives, Traffic, check_complete, files_of_set
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.patterns.collective_messages import ROOTED, check_model
+from hopbytes.text.documents import parse_object
+from hopbytes.text.open_input import check_reference, named_in, open_stream
+from hopbytes.util.integers import MAX_SUM
+
+#: Calls by their names without underscores and endings, and the collectives that they are.
+KINDS = {
+    "allreduce": "allreduce", "allreducesparse": "allreduce", "allgather": "allgather",
+    "allgatherv": "allgather", "reducescatter": "reduce_scatter", "reducescatterv": "reduce_scatter",
+    "broadcast": "bcast", "reduce": "reduce", "alltoall": "alltoall", "alltoallv": "alltoall",
+    "gather": "gather", "scatter": "scatter", "barrier": "barrier", "allreducebarrier": "barrier",
+    "send": "send", "recv": "recv", "recvanysource": "recv",
+}  # fmt: skip
+#: Records that move no data of their own: the calls inside a bundle are recorded as well.
+SILENT = re.compile(r"wait|init|split|new_?window|recv.*|.*coalesc(ed|ing)|monitored_?barrier|abort|shutdown")
+ENDINGS = re.compile(r"(_coalesced|_into_tensor|_tensor|_base|_oop|_single|_sparse){1,8}$")
+#: Bytes of a number by the names of its type in PyTorch and in C++.
+TYPE_BYTES = {
+    "float": 4, "double": 8, "half": 2, "bfloat16": 2, "int": 4, "long": 8, "long int": 8, "short": 2,
+    "short int": 2, "byte": 1, "unsigned char": 1, "char": 1, "signed char": 1, "bool": 1,
+    "complexfloat": 8, "complex<float>": 8, "complexdouble": 16, "complex<double>": 16, "complexhalf": 4,
+    "uint16": 2, "uint32": 4, "uint64": 8,
+}  # fmt: skip
+LARGEST_RANK = 2**31 - 2
+#: No call has a longer name; the endings of longer ones would take quadratic time.
+LONGEST_NAME = 200
+
+
+def call_kind(name: str) -> str | None:
+    """Return the kind of a call, ``send``, or None where the record moves no data.
+
+    >>> call_kind("nccl:_all_gather_base"), call_kind("nccl:send 0->1"), call_kind("nccl:coalesced")
+    ('allgather', 'send', None)
+    """
+    if len(name) > LONGEST_NAME:
+        raise UnsupportedError(f"call {name[:60]!r}, which hopbytes does not know")
+    word = name.rpartition(":")[2].split(" ")[0].strip("_").lower()
+    kind = KINDS.get(ENDINGS.sub("", word).replace("_", ""))
+    if kind == "recv" or (kind is None and SILENT.fullmatch(word)):
+        return None
+    if kind is None:
+        raise UnsupportedError(f"call {name[:60]!r}, which hopbytes does not know")
+    return kind
+
+
+def bytes_of_type(name: Any) -> int:
+    """Return the bytes of a number; UnsupportedError for an unknown type."""
+    word = str(name).lower().replace("c10::", "")
+    if word.startswith("float8"):
+        return 1
+    if word not in TYPE_BYTES:
+        raise UnsupportedError(f"numbers of type {str(name)[:40]!r}, whose size is not known")
+    return TYPE_BYTES[word]
+
+
+def whole(value: Any, what: str, most: int = MAX_SUM) -> int:
+    """Return an integer from 0 to `most`, also from its decimal text; ValueError names `what`."""
+    if isinstance(value, str) and re.fullmatch("[0-9]{1,19}", value, re.ASCII):
+        value = int(value)
+    if type(value) is not int or not 0 <= value <= most:
+        raise ValueError(f"{str(value)[:40]!r}, expected {what}")
+    return value
+
+
+def rank_list(value: Any) -> tuple[int, ...] | None:
+    """Return the ranks of a group from a list or its text; None for an empty or a shortened one."""
+    if isinstance(value, str):
+        if "..." in value or value.strip() in ("", "[]"):
+            return None
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            raise ValueError(f"{value[:40]!r}, expected a list of ranks") from None
+    if not isinstance(value, list):
+        raise ValueError(f"{str(value)[:40]!r}, expected a list of ranks")
+    ranks = tuple(whole(rank, "a rank", LARGEST_RANK) for rank in value)
+    if len(set(ranks)) != len(ranks):
+        raise ValueError(f"{str(value)[:40]!r}, expected every rank once")
+    return ranks or None
+
+
+class TorchCalls:
+    """Calls of all ranks, summed, and turned into messages under a model."""
+
+    def __init__(self, source: Source) -> None:
+        self.model = check_model(source.options.get("collectives") or "ring")
+        self.traffic, self.collectives = Traffic(), Collectives()
+        self.rootless = 0
+        self._places: dict[tuple[int, ...], dict[int, int]] = {}
+
+    def add(
+        self, own: int, kind: str, members: tuple[int, ...], sent: int, received: int, *,
+        calls: int = 1, root: int | None = None,
+    ) -> None:
+        """Add `calls` calls of rank `own` with `sent` bytes of input and `received` bytes of output.
+
+        `root` is the place of the root among `members`; the first one where it was not recorded.
+        """
+        place = self._place(own, members)
+        if kind in ROOTED and root is None:
+            self.rootless += calls
+        if kind == "alltoall":
+            volume = -(-sent // len(members))
+        elif kind in ("reduce_scatter", "scatter"):
+            volume = received
+        else:
+            volume = max(sent, received) if kind == "bcast" else sent
+        self.collectives.add(place, kind, volume, root or 0, members, calls)
+
+    def add_parts(self, own: int, members: tuple[int, ...], parts: Sequence[int]) -> None:
+        """Add an all-to-all of rank `own` with another number of bytes for each member."""
+        place = self._place(own, members)
+        if len(parts) != len(members):
+            raise ValueError(f"{len(parts)} parts for {len(members)} ranks, expected one for each")
+        self.collectives.calls += 1
+        self.collectives.volume += sum(parts)
+        for other, volume in enumerate(parts if self.model != "ignore" else ()):
+            if other != place:
+                self.traffic.add(own, members[other], volume, 1)
+
+    def _place(self, own: int, members: tuple[int, ...]) -> int:
+        places = self._places.get(members)
+        if places is None:
+            places = self._places[members] = {rank: place for place, rank in enumerate(members)}
+        if own not in places:
+            raise ValueError(f"rank {own} calls in a group of {str(members)[:40]}, expected one of its ranks")
+        return places[own]
+
+    def graph(self, source: Source, format: str, n: int, notices: Sequence[str], **facts: Any) -> CommGraph:
+        """Return the pattern of `n` ranks."""
+        highest = max((max(members) for members in self._places), default=0)
+        if highest >= n:  # before calls of such a group are expanded
+            raise source.error(f"rank {highest} in a group, expected 0 to {n - 1}")
+        calls, volume = self.collectives.calls, self.collectives.volume
+        what = f"{calls} collective calls of {volume} bytes are "
+        told = [what + ("left out" if self.model == "ignore" else f"counted by the model {self.model}")]
+        if self.rootless and self.model != "ignore":
+            told.append(f"the root of {self.rootless} calls was not recorded, the first rank is assumed")
+        self.collectives.expand_into(self.traffic, self.model, n)
+        told = [*notices, *(told if calls else ())]
+        return self.traffic.graph(source, format, n, notices=told, collectives=self.model, **facts)
+
+
+def guarded(name: str, number: int, error: Exception) -> FormatError | ScaleError | UnsupportedError:
+    """Return the error to raise for a fault in record `number` of a file."""
+    where = f"record {number}: {error}"
+    if isinstance(error, UnsupportedError):
+        return UnsupportedError(f"{name}: {where}")
+    if isinstance(error, ScaleError):
+        return ScaleError(f"{name}: {where}")
+    return FormatError(name, None, where)
+
+
+#: The rank is the last number in the name of a file.
+NAMES = re.compile(
+    r"(?P<before>.*[^0-9]|)(?P<rank>(?<!\.bz)[0-9]{1,9})(?P<after>[^0-9]*(?:\.bz2)?)", re.ASCII
+)
+PEER = re.compile(r"[^ ]*send ([0-9]{1,9})->([0-9]{1,9})", re.ASCII)
+#: Sums of the calls of one kind: bytes sent, bytes received, calls.
+Sums = list[int]
+
+
+@registered("flight")
+class FlightRecorder(Format):
+    """A file per rank, whose number ends the name: ``flight_0.json``, ``flight_1.json`` …
+
+    A program writes its file by ``torch._C._distributed_c10d._dump_fr_trace_json()`` (with ``nccl`` in place
+    of ``fr`` for NCCL alone), if ``TORCH_FR_BUFFER_SIZE`` is the number of calls to keep. The pickled form of
+    the same records is not read, because unpickling a file may run any program that it contains. gloo names
+    no ranks of groups; those that recorded calls of a group are its members then. The flight recorder does
+    not record roots, nor how many bytes of an all-to-all go to which rank: equal shares are assumed.
+
+    Source: PyTorch tutorial "Flight Recorder for Debugging Stuck Jobs", and files of PyTorch 2.13.
+    """
+
+    holds = "pattern"
+    summary = "PyTorch's flight recorder (JSON, a file per rank): calls of torch.distributed"
+
+    def sniff(self, name: str, head: bytes) -> bool:
+        """Tell whether the file begins like a dump of calls."""
+        keys = (b'"collective_seq_id"', b'"profiling_name"')
+        return head.lstrip()[:1] == b"{" and b'"entries"' in head and any(key in head for key in keys)
+
+    def read(self, source: Source) -> CommGraph:
+        """Return the messages of all recorded calls, collectives by a model (``ring`` by default)."""
+        calls = TorchCalls(source)
+        dumps: dict[int, _Dump] = {}
+        for rank, name, stream in files_of_set(source, NAMES):
+            if rank is None:
+                what = "no rank in the name of the file, expected one like flight_0.json"
+                raise FormatError(name, None, what)
+            dumps[rank] = _Dump(name, parse_object(stream.read(), name, "a dump of the flight recorder"))
+        users: dict[str, list[int]] = {}
+        for rank, dump in dumps.items():
+            for group in dump.named:
+                users.setdefault(group, []).append(rank)
+        n = 1 + max(dumps)
+        for rank, dump in dumps.items():
+            members = {group: dump.ranks.get(group) or tuple(users[group]) for group in dump.named}
+            largest = max((max(group) for group in members.values()), default=0)
+            check_complete(source.name, dumps, max(n, largest + 1))
+            dump.add_to(calls, rank, members)
+        lost = sum(dump.lost for dump in dumps.values())
+        notices = [f"{lost} older calls are no longer in the buffers (TORCH_FR_BUFFER_SIZE)"] if lost else []
+        return calls.graph(source, "flight", n, notices)
+
+
+class _Dump:
+    """The calls of one rank, summed by group and kind."""
+
+    def __init__(self, name: str, found: dict[str, Any]) -> None:
+        self.name = name
+        self.named: dict[str, None] = {}
+        self.collective: dict[tuple[str, str], Sums] = {}
+        self.sends: dict[tuple[str, int], Sums] = {}
+        entries = found.get("entries")
+        if not isinstance(entries, list):
+            raise FormatError(name, None, "no list of entries, expected a dump of the flight recorder")
+        self.ranks = _groups(name, found.get("pg_config"))
+        self.lost = 0
+        for number, entry in enumerate(entries):
+            try:
+                self._take(entry)
+                if number == 0:
+                    self.lost = whole(entry.get("record_id", 0), "a number of a record")
+            except (ValueError, ScaleError, UnsupportedError) as error:
+                raise guarded(name, number, error) from None
+
+    def _take(self, entry: Any) -> None:
+        if not isinstance(entry, dict):
+            raise ValueError("no object, expected a call")
+        call, group = entry.get("profiling_name"), entry.get("process_group")
+        if not isinstance(call, str) or not isinstance(group, list) or not group:
+            raise ValueError("no profiling_name and process_group, expected those of a call")
+        kind, name = call_kind(call), str(group[0])
+        if kind is None:
+            return
+        self.named[name] = None
+        sent = _total(entry.get("input_sizes"), entry.get("input_dtypes"))
+        received = _total(entry.get("output_sizes"), entry.get("output_dtypes"))
+        if kind == "send":
+            peer = PEER.fullmatch(call)
+            if peer is None:
+                raise ValueError(f"{call[:40]!r}, expected a send with two ranks")
+            sums = self.sends.setdefault((name, int(peer[2])), [0, 0, 0])
+        else:
+            sums = self.collective.setdefault((name, kind), [0, 0, 0])
+        for place, value in enumerate((sent, received, 1)):
+            sums[place] += value
+
+    def add_to(self, calls: TorchCalls, own: int, members: dict[str, tuple[int, ...]]) -> None:
+        """Add the calls of rank `own`, given the ranks of each group."""
+        try:
+            for (group, kind), (sent, received, count) in self.collective.items():
+                calls.add(own, kind, members[group], sent, received, calls=count)
+            for (group, peer), (sent, _, count) in self.sends.items():
+                ranks = members[group]
+                if peer >= len(ranks):
+                    what = f"a send to member {peer} of group {group[:40]!r}"
+                    raise ValueError(f"{what}, expected 0 to {len(ranks) - 1}")
+                calls.traffic.add(own, ranks[peer], sent, count)
+        except ValueError as error:
+            raise FormatError(self.name, None, str(error)) from None
+
+
+def _groups(name: str, found: Any) -> dict[str, tuple[int, ...]]:
+    """Return the ranks of each group that the dump tells."""
+    groups = {}
+    for group, facts in (found if isinstance(found, dict) else {}).items():
+        try:
+            ranks = rank_list(facts.get("ranks", [])) if isinstance(facts, dict) else None
+        except ValueError as error:
+            raise FormatError(name, None, f"group {group[:40]!r}: {error}") from None
+        if ranks:
+            groups[group] = ranks
+    return groups
+
+
+def _total(shapes: Any, types: Any) -> int:
+    """Return the bytes of tensors, given their shapes and types; one type may stand for all."""
+    if not isinstance(shapes, list) or not isinstance(types, list):
+        raise ValueError("no sizes and dtypes, expected those of tensors")
+    total = 0
+    for place, shape in enumerate(shapes):
+        if not isinstance(shape, list) or not types:
+            raise ValueError(f"{str(shape)[:40]!r}, expected the shape of a tensor and its type")
+        size = bytes_of_type(types[min(place, len(types) - 1)])
+        for extent in shape:
+            size *= whole(extent, "an extent of a tensor")
+        total += whole(size, "a tensor of less than 2^63 bytes")
+    return whole(total, "tensors of less than 2^63 bytes")
+
+
+#: Calls of ``c10d::`` and where among their arguments the root, or the receiver, is.
+ROOT_AT = {"broadcast_": 2, "reduce_": 3, "gather_": 3, "scatter_": 3, "send": 2}
+
+
+class GlooCall(NamedTuple):
+    """A call: kind, bytes of a rank, and root or receiver (None where unknown)."""
+
+    kind: str
+    sent: int
+    root: int | None
+
+
+def gloo_calls(events: list[Any]) -> Iterator[GlooCall]:
+    """Yield the calls of gloo, the annotations ``gloo:…``.
+
+    The operators ``c10d::…`` beside them know roots and receivers. gloo works on collectives in threads of
+    its own, so a root is known where all calls of a kind have the same one; sends follow their operators.
+    """
+    roots: dict[str, list[tuple[float, int]]] = {}
+    found: list[tuple[float, str, int]] = []
+    for event in events:
+        name = event.get("name") if isinstance(event, dict) else None
+        if not isinstance(name, str) or not name.startswith(("gloo:", "c10d::")):
+            continue
+        args = event.get("args")
+        args = args if isinstance(args, dict) else {}
+        time = event.get("ts")
+        if not isinstance(time, (int, float)):
+            raise ValueError(f"{name[:40]!r} without a time, expected ts")
+        operator = name.removeprefix("c10d::")
+        if operator in ROOT_AT:
+            words, at = args.get("Concrete Inputs"), ROOT_AT[operator]
+            root = whole(words[at] if isinstance(words, list) and len(words) > at else None, "a rank")
+            roots.setdefault(str(call_kind(operator)), []).append((time, root))
+        elif operator == name:
+            kind = call_kind(name)
+            if kind is not None:
+                found.append((time, kind, _bytes(args, kind)))
+    receivers = iter(root for _, root in sorted(roots.get("send", [])))
+    for _, kind, sent in sorted(found):
+        known = {root for _, root in roots.get(kind, [])}
+        only = known.pop() if len(known) == 1 else None
+        yield GlooCall(kind, sent, next(receivers, None) if kind == "send" else only)
+
+
+def _bytes(args: dict[str, Any], kind: str) -> int:
+    """Return the bytes of the tensors of a call; of a scatter those of one receiver."""
+    shapes, types = args.get("Input Dims", []), args.get("Input type", [])
+    if not isinstance(shapes, list) or not isinstance(types, list) or len(shapes) != len(types):
+        raise ValueError("other shapes than types, expected those of tensors (record_shapes=True)")
+    total = 0
+    for shape, name in zip(shapes, types, strict=True):
+        size = bytes_of_type(name)
+        for extent in shape if isinstance(shape, list) else [shape]:
+            size *= whole(extent, "an extent of a tensor")
+        total = max(total, size) if kind == "scatter" else total + size
+    return whole(total, "tensors of less than 2^63 bytes")
+
+
+@registered("kineto")
+class Kineto(Format):
+    """A file per rank; the files of a run have the same name but for numbers, ``trace_0.json`` …
+
+    Events ``record_param_comms`` name collective, sizes, group and ranks (NCCL). Where there are none but
+    those of gloo, which name no group, a trace is read if all its calls are of one group.
+
+    Source: ``torch/csrc/profiler/util.cpp`` of PyTorch (names of the fields), and traces of PyTorch 2.13.
+    """
+
+    holds = "pattern"
+    suffixes = (".pt.trace.json",)
+    summary = "traces of torch.profiler (Kineto, a file per rank): calls of torch.distributed"
+
+    def sniff(self, name: str, head: bytes) -> bool:
+        """Tell whether the file begins like a trace of Kineto."""
+        return b'"schemaVersion"' in head and (b'"deviceProperties"' in head or b'"traceEvents"' in head)
+
+    def read(self, source: Source) -> CommGraph:
+        """Return the messages of all recorded calls, collectives by a model (``ring`` by default)."""
+        calls = TorchCalls(source)
+        seen: dict[int, str] = {}
+        sizes, hosts = set[int](), dict[int, str]()
+        for name, data in _files(source):
+            trace = _Trace(name, parse_object(data, name, "a trace of torch.profiler"))
+            if trace.rank in seen:
+                what = f"rank {trace.rank} is also in {seen[trace.rank]}, expected every rank once"
+                raise FormatError(name, None, what)
+            seen[trace.rank] = name
+            sizes.add(trace.size)
+            hosts[trace.rank] = trace.host
+            trace.add_to(calls)
+        n = max(sizes)
+        if len(sizes) != 1 or max(seen) >= n:
+            raise source.error(f"world sizes {sorted(sizes)[:4]}, expected traces of one run")
+        check_complete(source.name, seen, n)
+        facts = {"hosts": [hosts[rank] for rank in range(n)]} if all(hosts.values()) else {}
+        return calls.graph(source, "kineto", n, (), **facts)
+
+
+def _files(source: Source) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of the file and of those whose names differ from its name by numbers only."""
+    yield source.name, source.stream.read()
+    if not source.path:
+        return
+    folder, own = os.path.split(source.path)
+    if not re.search("[0-9]", own):
+        return
+    alike = re.compile("[0-9]+".join(re.escape(part) for part in re.split("[0-9]+", own)), re.ASCII)
+    for other in sorted(os.listdir(folder or ".")):
+        if other != own and alike.fullmatch(other):
+            path = os.path.join(folder, other)
+            with named_in(source.path):
+                check_reference(path)
+            with open_stream(path, max_bytes=source.max_bytes) as opened:
+                yield opened.name, opened.stream.read()
+
+
+class _Trace:
+    """The trace of one rank."""
+
+    def __init__(self, name: str, found: dict[str, Any]) -> None:
+        self.name = name
+        facts = found.get("distributedInfo")
+        if not isinstance(facts, dict):
+            what = "no distributedInfo, expected a trace of a program that uses torch.distributed"
+            raise FormatError(name, None, what)
+        events = found.get("traceEvents")
+        if not isinstance(events, list):
+            raise FormatError(name, None, "no traceEvents, expected a trace of torch.profiler")
+        self.events = events
+        self.host = str(found.get("host_name") or "")
+        try:
+            self.rank = whole(facts.get("rank"), "a rank", LARGEST_RANK)
+            self.size = whole(facts.get("world_size"), "a number of ranks", LARGEST_RANK)
+            self.groups = _groups_of_trace(facts.get("pg_config"))
+        except ValueError as error:
+            raise FormatError(name, None, f"distributedInfo: {error}") from None
+
+    def add_to(self, calls: TorchCalls) -> None:
+        """Add the calls of this rank."""
+        records = 0
+        for number, event in enumerate(self.events):
+            if isinstance(event, dict) and event.get("name") == "record_param_comms":
+                records += 1
+                try:
+                    self._take(calls, event.get("args"))
+                except (ValueError, ScaleError, UnsupportedError) as error:
+                    raise guarded(self.name, number, error) from None
+        if not records:
+            self._take_gloo(calls)
+
+    def _take(self, calls: TorchCalls, args: Any) -> None:
+        if not isinstance(args, dict) or "Collective name" not in args:
+            return  # profilers of PyTorch up to 2.1 have such events without fields
+        kind = call_kind(str(args["Collective name"]).strip('"'))
+        if kind is None:
+            return
+        members = self._members(args)
+        size = bytes_of_type(str(args.get("dtype")).strip('"'))
+        ways = (args.get("In msg nelems"), args.get("Out msg nelems"))
+        sent, received = (whole(way, "a number of elements") * size for way in ways)
+        if kind == "send":
+            peer = args.get("Dst Rank")
+            rank = members[whole(args.get("Rank"), "a rank", len(members) - 1)] if peer is None else peer
+            calls.traffic.add(self.rank, whole(rank, "a rank", LARGEST_RANK), sent, 1)
+            return
+        parts = rank_sizes(args.get("In split size"))
+        if kind == "alltoall" and parts:
+            calls.add_parts(self.rank, members, [part * size for part in parts])
+            return
+        root = args.get("Rank") if kind in ROOTED else None
+        place = None if root is None else whole(root, "the root, a member of the group", len(members) - 1)
+        calls.add(self.rank, kind, members, sent, received, root=place)
+
+    def _members(self, args: dict[str, Any]) -> tuple[int, ...]:
+        ranks = rank_list(args.get("Process Group Ranks", ""))
+        if ranks is None:
+            ranks = self.groups.get(str(args.get("Process Group Name")).strip('"'))
+        if ranks is None:
+            raise ValueError("no Process Group Ranks, expected the ranks of the group")
+        return ranks
+
+    def _take_gloo(self, calls: TorchCalls) -> None:
+        """Add calls of gloo, which has no records with groups."""
+        try:
+            found = list(gloo_calls(self.events))
+            if not found:
+                return
+            groups = {ranks for ranks in self.groups.values() if len(ranks) > 1}
+            if len(groups) != 1:
+                what = f"calls of gloo without their groups, of which there are {len(groups)}"
+                raise UnsupportedError(f"{what}, expected one (the flight recorder names them)")
+            (members,) = groups
+            for call in found:
+                if call.kind == "send":
+                    peer = whole(call.root, "a rank", len(members) - 1)
+                    calls.traffic.add(self.rank, members[peer], call.sent, 1)
+                elif call.kind == "scatter":  # receivers record no sizes
+                    if call.sent:
+                        calls.add_parts(self.rank, members, [call.sent] * len(members))
+                else:
+                    calls.add(self.rank, call.kind, members, call.sent, call.sent, root=call.root)
+        except (UnsupportedError, ScaleError) as error:
+            raise type(error)(f"{self.name}: {error}") from None
+        except ValueError as error:
+            raise FormatError(self.name, None, str(error)) from None
+
+
+def rank_sizes(value: Any) -> list[int]:
+    """Return the elements for each rank from a list or its text; empty where they are equal or shortened."""
+    if value in (None, "", "[]", []):
+        return []
+    words = value if isinstance(value, list) else str(value).strip("[]").split(",")
+    texts = [str(word).strip() for word in words]
+    return [] if "..." in texts else [whole(word, "a number of elements") for word in texts]
+
+
+def _groups_of_trace(found: Any) -> dict[str, tuple[int, ...]]:
+    """Return the ranks of each group of ``pg_config``."""
+    groups = {}
+    for group in found if isinstance(found, list) else ():
+        if isinstance(group, dict) and "ranks" in group:
+            ranks = rank_list(group["ranks"])
+            if ranks:
+                groups[str(group.get("pg_name"))] = ranks
+    return groups

@@ -1,1 +1,0 @@
-"""Links, routes and distances between nodes."""

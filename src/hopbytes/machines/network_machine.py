@@ -1,0 +1,307 @@
+"""What machines with a network of nodes and a tree inside each node have in common."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hopbytes._arrays import Bool, Int32, Int64
+from hopbytes._frozen import frozen
+from hopbytes.errors import UnsupportedError, unknown_name
+from hopbytes.machines.base import NODE_NAMES, ComposedMachine, KnownHosts, Level, NetworkUse, cut_down
+from hopbytes.machines.distances import NetworkDistance, TreeDistance
+from hopbytes.machines.network import Network
+from hopbytes.machines.spec_fields import bad, wanted_hosts
+from hopbytes.machines.tree import MAX_DISTANCE, Tree, shorten
+from hopbytes.util.computed_once import computed_once
+
+Kind = TypeVar("Kind", bound="NetworkMachine")
+Count = int | tuple[int, ...]
+
+#: Largest distance per hop: sums of distances from one core to all others then fit 63 bits.
+MAX_PER_HOP = 2**24
+
+
+class NetworkMachine(ComposedMachine):
+    """Nodes on a network of links, a tree inside each node. Node i sits at endpoint i of the network.
+
+    Subclasses are frozen dataclasses that have these two fields and say what the network is.
+    """
+
+    __slots__ = ()
+    #: distance per hop: cores of nodes that are h hops apart have distance ``h * per_hop``, but no less than
+    #: cores inside a node. None: ten times what the levels inside have by default.
+    per_hop: int | None
+    #: levels inside a node, the same in every node; or a tree that begins with a level ``node`` for nodes
+    #: that differ. None: one core per node.
+    inside: Tree | None
+
+    @property
+    @abstractmethod
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+
+    @abstractmethod
+    def network(self) -> Network:
+        """Return the network between the nodes, built once."""
+
+    @abstractmethod
+    def network_spec(self) -> str:
+        """Return the spec of the network alone, without distance and nodes."""
+
+    @abstractmethod
+    def split_nodes(self, nodes: Int64) -> list[Int64]:
+        """Cut two or more nodes (ascending) into the outermost units they lie in, each ascending."""
+
+    @property
+    def gpus_inside(self) -> bool:
+        """Whether the outermost units inside a node have to be its GPUs."""
+        return False
+
+    @property
+    def levels_inside(self) -> Tree | None:
+        """The levels inside a node, those that a kind has by default included."""
+        return self.inside
+
+    def units_outside(self) -> tuple[tuple[Level, ...], tuple[Count, ...]]:
+        """Levels above the node, outermost first, with their counts; the last count is nodes per unit.
+
+        Machines whose network is a hierarchy name its units; the default is one level ``node``.
+        """
+        return (), (self.n_nodes,)
+
+    def node_distance(self) -> int:
+        """Smallest distance that cores of different nodes usually have, as the level ``node`` shows it."""
+        return self.hop_distance
+
+    @property
+    def hop_distance(self) -> int:
+        """Distance per hop, resolved."""
+        if self.per_hop is not None:
+            return self.per_hop
+        inside = self.levels_inside
+        return 1 if inside is None else 10 * inside.tiers[starts_with_node(inside)].distance
+
+    def nested(self: Kind, inside: Tree) -> Kind:
+        """Return this machine with levels inside its nodes; UnsupportedError when it has some already."""
+        if self.inside is not None:
+            raise UnsupportedError(f"{self.network_spec()} has levels inside its nodes already")
+        return self._replaced(self.per_hop, inside)
+
+    def with_defaults_written(self: Kind) -> Kind:
+        """Return this machine with its distance per hop and its levels inside written down."""
+        return self._replaced(self.hop_distance, self.levels_inside)
+
+    @property
+    def topology(self) -> Tree:
+        """Units of the network, nodes and levels inside as one tree; its distances hold inside a node."""
+        return _whole_tree(self)
+
+    @property
+    def node_level(self) -> int:
+        """Index of the level ``node``."""
+        return len(self.units_outside()[0])
+
+    def spec(self) -> str:
+        """Text that parses to this machine."""
+        text = f"{self.network_spec()}@{self.hop_distance}"
+        return text if self.inside is None else f"{text} / {inside_spec(self.inside)}"
+
+    def distance(self) -> NetworkDistance | TreeDistance:
+        """Distances between cores: the tree inside nodes, hops between them."""
+        return _distance(self)
+
+    def split(self, cores: Int64) -> list[Int64]:
+        """Cut between nodes while the cores lie on several of them, then inside the node."""
+        node = self.node_of_core()[cores]
+        if len(cores) < 2 or node[0] == node[-1]:
+            return self.topology.split(cores)
+        part_of = np.zeros(self.n_nodes, np.int32)
+        parts = self.split_nodes(np.unique(node).astype(np.int64))
+        for number, part in enumerate(parts):
+            part_of[part] = number
+        owner = part_of[node]
+        return [cores[owner == number] for number in range(len(parts))]
+
+    def groups(self, cores: Int64) -> list[Int32]:
+        """Groupings of nodes down to single ones by :meth:`split_nodes`, then those of the trees inside."""
+        nodes, position = np.unique(self.node_of_core()[cores], return_inverse=True)
+        found = [grouping[position] for grouping in cut_down(nodes.astype(np.int64), self.split_nodes)]
+        last = found[-1].astype(np.int64) if found else np.zeros(len(cores), np.int64)
+        count = int(last.max(initial=0)) + 1
+        # Numbers of inner groupings ascend with the cores, so groups of one node stay consecutive.
+        for grouping in self.topology.groups(cores):
+            finer = np.unique(last * len(cores) + grouping, return_inverse=True)[1].astype(np.int32)
+            if int(finer.max(initial=0)) + 1 > count:
+                count = int(finer.max()) + 1
+                found.append(finer)
+        return found or [np.zeros(len(cores), np.int32)]
+
+    def with_distances(self: Kind, distances: Mapping[str, int]) -> Kind:
+        """Replace distances: ``hop`` is that of one hop, other names are levels inside a node."""
+        inner = {name: distance for name, distance in distances.items() if name != "hop"}
+        names = [level.name for level in self.levels[self.node_level + 1 :]]
+        for name in inner:
+            if name not in names:
+                raise unknown_name("level", name, ["hop", *names])
+        inside = self.inside.with_distances(inner) if self.inside is not None and inner else self.inside
+        return self._replaced(distances.get("hop", self.hop_distance), inside)
+
+    def _replaced(self: Kind, per_hop: int | None, inside: Tree | None) -> Kind:
+        machine: Any = self
+        changed: Kind = dataclasses.replace(machine, per_hop=per_hop, inside=inside)
+        return changed
+
+
+class NetworkHierarchy(NetworkMachine):
+    """A network machine that is cut along the units which :meth:`units_outside` names, down to the cores."""
+
+    __slots__ = ()
+    split = ComposedMachine.split
+    groups = ComposedMachine.groups
+
+    def split_nodes(self, nodes: Int64) -> list[Int64]:
+        """Cut two or more nodes (ascending) into the outermost units they lie in."""
+        outside, counts = self.units_outside()
+        return Tree((*outside, Level("node", self.node_distance())), counts).split(nodes)
+
+
+def check_nodes(machine: NetworkMachine) -> None:
+    """Check the fields all network machines share, for ``__post_init__``."""
+    per_hop, inside = machine.per_hop, machine.inside
+    if per_hop is not None and not 0 <= per_hop <= MAX_PER_HOP:
+        raise bad(f"distance {per_hop} per hop, expected an integer from 0 to 2**24")
+    if inside is None:
+        return
+    named = [level.name for level in inside.tiers]
+    whole = starts_with_node(inside)
+    if set(named[whole:]) & set(NODE_NAMES):
+        raise bad(
+            f"a level {shorten(named[whole])} inside the nodes of {machine.network_spec()}, expected levels "
+            "of one node such as 'package:2 core:8' (several nodes at one router: nodes=2)",
+        )
+    if whole and inside.children[0] != machine.n_nodes:
+        raise bad(f"levels for {inside.children[0]} nodes, expected the {machine.n_nodes} of the network")
+    outermost = inside.tiers[whole].distance
+    if machine.hop_distance < outermost:
+        raise bad(
+            f"distance {machine.hop_distance} per hop is below {outermost} of {named[whole]}, "
+            "expected distances that do not shrink outwards",
+        )
+
+
+def starts_with_node(inside: Tree) -> bool:
+    """Tell whether a tree describes all nodes (unequal ones, see ``nest``) instead of one."""
+    return inside.tiers[0].name == "node" and inside.tiers[0].distance == MAX_DISTANCE
+
+
+def repeated_counts(inside: Tree, units: int) -> tuple[Count, ...]:
+    """Return the counts of levels inside `units` units: a list for one unit is repeated for each of them."""
+    whole = starts_with_node(inside)
+    return tuple(
+        count if whole or isinstance(count, int) else count * units for count in inside.children[whole:]
+    )
+
+
+def children_of(units: int, full: int, size: int, nodes: int) -> Count:
+    """Children of each of `units` units: `full` of them, each of `size` nodes, as far as nodes exist."""
+    have = -(-nodes // size)
+    return full if have == units * full else tuple(min(full, have - unit * full) for unit in range(units))
+
+
+def inside_spec(inside: Tree) -> str:
+    """Return the spec of what is inside nodes, without the level that stands for all of them."""
+    levels = inside.spec().split(" ")
+    return " ".join(levels[1:] if starts_with_node(inside) else levels)
+
+
+@computed_once(16)
+def _whole_tree(machine: NetworkMachine) -> Tree:
+    outside, counts = machine.units_outside()
+    node, inside = Level("node", machine.node_distance()), machine.levels_inside
+    if inside is None:
+        return Tree((*outside, node), counts)
+    tiers = inside.tiers[starts_with_node(inside) :]
+    return Tree((*outside, node, *tiers), (*counts, *repeated_counts(inside, machine.n_nodes)))
+
+
+@computed_once(16)
+def _distance(machine: NetworkMachine) -> NetworkDistance:
+    lowered, bits = distance_inside(machine)
+    endpoints = machine.network_use.endpoint_of_core()
+    network, per_hop = machine.network(), machine.hop_distance
+    return NetworkDistance(network, lowered.labels, lowered.bit_costs, bits, endpoints, per_hop)
+
+
+def distance_inside(machine: NetworkMachine) -> tuple[TreeDistance, int]:
+    """Return the distances of the whole tree, and the width of labels up to which they lie in one node."""
+    lowered = machine.topology.distance()
+    inner_levels = len(machine.levels) - 1 - machine.node_level
+    return lowered, int(np.flatnonzero(lowered.level_of_bit <= inner_levels)[-1])
+
+
+@frozen(eq=False)
+class AttachedHosts(NetworkMachine):
+    """Named hosts at some endpoints of a network, several or none at each router, in any order."""
+
+    text: str  # spec of this machine, without distance per hop
+    #: the machine whose network it is; its distances and the levels inside its nodes are ignored
+    around: NetworkMachine
+    hosts: tuple[str, ...]  # names in machine order
+    places: tuple[int, ...]  # endpoint of each host, distinct
+    warnings: tuple[str, ...] = ()  # what the user should know about the source
+    per_hop: int | None = None
+    inside: Tree | None = None
+
+    def __post_init__(self) -> None:
+        check_nodes(self)
+
+    def _identity(self) -> tuple[object, ...]:
+        return self.around.network_spec(), self.hosts, self.places, self.hop_distance, self.inside
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of hosts."""
+        return len(self.hosts)
+
+    @property
+    def known_hosts(self) -> KnownHosts:
+        """The nodes of the file."""
+        return KnownHosts(self.hosts, fixed=True)
+
+    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
+        """What was left out or assumed."""
+        return self.warnings
+
+    def network_spec(self) -> str:
+        """The file and the options it was read with."""
+        return self.text
+
+    def network(self) -> Network:
+        """The whole network, with the endpoints that have no host."""
+        return self.around.network()
+
+    @property
+    def network_use(self) -> NetworkUse:
+        """Every core sends through the endpoint of its host."""
+        return NetworkUse(lambda: np.asarray(self.places, np.int32)[self.node_of_core()])
+
+    def split_nodes(self, nodes: Int64) -> list[Int64]:
+        """Cut the hosts as the network cuts their endpoints."""
+        places = np.asarray(self.places, np.int64)[nodes]
+        order = np.argsort(places)
+        parts = self.around.split_nodes(places[order])
+        return [np.sort(nodes[order[np.searchsorted(places[order], part)]]) for part in parts]
+
+    def kept(self, wanted: str | None) -> AttachedHosts:
+        """Return the machine of some of its hosts; FormatError for names it does not have."""
+        chosen = wanted_hosts(wanted, self.hosts, self.text)
+        if chosen is None:
+            return self
+        kept = [node for node, host in enumerate(self.hosts) if host in chosen]
+        hosts, places = tuple(self.hosts[node] for node in kept), tuple(self.places[node] for node in kept)
+        return dataclasses.replace(self, hosts=hosts, places=places)

@@ -98,7 +98,7 @@ def test_verbs_print_through_one_place():
 
 
 def test_a_launched_file_adds_no_line_and_is_not_opened_for_a_stranger(tmp_path):
-    mapping = Mapping(np.array([1, 0], np.int32), hb.machine("core:2"), {"problem": "processes"})
+    mapping = Mapping(np.array([1, 0], np.int32), hb.allocate("core:2"), {"problem": "processes"})
     odd = tmp_path / "a\n7 b"
     odd.write_text("0\n1\n")
     with pytest.raises(UnsupportedError, match="file name that fits one line"):
@@ -114,7 +114,7 @@ def test_a_launched_file_adds_no_line_and_is_not_opened_for_a_stranger(tmp_path)
 
 def test_pages_and_tables_hold_no_control_characters(tmp_path):
     graph = hb.CommGraph.from_edges([0, 1], [1, 0], [5, 5], meta={"name": EVIL, "tasks": "processes"})
-    mapping = hb.map_tasks(graph, hb.machine("node:2@10 core:1", hosts=["a", "b"]), preset="fast")
+    mapping = hb.map_tasks(graph, hb.allocate("node:2@10 core:1", hosts=["a", "b"]), "fast")
     hb.write_report(graph, mapping, tmp_path / "report.html")
     for text in ((tmp_path / "report.html").read_text(), graph._repr_html_(), mapping._repr_html_()):
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", text)

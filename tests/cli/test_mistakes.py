@@ -191,7 +191,7 @@ UNDERSTOOD = {
 
 @pytest.fixture(scope="module")
 def stored():
-    return hb.map_tasks(hb.read(LJ), hb.machine(ON[1]), mapper="identity")
+    return hb.map_tasks(hb.read(LJ), hb.allocate(ON[1]), "identity")
 
 
 @pytest.fixture

@@ -180,8 +180,8 @@ def test_patterns_are_drawn(hopbytes, tmp_path):
 @pytest.fixture
 def mapping_files(tmp_path):
     """Write a mapping as m.json, with its machine, and as m.txt, without."""
-    where = hb.machine("node:2@10 core:8@1", hosts="left,right")
-    mapping = hb.map_tasks("stencil:4x4", where, mapper="identity")
+    where = hb.allocate("node:2@10 core:8@1", hosts="left,right")
+    mapping = hb.map_tasks("stencil:4x4", where, "identity")
     hb.write(mapping, tmp_path / "m.json")
     hb.write(mapping, tmp_path / "m.txt", "plain")
 

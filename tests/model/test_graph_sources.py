@@ -134,7 +134,7 @@ def test_undirected_edges_count_twice():
     directed = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 2], [5, 6, 7])
     both = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 2], [5, 6, 7], undirected=True)
     assert (directed.m, both.m) == (3, 5)  # the arc of a task to itself stands once
-    where = hb.machine("core:3@2")
+    where = hb.allocate("core:3@2")
     costs = [hb.evaluate(g, hb.Mapping([0, 1, 2], where)).comm_cost for g in (directed, both)]
     assert costs == [22, 44]
 

@@ -9,7 +9,7 @@ import pytest
 
 import hopbytes as hb
 
-WHERE = hb.machine("node:2@10 core:2@1", hosts="a,b")
+WHERE = hb.allocate("node:2@10 core:2@1", hosts="a,b")
 
 
 @pytest.mark.parametrize("pe", [[0, 2, 1], (0, 2, 1), np.array([0, 2, 1]), np.array([0, 2, 1], np.uint8)])
@@ -47,7 +47,7 @@ def test_a_mapping_made_by_hand_has_no_cost():
 
 def test_table_of_tasks():
     pytest.importorskip("pandas")
-    where = hb.machine("synthetic:pack:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)@n[1-2]:core=2")
+    where = hb.allocate("synthetic:pack:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)@n[1-2]:core=2")
     frame = hb.Mapping([0, 3], where).to_frame()
     assert list(frame.columns) == ["task", "pe", "node", "host", "core", "cpus"]
     assert frame["cpus"].tolist() == [where.os_pus(0), where.os_pus(3)]

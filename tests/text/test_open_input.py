@@ -148,7 +148,7 @@ KINDS = (
 def mapping_file(folder, spec):
     """Write a mapping whose machine has this spec."""
     path = folder / "m.json"
-    mapping = hb.map_tasks("stencil:2x2", "node:2@10 core:2@1", preset="fast")
+    mapping = hb.map_tasks("stencil:2x2", "node:2@10 core:2@1", "fast")
     hb.write(mapping, path)
     record = json.loads(path.read_text())
     record["machine"] = spec
@@ -212,21 +212,21 @@ def test_a_link_out_of_the_folder_is_not_followed(inner, secret):
 def test_a_machine_that_names_itself_or_a_chain(tmp_path):
     own = machine_file(tmp_path, f"machine:{tmp_path}/x.machine.json")
     with pytest.raises(HopbytesError, match="name no others") as raised:
-        hb.machine(str(own))
+        hb.allocate(str(own))
     assert len(str(raised.value)) < 1000
     (tmp_path / "t.txt").write_text("0 1\n1 0\n")
     machine_file(tmp_path, f"table:{tmp_path}/t.txt", "b.machine.json")
     with pytest.raises(HopbytesError, match=r"b\.machine\.json, which is not such a file"):
-        hb.machine(str(machine_file(tmp_path, f"machine:{tmp_path}/b.machine.json", "a.machine.json")))
+        hb.allocate(str(machine_file(tmp_path, f"machine:{tmp_path}/b.machine.json", "a.machine.json")))
 
 
 def test_files_beside_are_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.txt").write_text("0 1 2 2\n1 0 2 2\n2 2 0 1\n2 2 1 0\n")
-    mapping = hb.map_tasks("stencil:2x2", "table:t.txt", preset="fast")
+    mapping = hb.map_tasks("stencil:2x2", "table:t.txt", "fast")
     hb.write(mapping, "m.json")
     assert hb.read_mapping("m.json").pe.tolist() == mapping.pe.tolist()
-    assert hb.machine(str(machine_file(tmp_path, "table:t.txt"))).k == 4
+    assert hb.allocate(str(machine_file(tmp_path, "table:t.txt"))).k == 4
     (tmp_path / "a.pattern").write_bytes(b"")
     hb.write(hb.pattern("stencil:2x2") if hasattr(hb, "pattern") else hb.read_pattern("stencil:2x2"), "b.csv")
     (tmp_path / "c.programs").write_text("program b.csv ./a\nprogram b.csv ./b\n")
@@ -252,7 +252,7 @@ def test_a_pipe_without_a_writer_is_not_waited_for_long(tmp_path, monkeypatch):
         hb.read(tmp_path / "pipe")
     for spec in ("hwloc:", "slurm:", "table:", "job:", "links:", ""):
         with pytest.raises(HopbytesError):
-            hb.machine(f"{spec}{tmp_path / 'pipe'}")
+            hb.allocate(f"{spec}{tmp_path / 'pipe'}")
 
 
 def test_a_pipe_with_a_slow_writer_is_read(hopbytes, tmp_path):
@@ -277,4 +277,4 @@ def test_devices_and_folders_are_said(tmp_path):
     with pytest.raises(FormatError, match="a directory"):
         hb.read(tmp_path)
     with pytest.raises(FormatError, match=mentions("expected a file")):
-        hb.machine(f"job:{tmp_path}/")
+        hb.allocate(f"job:{tmp_path}/")

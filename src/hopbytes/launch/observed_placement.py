@@ -7,8 +7,7 @@ import numpy as np
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.mappings.host_lists import node_numbers, node_of_host
-from hopbytes.formats.mappings.launch_files import number_list
-from hopbytes.formats.mappings.numbering import Numbering, Slots
+from hopbytes.formats.mappings.numbering import Numbering, Slots, number_list
 from hopbytes.launch.placement_probe import Seen
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping

@@ -18,6 +18,7 @@ from hopbytes.launch.observed_placement import placement_seen
 from hopbytes.launch.placement_probe import Seen
 from hopbytes.machines.base import Level
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
+from hopbytes.machines.selection.allocate import allocate
 from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 
@@ -85,7 +86,7 @@ def from_rank_0(comm: Comm, given: Any, work: Callable[[list[Any]], Sequence[Any
 def located(machine: Allocation | str | None, spots: Sequence[Spot]) -> tuple[Allocation, Int64]:
     """Return one PE per process, of the machine given or of one built from the spots, and their processes."""
     if isinstance(machine, str):
-        machine = machine_from(machine)
+        machine = allocate(machine)
     return machine_of(spots) if machine is None else processes_on(machine, spots)
 
 

@@ -233,7 +233,7 @@ def test_hosts_of_a_job(tmp_path):
     assert [where.hosts[node] for node in sorted(set(where.node_of_pe.tolist()))] == ["n2", "n3", "n7"]
     assert sent_through(where) == [2, 3, 4, 5, 12, 13]
     with pytest.raises(FormatError, match=mentions("3", "4", "8", "x1", "x2", "x3", "n1")):
-        hb.machine(f"ib:{folder}", hosts="x[1-3],n1")
+        hb.allocate(f"ib:{folder}", hosts="x[1-3],n1")
     with pytest.raises(FormatError, match="8 hosts are none"):  # as many as nodes, and yet no new names
         hb.allocate(f"ib:{folder}", hosts="x[1-8]")
     with pytest.raises(UnsupportedError, match="`rails` needs a fabric"):

@@ -133,7 +133,7 @@ def test_forms_of_the_table(tmp_path, name, copied):
     path = tmp_path / "topo.txt"
     path.write_bytes((text.expandtabs(8) if copied else text).encode())
     assert described(path) == (levels, first, notices)
-    where = hb.machine(f"nvidia:{path}@n[1-2]")
+    where = hb.allocate(f"nvidia:{path}@n[1-2]")
     gpus = len(first_host(str(path)).gpus)
     assert where.k == 2 * gpus
     assert sorted(where.gpus.tolist()) == sorted([*range(gpus)] * 2)

@@ -12,7 +12,7 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Source
-from hopbytes.formats.mappings.launch_files import HOST_NAME, Launch, LaunchFormat
+from hopbytes.formats.mappings.launch_files import Launch, LaunchFormat
 from hopbytes.formats.mappings.numbering import Line
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping

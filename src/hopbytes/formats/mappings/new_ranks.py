@@ -24,6 +24,7 @@ from hopbytes.formats.mappings.launch_files import ANY_MAPPING, PROGRAM, Launch,
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.formats.mappings.stored import Plain
 from hopbytes.machines.allocate.slot_counts import spread
+from hopbytes.model.allocation import SlotUse
 from hopbytes.model.mapping import Mapping
 
 #: Bounds of a file of PEs: bytes per line, and number of lines without a PE.
@@ -75,7 +76,7 @@ class NewRank(LaunchFormat):
             raise FormatError(source.name, None, what)
         launched = source.options.get("launched") or _launched_in_comment(source, data)
         # mpirun --map-by core fills nodes, mpirun --map-by node distributes ranks over all nodes.
-        slots = spread(where, len(new), pack=launched == "block", evenly=launched == "cyclic")
+        slots = spread(where, len(new), SlotUse(pack=launched == "block", spread=launched == "cyclic"))
         pe = np.empty(len(new), np.int32)
         pe[new] = _launched_pe(as_launched(source, slots, where), launched)
         return as_launched(source, pe, where)
@@ -129,7 +130,7 @@ def _written(
     launch: Launch, lines: list[str], new: Int64, launched: str, notices: list[str], arguments: str = ""
 ) -> Written:
     """Return the lines of a file, with a script if slots have GPUs, and a command for each launcher."""
-    files, scripts = {"": "\n".join(lines) + "\n"}, ()
+    files, scripts = {"": "\n".join(lines) + "\n"}, tuple[str, ...]()
     if launch.has_gpus:  # the script looks up the launcher's process number, which is the old rank
         files[".place.sh"], scripts = place_script(launch, order=new.tolist()), (".place.sh",)
     commands = _commands(launch, launched, arguments)

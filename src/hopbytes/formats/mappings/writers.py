@@ -46,7 +46,7 @@ from hopbytes.formats.mappings.numbering import THREAD_NAMES, Numbers, number_li
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.machines.allocate.slot_counts import spread
 from hopbytes.machines.geometry import torus_geometry_of
-from hopbytes.model.allocation import Allocation
+from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.mapping import Mapping
 
 DIFFERENT = "nodes need different lists of cores, but the command takes one: {stem}.place.sh binds instead"
@@ -450,7 +450,8 @@ class Cray(LaunchFormat):
         order = _rank_order(source)
         check_count(source, len(order))
         pe = np.empty(len(order), np.int32)
-        pe[order] = spread(where, len(order), tasks_per_node=int(comment[1]) if comment and order else None)
+        use = SlotUse(tasks_per_node=int(comment[1])) if comment and order else None
+        pe[order] = spread(where, len(order), use)
         return as_launched(source, pe, where)
 
     def sniff(self, name: str, head: bytes) -> bool:

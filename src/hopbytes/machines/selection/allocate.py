@@ -31,8 +31,8 @@ from hopbytes.machines.base import Machine
 from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
 from hopbytes.machines.spec_fields import with_options
 from hopbytes.machines.tree import assumed, level_name
-from hopbytes.model.allocation import Allocation
-from hopbytes.util.checks import check_texts, texts_of
+from hopbytes.model.allocation import Allocation, SlotUse
+from hopbytes.util.checks import check_texts, check_truths, texts_of, whole
 
 
 def allocate(

@@ -63,7 +63,7 @@ class Task:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", HopbytesWarning)
                 mapping = map_tasks(
-                    graph, self.where, preset=self.preset, partition=True, threads=1, seed=seed,
+                    graph, self.where, self.preset, partition=True, threads=1, seed=seed,
                     imbalance=self._imbalance(graph),
                 )
             return mapping.pe, mapping.comm_cost

@@ -23,9 +23,57 @@ from hopbytes.kernels.routes import (
     placement_order,
     sum_over_routes,
 )
-from hopbytes.kernels.routes import Routes
 from hopbytes.machines.network import Network
-from hopbytes.mpi.ptram.leaders import Wire
+from hopbytes.mpi.processes import Comm
+
+
+class Wire:
+    """A communicator that counts what this process sends to others."""
+
+    def __init__(self, comm: Comm) -> None:
+        self._comm = comm
+        self.rank, self.size = comm.Get_rank(), comm.Get_size()
+        self.collectives = self.messages = self.bytes = 0
+
+    def broadcast(self, value: Any, size: int = 0) -> Any:
+        """Return the value of rank 0 on all leaders; `size` is its size in bytes, for the count."""
+        self._book(self.size - 1 if self.rank == 0 else 0, size)
+        return self._comm.bcast(value, root=0)
+
+    def gathered(self, value: Any, size: int = 0) -> list[Any]:
+        """Return the values of all leaders, by rank."""
+        self._book(self.size - 1, size)
+        values: list[Any] = self._comm.allgather(value)
+        return values
+
+    def offers(self, mine: Array) -> Array:
+        """Return an array [size, n] with the n numbers of every leader (MPI_Allgather)."""
+        self._book(self.size - 1, mine.nbytes)
+        offers = np.empty((self.size, len(mine)), mine.dtype)
+        self._comm.Allgather(mine, offers)
+        return offers
+
+    def from_winner(self, mine: Int64, count: int, winner: int) -> Int64:
+        """Return int64[count], the numbers of the leader `winner` (MPI_Bcast)."""
+        numbers = mine if self.rank == winner else np.empty(count, np.int64)
+        self._book(self.size - 1 if self.rank == winner else 0, numbers.nbytes)
+        self._comm.Bcast(numbers, root=winner)
+        return numbers
+
+    def exchanged(self, parts: list[Int64]) -> list[Int64]:
+        """Send ``parts[i]`` to leader i and return what each leader sent to this one (MPI_Alltoall)."""
+        self._book(0, 0)
+        for rank, part in enumerate(parts):
+            if rank != self.rank and len(part):
+                self.messages += 1
+                self.bytes += part.nbytes
+        received: list[Int64] = self._comm.alltoall(parts)
+        return received
+
+    def _book(self, receivers: int, size: int) -> None:
+        self.collectives += 1
+        self.messages += receivers
+        self.bytes += receivers * size
 
 
 @frozen(eq=False)

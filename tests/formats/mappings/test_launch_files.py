@@ -11,7 +11,7 @@ from helpers.errors import mentions
 from helpers.placements import expand, place, write
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
-from hopbytes.formats.mappings.launch_files import number_list
+from hopbytes.formats.mappings.numbering import number_list
 
 LAUNCHERS = ("openmpi", "slurm")
 

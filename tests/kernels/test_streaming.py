@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from hopbytes.reference import stream_reference
 
 import hopbytes as hb
 from hopbytes import _core
 from hopbytes.algorithms.streaming import node_sums, penalties, tree_of
 from hopbytes.kernels.streaming import Block, MappingState, SketchArrays
 from hopbytes.model.capacities import group_sums
+from reference import stream_reference
 
 MACHINES = (
     "node:2@10 core:[1,3]@1", "core:5@3", "island:2@100 node:2@10 core:2@1", "core:1@1", "torus:3x2@5",

@@ -6,9 +6,6 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
-from hopbytes.partitioners.backends import available, check_backend
-from hopbytes.partitioners.dispatch import Submission, gather, submit, unsupported_reason
-from hopbytes.partitioners.pool import WorkerPool
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32
@@ -16,6 +13,9 @@ from hopbytes._frozen import frozen
 from hopbytes.engine import SearchProblem, VertexGroups
 from hopbytes.kernels.records import Csr
 from hopbytes.util.random_numbers import derived_words
+from hopbytes_laboratory.partitioners.backends import available, check_backend
+from hopbytes_laboratory.partitioners.dispatch import Submission, gather, submit, unsupported_reason
+from hopbytes_laboratory.partitioners.pool import WorkerPool
 
 
 @frozen

@@ -237,7 +237,7 @@ def _grid(target: Target) -> Torus | None:
 
 
 def _distances(target: Target) -> Int64:
-    assert target.table is not None  # what is no tree and no grid is a table
+    assert target.table is not None  # neither a tree nor a grid
     return target.table
 
 

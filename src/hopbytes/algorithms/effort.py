@@ -86,8 +86,8 @@ class Effort:
     def step_over(self, before: int) -> bool:
         """Record one step of a search that only a limit ends; False means that the search must stop.
 
-        `before` is ``work["arcs"]`` when the step began. A step counts as at least :data:`LEAST_STEP` edges; one
-        that scanned none ends the search, since further steps would never reach a `work_limit`.
+        `before` is ``work["arcs"]`` when the step began. A step counts as at least :data:`LEAST_STEP` edges.
+        One that scanned none ends the search, since further steps would never reach a `work_limit`.
 
         >>> effort = Effort()
         >>> effort.step_over(0), effort.spend(7), effort.step_over(0), effort.work["arcs"]

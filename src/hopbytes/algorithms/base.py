@@ -100,7 +100,7 @@ class Bounds:
 
         Examples
         --------
-        >>> from hopbytes.machines.selection.allocate import allocate
+        >>> from hopbytes.machines.allocate.allocate import allocate
         >>> pair, where = CommGraph.from_edges([0], [1], [5]), allocate("core:2@3")
         >>> bounds = Bounds(np.array([1, 1]))
         >>> bounds.rank(pair, where, np.array([0, 0], np.int32))

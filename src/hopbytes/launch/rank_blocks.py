@@ -13,8 +13,8 @@ from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.launch.block_sizes import best_sizes
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.solve.constraints import Constraints
 from hopbytes.solve.map_tasks import map_tasks
+from hopbytes.solve.problem import Constraints
 
 #: Number of nodes of unequal sizes up to which blocks are mapped to nodes, since all pairs of a block and a
 #: node of another size are listed as forbidden.

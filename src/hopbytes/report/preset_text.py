@@ -32,7 +32,7 @@ def preset_facts(name: str) -> dict[str, Any]:
 
     chain = presets[name]()
     use, time = USE.get(name, ("", ""))
-    return {"chain": [step_text(step) for step in (chain.mapper, *chain.steps)], "use": use, "time": time}
+    return {"chain": [step_text(step) for step in (chain.mapper, *chain.refiners)], "use": use, "time": time}
 
 
 def step_text(step: Any) -> str:

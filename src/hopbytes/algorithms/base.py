@@ -96,7 +96,7 @@ class Bounds:
         Notes
         -----
         O(n + m + k). The result is exact below 2**63, a limit that
-        :func:`hopbytes.cost.objectives.scale.check_scale` checks for J.
+        :func:`hopbytes.cost.objectives.comm_cost.check_scale` checks for J.
 
         Examples
         --------

@@ -13,11 +13,9 @@ import numpy as np
 from hopbytes._arrays import Int32
 from hopbytes._version import __version__
 from hopbytes.algorithms.base import Effort, Progress, mappers, refiners
-from hopbytes.cost.message_time.form import SearchForm
 from hopbytes.cost.metrics.loads import imbalance_of
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.cost.objectives.scale import check_scale
+from hopbytes.cost.objectives.comm_cost import CommCost, SearchForm, check_scale
 from hopbytes.engine import stop_asked, stopping_when
 from hopbytes.errors import HopbytesWarning, UnsupportedError, WrongTypeError, unknown_name
 from hopbytes.model.allocation import Allocation
@@ -214,7 +212,7 @@ def _search_form(graph: CommGraph, where: Allocation, weight: str, objective: st
         return SearchForm(graph.with_weights(weight), where, 0.0)
     if objective != "comm_cost":
         raise UnsupportedError(f"weight time with objective {objective}, expected bytes, messages or unit")
-    from hopbytes.cost.message_time.times import search_form, times_of
+    from hopbytes.cost.message_time import search_form, times_of
 
     return search_form(graph, where, times_of(graph, where))
 
@@ -223,7 +221,7 @@ def run_report(
     graph: CommGraph, weight: str, task: Task, form: SearchForm, method: Method, result: Result,
     effort: Effort, *, limited: bool, early: bool, seconds: dict[str, float],
 ) -> dict[str, Any]:
-    """Return the entries of ``Mapping.info`` (:class:`hopbytes.model.mapping_info.MappingInfo`)."""
+    """Return the entries of ``Mapping.info`` (:class:`hopbytes.model.mapping.MappingInfo`)."""
     where, pe, problem = task.where, result.mapping, result.problem
     cost = problem.comm_cost(result.pe, effort.threads)
     value = cost if method.objective == "comm_cost" else task.goal.value(task.graph, where, pe)
@@ -272,7 +270,7 @@ def warn_of(notices: Iterable[str], stacklevel: int) -> None:
 
 def _time_report(graph: CommGraph, task: Task, pe: Any, form: SearchForm) -> dict[str, float]:
     """Return the total time of all messages, and the relative error of the cost that searches used."""
-    from hopbytes.cost.message_time.times import comm_time, times_of
+    from hopbytes.cost.message_time import comm_time, times_of
 
     times = times_of(graph, task.where)
     seconds = times.seconds(comm_time(graph, task.where, pe, times))

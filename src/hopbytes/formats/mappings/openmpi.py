@@ -11,7 +11,7 @@ import numpy as np
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import MARK, LaunchLine, Source, Written, formats
+from hopbytes.formats.base import MARK, LaunchLine, Source, Written
 from hopbytes.formats.mappings.host_lists import (
     MAX_RANKS,
     allocation_of,
@@ -47,7 +47,7 @@ SEQUENCE = f"# Open MPI hosts in sequence {MARK}"
 CHECK = "'hopbytes verify' shows where ranks would run"
 
 
-class OpenMpi(LaunchFormat):
+class OpenMpi(LaunchFormat, form="openmpi"):
     """Rankfile: a host and a set of cores for every rank.
 
     Ranks are written in ascending order without gaps, because Open MPI 4 refuses anything else. Cores
@@ -113,9 +113,6 @@ class OpenMpi(LaunchFormat):
     def sniff(self, name: str, head: bytes) -> bool:
         """Tell whether a line begins with ``rank 0=``, or the first line is that of a list of hosts."""
         return head.startswith((SEQUENCE.encode(), b"rank 0=")) or b"\nrank 0=" in head
-
-
-formats.register("openmpi")(OpenMpi())
 
 
 def _in_sequence(launch: Launch, reason: str = "") -> Written:

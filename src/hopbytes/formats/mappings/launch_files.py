@@ -18,8 +18,6 @@ from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.mapping import Mapping
 from hopbytes.text.hostlist import NODE_NAME
 
-#: Placeholder of the user's program in a printed command.
-PROGRAM = "./app"
 ASSUMED_CPUS = (
     "the CPU numbers of the operating system are unknown and assumed to be the core numbers; "
     "check with: hopbytes verify"
@@ -49,9 +47,13 @@ class LaunchFormat(Format):
         if form:
             formats.register(form)(cls())
 
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Return False: the format cannot be read, or its content may equally be another format."""
-        return False
+    def started(
+        self, written: Written, mapping: Mapping, options: Dictionary[str, Any], stem: str
+    ) -> Written:
+        """Return the result with the commands of several programs, if the mapping has several."""
+        from hopbytes.formats.mappings.several_programs import programs_of, with_programs
+
+        return with_programs(written, programs_of(options, mapping), self.form, stem)
 
 
 @frozen

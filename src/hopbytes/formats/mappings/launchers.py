@@ -11,6 +11,9 @@ from collections.abc import Mapping as Dictionary
 
 from hopbytes._frozen import frozen
 
+#: Placeholder of the user's program in a printed command.
+PROGRAM = "./app"
+
 
 @frozen
 class Launcher:

@@ -20,7 +20,8 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, LaunchLine, Source, Written
 from hopbytes.formats.files import open_source
 from hopbytes.formats.mappings.host_lists import allocation_of, as_launched, check_count
-from hopbytes.formats.mappings.launch_files import ANY_MAPPING, PROGRAM, Launch, LaunchFormat, prepare
+from hopbytes.formats.mappings.launch_files import ANY_MAPPING, Launch, LaunchFormat, prepare
+from hopbytes.formats.mappings.launchers import PROGRAM
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.formats.mappings.stored import Plain
 from hopbytes.machines.allocate.slot_counts import spread

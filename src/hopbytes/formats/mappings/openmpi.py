@@ -26,11 +26,11 @@ from hopbytes.formats.mappings.host_lists import (
 from hopbytes.formats.mappings.launch_files import (
     ANY_MAPPING,
     ASSUMED_CPUS,
-    PROGRAM,
     Launch,
     LaunchFormat,
     prepare,
 )
+from hopbytes.formats.mappings.launchers import PROGRAM
 from hopbytes.formats.mappings.numbering import Counting, Line, Numbers, Slots, numbers_in
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.machines.node.node_tree import NodeTree
@@ -59,6 +59,7 @@ class OpenMpi(LaunchFormat, form="openmpi"):
     """
 
     summary = "Open MPI rankfile and hostfile"
+    signature = re.compile(rb"(?:\A|\n)rank 0=|\A" + SEQUENCE.encode())
     several_files = True
     forbidden_characters = ":"  # --map-by rankfile:file=F of Open MPI 5
     forbidden_in_folders = ","  # --hostfile F of Open MPI 5, which makes F an absolute path
@@ -109,10 +110,6 @@ class OpenMpi(LaunchFormat, form="openmpi"):
         if source.head(200).startswith(SEQUENCE.encode()):
             return mapping_by_hosts(source, rank_hosts(source))
         return read_rankfile(source)
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether a line begins with ``rank 0=``, or the first line is that of a list of hosts."""
-        return head.startswith((SEQUENCE.encode(), b"rank 0=")) or b"\nrank 0=" in head
 
 
 def _in_sequence(launch: Launch, reason: str = "") -> Written:

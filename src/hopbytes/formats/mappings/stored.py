@@ -174,6 +174,7 @@ class Json(LaunchFormat, form="json"):
     """A stored mapping: map once, launch often (``hopbytes write MAPPING.json --format F``)."""
 
     suffixes = (".json",)
+    signature = re.compile(rb"\A\s*\{.*" + KIND.encode(), re.DOTALL)
     summary = "mapping with machine, slots, hosts, hashes and metrics"
     capabilities = ANY_MAPPING
 
@@ -245,10 +246,6 @@ class Json(LaunchFormat, form="json"):
                 f"{source.name}: the mapping was made for another pattern, expected {graph.name} (map again)"
             )
         return mapping
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the file is a JSON object with the kind of a stored mapping."""
-        return head.lstrip().startswith(b"{") and KIND.encode() in head
 
 
 def check_same_machine(mapping: Mapping, where: Allocation, name: str = "mapping") -> None:

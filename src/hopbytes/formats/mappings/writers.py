@@ -33,7 +33,6 @@ from hopbytes.formats.mappings.host_lists import (
 )
 from hopbytes.formats.mappings.launch_files import (
     ANY_MAPPING,
-    PROGRAM,
     Binding,
     Launch,
     LaunchFormat,
@@ -41,7 +40,7 @@ from hopbytes.formats.mappings.launch_files import (
     prepare,
     refuse_gpus,
 )
-from hopbytes.formats.mappings.launchers import LAUNCHERS, RANK_VARIABLES
+from hopbytes.formats.mappings.launchers import LAUNCHERS, PROGRAM, RANK_VARIABLES
 from hopbytes.formats.mappings.numbering import THREAD_NAMES, Numbers
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.machines.allocate.slot_counts import spread
@@ -584,6 +583,7 @@ class Fujitsu(LaunchFormat, form="fujitsu"):
 
     marked = False
     summary = "coordinates of every rank for Fujitsu's mpiexec -vcoordfile"
+    signature = re.compile(rb"\A\(\d.{0,37}\)", re.DOTALL)
     capabilities = replace(
         ANY_MAPPING, per_rank_cores=False, per_node_cores=False, several_cores_per_rank=False, gpus=False,
         launcher="mpiexec of Fujitsu MPI",
@@ -619,10 +619,6 @@ class Fujitsu(LaunchFormat, form="fujitsu"):
                 raise FormatError(source.name, number, what)
         node = np.array([node_at[at] for _, at in rows], np.int64)
         return mapping_on_nodes(source, where, node, [number for number, _ in rows])
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the first line begins with numbers in parentheses."""
-        return head.startswith(b"(") and head[1:2].isdigit() and b")" in head[:40]
 
 
 def _coordinates(where: Allocation) -> Int64:

@@ -249,7 +249,7 @@ def test_hosts_without_names_are_numbered_as_launchers_count_them(tmp_path, monk
 
 #: How each launcher starts old ranks with the options of new ranks: host by host, or host after host in turn.
 IN_TURN = re.compile("--map-by node |-ppn 1 |--distribution=cyclic:block ")
-BY_HOST = re.compile("--map-by (core|slot) |mpiexec.hydra -n [0-9]+ -bind-to |I_MPI_PIN|--distribution=block:")
+BY_HOST = re.compile("--map-by (core|slot) |mpiexec.hydra -n [0-9]+ -bind-to |I_MPI_PIN|=block:block ")
 
 
 @pytest.mark.parametrize("launched", ["block", "cyclic"])

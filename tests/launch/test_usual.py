@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import hopbytes as hb
-from hopbytes.launch.usual import usual_order
+from hopbytes.formats.mappings.launchers import usual_order
 
 
 @pytest.mark.parametrize(

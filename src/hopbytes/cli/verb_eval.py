@@ -62,7 +62,7 @@ def eval(
         _refuse(given, "several mappings")
         return _side_by_side(reading.read(pattern), mappings, mapping_format, where, json=json)
     import hopbytes as hb
-    from hopbytes.launch.usual import usual_order
+    from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.machines.allocate.launcher_order import launcher_placement
     from hopbytes.report.summary import RANDOM_SEEDS
 
@@ -124,9 +124,9 @@ def report(
     """
     from hopbytes.cli.output import tell
     from hopbytes.cli.watching import watched
+    from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.html_report.report_origin import made_here, names_of, origin_of_files
     from hopbytes.html_report.write_report import check_report_target, write_report
-    from hopbytes.launch.usual import usual_order
 
     check_report_target(output, force=force)
     typed = sys.argv[1:]
@@ -204,7 +204,7 @@ def simulate(
     rounds follow one another; computation is not part of it.
     """
     from hopbytes.cli.output import print_json, print_text, tell
-    from hopbytes.launch.usual import usual_order
+    from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.report.predicted_time import predict, predicted_text, predictions_record
 
     if not mappings and machine.unsaid:
@@ -248,7 +248,7 @@ def advise(
     advice may be to keep what you have.
     """
     from hopbytes.cli.output import print_json, print_text, tell
-    from hopbytes.launch.usual import usual_order
+    from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.report.advice import advise as advised
     from hopbytes.report.advice_text import advice_record, advice_text, table_head
 

@@ -14,7 +14,7 @@ from hopbytes.cli.machine_options import MachineOptions
 from hopbytes.cli.options import WritingOptions
 from hopbytes.formats.exchange import Receipt
 from hopbytes.launch import present
-from hopbytes.launch.present import advice
+from hopbytes.launch.installed import advice
 
 SAYS = {
     "Open MPI 5": "mpirun (Open MPI) 5.0.11",
@@ -162,8 +162,8 @@ def test_json_has_the_alternatives(tmp_path):
 def test_locate_says_what_was_seen_unless_quiet(monkeypatch, tmp_path, capsys):
     """The mapping is in the file in any case."""
     monkeypatch.chdir(tmp_path)
-    seen = hb.Mapping(np.arange(2, dtype=np.int32), hb.allocate("core:2"), info={"notices": ["all was seen"]})
-    monkeypatch.setattr("hopbytes.launch.verify.placement_launched", lambda where, words: seen)
+    seen = hb.Mapping(np.arange(2, dtype=np.int32), hb.machine("core:2"), info={"notices": ["all was seen"]})
+    monkeypatch.setattr("hopbytes.launch.launch.mapping_launched", lambda where, words: seen)
     launcher = tmp_path / "mpirun"
     launcher.write_text("#!/bin/sh\necho 'mpirun (Open MPI) 5.0.11'\n")
     launcher.chmod(0o755)

@@ -9,7 +9,7 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.launch.command import LaunchCommand
-from hopbytes.launch.launchers import silent_end
+from hopbytes.launch.installed import silent_end
 from hopbytes.machines.node.job import READERS
 from hopbytes.record.application import Application, explain_two_libraries
 from hopbytes.record.counts import Counts, counted

@@ -18,7 +18,7 @@ import hopbytes as hb
 from helpers.graphs import arcs_of
 from helpers.real_mpi import FAMILIES, mpi
 from hopbytes.errors import UnsupportedError
-from hopbytes.launch.launchers import recognise
+from hopbytes.launch.installed import recognise
 from hopbytes.patterns.collective_messages import expand
 from hopbytes.record.application import Application
 from hopbytes.record.session import reason, record

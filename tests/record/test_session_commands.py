@@ -18,7 +18,7 @@ from helpers.graphs import arcs_of
 from helpers.real_mpi import FAMILIES, RING, RING_OF_FOUR, compiled, mpi, script
 from hopbytes.errors import UnsupportedError
 from hopbytes.launch.command import LaunchCommand
-from hopbytes.launch.launchers import KINDS, recognise
+from hopbytes.launch.installed import KINDS, recognise
 from hopbytes.record.session import next_step, record, target_of
 
 pytestmark = [pytest.mark.launcher, pytest.mark.usefixtures("mpi_folder")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError
 from hopbytes.formats.base import formats
-from hopbytes.launch.launchers import LAUNCHERS
+from hopbytes.formats.mappings.launchers import LAUNCHERS
 from hopbytes.model.mapping import Mapping
 
 #: Formats of the launchers that most clusters have, with the names of their files.

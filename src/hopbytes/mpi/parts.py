@@ -10,7 +10,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import HopbytesError, UnsupportedError
-from hopbytes.machines.selection.allocate import allocate
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.model.allocation import Allocation
 from hopbytes.mpi.distributed.mapping import map_distributed
 from hopbytes.mpi.distributed.rows import Member, Rows, Slab, agree_on_slab, row_pointers

@@ -136,7 +136,7 @@ def every_node(where: Allocation) -> list[Boxed]:
 def folded(box: Box, most: int = MOST_PLACES) -> Box:
     """Return a box in which adjacent alike units are one, from the outside on, until few places are left.
 
-    >>> from hopbytes.machines.selection.allocate import allocate
+    >>> from hopbytes.machines.allocate.allocate import allocate
     >>> (boxed,) = boxes_of(allocate("node:64 core:32", hosts="n[1-64]"))
     >>> [inner.title for inner in folded(boxed.box).inside]
     ['64 x node n1 … n64']
@@ -200,7 +200,7 @@ def _label(kinds: Sequence[str], labels: Sequence[str] | None, rows: Int64) -> s
 def drawing(boxed: Boxed) -> list[str]:
     """Return a node as indented lines; adjacent units of equal shape share a line with their number.
 
-    >>> from hopbytes.machines.selection.allocate import allocate
+    >>> from hopbytes.machines.allocate.allocate import allocate
     >>> print("\\n".join(drawing(boxes_of(allocate("synthetic:pack:2 l3:2 core:4 pu:1"))[0])))
     node  PU 0-15
       2 x package  PU 0-15

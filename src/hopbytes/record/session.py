@@ -18,12 +18,10 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.exchange import read
 from hopbytes.launch.command import LaunchCommand
-from hopbytes.launch.launchers import silent_end
-from hopbytes.launch.passing import run_through
-from hopbytes.launch.start import machine_of_command, shared_folder
-from hopbytes.launch.verify import seen_launch
+from hopbytes.launch.installed import silent_end
+from hopbytes.launch.launch import seen_launch
+from hopbytes.launch.start import machine_of_command, run_through, shared_folder
 from hopbytes.machines.node.job import READERS, same_host
-from hopbytes.machines.selection.allocate import allocate as parsed_machine
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.base import recorded_hosts
 from hopbytes.patterns.collective_messages import check_model

@@ -38,7 +38,7 @@ def _content(
 ) -> Allocation | CommGraph | Mapping:
     """Return the machine, the pattern or the mapping that a text names."""
     from hopbytes.formats.exchange import read
-    from hopbytes.machines.selection.allocate import allocate
+    from hopbytes.machines.allocate.allocate import allocate
 
     if on is not None:
         where = allocate(on, **machine_options)

@@ -8,8 +8,7 @@ from collections.abc import Mapping as Dictionary
 from functools import partial
 from typing import Any
 
-from hopbytes.cost.metrics.evaluation import Evaluation
-from hopbytes.cost.metrics.plain_text import HEADINGS, Row, notes, rows
+from hopbytes.cost.metrics.evaluation import HEADINGS, Evaluation, Row, notes, rows
 from hopbytes.errors import printable
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.mapping import Mapping

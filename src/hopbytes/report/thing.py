@@ -35,7 +35,7 @@ def explain(
     8
     """
     if route is not None:
-        from hopbytes.machines.selection.allocate import allocate
+        from hopbytes.machines.allocate.allocate import allocate
 
         facts = route_facts(allocate(thing, **machine_options or {}), *route)
         return facts, route_text(facts)
@@ -67,7 +67,7 @@ def is_machine(thing: str) -> bool:
 
 
 def _explain_machine(spec: str, options: Facts) -> tuple[Facts, str]:
-    from hopbytes.machines.selection.allocate import allocate
+    from hopbytes.machines.allocate.allocate import allocate
 
     where = allocate(spec, **options)
     return {"thing": "machine"} | machine_facts(where), machine_text(where)

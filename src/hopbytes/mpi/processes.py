@@ -15,6 +15,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, InfeasibleError
 from hopbytes.formats.mappings.numbering import parse_cpus
 from hopbytes.launch.observed import Seen, mapping_seen
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.machines.base import Level
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
 from hopbytes.machines.tree import Tree

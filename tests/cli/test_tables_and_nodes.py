@@ -10,7 +10,7 @@ import pytest
 import hopbytes as hb
 from helpers.paths import EXAMPLES, PROGRAM
 from helpers.terminal import on_terminal
-from hopbytes.report.ranks_text import ranges, ranks_per_node
+from hopbytes.show.describe import ranges, ranks_per_node
 
 PATTERN = EXAMPLES / "halo_96.pattern"
 ON = ("--on", "node:8@10 package:2@3 core:6@1", "--hosts", "n[1-8]")

@@ -5,13 +5,13 @@ import subprocess
 
 import numpy as np
 import pytest
-from hopbytes.cli.verb_locate import locate
 
 import hopbytes as hb
 from helpers.paths import PROGRAM
 from helpers.placements import place
 from hopbytes.cli.machine_options import MachineOptions
-from hopbytes.cli.options import WritingOptions
+from hopbytes.cli.options import LaunchingOptions, WritingOptions
+from hopbytes.cli.verb_run import verify
 from hopbytes.formats.exchange import Receipt
 from hopbytes.launch import present
 from hopbytes.launch.installed import advice
@@ -169,6 +169,8 @@ def test_locate_says_what_was_seen_unless_quiet(monkeypatch, tmp_path, capsys):
     launcher.chmod(0o755)
     for quiet in (False, True):
         path = f"{quiet}.json"
-        locate(MachineOptions(on="core:2"), WritingOptions(), [str(launcher), "./app"], path, quiet)
+        words = [str(launcher), "./app"]
+        options = (MachineOptions(on="core:2"), WritingOptions(), LaunchingOptions())
+        verify(*options, command=words, output=path, quiet=quiet)
         assert hb.read_mapping(path).pe.tolist() == [0, 1]
         assert ("all was seen" in capsys.readouterr().err) != quiet

@@ -14,7 +14,7 @@ from hopbytes.machines.base import Level
 from hopbytes.machines.spec import from_hierarchy, kind_of_file, parse_machine, with_distances
 from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
-from hopbytes.report.thing import explain
+from hopbytes.show.describe import explain
 
 
 def test_names_counts_and_distances():

@@ -9,7 +9,7 @@ import hopbytes as hb
 from helpers.machines import allocated
 from hopbytes.algorithms.base import Effort
 from hopbytes.patterns.ml import rank_orders, training_of
-from hopbytes.report.parallelism import parallelism
+from hopbytes.show.evaluation_text import parallelism
 from hopbytes.solve.congestion_on_rails import Judged, busiest_link, worth_it
 from hopbytes.solve.presets import chain
 from hopbytes.solve.rail_rule import RailRule

@@ -12,7 +12,7 @@ from helpers.strategies import machines
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.kinds.table import Table
-from hopbytes.report.show import machine_facts, machine_text
+from hopbytes.show.describe import machine_facts, machine_text
 
 
 def rows(where):

@@ -13,7 +13,7 @@ from helpers.paths import SHARED, SHARED_SAMPLES, hwloc_sample
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.machines.kinds.hwloc import read_hwloc
 from hopbytes.machines.spec import parse_machine
-from hopbytes.report.show import machine_facts, machine_text
+from hopbytes.show.describe import machine_facts, machine_text
 from hopbytes.text.cpu_lists import parse_cpuset
 
 

@@ -15,7 +15,7 @@ from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.machines.kinds.machine import machine_text
 from hopbytes.machines.kinds.nvidia import read_gpu_hosts
 from hopbytes.machines.spec import kind_of_file
-from hopbytes.pictures.boxes import boxes_of, drawing
+from hopbytes.show.boxes import boxes_of, drawing
 
 
 def first_host(path):

@@ -101,7 +101,7 @@ def _kind(path: str) -> str:
     for kind in ("parhip", "metis"):
         if suffix in formats[kind].suffixes or fits(formats[kind], path, head):
             return kind
-    what = "expected a METIS or ParHIP graph; `hopbytes write` makes them (HDF5 files end with .h5)"
+    what = "expected a METIS or ParHIP graph; `hopbytes write` writes them (HDF5 files end with .h5)"
     raise UnsupportedError(f"{path}: {what}")
 
 

@@ -346,7 +346,7 @@ def map_file(
     comm: Comm, machine: Callable[[], Allocation], graph: str, output: str | None, *, force: bool,
     **options: Any,
 ) -> dict[str, Any]:
-    """Read, map and write on all processes, as ``map-distributed`` does; return the record of the run."""
+    """Read, map and write on all processes, as ``map --distributed`` does; return the record of the run."""
     where = Member(comm).agreed(machine)
     Member(comm).same("graph and output", (graph, output))
     mapping = map_distributed(comm, lambda: read_slab(comm, graph), where, **options)
@@ -356,7 +356,7 @@ def map_file(
 
 
 def evaluate_file(comm: Comm, machine: Callable[[], Allocation], graph: str, mapping: str) -> dict[str, Any]:
-    """Read a graph and a mapping and evaluate it on all processes, as ``eval-distributed`` does."""
+    """Read a graph and a mapping and evaluate it on all processes, as ``eval --distributed`` does."""
     where = Member(comm).agreed(machine)
     Member(comm).same("graph and mapping", (graph, mapping))
     slab = read_slab(comm, graph)

@@ -22,7 +22,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.distributed.rows import sentence
 from hopbytes.mpi.ptram.leaders import Leaders, StrandedError, map_with_leaders
-from hopbytes.report.summary import map_record
+from hopbytes.show.verdict import map_record
 from hopbytes.util.options import build
 
 EXPECTED = (HopbytesError, OSError, MemoryError)

@@ -14,7 +14,7 @@ from helpers.errors import mentions
 from helpers.paths import HWLOC_SAMPLES
 from helpers.placements import place
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
-from hopbytes.launch.command import LaunchCommand, placed
+from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.observed import Seen, _tail, compare, mapping_by_node, mapping_seen, seen_in
 from hopbytes.launch.start import (
     checked_command,
@@ -387,7 +387,7 @@ def coupled(*tasks):
 def test_options_of_a_mapping_are_for_all_programs():
     words = shlex.split("mpirun -n 2 -x A ./a -y : -n 1 --wdir w ./b")
     command = checked_command(words, 3, several=True)
-    start = placed(command, "mpirun -n 3 -x V=1 --map-by rankfile:file=p sh p.sh ./app")
+    start = command.with_mapping("mpirun -n 3 -x V=1 --map-by rankfile:file=p sh p.sh ./app")
     both = "-x A sh p.sh ./a -y : -x V=1 -n 1 --wdir w sh p.sh ./b"
     assert start.text() == f"mpirun -x V=1 --map-by rankfile:file=p -n 2 {both}"
     assert command.count == 3

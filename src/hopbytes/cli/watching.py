@@ -33,7 +33,6 @@ class Watch:
         """Map the pattern; with a limit, Ctrl-C requests the best mapping found."""
         from hopbytes.show.progress import expected_edges
         from hopbytes.util.limits import Limits
-        from hopbytes.util.limits import Limits
 
         graph, effort = self.graph, self.effort
         anytime = effort.anytime  # known from here on without an import, which Ctrl-C might interrupt

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import Mapper
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.machines.allocate.slot_counts import spread as chosen_slots
-from hopbytes.model.allocation import Allocation
+from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.auto_objective import objective_of
 from hopbytes.solve.congestion_on_rails import LINKS, Given, weighs_links, worth_it
+from hopbytes.solve.constraints import Constraints
 from hopbytes.solve.formulate import too_few_slots
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.method import steps_of
@@ -33,20 +36,10 @@ MOST_STEPS = 300_000
 ORDERED = ("hosts", "torchrun", "kubernetes")
 #: Tasks up to which the pattern is mapped a second time, with free ranks.
 MOST_TASKS = 2**14
-#: Options that a second, quick mapping does not take into account.
-USUAL = {
-    "objective": "comm_cost", "weight": "bytes", "time_limit": None, "work_limit": None, "fixed": None,
-    "forbidden": None, "initial": None,
-}
 
 
 def map_for(
-    graph: CommGraph,
-    where: Allocation,
-    form: str,
-    *,
-    block: int | None = None,
-    **options: Any,
+    graph: CommGraph, where: Allocation, form: str, *, block: int | None = None, **options: Any
 ) -> Mapping:
     """Map so that a launch format can express the result.
 
@@ -88,12 +81,12 @@ def _on_the_cheaper_slots(
     choices = {} if where.use.chosen else slot_choices(where, graph.n, equal_nodes=where.use.equal_nodes)
     where = where.using(equal_nodes=False)
     if not choices:
-        return map_in_blocks(graph, where, block, **slot_options, **options)
+        return map_in_blocks(graph, where, block, **options)
     mappings: dict[str, Mapping] = {}
     refused: list[HopbytesError] = []
     for name, choice in choices.items():
         try:
-            mappings[name] = map_in_blocks(graph, where, block, **choice, **options)
+            mappings[name] = map_in_blocks(graph, where.using(**choice), block, **options)
         except InfeasibleError as error:
             refused.append(error)
     if not mappings:
@@ -105,12 +98,7 @@ def _on_the_cheaper_slots(
 
 
 def map_in_blocks(
-    graph: CommGraph,
-    where: Allocation,
-    block: int | None = None,
-    *,
-    inside: bool = True,
-    **options: Any,
+    graph: CommGraph, where: Allocation, block: int | None = None, *, inside: bool = True, **options: Any
 ) -> Mapping:
     """Map blocks of consecutive tasks to groups of neighbouring PEs.
 
@@ -127,13 +115,12 @@ def map_in_blocks(
         raise UnsupportedError("blocks of ranks are for processes with a slot of their own")
     if graph.n > where.k:
         raise too_few_slots(graph.n, where, "blocks of ranks need a slot for each")
-    spreading = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack}
-    pes = chosen_slots(where, graph.n, evenly=spread, **spreading).astype(np.int64)
+    pes = chosen_slots(where, graph.n, where.use).astype(np.int64)
     counts = [count for count in np.bincount(where.node_of_pe[pes]).tolist() if count]
     if options.get("weight") == "time":
         raise UnsupportedError("weight time refers to single messages, expected bytes for blocks of ranks")
     # The sums over the arcs between blocks keep this weight only.
-    seen = graph.with_weights(options.get("weight", "bytes"))
+    weighted = graph.with_weights(options.get("weight", "bytes"))
     weighed = weighs_links(graph, where, **options)
     named = "comm_cost" if weighed else objective_of(options.get("objective"), where, "bytes")[0]
     options["objective"] = named
@@ -142,22 +129,30 @@ def map_in_blocks(
         share = 2 * (1 + len(counts) * inside) * (1 + weighed)
         inner["limits"] = replace(limits, time=limits.time / share)
     notices: list[str] = []
-    pe = _placed_blocks(seen, where, pes, counts, block, inside=inside, options=inner)
+    pe = _placed_blocks(weighted, where, pes, counts, block, inside=inside, options=inner)
     if weighed:
         inner["objective"] = LINKS
-        less = _placed_blocks(seen, where, pes, counts, block, inside=inside, options=inner)
+        less = _placed_blocks(weighted, where, pes, counts, block, inside=inside, options=inner)
         others = [less, pes.astype(np.int32)]
-        number, notices = worth_it(seen, where, pe, others)
+        number, notices = worth_it(weighted, where, pe, others)
         if number is not None:
             pe, options["objective"] = others[number], LINKS
     given = Given(np.searchsorted(pes, pe).astype(np.int32))
     kept = {key: options[key] for key in ("objective", "weight", "seed", "threads") if key in options}
-    mapping = map_tasks(graph, where, mapper=given, partition=False, spread=spread, **kept, **spreading)
+    mapping = map_tasks(graph, where, given, partition=False, **kept)
     method = {
         "mapper": f"blocks of {block or 'a node'}, {'any' if inside else 'in'} order inside",
-        "preset": options.get("preset"), "notices": [*notices, *mapping.info["notices"]],
+        "preset": _preset_named(options.get("method")), "notices": [*notices, *mapping.info["notices"]],
     }  # fmt: skip
     return Mapping(mapping.pe, where, {**mapping.info, **method})
+
+
+def _preset_named(method: Any) -> Any:
+    """Return the preset that the caller named, None without one."""
+    if method is None:
+        return None
+    first = steps_of(method)[0]
+    return None if isinstance(first, Mapper) or (isinstance(first, str) and first not in presets) else first
 
 
 def _placed_blocks(
@@ -189,7 +184,7 @@ def _block_size(n: int, counts: list[int], block: int | None) -> int:
 
 
 def _mapped_quotient(
-    graph: CommGraph, where: Allocation, groups: list[Int64], options: dict[str, Any], **more: Any
+    graph: CommGraph, where: Allocation, groups: list[Int64], options: dict[str, Any]
 ) -> list[int]:
     """Return the group of every block, where block i has as many tasks as group i has PEs.
 
@@ -204,7 +199,7 @@ def _mapped_quotient(
     cores = [np.concatenate([where.cores_of(int(pe)) for pe in group]) for group in groups]
     starts = np.cumsum([0, *map(len, cores)]).astype(np.int64)
     merged = Allocation(where.machine, starts, np.concatenate(cores), where.hosts)
-    chosen: list[int] = map_tasks(blocks, merged, **options, **more).pe.tolist()
+    chosen: list[int] = map_tasks(blocks, merged, **options).pe.tolist()
     return chosen
 
 
@@ -224,8 +219,9 @@ def _unequal_groups(
     chosen = [nodes[next(taken[size])] for size in sizes]
     candidates = [nodes, chosen]
     if len(nodes) <= MOST_UNEQUAL:
-        forbidden = np.argwhere(np.array(sizes)[:, None] != np.array(sizes)[None, :])
-        blocks = _mapped_quotient(graph, where, chosen, options, forbidden=forbidden)
+        forbidden: Any = np.argwhere(np.array(sizes)[:, None] != np.array(sizes)[None, :])
+        constraints = replace(options.get("constraints") or Constraints(), forbidden=forbidden)
+        blocks = _mapped_quotient(graph, where, chosen, {**options, "constraints": constraints})
         candidates.append([chosen[group] for group in blocks])
     return min(candidates, key=lambda groups: _cost(graph, where, np.concatenate(groups), options))
 
@@ -330,18 +326,18 @@ def _free_order(graph: CommGraph, mapping: Mapping, form: str, **options: Any) -
     """
     from hopbytes.patterns.ml import MEGATRON_OPTIONS, rank_orders, training_of
 
-    where = mapping.where
-    if form not in ORDERED or graph.n > min(MOST_TASKS, where.k):
-        return []
-    if any(options.get(name) not in (None, usual) for name, usual in USUAL.items()):
+    where, limits, constraints = mapping.where, options.get("limits"), options.get("constraints")
+    # A second, quick mapping does not take other options into account.
+    usual = options.get("objective") in (None, "comm_cost") and options.get("weight") in (None, "bytes")
+    limited = (limits is not None and limits.limited) or (constraints is not None and constraints.of_tasks)
+    if form not in ORDERED or graph.n > min(MOST_TASKS, where.k) or limited or not usual:
         return []
     if mapping.info.get("objective", "comm_cost") != "comm_cost":  # chosen for a machine with rails
         return []
     own = CommCost().value(graph, where, mapping.pe)
     kept = {name: options[name] for name in ("seed", "threads") if name in options}
-    free = map_tasks(
-        graph, where, preset="fast", objective="comm_cost", partition=False, equal_nodes=True, **kept
-    )
+    equal = replace(where, use=SlotUse(equal_nodes=True))
+    free = map_tasks(graph, equal, "fast", objective="comm_cost", partition=False, **kept)
     best = CommCost().value(graph, where, free.pe)
     sentences = []
     if best < own:

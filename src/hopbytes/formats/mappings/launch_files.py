@@ -16,6 +16,7 @@ from hopbytes.formats.base import Capabilities, Format, Written
 from hopbytes.formats.mappings.numbering import Numbering, Numbers
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.mapping import Mapping
+from hopbytes.text.hostlist import NODE_NAME
 
 #: Placeholder of the user's program in a printed command.
 PROGRAM = "./app"

@@ -130,7 +130,7 @@ def _written(
     launch: Launch, lines: list[str], new: Int64, launched: str, notices: list[str], arguments: str = ""
 ) -> Written:
     """Return the lines of a file, with a script if slots have GPUs, and a command for each launcher."""
-    files, scripts = {"": "\n".join(lines) + "\n"}, tuple[str, ...]()
+    files = {"": "\n".join(lines) + "\n"}
     if launch.has_gpus:  # the script looks up the launcher's process number, which is the old rank
         files[".place.sh"] = place_script(launch, order=new.tolist())
     commands = _commands(launch, launched, arguments)

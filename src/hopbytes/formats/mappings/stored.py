@@ -222,8 +222,10 @@ class Json(LaunchFormat):
         record = _Record(source.name, _parse(source))
         n, where, graph = (source.options.get(key) for key in ("n", "where", "graph"))
         # The given machine replaces an equal stored one, whose file may have been moved since then.
-        same = where is not None and record.fields.get("machine_sha256") == machine_sha256(where)
-        made_for = record.allocation(where.machine if where is not None and same else record.machine(source.path))
+        if where is not None and record.fields.get("machine_sha256") == machine_sha256(where):
+            made_for = record.allocation(where.machine)
+        else:
+            made_for = record.allocation(record.machine(source.path))
         try:
             mapping = Mapping(
                 record.integers("pe", np.int32), made_for, record.value("info", dict, "an object")

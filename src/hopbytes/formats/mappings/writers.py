@@ -666,7 +666,7 @@ def _coordinates(where: Allocation) -> Int64:
     geometry = torus_geometry_of(machine)
     expected = "fujitsu maps ranks by coordinates, expected a torus or mesh of 1 or 2 or 3 dimensions"
     if geometry is None:
-        raise UnsupportedError(f"{expected} (`spec='torus:4x4x4 / core:4'`)")
+        raise UnsupportedError(f"{expected} (`machine='torus:4x4x4 / core:4'`)")
     coordinates: Int64 = geometry.places.T
     if coordinates.shape[1] > 3:
         raise UnsupportedError(f"{expected}, found {coordinates.shape[1]}")

@@ -71,18 +71,17 @@ class Member:
 
     def summed(self, array: Int64) -> Int64:
         """Return the sums of the entries of an int64 array (MPI_Allreduce); they have to fit into 63 bits."""
-        sums = np.empty_like(array)
-        self._book(array.nbytes if self.size > 1 else 0)
-        self._call(self.comm.Allreduce, np.ascontiguousarray(array), sums)
-        return sums
+        return self._reduced(self.comm.Allreduce, array)
 
     def before(self, array: Int64) -> Int64:
         """Return the sums of the entries over the members of lower rank (MPI_Exscan)."""
+        sums = self._reduced(self.comm.Exscan, array)
+        return sums if self.rank else np.zeros_like(array)  # MPI leaves the result of rank 0 undefined
+
+    def _reduced(self, call: Callable[..., Any], array: Int64) -> Int64:
         sums = np.zeros_like(array)
         self._book(array.nbytes if self.size > 1 else 0)
-        self._call(self.comm.Exscan, np.ascontiguousarray(array), sums)
-        if self.rank == 0:  # where MPI leaves the result undefined
-            sums[:] = 0
+        self._call(call, np.ascontiguousarray(array), sums)
         return sums
 
     def counts(self, mine: Int64) -> Int64:

@@ -60,23 +60,10 @@ MAGIC = b"\x93NUMPY\x01\x00"
 def read_slab(comm: Comm, graph: str) -> Slab:
     """Return the rows of this process of a graph on disk, or of a generated one; collective.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    graph : str
-        A METIS or a ParHIP file, not compressed, an HDF5 file (``mesh.h5``, ``mesh.h5:GROUP``, see
-        :func:`hopbytes.mpi.distributed.files.hdf5_rows`), or a generator: ``grid:512x512``,
-        ``grid:64x64x64`` or ``geometric:100000``.
-
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes: the file is malformed, cut short or compressed.
-
-    Notes
-    -----
-    Rows of ParHIP and HDF5 files are divided by vertices and arcs, those of METIS files by bytes.
-    O((n + m) / P).
+    `graph` is a METIS or a ParHIP file, not compressed, an HDF5 file (``mesh.h5``, ``mesh.h5:GROUP``), or a
+    generator: ``grid:512x512``, ``grid:64x64x64`` or ``geometric:100000``. Rows of ParHIP and HDF5 files are
+    divided by vertices and arcs, those of METIS files by bytes. O((n + m) / P). HopbytesError is raised on
+    all processes if the file is malformed, cut short or compressed.
     """
     member = Member(comm)
     if graph.partition(":")[0] in GENERATORS:
@@ -358,20 +345,9 @@ def _points(cells: Int64, side: int) -> tuple[Float64, Float64]:
 def write_distributed(comm: Comm, mapping: DistributedMapping, path: str, *, force: bool = False) -> None:
     """Write the PE of every task; every process writes its own part of the file; collective.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    mapping : DistributedMapping
-    path : str
-        A name that ends with ``.npy`` gets an array of int32, which ``numpy.load`` reads; any other name one
-        line per task, as the format ``plain``.
-    force : bool
-        Overwrite an existing file.
-
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes if one cannot write; the old file is still there then.
+    A `path` that ends with ``.npy`` gets an array of int32, which ``numpy.load`` reads; any other one line
+    per task, as the format ``plain``. With `force` an existing file is overwritten. HopbytesError is raised
+    on all processes if one cannot write; the old file is still there then.
     """
     if path.endswith(".npy"):
         described = {"descr": "<i4", "fortran_order": False, "shape": (mapping.total,)}
@@ -439,17 +415,8 @@ def _write_at(path: str, at: int, pieces: list[bytes]) -> None:
 def read_distributed(comm: Comm, path: str, n: int) -> Int32:
     """Return the PEs of the n own tasks, those that follow the tasks of lower ranks; collective.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    path : str
-        A file as :func:`write_distributed` writes it, or one line per task.
-    n : int
-
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes: the file is malformed, or has not the PEs of all tasks.
+    The file is one that :func:`write_distributed` wrote, or has one line per task. HopbytesError is raised on
+    all processes if it is malformed, or has not the PEs of all tasks.
     """
     member = Member(comm)
     tasks = member.all(n)

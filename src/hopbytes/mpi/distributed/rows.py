@@ -213,29 +213,17 @@ def agree_on_slab(member: Member, slab: Slab) -> None:
 
 @frozen(eq=False)
 class DistributedMapping:
-    """The part of a mapping that a process holds.
+    """The part of a mapping that a process holds."""
 
-    Parameters
-    ----------
-    pe : int32[n]
-        The PE of every task of this process.
-    first : int
-        The first of these tasks.
-    total : int
-        Number of tasks of all processes.
-    where : Allocation
-    info : dict
-        The same on all processes: "comm_cost", "imbalance", "bound_asked", "bound_kept", "balance" ("met" or
-        "relaxed"), "strategy" (the better one) and "strategies" (J of each). "history" lists vertices and
-        costs of the levels of each strategy, and the costs of the first solutions of all ranks. By rank:
-        "sent" (bytes by phase), "seconds" (by phase), "computing" (processor seconds outside collective
-        calls), "peak_bytes" (of the process) and "held" (vertices, ghosts and arcs).
-    """
-
-    pe: Int32
-    first: int
-    total: int
+    pe: Int32  # int32[n]: The PE of every task of this process
+    first: int  # the first of these tasks
+    total: int  # number of tasks of all processes
     where: Allocation
+    #: The same on all processes: "comm_cost", "imbalance", "bound_asked", "bound_kept", "balance" ("met" or
+    #: "relaxed"), "strategy" (the better one), "strategies" (J of each), and "history" (vertices and costs of
+    #: the levels of each strategy, costs of the first solutions of all ranks). By rank: "sent" (bytes by
+    #: phase), "seconds" (by phase), "computing" (processor seconds outside collective calls), "peak_bytes"
+    #: (of the process) and "held" (vertices, ghosts and arcs).
     info: dict[str, Any]
 
     @property

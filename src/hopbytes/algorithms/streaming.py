@@ -11,7 +11,7 @@ from hopbytes import kernels
 from hopbytes._arrays import Float64, Int32, Int64, UInt64
 from hopbytes.algorithms.multisection.hierarchy import cut_distances
 from hopbytes.errors import FormatError, ScaleError, damaged
-from hopbytes.formats.streams.graph_stream import GraphStream
+from hopbytes.formats.streaming import GraphStream
 from hopbytes.kernels.records import Counter, Csr
 from hopbytes.kernels.streaming import (
     Block,

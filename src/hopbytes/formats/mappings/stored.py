@@ -16,7 +16,7 @@ from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.base import MARK, TRACE, Source, Written, formats
 from hopbytes.formats.mappings.launch_files import ANY_MAPPING, HOST_NAME, LaunchFormat
 from hopbytes.formats.mappings.numbering import number_list
-from hopbytes.formats.patterns.openfoam import is_label_list, read_labels
+from hopbytes.formats.parsing import is_label_list, read_labels
 from hopbytes.machines.base import Machine
 from hopbytes.machines.distances import Distance, TableDistance, TreeDistance
 from hopbytes.machines.spec import parse_machine

@@ -15,7 +15,7 @@ from hopbytes import kernels
 from hopbytes._arrays import Array, Int32, Int64, UInt8
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
-from hopbytes.formats.base import Format, Source, formats
+from hopbytes.formats.base import Source, formats
 from hopbytes.formats.files import open_source
 from hopbytes.formats.parsing import check_tasks, filled, parsed, raise_fault
 from hopbytes.formats.patterns.metis import Header, MetisRows, ignored, read_header
@@ -461,7 +461,8 @@ def open_graph(
         chosen = recognise(source, "pattern") if format is None else format_named(format, "pattern")
     kind = next((key for key in STREAMED if formats[key] is chosen), None)
     if kind is None:
-        what = f"{name}: {_name_of(chosen)} files cannot be read in blocks, expected a METIS or ParHIP graph"
+        known = formats.name_of(chosen) or "these"
+        what = f"{name}: {known} files cannot be read in blocks, expected a METIS or ParHIP graph"
         raise UnsupportedError(f"{what} or an edge list; `hopbytes write` with `symmetrize` makes one")
     before = _stamp(name)
     if kind == "metis":
@@ -475,10 +476,6 @@ def open_graph(
         return
     if _stamp(name) != before:
         raise FormatError(name, None, "the file changed while it was read, expected it to stay as it is")
-
-
-def _name_of(format: Format) -> str:
-    return next((key for key, known in formats.items() if known is format), "these")
 
 
 def _stamp(name: str) -> tuple[int, int, int]:

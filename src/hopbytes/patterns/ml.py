@@ -153,7 +153,8 @@ class MachineLearning(Pattern):
         return names, tuple(sizes[name] for name in names)
 
     def _traffic(self, n: int) -> dict[str, list[Arcs]]:
-        stage, activations = self.layers // self.pp, self._activations()
+        stage = self.layers // self.pp
+        activations = self.batch * (self.seq // self.cp) * self.hidden * self.element
         per_layer, piece = stage * self.micro, activations // self.tp
         dense = {"tp": self.tp, "cp": self.cp, "dp": self.dp, "pp": self.pp}
         kinds = {
@@ -201,7 +202,8 @@ class MachineLearning(Pattern):
             if getattr(self, name) not in words:
                 raise invalid_parameter(self, f"{name}={getattr(self, name)}, expected {' or '.join(words)}")
         self._check_shards()
-        if self.ep > 1 and not np.array_equal(self._groups(self._experts(), "pp"), self._stages()):
+        stages = self._groups({"tp": self.tp, "cp": self.cp, "dp": self.dp, "pp": self.pp}, "pp")
+        if self.ep > 1 and not np.array_equal(self._groups(self._experts(), "pp"), stages):
             what = "expected an order in which the experts of a layer are in the pipeline stage of the layer"
             raise invalid_parameter(self, f"order={self.order}, {what}")
         return n
@@ -226,15 +228,9 @@ class MachineLearning(Pattern):
         if self.shard and not self.zero:
             raise invalid_parameter(self, f"shard={self.shard} without zero, expected zero=1, 2 or 3")
 
-    def _activations(self) -> int:
-        return self.batch * (self.seq // self.cp) * self.hidden * self.element
-
     def _experts(self) -> dict[str, int]:
         """Return the group sizes for expert layers, made of data and context parallel tasks."""
         return {"tp": self.tp, "ep": self.ep, "dp": self.dp * self.cp // self.ep, "pp": self.pp}
-
-    def _stages(self) -> Int64:
-        return self._groups({"tp": self.tp, "cp": self.cp, "dp": self.dp, "pp": self.pp}, "pp")
 
     def _gradients(self, dense: dict[str, int], stage: int) -> list[Arcs]:
         attention = 2 * self.hidden * (self.hidden + (self.kv or self.hidden))
@@ -318,7 +314,8 @@ def rank_orders(training: MachineLearning) -> dict[str, Int64]:
     size = dict(zip(names, sizes, strict=True))
     orders: dict[str, Int64] = {}
     seen: set[bytes] = set()
-    for order in _orders():
+    first = [("tp", "cp", "dp", "pp"), ("tp", "cp", "pp", "dp")]
+    for order in first + [order for order in permutations(first[0]) if order not in first]:
         outward = order[::-1]
         rank = np.ravel_multi_index([coordinates[kind] for kind in outward], [size[kind] for kind in outward])
         rank = rank.astype(np.int64)
@@ -326,11 +323,6 @@ def rank_orders(training: MachineLearning) -> dict[str, Int64]:
             seen.add(rank.tobytes())
             orders["-".join(order).replace("dp", "ep-dp").replace("tp-cp-pp-ep-dp", "tp-cp-ep-pp-dp")] = rank
     return orders
-
-
-def _orders() -> list[tuple[str, ...]]:
-    first = [("tp", "cp", "dp", "pp"), ("tp", "cp", "pp", "dp")]
-    return first + [order for order in permutations(("tp", "cp", "dp", "pp")) if order not in first]
 
 
 ALGORITHMS = ("ring", "tree", "double_tree", "two_level")

@@ -17,7 +17,7 @@ import pytest
 import tests_of as lists
 from helpers.paths import ROOT
 from hopbytes.cli.verbs import VERBS
-from hopbytes.report.catalogue import KINDS, catalogue
+from hopbytes.show.catalogue import KINDS, catalogue
 
 LONGEST_VERB = 30
 LONGEST_LINE = 110

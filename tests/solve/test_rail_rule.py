@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.machines import allocated
 from hopbytes.algorithms.base import Effort
 from hopbytes.patterns.ml import rank_orders, training_of
-from hopbytes.report.parallelism import parallelism
+from hopbytes.show.evaluation_text import parallelism
 from hopbytes.solve.congestion_on_rails import Judged, busiest_link, worth_it
 from hopbytes.solve.presets import chain
 from hopbytes.solve.rail_rule import RailRule
@@ -28,7 +29,7 @@ DIVISIBLE = [
 
 
 def sides(grid, machine, hosts):
-    where = hb.allocate(machine, **({"hosts": hosts} if hosts else {}))
+    where = allocated(machine, hosts)
     return hb.read(f"ml:{grid},hidden=1024,layers=24,seq=1024,micro=4"), where
 
 

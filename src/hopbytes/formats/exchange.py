@@ -60,7 +60,7 @@ def read(
         ``-`` is standard input; gzip, xz and bzip2 are recognised by content. ``stencil:16x16:bytes=8``
         generates a pattern (:func:`hopbytes.patterns.base.pattern`) unless a file of that name exists.
     format : str, optional
-        Name of the format (``hopbytes list formats``); by default determined from suffix and content.
+        Name of the format (``hopbytes show formats``); by default determined from suffix and content.
     holds : {"pattern", "mapping"}, optional
         The expected kind of content; formats of the other kind are refused.
     max_bytes : int

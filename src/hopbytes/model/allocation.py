@@ -125,9 +125,9 @@ class Allocation:
         return table + (self._repr_svg_() or "")
 
     def _repr_svg_(self) -> str | None:
-        from hopbytes.model.drawn import svg_of
+        from hopbytes.model import picture
 
-        return svg_of(self)
+        return picture(self)
 
     @classmethod
     def whole(cls, machine: Any, hosts: tuple[str, ...] = ()) -> Allocation:

@@ -475,9 +475,9 @@ class CommGraph:
         return html_table(f"CommGraph {self.name}", rows) + (self._repr_svg_() or "")
 
     def _repr_svg_(self) -> str | None:
-        from hopbytes.model.drawn import svg_of
+        from hopbytes.model import picture
 
-        return svg_of(self)
+        return picture(self)
 
     def arc_volumes(self) -> Int64:
         """Volumes as an array even when all are 1 (then a read-only view without memory of its own)."""

@@ -258,9 +258,9 @@ class Mapping:
         return table + (self._repr_svg_() or "")
 
     def _repr_svg_(self) -> str | None:
-        from hopbytes.model.drawn import svg_of
+        from hopbytes.model import picture
 
-        return svg_of(self)
+        return picture(self)
 
 
 def _integers(pe: ArrayLike) -> Any:

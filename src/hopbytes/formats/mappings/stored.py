@@ -14,9 +14,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64, UInt8
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.base import MARK, TRACE, Source, Written, formats
-from hopbytes.formats.mappings.launch_files import ANY_MAPPING, HOST_NAME, LaunchFormat
-from hopbytes.formats.mappings.numbering import number_list
-from hopbytes.formats.parsing import is_label_list, read_labels
+from hopbytes.formats.mappings.launch_files import ANY_MAPPING, LaunchFormat
 from hopbytes.machines.base import Machine
 from hopbytes.machines.distances import Distance, TableDistance, TreeDistance
 from hopbytes.machines.spec import parse_machine
@@ -147,7 +145,7 @@ class OpenFoam(LaunchFormat):
         The option `n` is the expected number of cells. FormatError for no such list, a processor outside
         0..k-1, or another number of cells.
         """
-        from hopbytes.formats.patterns.openfoam import read_labels
+        from hopbytes.formats.parsing import read_labels
 
         where, n = source.options.get("where"), source.options.get("n")
         labels = read_labels(source.name, source.stream.read())
@@ -172,7 +170,7 @@ class OpenFoam(LaunchFormat):
 
     def sniff(self, name: str, head: bytes) -> bool:
         """Tell whether the file is a list of labels, and not one of a mesh."""
-        from hopbytes.formats.patterns.openfoam import is_label_list
+        from hopbytes.formats.parsing import is_label_list
 
         return is_label_list(head) and os.path.basename(name) not in ("owner", "neighbour")
 

@@ -53,7 +53,8 @@ class Programs(Format):
         programs: list[_Program] = []
         between: list[tuple[int, CommGraph]] = []
         for number, words in _lines(source):
-            graph = _nested(source, number, words[1])
+            with named_in(source.path):
+                graph = _pattern_called(source, number, words[1])
             if words[0] == "program":
                 programs.append(_Program(graph, words[2:]))
             else:
@@ -114,13 +115,8 @@ def _check_size(source: Source, number: int, spec: str) -> None:
         raise source.error(what, number)
 
 
-def _nested(source: Source, number: int, name: str) -> CommGraph:
-    """Return the pattern that a line names."""
-    with named_in(source.path):
-        return _pattern_called(source, number, name)
-
-
 def _pattern_called(source: Source, number: int, name: str) -> CommGraph:
+    """Return the pattern that a line names."""
     path = name
     if not is_pattern_spec(name) or os.path.exists(name):
         path = os.path.join(os.path.dirname(source.path or ""), name)

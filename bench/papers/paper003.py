@@ -25,8 +25,8 @@ from bench.papers import paper003_table
 from bench.rivals import scotch_gmap
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.cost.objectives.hybrid import four_terms
 from hopbytes.cost.objectives.link_sums import traffic
+from hopbytes.cost.objectives.on_links import four_terms
 from hopbytes.solve.feasibility import enforce_bounds
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.problem import Request

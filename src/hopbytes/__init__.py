@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from hopbytes.formats.exchange import read_pattern as read_pattern
     from hopbytes.formats.exchange import write as write
     from hopbytes.machines.base import Machine as Machine
-    from hopbytes.machines.selection.allocate import allocate as allocate
     from hopbytes.model.allocation import Allocation as Allocation
     from hopbytes.model.comm_graph import CommGraph as CommGraph
     from hopbytes.model.mapping import Mapping as Mapping
@@ -82,7 +81,7 @@ _MODULE_OF = {
     "ScaleError": "hopbytes.errors",
     "UnsupportedError": "hopbytes.errors",
     "WrongTypeError": "hopbytes.errors",
-    "allocate": "hopbytes.machines.selection.allocate",
+    "allocate": "hopbytes.machines.allocate.allocate",
     "compare": "hopbytes.show.evaluation_text",
     "convert": "hopbytes.formats.exchange",
     "evaluate": "hopbytes.cost.metrics.evaluation",

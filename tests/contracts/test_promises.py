@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.machines import allocated
 from helpers.strategies import random_graph, random_machine
 from helpers.thorough import most
 from hopbytes.algorithms.base import Effort, refiners
@@ -35,9 +36,8 @@ class Case:
 
     def read(self):
         """Return graph, allocation and what goes with them into map_tasks."""
-        hosts = {"hosts": self.hosts} if self.hosts else {}
-        where = hb.allocate(self.spec, oversubscribe=self.how == "oversubscribed", **hosts)
-        options = {"partition": self.how == "partition"}
+        where = allocated(self.spec, self.hosts)
+        options = {"partition": self.how == "partition", "oversubscribe": self.how == "oversubscribed"}
         if isinstance(self.tasks, str):
             return pattern(self.tasks), where, options
         rng = np.random.default_rng(self.tasks)
@@ -106,7 +106,7 @@ def test_what_goes_on_is_never_behind_strong(name, goal, preset):
 @pytest.mark.parametrize("sample", [3, 5])
 def test_a_limit_leaves_best_no_worse_than_strong_where_slots_are_chosen(sample):
     """On these two `best` was behind while it spent the limit on the first way of choosing slots."""
-    where = hb.allocate("torus:4x4 / core:4", hosts=f"scattered:nodes=10:seed={sample}")
+    where = allocated("torus:4x4 / core:4", f"scattered:nodes=10:seed={sample}")
     rng = np.random.default_rng(sample)
     n = int(rng.integers(20, 29))
     graph = hb.CommGraph.from_edges(*rng.integers(0, n, (2, 2 * n)), rng.integers(1, 100, 2 * n), n=n)

@@ -15,9 +15,8 @@ def test_a_launcher_that_is_interrupted_is_ended_and_not_killed(tmp_path, monkey
     script.chmod(0o755)
     code = (
         "from hopbytes.launch.command import Start\n"
-        "from hopbytes.launch.launchers import LAUNCHERS\n"
-        "from hopbytes.launch.placement_probe import probe\n"
-        f"probe(Start(({str(script)!r},)), LAUNCHERS['hydra'])\n"
+        "from hopbytes.launch.observed import probe\n"
+        f"probe(Start(({str(script)!r},)))\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
     for _ in range(600):

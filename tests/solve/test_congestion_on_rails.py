@@ -7,6 +7,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.fabric_text import two_level_fabric
+from helpers.machines import allocated
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.launch.consecutive_ranks import map_for
 from hopbytes.patterns.ml import rank_orders, training_of
@@ -26,7 +27,7 @@ JOBS = [
 
 
 def sides(machine, hosts, grid):
-    where = hb.allocate(machine, **({"hosts": hosts} if hosts else {}))
+    where = allocated(machine, hosts)
     return hb.read(f"ml:{grid},hidden=1024,layers=8,seq=1024,micro=2"), where
 
 

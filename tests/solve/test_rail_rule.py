@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.machines import allocated
 from hopbytes.algorithms.base import Effort
 from hopbytes.patterns.ml import rank_orders, training_of
 from hopbytes.show.evaluation_text import parallelism
@@ -28,7 +29,7 @@ DIVISIBLE = [
 
 
 def sides(grid, machine, hosts):
-    where = hb.allocate(machine, **({"hosts": hosts} if hosts else {}))
+    where = allocated(machine, hosts)
     return hb.read(f"ml:{grid},hidden=1024,layers=24,seq=1024,micro=4"), where
 
 

@@ -125,7 +125,7 @@ class LargeGraphOptions:
         from hopbytes.mpi.distributed.mapping import map_file, mapped_sentence
 
         work = partial(
-            map_file, graph=path, output=output, force=force, road=self.strategy or "auto",
+            map_file, graph=path, output=output, force=force, strategy=self.strategy or "auto",
             cutter=self.cutter or "own", preset=effort.preset or "eco", imbalance=problem.imbalance,
             strict_balance=problem.strict_balance, seed=effort.seed,
         )

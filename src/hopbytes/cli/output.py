@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hopbytes.cli.options import WritingOptions
     from hopbytes.cost.metrics.evaluation import Evaluation
     from hopbytes.formats.exchange import Receipt
-    from hopbytes.launch.present import Advice
+    from hopbytes.launch.installed import Advice
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.model.mapping import Mapping as TaskMapping
     from hopbytes.show.verdict import Judged
@@ -146,7 +146,7 @@ def advice_for(
     """Return the commands that use the written launch files, if any; add them to a `record` for JSON."""
     if receipt is None or not receipt.launch:
         return None
-    from hopbytes.launch.present import advice
+    from hopbytes.launch.installed import advice
 
     commands = advice(receipt, form or "", os.environ)
     if record is not None:

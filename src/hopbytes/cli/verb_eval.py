@@ -72,7 +72,7 @@ def eval(
         mapping = opt.given_mapping(mappings[0], mapping_format, where, graph)
     else:
         assert where is not None
-        mapping = launcher_placement(where, graph.n, str(order), **spread.keywords())
+        mapping = launcher_placement(where, graph.n, str(order), where.use)
     launcher = compare_with or usual_order(mapping_format, mapping.where)
     evaluation = hb.evaluate(graph, mapping, random_seeds=RANDOM_SEEDS * (all or json), launcher=launcher)
     print_evaluation(graph, mapping, evaluation, complete=all, json=json)

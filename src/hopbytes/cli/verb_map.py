@@ -44,6 +44,7 @@ def map(
         mapping = large.map_stream(pattern, where, problem, method, reading, quiet=quiet)
         receipt = written(writing, mapping, output, {}, json=json)
         return tell_streamed(mapping, receipt, json=json, quiet=quiet)
+    where = writing.restricted(where, launching.launched)
     with watched(pattern, reading, method, quiet=quiet) as watch:
         graph = watch.graph
         options = problem.keywords(graph, where, launches=writing.launches(output))

@@ -25,18 +25,33 @@ ALIASES = {
     "rankfile": "openmpi", "ompi": "openmpi", "srun": "slurm", "mpich": "hydra", "impi": "intel",
 }  # fmt: skip
 
-#: Formats of patterns by their module.
+#: The package of formats of patterns.
 PATTERNS = "hopbytes.formats.patterns"
+#: Formats by their module below ``hopbytes.formats``.
 _FORMATS_OF = {
-    "archives": ("npz", "pattern"), "metis": ("metis", "scotch"), "nccl": ("nccl",),
-    "openfoam": ("polymesh",), "otf2": ("otf2",), "parhip": ("parhip",),
-    "profiles": ("ipm", "monitoring", "mpip", "tau"), "programs": ("programs",),
-    "tables": ("csv", "dense", "edges", "mm"), "torch_traces": ("flight", "kineto"),
-    "traces": ("dumpi", "simgrid"),
-}  # fmt: skip
+    "patterns.archives": ("npz", "pattern"),
+    "patterns.metis": ("metis", "scotch"),
+    "patterns.nccl": ("nccl",),
+    "patterns.openfoam": ("polymesh",),
+    "patterns.otf2": ("otf2",),
+    "patterns.parhip": ("parhip",),
+    "patterns.profiles": ("ipm", "monitoring", "mpip", "tau"),
+    "patterns.programs": ("programs",),
+    "patterns.tables": ("csv", "dense", "edges", "mm"),
+    "patterns.torch_traces": ("flight", "kineto"),
+    "patterns.traces": ("dumpi", "simgrid"),
+    "mappings.stored": ("json", "openfoam", "plain"),
+    "mappings.openmpi": ("openmpi",),
+    "mappings.writers": (
+        "cray", "flux", "fujitsu", "hydra", "intel", "jsrun", "lsf", "mvapich", "pals", "pbs", "slurm",
+    ),
+    "mappings.host_orders": ("hosts", "kubernetes", "mesh", "torchrun"),
+    "mappings.new_ranks": ("lammps", "newrank"),
+}
 formats: Registry[Format] = Registry(
-    "format", (PATTERNS, "hopbytes.formats.mappings"), ("mapping_",), ALIASES, "hopbytes.formats",
-    {name: f"{PATTERNS}.{module}" for module, names in _FORMATS_OF.items() for name in names},
+    "format", (PATTERNS, "hopbytes.formats.mappings"), aliases=ALIASES,
+    entry_points="hopbytes.formats",
+    modules={name: f"hopbytes.formats.{module}" for module, names in _FORMATS_OF.items() for name in names},
 )
 
 #: Length of the start of a file that a format inspects to recognise its own files.
@@ -209,7 +224,7 @@ class Format:
     summary: ClassVar[str] = ""
     #: Occurs in the first 4 KiB of files of this format; see :meth:`sniff`.
     signature: ClassVar[re.Pattern[bytes] | None] = None
-    #: Files are no text. :meth:`sniff` of other formats is not called for content with control characters.
+    #: Files are not text. :meth:`sniff` of other formats is not called for content with control characters.
     binary: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities()
     #: Written files contain :data:`MARK`, since their readers skip comments; those of other formats are known

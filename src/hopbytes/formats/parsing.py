@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -171,3 +171,11 @@ def read_table(
 
     values.resize(int(state[Slot.ARCS]), refcheck=False)
     return values.reshape(-1, columns), int(state[Slot.LINE]) - (state[Slot.FIELD] == 0)
+
+
+def filled(numbers: Array, stream: Any) -> bool:
+    """Read an array of numbers from a binary stream; return whether there were as many."""
+    left = numbers.view(np.uint8)
+    while len(left) and (got := stream.readinto(left.data)):
+        left = left[got:]
+    return not len(left)

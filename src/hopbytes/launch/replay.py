@@ -18,8 +18,7 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, UnsupportedError
-from hopbytes.launch.command import LaunchCommand, Start
-from hopbytes.launch.compilers import compilers_of
+from hopbytes.launch.command import LaunchCommand, Start, compilers_of
 from hopbytes.launch.replay_program import LACKING, LONE, MARK, UNDER_WAY
 from hopbytes.launch.start import checked_command, launch_files, prepare_start
 from hopbytes.model.comm_graph import CommGraph

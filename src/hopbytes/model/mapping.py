@@ -103,7 +103,7 @@ class Mapping:
     FormatError
         A PE is outside 0..k-1, or `pe` is not a list of integers.
     WrongTypeError
-        `where` is no machine.
+        `where` is not a machine.
 
     Examples
     --------
@@ -251,8 +251,8 @@ class Mapping:
         if len(used) > NODES_SHOWN:
             rest = tasks[NODES_SHOWN:]
             few, many = int(rest.min()), int(rest.max())
-            each = f"{few:,}" if few == many else f"{few:,} to {many:,}"
-            rows.append((f"tasks on each of {len(rest):,} further nodes", each))
+            per_node = f"{few:,}" if few == many else f"{few:,} to {many:,}"
+            rows.append((f"tasks on each of {len(rest):,} further nodes", per_node))
         table = html_table(f"Mapping of {self.n:,} tasks to {self.where.k:,} PEs", rows)
         return table + (self._repr_svg_() or "")
 
@@ -269,8 +269,8 @@ def _integers(pe: ArrayLike) -> Any:
     except ValueError:
         raise FormatError("mapping", None, "lists of unequal length, expected one PE per task") from None
     if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
-        found = f"an array of {array.dtype} with {array.ndim} dimensions"
-        raise FormatError("mapping", None, f"pe is {found}, expected 1-d integers, one PE per task")
+        shape = f"an array of {array.dtype} with {array.ndim} dimensions"
+        raise FormatError("mapping", None, f"pe is {shape}, expected 1-d integers, one PE per task")
     return owned(array)
 
 

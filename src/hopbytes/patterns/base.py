@@ -124,8 +124,8 @@ def pattern(spec: str) -> CommGraph:
     if chosen and given:
         factors = [(key, getattr(thing, key)) for key in kind.sizes if key in given or key in chosen]
         product = " x ".join(str(size) for _, size in factors)
-        said = ", ".join(f"{key}={getattr(thing, key)}" for key in chosen)
-        words = f"{product} ({' x '.join(key for key, _ in factors)}; {said} by default)"
+        defaults = ", ".join(f"{key}={getattr(thing, key)}" for key in chosen)
+        words = f"{product} ({' x '.join(key for key, _ in factors)}; {defaults} by default)"
         graph = dataclasses.replace(graph, meta={**graph.meta, "sizes": words})
     return graph
 

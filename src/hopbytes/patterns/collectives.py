@@ -99,13 +99,13 @@ def double_tree(size: int) -> tuple[Int64, Int64]:
 
 def _double_tree(groups: Int64, volume: int, times: int) -> list[Arcs]:
     """Return the arcs of both trees: one carries half of the volume, the other the rest."""
-    found = []
+    arcs = []
     halves = (volume // 2, volume - volume // 2)
     for parent, half in zip(double_tree(groups.shape[1]), halves, strict=True):
         child = np.flatnonzero(parent >= 0)
         below, above = groups[:, child].ravel(), groups[:, parent[child]].ravel()
-        found += [uniform_arcs(*ends, times * half, times) for ends in ((below, above), (above, below))]
-    return found
+        arcs += [uniform_arcs(*ends, times * half, times) for ends in ((below, above), (above, below))]
+    return arcs
 
 
 def _two_level(groups: Int64, volume: int, times: int, inner: int) -> list[Arcs]:

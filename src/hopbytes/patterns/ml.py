@@ -280,8 +280,8 @@ class MachineLearning(Pattern):
         """Return int64[groups, size]: the tasks of a group differ in their coordinates of `kinds` only."""
         order = [kind for kind in self.order.split("-") if kind in sizes][::-1]
         grid = np.arange(math.prod(sizes.values())).reshape([sizes[kind] for kind in order])
-        last = [place for place, kind in enumerate(order) if kind in kinds]
-        first = [place for place in range(len(order)) if place not in last]
+        last = [axis for axis, kind in enumerate(order) if kind in kinds]
+        first = [axis for axis in range(len(order)) if axis not in last]
         groups: Int64 = grid.transpose(first + last).reshape(-1, math.prod(sizes[kind] for kind in kinds))
         return groups
 
@@ -296,8 +296,8 @@ def training_of(graph: CommGraph) -> MachineLearning | None:
     spec = str(graph.meta.get("name", ""))
     if graph.meta.get("format") != "generated" or spec.partition(":")[0] != "ml":
         return None
-    found = build(patterns, spec)
-    return found if isinstance(found, MachineLearning) else None
+    generator = build(patterns, spec)
+    return generator if isinstance(generator, MachineLearning) else None
 
 
 def is_training(graph: CommGraph) -> bool:
@@ -322,20 +322,20 @@ def rank_orders(training: MachineLearning) -> dict[str, Int64]:
     {'tp-cp-ep-dp-pp': [0, 2, 1, 3], 'cp-ep-dp-tp-pp': [0, 1, 2, 3]}
     """
     names, sizes = training.grid()
-    place = dict(zip(names, np.unravel_index(np.arange(int(np.prod(sizes))), sizes), strict=True))
+    coordinates = dict(zip(names, np.unravel_index(np.arange(int(np.prod(sizes))), sizes), strict=True))
     size = dict(zip(names, sizes, strict=True))
-    found: dict[str, Int64] = {}
+    orders: dict[str, Int64] = {}
     seen: set[bytes] = set()
     for order in _orders():
         outward = order[::-1]
-        rank = np.ravel_multi_index([place[kind] for kind in outward], [size[kind] for kind in outward])
+        rank = np.ravel_multi_index([coordinates[kind] for kind in outward], [size[kind] for kind in outward])
         rank = rank.astype(np.int64)
         if rank.tobytes() not in seen:
             seen.add(rank.tobytes())
-            found["-".join(order).replace("dp", "ep-dp").replace("tp-cp-pp-ep-dp", "tp-cp-ep-pp-dp")] = rank
-    return found
+            orders["-".join(order).replace("dp", "ep-dp").replace("tp-cp-pp-ep-dp", "tp-cp-ep-pp-dp")] = rank
+    return orders
 
 
 def _orders() -> list[tuple[str, ...]]:
     first = [("tp", "cp", "dp", "pp"), ("tp", "cp", "pp", "dp")]
-    return first + [each for each in permutations(("tp", "cp", "dp", "pp")) if each not in first]
+    return first + [order for order in permutations(("tp", "cp", "dp", "pp")) if order not in first]

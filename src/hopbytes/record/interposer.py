@@ -17,9 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hopbytes.errors import UnsupportedError
-from hopbytes.launch.command import LaunchCommand, Option
-from hopbytes.launch.compilers import compilers_of
-from hopbytes.launch.launchers import Launcher
+from hopbytes.formats.mappings.launchers import Launcher
+from hopbytes.launch.command import LaunchCommand, Option, compilers_of
 from hopbytes.record.application import (
     Application,
     family_of,

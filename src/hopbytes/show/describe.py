@@ -50,7 +50,7 @@ def explain(
 ) -> tuple[Facts, str]:
     """Return the description of a thing, for programs and for people."""
     if route is not None:
-        from hopbytes.machines.selection.allocate import allocate
+        from hopbytes.machines.allocate.allocate import allocate
 
         facts = route_facts(allocate(thing, **machine_options or {}), *route)
         return facts, route_text(facts)
@@ -79,7 +79,7 @@ def content_of(
 ) -> Allocation | CommGraph | Mapping:
     """Return the machine, the pattern or the mapping that a text names."""
     from hopbytes.formats.exchange import read
-    from hopbytes.machines.selection.allocate import allocate
+    from hopbytes.machines.allocate.allocate import allocate
 
     if on is not None:
         where = allocate(on, **machine_options)
@@ -107,7 +107,7 @@ def _is_machine(thing: str) -> bool:
 
 
 def _explain_machine(spec: str, options: Facts) -> tuple[Facts, str]:
-    from hopbytes.machines.selection.allocate import allocate
+    from hopbytes.machines.allocate.allocate import allocate
 
     where = allocate(spec, **options)
     return {"thing": "machine"} | machine_facts(where), machine_text(where)

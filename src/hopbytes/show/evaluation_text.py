@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from hopbytes._frozen import field_names, frozen
-from hopbytes.cost.metrics.evaluation import Evaluation, evaluate
+from hopbytes.cost.metrics.evaluation import HEADINGS, Evaluation, Row, evaluate, notes, rows
 from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
-from hopbytes.cost.metrics.plain_text import HEADINGS, Row, notes, rows
 from hopbytes.errors import UnsupportedError, printable
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.comm_graph import CommGraph

@@ -9,7 +9,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Bounds
-from hopbytes.cost.objectives.scale import check_scale
+from hopbytes.cost.objectives.comm_cost import check_scale
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.machines.allocate.slot_counts import even_counts, spread

@@ -9,10 +9,8 @@ from typing import TypeVar
 import numpy as np
 
 from hopbytes.algorithms.base import Effort, Progress
-from hopbytes.cost.message_time.form import SearchForm
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.cost.objectives.scale import check_scale
+from hopbytes.cost.objectives.comm_cost import CommCost, SearchForm, check_scale
 from hopbytes.engine import stop_asked, stopping_when
 from hopbytes.errors import UnsupportedError, WrongTypeError, unknown_name
 from hopbytes.model.allocation import Allocation
@@ -223,6 +221,6 @@ def _search_form(graph: CommGraph, where: Allocation, weight: str, objective: st
         return SearchForm(graph.with_weights(weight), where, 0.0)
     if objective != "comm_cost":
         raise UnsupportedError(f"weight time with objective {objective}, expected bytes, messages or unit")
-    from hopbytes.cost.message_time.times import search_form, times_of
+    from hopbytes.cost.message_time import search_form, times_of
 
     return search_form(graph, where, times_of(graph, where))

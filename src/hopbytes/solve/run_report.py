@@ -11,8 +11,8 @@ import numpy as np
 from hopbytes._arrays import Int32
 from hopbytes._version import __version__
 from hopbytes.algorithms.base import Effort, mappers, refiners
-from hopbytes.cost.message_time.form import SearchForm
 from hopbytes.cost.metrics.loads import imbalance_of
+from hopbytes.cost.objectives.comm_cost import SearchForm
 from hopbytes.errors import HopbytesWarning
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.feasibility import balance_report, migration_report
@@ -67,7 +67,7 @@ def warn_of(notices: Iterable[str], stacklevel: int) -> None:
 
 def _time_report(graph: CommGraph, task: Task, pe: Any, form: SearchForm) -> dict[str, float]:
     """Return the total time of all messages, and the relative error of the cost that searches used."""
-    from hopbytes.cost.message_time.times import comm_time, times_of
+    from hopbytes.cost.message_time import comm_time, times_of
 
     times = times_of(graph, task.where)
     seconds = times.seconds(comm_time(graph, task.where, pe, times))

@@ -14,7 +14,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
-from hopbytes.cost.objectives.scale import check_scale
+from hopbytes.cost.objectives.comm_cost import check_scale
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.feasibility import feasible

@@ -63,8 +63,8 @@ def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64
     if array.dtype.kind not in "iuf":  # np.issubdtype would accept time spans as signed integers
         raise bad_graph(f"{name} must be real numbers")
     if not bool(np.all((array >= 0) & (array < np.inf))):
-        place = int(np.flatnonzero(~((array >= 0) & (array < np.inf)))[0])
-        raise bad_graph(f"{name}[{place}] is {array[place]}, expected a finite number >= 0")
+        index = int(np.flatnonzero(~((array >= 0) & (array < np.inf)))[0])
+        raise bad_graph(f"{name}[{index}] is {array[index]}, expected a finite number >= 0")
     if int(array.max()) > MAX_SUM:
         factor = int(array.max()) // MAX_SUM + 1
         raise ScaleError(f"{name} holds {array.max()}, more than 2^63 - 1: divide by {factor:.3g} or more")

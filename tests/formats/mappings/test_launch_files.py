@@ -11,7 +11,7 @@ from helpers.errors import mentions
 from helpers.placements import expand, place, write
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
-from hopbytes.formats.mappings.numbering import number_list
+from hopbytes.text.cpu_lists import format_list
 
 LAUNCHERS = ("openmpi", "slurm")
 
@@ -19,7 +19,7 @@ LAUNCHERS = ("openmpi", "slurm")
 @given(st.sets(st.integers(0, 40), min_size=1))
 def test_number_lists_come_back(numbers):
     ascending = sorted(numbers)
-    assert expand(number_list(tuple(ascending))) == ascending
+    assert expand(format_list(ascending)) == ascending
 
 
 @pytest.mark.parametrize("name", [*LAUNCHERS, "newrank"])

@@ -9,7 +9,7 @@ import pytest
 from helpers.errors import mentions
 from helpers.placements import place, write
 from hopbytes.errors import UnsupportedError
-from hopbytes.formats.mappings import mapping_kubernetes
+from hopbytes.formats.mappings import host_orders
 
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
 NODES = ("node-b.cluster.local", "node-a.cluster.local", "node-c.cluster.local")
@@ -51,6 +51,6 @@ def test_a_pod_finds_its_node_rank_by_node_or_by_its_own_name(tmp_path):
 def test_what_it_cannot_say(monkeypatch):
     with pytest.raises(UnsupportedError, match=mentions("kubernetes")):
         data([0, 2, 1, 3, 4, 5])
-    monkeypatch.setattr(mapping_kubernetes, "LARGEST", 100)
+    monkeypatch.setattr(host_orders, "LARGEST", 100)
     with pytest.raises(UnsupportedError, match=mentions("3 hosts", "100")):
         data(range(6))

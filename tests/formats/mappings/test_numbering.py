@@ -6,7 +6,7 @@ import numpy as np
 
 from helpers.paths import hwloc_sample
 from helpers.placements import write
-from hopbytes.machines.selection.allocate import allocate
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.model.mapping import Mapping
 
 SMT = "hwloc:" + hwloc_sample("v2_smt_gpus.xml")

@@ -14,8 +14,8 @@ from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.two_level.groups import Grouped, capacity_of, cut, finish, move_groups, settings_of
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
 from hopbytes.algorithms.two_level.routing import Routed, ports_of, routed_groups
-from hopbytes.cost.objectives.hybrid import Hybrid
 from hopbytes.cost.objectives.link_sums import traffic
+from hopbytes.cost.objectives.on_links import Hybrid
 from hopbytes.engine.routed_search import HybridTerms, hybrid_greedy, route_classes
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation

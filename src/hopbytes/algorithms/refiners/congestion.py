@@ -15,7 +15,7 @@ from hopbytes.algorithms.two_level.groups import capacity_of, groups_of_placemen
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
 from hopbytes.algorithms.two_level.routing import Routed, routed, routed_groups
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.cost.objectives.hybrid import Hybrid
+from hopbytes.cost.objectives.on_links import Hybrid
 from hopbytes.engine.routed_search import CongestionSettings, HybridTerms, Neighbourhood, congestion_search
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation

@@ -1,4 +1,4 @@
-"""newrank and lammps: the new rank of every old rank, for programs that reorder their communicator themselves.
+"""newrank and lammps: the new rank of every old rank, for programs that reorder their communicator.
 
 The launcher starts old rank i on some PE; the program then gives that process the number of the task that is
 mapped to this PE. Option `launched` says how the launcher maps ranks to the slots in use: ``block`` (the
@@ -130,12 +130,12 @@ def _written(
     launch: Launch, lines: list[str], new: Int64, launched: str, notices: list[str], arguments: str = ""
 ) -> Written:
     """Return the lines of a file, with a script if slots have GPUs, and a command for each launcher."""
-    files, scripts = {"": "\n".join(lines) + "\n"}, tuple[str, ...]()
+    files = {"": "\n".join(lines) + "\n"}
     if launch.has_gpus:  # the script looks up the launcher's process number, which is the old rank
-        files[".place.sh"], scripts = place_script(launch, order=new.tolist()), (".place.sh",)
+        files[".place.sh"] = place_script(launch, order=new.tolist())
     commands = _commands(launch, launched, arguments)
     first = commands[0].command if commands else ""
-    return Written(files, first, tuple(notices), scripts, lines=commands)
+    return Written(files, first, tuple(notices), tuple(files)[1:], lines=commands)
 
 
 def _commands(launch: Launch, launched: str, arguments: str) -> tuple[LaunchLine, ...]:

@@ -31,11 +31,12 @@ from hopbytes.formats.mappings.launch_files import (
     LaunchFormat,
     prepare,
 )
-from hopbytes.formats.mappings.numbering import Counting, Line, Numbers, Slots, number_list, numbers_in
+from hopbytes.formats.mappings.numbering import Counting, Line, Numbers, Slots, numbers_in
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.machines.node.node_tree import NodeTree
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
+from hopbytes.text.cpu_lists import format_list
 
 HARDWARE_THREADS = "Open MPI 4 cannot bind to single hardware threads by rankfile; this needs Open MPI 5"
 #: Characters of a host and its cores that versions 4 and 5.0 keep; they cut longer ones in silence
@@ -140,7 +141,7 @@ def _slots(launch: Launch) -> tuple[dict[int, str], bool]:
     # If a slot has only some hardware threads of a core, all slots have to be given in hardware threads.
     threads = None in cores.values()
     return {
-        pe: number_list(numbering.launcher_units(cores_of(pe)) if threads or own is None else own)
+        pe: format_list(numbering.launcher_units(cores_of(pe)) if threads or own is None else own)
         for pe, own in cores.items()
     }, threads
 

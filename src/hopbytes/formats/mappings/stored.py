@@ -14,14 +14,15 @@ from hopbytes._arrays import Int32, Int64, UInt8
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.base import MARK, TRACE, Source, Written, formats
 from hopbytes.formats.fingerprint import machine_sha256, pattern_sha256
-from hopbytes.formats.mappings.launch_files import ANY_MAPPING, HOST_NAME, LaunchFormat
-from hopbytes.formats.mappings.numbering import number_list
-from hopbytes.formats.patterns.openfoam import is_label_list, read_labels
+from hopbytes.formats.mappings.launch_files import ANY_MAPPING, LaunchFormat
 from hopbytes.machines.base import Machine
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
+from hopbytes.text.cpu_lists import format_list
+from hopbytes.text.hostlist import NODE_NAME
 from hopbytes.text.open_input import named_in
+from hopbytes.util.quantities import plain_value
 
 T = TypeVar("T")
 KIND = "hopbytes mapping"
@@ -114,7 +115,7 @@ def _line_by_line(name: str, data: bytes, limit: int) -> Int32:
         if not text.isdigit() or len(text) > 18:
             found = text[:40].decode("utf-8", "backslashreplace")
             what = f"{found!r}, expected the number of a PE"
-            if not values and found[:1].isalpha() and HOST_NAME.fullmatch(found):
+            if not values and found[:1].isalpha() and NODE_NAME.fullmatch(found):
                 what += " (`read_mapping(format='pbs')` reads the host of every rank)"
             raise FormatError(name, number, what)
         if int(text) >= limit:
@@ -142,6 +143,8 @@ class OpenFoam(LaunchFormat):
         The option `n` is the expected number of cells. FormatError for no such list, a processor outside
         0..k-1, or another number of cells.
         """
+        from hopbytes.formats.patterns.openfoam import read_labels
+
         where, n = source.options.get("where"), source.options.get("n")
         labels = read_labels(source.name, source.stream.read())
         limit = where.k if where is not None else 2**31 - 1
@@ -165,6 +168,8 @@ class OpenFoam(LaunchFormat):
 
     def sniff(self, name: str, head: bytes) -> bool:
         """Tell whether the file is a list of labels, and not one of a mesh."""
+        from hopbytes.formats.patterns.openfoam import is_label_list
+
         return is_label_list(head) and os.path.basename(name) not in ("owner", "neighbour")
 
 
@@ -197,7 +202,7 @@ class Json(LaunchFormat):
             "machine_sha256": machine_sha256(where),
             "pattern_sha256": None if graph is None else pattern_sha256(graph),
             "hosts": list(where.hosts),
-            "slots": [number_list(where.cores_of(pe).tolist()) for pe in range(where.k)],
+            "slots": [format_list(where.cores_of(pe).tolist()) for pe in range(where.k)],
             "capacity": where.capacity,
             "endpoints": where.endpoints,
             "gpus": where.gpus,
@@ -205,7 +210,7 @@ class Json(LaunchFormat):
             "metrics": options.get("metrics"),
             "pe": mapping.pe.tolist(),
         }
-        lines = [f"{json.dumps(key)}: {json.dumps(value, default=_plain)}" for key, value in record.items()]
+        lines = [f"{json.dumps(k)}: {json.dumps(value, default=plain_value)}" for k, value in record.items()]
         return Written({"": "{\n" + ",\n".join(lines) + "\n}\n"})
 
     def read(self, source: Source) -> Mapping:
@@ -217,8 +222,10 @@ class Json(LaunchFormat):
         record = _Record(source.name, _parse(source))
         n, where, graph = (source.options.get(key) for key in ("n", "where", "graph"))
         # The given machine replaces an equal stored one, whose file may have been moved since then.
-        same = where is not None and record.fields.get("machine_sha256") == machine_sha256(where)
-        made_for = record.allocation(where.machine if where is not None and same else record.machine(source.path))
+        if where is not None and record.fields.get("machine_sha256") == machine_sha256(where):
+            made_for = record.allocation(where.machine)
+        else:
+            made_for = record.allocation(record.machine(source.path))
         try:
             mapping = Mapping(
                 record.integers("pe", np.int32), made_for, record.value("info", dict, "an object")
@@ -261,10 +268,6 @@ def check_same_machine(mapping: Mapping, where: Allocation, name: str = "mapping
             for own in (mapping.where, where)
         ]
         raise UnsupportedError(f"{name}: was made for {described[0]}, expected {described[1]} (map again)")
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def _parse(source: Source) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Launchers that read a list of hosts, of ranks or of coordinates, and how each of them binds ranks.
 
-Most launchers take one list of CPUs for all nodes, in ascending order of the ranks of a node. Where nodes need
-different lists, slots are renumbered inside nodes, which changes no metric. If that does not give one list, or
-slots have GPUs, ``.place.sh`` binds. The options of all writers are those of
+Most launchers take one list of CPUs for all nodes, in ascending order of the ranks of a node. Where nodes
+need different lists, slots are renumbered inside nodes, which changes no metric. If that does not give one
+list, or slots have GPUs, ``.place.sh`` binds. The options of all writers are those of
 :func:`hopbytes.formats.mappings.launch_files.prepare`.
 """
 
@@ -42,12 +42,14 @@ from hopbytes.formats.mappings.launch_files import (
     refuse_gpus,
 )
 from hopbytes.formats.mappings.launchers import LAUNCHERS, RANK_VARIABLES
-from hopbytes.formats.mappings.numbering import THREAD_NAMES, Numbers, number_list
+from hopbytes.formats.mappings.numbering import THREAD_NAMES, Numbers
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.machines.allocate.slot_counts import spread
 from hopbytes.machines.geometry import torus_geometry_of
 from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.mapping import Mapping
+from hopbytes.text.cpu_lists import format_list, number_range
+from hopbytes.text.lines import natural_key
 
 DIFFERENT = "nodes need different lists of cores, but the command takes one: {stem}.place.sh binds instead"
 
@@ -196,7 +198,7 @@ class Mvapich(ListBinder):
     rank_variables = (LAUNCHERS["mvapich"].rank_variable, *RANK_VARIABLES)
 
     def _bound(self, launch: Launch, cpus: tuple[Numbers, ...]) -> str | None:
-        return "MV2_CPU_MAPPING=" + ":".join(map(number_list, cpus))
+        return "MV2_CPU_MAPPING=" + ":".join(map(format_list, cpus))
 
     def _complete(self, binding: Binding, command: str, option: str) -> str:
         return f"{command} {option} {binding.openmp}{PROGRAM}"
@@ -230,7 +232,7 @@ class Pals(ListBinder):
         return f"mpiexec -n {launch.n} --ppn {launch.equal_count('pals')} --hostfile {{stem}}"
 
     def _bound(self, launch: Launch, cpus: tuple[Numbers, ...]) -> str | None:
-        return "--cpu-bind list:" + ":".join(map(number_list, cpus))
+        return "--cpu-bind list:" + ":".join(map(format_list, cpus))
 
 
 formats.register("pals")(Pals())
@@ -273,7 +275,7 @@ class Flux(ListBinder):
         return ("-o gpu-affinity=off " if launch.has_gpus else "") + "-o cpu-affinity=off"
 
     def _bound(self, launch: Launch, cpus: tuple[Numbers, ...]) -> str | None:
-        return f"-o cpu-affinity='map:{';'.join(map(number_list, cpus))}'"
+        return f"-o cpu-affinity='map:{';'.join(map(format_list, cpus))}'"
 
 
 formats.register("flux")(Flux())
@@ -417,7 +419,8 @@ class Cray(LaunchFormat):
         srun += launch.nodelist() + _overcommit(launch)
         notices = ["slots are counted over the job's nodes in Slurm's order (by name), like SLURM_PROCID"]
         if launch.hosts_unknown:
-            notices.append("host names are unknown and assumed to be in machine order; otherwise give `hosts`")
+            names = "host names are unknown and assumed to be in machine order; otherwise give `hosts`"
+            notices.append(names)
         notices += launch.assumptions()[launch.hosts_unknown :]
         variables = "MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE={stem}"
         if binding.launch is slots and binding.cpus is not None:
@@ -469,13 +472,9 @@ def _launched_order(launch: Launch) -> Int64:
     """
     turn = np.arange(len(launch.hosts))
     if not launch.hosts_unknown:
-        by_name = sorted(range(len(launch.hosts)), key=lambda node: _slurm_key(launch.hosts[node]))
+        by_name = sorted(range(len(launch.hosts)), key=lambda node: natural_key(launch.hosts[node]))
         turn[by_name] = np.arange(len(by_name))
     return np.lexsort((launch.mapping.pe, turn[launch.node])).astype(np.int64)
-
-
-def _slurm_key(host: str) -> list[tuple[str, int]]:
-    return [(text, int(number or 0)) for text, number in re.findall(r"([^0-9]*)([0-9]*)", host)]
 
 
 def _rank_order(source: Source) -> list[int]:
@@ -483,15 +482,14 @@ def _rank_order(source: Source) -> list[int]:
     seen: set[int] = set()
     for number, line in lines_of(source):
         for word in filter(None, re.split(r"[,\s]+", line)):
-            run = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", word, re.ASCII)
-            low, high = (int(run[1]), int(run[2] or run[1])) if run else (0, -1)
-            if not low <= high < low + MAX_RANKS:
+            ranks = number_range(word)
+            if ranks is None or len(ranks) > MAX_RANKS:
                 raise FormatError(source.name, number, f"{word[:40]!r}, expected ranks like 0,1,4-7")
-            twice = next((rank for rank in range(low, high + 1) if rank in seen), None)
+            twice = next((rank for rank in ranks if rank in seen), None)
             if twice is not None:
                 raise FormatError(source.name, number, f"rank {twice} occurs twice, expected every rank once")
-            seen.update(range(low, high + 1))
-            order += range(low, high + 1)
+            seen.update(ranks)
+            order += ranks
     if order and max(order) >= len(order):
         missing = next(rank for rank in range(len(order)) if rank not in seen)
         raise FormatError(source.name, None, f"rank {missing} is missing, expected 0 to {max(order)}")
@@ -554,8 +552,9 @@ formats.register("lsf")(Lsf())
 def _rank_by_rank(launch: Launch, files: dict[str, str], hosts: str, before: str = "") -> Written:
     """Return commands that start rank i on the host in line i of a file, where place.sh binds it."""
     start, program = f"{before}mpiexec -n {launch.n}", f"sh {{stem}}.place.sh {PROGRAM}"
+    seq = "--map-by seq --bind-to none"
     lines = (
-        LaunchLine("Open MPI", "openmpi", f"{start} --hostfile {hosts} --map-by seq --bind-to none {program}"),
+        LaunchLine("Open MPI", "openmpi", f"{start} --hostfile {hosts} {seq} {program}"),
         LaunchLine("MPICH", "hydra", f"{start} -f {hosts} {Hydra.unbound} {program}"),
         LaunchLine("Intel MPI", "intel", f"{start} -machinefile {hosts} {Intel.unbound} {program}"),
     )
@@ -594,8 +593,8 @@ class Jsrun(LaunchFormat):
             host = f"hostname: {launch.host(rank)}"
             if launch.hosts_unknown:
                 host = f"host: {launch.node[rank] + 1}"
-            threads = number_list(launch.numbering.launcher_units(mapping.where.cores_of(pe)))
-            gpus = f"; gpu: {{{number_list(launch.gpus(rank))}}}" if launch.gpus(rank) else ""
+            threads = format_list(launch.numbering.launcher_units(mapping.where.cores_of(pe)))
+            gpus = f"; gpu: {{{format_list(launch.gpus(rank))}}}" if launch.gpus(rank) else ""
             lines.append(f"rank: {rank}: {{ {host}; cpu: {{{threads}}}{gpus} }}")
         unknown = "host names are unknown: hosts are numbered in the job's order; or give `hosts`"
         command = f"jsrun --erf_input {{stem}} {PROGRAM}"
@@ -667,7 +666,7 @@ def _coordinates(where: Allocation) -> Int64:
     geometry = torus_geometry_of(machine)
     expected = "fujitsu maps ranks by coordinates, expected a torus or mesh of 1 or 2 or 3 dimensions"
     if geometry is None:
-        raise UnsupportedError(f"{expected} (`spec='torus:4x4x4 / core:4'`)")
+        raise UnsupportedError(f"{expected} (`machine='torus:4x4x4 / core:4'`)")
     coordinates: Int64 = geometry.places.T
     if coordinates.shape[1] > 3:
         raise UnsupportedError(f"{expected}, found {coordinates.shape[1]}")

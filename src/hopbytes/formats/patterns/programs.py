@@ -45,7 +45,7 @@ class Programs(Format):
     summary = "several programs of one command: a pattern of each, and the traffic between them"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the first line that is no comment names a program."""
+        """Tell whether the first line that is not a comment names a program."""
         return _is_list(head)
 
     def read(self, source: Source) -> CommGraph:
@@ -75,7 +75,7 @@ def _is_list(head: bytes) -> bool:
 
 def _lines(source: Source) -> list[tuple[int, list[str]]]:
     """Return the number and the words of every line, all of which are checked before a pattern is read."""
-    found = []
+    lines = []
     for number, line in enumerate(source.text().splitlines(), 1):
         try:
             words = shlex.split(line, comments=True)
@@ -90,13 +90,13 @@ def _lines(source: Source) -> list[tuple[int, list[str]]]:
         if words[0] == "program" and not startable(words[2:]):
             what = f"{' '.join(words[2:])[:60]!r}, expected a program and its arguments, none of them ':'"
             raise source.error(what, number)
-        found.append((number, words))
-    count = sum(words[0] == "program" for _, words in found)
+        lines.append((number, words))
+    count = sum(words[0] == "program" for _, words in lines)
     if not count:
         raise source.error("no program, expected lines `program PATTERN COMMAND`")
     if count > MOST_PROGRAMS:
         raise source.error(f"{count} programs, expected at most {MOST_PROGRAMS}")
-    return found
+    return lines
 
 
 def _check_size(source: Source, number: int, spec: str) -> None:

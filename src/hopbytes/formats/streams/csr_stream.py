@@ -12,6 +12,7 @@ from hopbytes._arrays import Array, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
 from hopbytes.formats.files import open_source
+from hopbytes.formats.parsing import filled
 from hopbytes.formats.patterns.parhip import read_layout
 from hopbytes.formats.streams.graph_stream import BLOCK_ARCS, BLOCK_ROWS, GraphStream
 from hopbytes.kernels.streaming import Block
@@ -85,12 +86,12 @@ class CsrStream(GraphStream):
             raise FormatError(self.name, None, f"{what} with {self.n} vertices and {self.arcs} arcs")
 
     def _take_targets(self, reader: SectionReader, arcs: int) -> Int32:
-        found = reader.take(arcs)
-        if self.width == 8 and arcs and int(found.max()) >= self.n:
-            what = f"neighbour {found.max()}, expected vertices from 0 to {self.n - 1}"
+        targets = reader.take(arcs)
+        if self.width == 8 and arcs and int(targets.max()) >= self.n:
+            what = f"neighbour {targets.max()}, expected vertices from 0 to {self.n - 1}"
             raise FormatError(self.name, None, what)
         # Numbers of 32 bits are checked where they are used (stream_check).
-        narrow: Int32 = found.astype(np.int32) if self.width == 8 else found.view(np.int32)
+        narrow: Int32 = targets.astype(np.int32) if self.width == 8 else targets.view(np.int32)
         return narrow
 
 
@@ -162,20 +163,17 @@ class SectionReader:
     def take(self, count: int) -> Array:
         """Return the next numbers; FormatError where the file ends before."""
         section = self._section
-        found = np.empty(count, section.dtype)
-        view, filled = found.view(np.uint8), 0
-        while filled < len(view) and (got := self._stream.readinto(view[filled:])):
-            filled += got
-        if filled < len(view):
+        numbers = np.empty(count, section.dtype)
+        if not filled(numbers, self._stream):
             what = f"the file ends inside the {section.what}, expected {count} more numbers there"
             raise FormatError(section.path, None, what)
-        return found
+        return numbers
 
     def take_int64(self, count: int) -> Int64:
         """Return the next numbers as int64; FormatError for one below 0 or of 2^63 and more."""
-        found = self.take(count).astype(np.int64, copy=False)
-        if count and int(found.min()) < 0:
-            at = int(np.argmin(found))
-            what = f"{self._section.what}: {found[at]}, expected a number from 0 to 2^63 - 1"
+        numbers = self.take(count).astype(np.int64, copy=False)
+        if count and int(numbers.min()) < 0:
+            at = int(np.argmin(numbers))
+            what = f"{self._section.what}: {numbers[at]}, expected a number from 0 to 2^63 - 1"
             raise FormatError(self._section.path, None, what)
-        return found
+        return numbers

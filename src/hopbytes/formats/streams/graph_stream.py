@@ -42,11 +42,11 @@ class GraphStream(ABC):
         """Return int64[n], the loads of all vertices, by a pass through the file; None if all are 1."""
         if not self.loaded:
             return None
-        found = np.empty(self.n, np.int64)
+        loads = np.empty(self.n, np.int64)
         for block in self.blocks():
             if block.loads is not None:
-                found[block.first : block.first + block.rows] = block.loads
-        return found
+                loads[block.first : block.first + block.rows] = block.loads
+        return loads
 
     def changed(self, what: str) -> FormatError:
         """Return the error for a file that another program writes at the same time."""

@@ -101,10 +101,10 @@ def open_graph(
         raise UnsupportedError("standard input cannot be read twice, expected a file to stream from")
     check_generator(name)
     with open_source(name, max_bytes=max_bytes) as source:
-        found = recognise(source, "pattern") if format is None else format_named(format, "pattern")
-    kind = next((key for key in STREAMED if formats[key] is found), None)
+        chosen = recognise(source, "pattern") if format is None else format_named(format, "pattern")
+    kind = next((key for key in STREAMED if formats[key] is chosen), None)
     if kind is None:
-        what = f"{name}: {_name_of(found)} files cannot be read in blocks, expected a METIS or ParHIP graph"
+        what = f"{name}: {_name_of(chosen)} files cannot be read in blocks, expected a METIS or ParHIP graph"
         raise UnsupportedError(f"{what} or an edge list; `hopbytes write` with `symmetrize` makes one")
     before = _stamp(name)
     if kind == "metis":
@@ -120,8 +120,8 @@ def open_graph(
         raise FormatError(name, None, "the file changed while it was read, expected it to stay as it is")
 
 
-def _name_of(found: Format) -> str:
-    return next((key for key, each in formats.items() if each is found), "these")
+def _name_of(format: Format) -> str:
+    return next((key for key, known in formats.items() if known is format), "these")
 
 
 def _stamp(name: str) -> tuple[int, int, int]:

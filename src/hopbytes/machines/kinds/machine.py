@@ -1,4 +1,4 @@
-"""``machine:FILE``: a machine that ``hopbytes probe`` or ``hopbytes measure`` stored."""
+"""``machine:FILE``: a machine that ``hopbytes probe`` or ``hopbytes probe --measure`` stored."""
 
 from __future__ import annotations
 

@@ -227,10 +227,10 @@ class DistributedMapping:
     where : Allocation
     info : dict
         The same on all processes: "comm_cost", "imbalance", "bound_asked", "bound_kept", "balance" ("met" or
-        "relaxed"), "road" (the better one) and "roads" (J of each). "courses" lists vertices and costs of the
-        levels of each road, and the costs of the first solutions of all ranks. By rank: "sent" (bytes by
-        phase), "seconds" (by phase), "computing" (processor seconds outside collective calls), "peak_bytes"
-        (of the process) and "held" (vertices, ghosts and arcs).
+        "relaxed"), "strategy" (the better one) and "strategies" (J of each). "history" lists vertices and
+        costs of the levels of each strategy, and the costs of the first solutions of all ranks. By rank:
+        "sent" (bytes by phase), "seconds" (by phase), "computing" (processor seconds outside collective
+        calls), "peak_bytes" (of the process) and "held" (vertices, ghosts and arcs).
     """
 
     pe: Int32
@@ -330,8 +330,8 @@ class Rows:
         theirs = self.member.counts(mine)
         (asked,) = self.member.exchange(mine, theirs, wanted)
         (answers,) = self.member.exchange(theirs, mine, values[asked - self.first])
-        found: Int64 = answers[position]
-        return found
+        all_values: Int64 = answers[position]
+        return all_values
 
 
 def checked_rows(member: Member, slab: Slab) -> Rows:
@@ -389,8 +389,8 @@ def first_row(n: int, m: int, arcs_before: Callable[[int], int], part: int, size
 
 def mixed(numbers: UInt64) -> UInt64:
     """Return hashes of 64-bit words: the step of the generator SplitMix64."""
-    x = numbers + _ODD
+    x: UInt64 = numbers + _ODD
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    found: UInt64 = x ^ (x >> np.uint64(31))
-    return found
+    x ^= x >> np.uint64(31)
+    return x

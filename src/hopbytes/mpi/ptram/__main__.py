@@ -17,7 +17,7 @@ from hopbytes.algorithms.two_level.groups import nodes_of
 from hopbytes.cost.objectives.link_sums import network_of
 from hopbytes.errors import HopbytesError, UnsupportedError, printable
 from hopbytes.formats.exchange import read, write
-from hopbytes.machines.selection.allocate import allocate
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.distributed.rows import sentence

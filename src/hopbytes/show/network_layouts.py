@@ -165,7 +165,9 @@ def _router(look: Look, nodes: list[int], position: Coordinates) -> list[Mark]:
     ]
 
 
-def _between_routers(look: Look, cable: int, a: Coordinates, b: Coordinates) -> list[tuple[Coordinates, Line]]:
+def _between_routers(
+    look: Look, cable: int, a: Coordinates, b: Coordinates
+) -> list[tuple[Coordinates, Line]]:
     """Return the lines of a cable between routers that differ in one dimension, each with its slice."""
     geometry = look.figure.geometry
     assert geometry is not None

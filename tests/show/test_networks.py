@@ -1,4 +1,4 @@
-"""Networks as graphs, against the links of the machine, and as pictures with named hosts and coloured loads."""
+"""Networks as graphs, against the links of the machine, and as pictures with named hosts and loads."""
 
 from __future__ import annotations
 

@@ -427,11 +427,10 @@ def route_text(facts: Facts) -> str:
     """Return a route as lines: links with their capacities, and shares if there are several paths."""
     hops = f"{facts['hops']:g} hops" + (" on average" if isinstance(facts["hops"], float) else "")
     title = f"{facts['from']} to {facts['to']}: {hops} (capacities {facts['capacity_unit']})"
-    longest = max((len(link["name"]) for link in facts["links"]), default=0)
-    lines = []
+    rows = []
     for link in facts["links"]:
         part = Fraction(*link["share"])
         words = str(part) if part.denominator <= MOST_DENOMINATOR else f"{float(part):.3%}".replace("%", " %")
         share = "" if part == 1 else f"  {words} of the flow"
-        lines.append(f"  {link['name']:<{longest}}  {link['capacity']}{share}")
-    return "\n".join([title, *lines])
+        rows.append((link["name"], f"{link['capacity']}{share}"))
+    return "\n".join([title, *(f"  {line}" for line in table_lines(rows, "<"))])

@@ -1,4 +1,4 @@
-"""Estimates of the edges that a mapping scans, for progress bars."""
+"""Progress on a terminal: one bar for all stages. There is none in a pipe, a file or a batch job."""
 
 from __future__ import annotations
 
@@ -157,22 +157,21 @@ class Progress:
             if self._end.is_set():
                 return
             self._shown = True
-            try:
-                sys.stderr.write("\r\x1b[K" + state.line(time.monotonic(), columns, _signs()))
-                sys.stderr.flush()
-            except (OSError, ValueError):  # the terminal is gone
-                self._end.set()
+            self._write(state.line(time.monotonic(), columns, _signs()))
 
     def close(self) -> None:
         """Remove the bar."""
         self._end.set()
         with self._lock:
             if self._shown:
-                try:
-                    sys.stderr.write("\r\x1b[K")
-                    sys.stderr.flush()
-                except (OSError, ValueError):
-                    return
+                self._write("")
+
+    def _write(self, text: str) -> None:
+        try:
+            sys.stderr.write("\r\x1b[K" + text)
+            sys.stderr.flush()
+        except (OSError, ValueError):  # the terminal is gone
+            self._end.set()
 
 
 def _columns() -> int:

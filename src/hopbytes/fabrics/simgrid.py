@@ -475,7 +475,7 @@ class PlatformRoutes:
 
 def _floyd(zone: Zone) -> dict[str, dict[str, str]]:
     """For every pair of points the last point before the second one, after Floyd and Warshall. O(points³)."""
-    number = {point: place for place, point in enumerate(zone.points)}
+    number = {point: index for index, point in enumerate(zone.points)}
     infinite = np.iinfo(np.int64).max // 4
     cost = np.full((len(number),) * 2, infinite, np.int64)
     before = np.full(cost.shape, -1, np.int64)

@@ -58,12 +58,12 @@ def board_tree(
             raise FormatError(where, None, f"GPU {gpu.index} twice, expected the GPUs of one host")
     shares = _shares(gpus) if bind else _Shares(None, ())
     parts = {
-        place: Part(
-            "gpu", gpu.index, (Part("pu", gpu.index),) if shares.cores is None else shares.cores[place]
+        position: Part(
+            "gpu", gpu.index, (Part("pu", gpu.index),) if shares.cores is None else shares.cores[position]
         )
-        for place, gpu in enumerate(gpus)
+        for position, gpu in enumerate(gpus)
     }
-    groups: list[Group] = [(frozenset({place}), part) for place, part in parts.items()]
+    groups: list[Group] = [(frozenset({position}), part) for position, part in parts.items()]
     for cls, kind in CLASSES.items():
         together = _joined(groups, [pair for pair, name in joined.items() if name == cls])
         if len(together) == 1:
@@ -71,8 +71,8 @@ def board_tree(
         groups = [inside[0] if len(inside) == 1 else _unit(kind, inside) for inside in together]
     node = Part("machine", 0, tuple(part for _, part in groups))
     found = []
-    for place, (gpu, near) in enumerate(zip(gpus, _nearest([gpu.adapters for gpu in gpus]), strict=True)):
-        own = () if shares.cores is None else shares.cores[place]
+    for position, (gpu, near) in enumerate(zip(gpus, _nearest([gpu.adapters for gpu in gpus]), strict=True)):
+        own = () if shares.cores is None else shares.cores[position]
         pus = sorted(pu.os_index for core in own for pu in core.inside)
         found.append(Gpu(gpu.index, gpu.name, tuple(pus), near, gpu.maker))
     return node_tree(
@@ -102,7 +102,7 @@ def _shares(gpus: Sequence[BoardGpu]) -> _Shares:
     guesses: dict[str, set[int]] = {}
     begun = 0
     for cpus in sets:
-        near = [place for place, gpu in enumerate(gpus) if gpu.cpus == cpus]
+        near = [position for position, gpu in enumerate(gpus) if gpu.cpus == cpus]
         own, guess = _cores(sorted(cpus))
         if len(own) < len(near):
             return _unbound(f"{len(own)} cores (CPUs {format_list(cpus)}) are near {len(near)} GPUs")
@@ -112,9 +112,11 @@ def _shares(gpus: Sequence[BoardGpu]) -> _Shares:
         # GPUs must not share a core.
         in_order = max(cpus) - min(cpus) == len(cpus) - 1 and cpus != everything
         halves = len(own[0]) == 1 and not in_order
-        for place, portion in zip(near, _portions(own, len(near), halves), strict=True):
-            numbered = enumerate(portion, begun)
-            cores[place] = tuple(Part("core", i, tuple(Part("pu", pu) for pu in pus)) for i, pus in numbered)
+        for position, portion in zip(near, _portions(own, len(near), halves), strict=True):
+            cores[position] = tuple(
+                Part("core", core, tuple(Part("pu", pu) for pu in pus))
+                for core, pus in enumerate(portion, begun)
+            )
             begun += len(portion)
     known = tuple(guess.format(format_list(cpus)) for guess, cpus in guesses.items() if guess)
     return _Shares(cores, known)
@@ -157,16 +159,16 @@ def _ends(total: int, count: int) -> list[int]:
 
 
 def _unit(kind: str, inside: list[Group]) -> Group:
-    members = frozenset(place for places, _ in inside for place in places)
+    members = frozenset(position for positions, _ in inside for position in positions)
     return members, Part(kind, min(members), tuple(part for _, part in inside))
 
 
 def _joined(groups: list[Group], pairs: Sequence[tuple[int, int]]) -> list[list[Group]]:
     """Return the groups that some pair joins, together."""
-    leader = {place: number for number, (members, _) in enumerate(groups) for place in members}
+    leader = {position: number for number, (members, _) in enumerate(groups) for position in members}
     for one, other in pairs:
         low, high = sorted((leader[one], leader[other]))
-        leader = {place: low if number == high else number for place, number in leader.items()}
+        leader = {position: low if number == high else number for position, number in leader.items()}
     together: dict[int, list[Group]] = {}
     for group in groups:
         together.setdefault(leader[min(group[0])], []).append(group)

@@ -195,11 +195,11 @@ def _usual_order(kinds: list[str], units: Int32) -> list[int]:
     """
     order = list(range(len(kinds)))
     for end in range(len(order) - 1, 0, -1):
-        for place in range(end):
-            outer, inner = order[place : place + 2]
+        for index in range(end):
+            outer, inner = order[index : index + 2]
             same = np.array_equal(units[:, outer], units[:, inner])
             if same and usual_depth(kinds[outer]) > usual_depth(kinds[inner]):
-                order[place : place + 2] = [inner, outer]
+                order[index : index + 2] = [inner, outer]
     return order
 
 

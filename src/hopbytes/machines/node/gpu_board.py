@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
@@ -23,6 +23,8 @@ PAIRS = "CPUs half of the list {} apart are taken for the two hardware threads o
 SINGLE = "it is unknown which of the CPUs {} share a core: each counts as a core (hwloc files tell)"
 #: Places of GPUs, and the unit that they are.
 Group: TypeAlias = tuple[frozenset[int], Part]
+#: Cores of every GPU, None where they are unknown, and what had to be assumed.
+Shares: TypeAlias = tuple[list[tuple[Part, ...]] | None, tuple[str, ...]]
 
 
 @frozen
@@ -56,11 +58,9 @@ def board_tree(
     for gpu in gpus:
         if sum(other.index == gpu.index for other in gpus) > 1:
             raise FormatError(where, None, f"GPU {gpu.index} twice, expected the GPUs of one host")
-    shares = _shares(gpus) if bind else _Shares(None, ())
+    shares, guessed = _shares(gpus) if bind else (None, ())
     parts = {
-        position: Part(
-            "gpu", gpu.index, (Part("pu", gpu.index),) if shares.cores is None else shares.cores[position]
-        )
+        position: Part("gpu", gpu.index, (Part("pu", gpu.index),) if shares is None else shares[position])
         for position, gpu in enumerate(gpus)
     }
     groups: list[Group] = [(frozenset({position}), part) for position, part in parts.items()]
@@ -72,24 +72,17 @@ def board_tree(
     node = Part("machine", 0, tuple(part for _, part in groups))
     found = []
     for position, (gpu, near) in enumerate(zip(gpus, _nearest([gpu.adapters for gpu in gpus]), strict=True)):
-        own = () if shares.cores is None else shares.cores[position]
+        own = () if shares is None else shares[position]
         pus = sorted(pu.os_index for core in own for pu in core.inside)
         found.append(Gpu(gpu.index, gpu.name, tuple(pus), near, gpu.maker))
     return node_tree(
         node, gpus=tuple(sorted(found, key=lambda gpu: gpu.index)), where=where,
         numa=len({gpu.cpus for gpu in gpus} - {frozenset()}) if numa is None else numa,
-        notices=(*notices, *shares.notices), pus_known=shares.cores is not None,
+        notices=(*notices, *guessed), pus_known=shares is not None,
     )  # fmt: skip
 
 
-class _Shares(NamedTuple):
-    """Cores of every GPU, None where they are unknown, and what had to be assumed."""
-
-    cores: list[tuple[Part, ...]] | None
-    notices: tuple[str, ...]
-
-
-def _shares(gpus: Sequence[BoardGpu]) -> _Shares:
+def _shares(gpus: Sequence[BoardGpu]) -> Shares:
     """Return the cores of every GPU: its share of those near to it and others."""
     bare = next((gpu for gpu in gpus if not gpu.cpus), None)
     if bare is not None:
@@ -119,13 +112,11 @@ def _shares(gpus: Sequence[BoardGpu]) -> _Shares:
             )
             begun += len(portion)
     known = tuple(guess.format(format_list(cpus)) for guess, cpus in guesses.items() if guess)
-    return _Shares(cores, known)
+    return cores, known
 
 
-def _unbound(why: str) -> _Shares:
-    return _Shares(
-        None, (f"{why}: ranks get a GPU each and are not bound to cores (hwloc files tell cores)",)
-    )
+def _unbound(why: str) -> Shares:
+    return None, (f"{why}: ranks get a GPU each and are not bound to cores (hwloc files tell cores)",)
 
 
 def _cores(numbers: Sequence[int]) -> tuple[list[tuple[int, ...]], str]:

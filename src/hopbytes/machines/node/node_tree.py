@@ -117,10 +117,9 @@ class NodeTree:
         keep = np.isin(self.os_pus, np.fromiter(allowed, np.int64, len(allowed)))
         if keep.all():
             return self
-        return NodeTree(
-            self.kinds, self.units[keep], self.os_pus[keep], self.logical_pus[keep],
-            self.logical_cores[keep], self.gpus, self.host, self.numa, self.numa_barred,
-            self.notices, self.pus_known,
+        return replace(
+            self, units=self.units[keep], os_pus=self.os_pus[keep], logical_pus=self.logical_pus[keep],
+            logical_cores=self.logical_cores[keep],
         )
 
     def identity(self) -> bytes:

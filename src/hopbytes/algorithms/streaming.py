@@ -12,7 +12,7 @@ from hopbytes._arrays import Float64, Int32, Int64, UInt64
 from hopbytes.algorithms.multisection.hierarchy import cut_distances
 from hopbytes.cost.objectives.comm_cost import arcs_distance_sum
 from hopbytes.errors import FormatError, ScaleError, damaged
-from hopbytes.formats.streams.graph_stream import GraphStream
+from hopbytes.formats.streaming import GraphStream
 from hopbytes.kernels.records import Counter, Csr
 from hopbytes.kernels.streaming import (
     Block,

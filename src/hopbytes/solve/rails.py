@@ -24,8 +24,7 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.base import Arcs
 from hopbytes.patterns.ml import MachineLearning, training_of
 from hopbytes.solve.formulate import formulate
-from hopbytes.solve.method import LINK_ROOM, QUICK, BestOf, Given, Method, Sequence, plain
-from hopbytes.solve.objective import LINKS
+from hopbytes.solve.method import LINK_ROOM, LINKS, QUICK, BestOf, Given, Method, Sequence, plain
 from hopbytes.solve.problem import Request
 from hopbytes.solve.search import Search
 from hopbytes.solve.slots import Result, Task

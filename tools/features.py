@@ -16,7 +16,7 @@ from typing import Any
 import hopbytes
 from hopbytes.cli.completion import WORDS
 from hopbytes.cli.declare import command_of
-from hopbytes.report.catalogue import catalogue
+from hopbytes.show.catalogue import catalogue
 
 ROOT = Path(__file__).parents[1]
 BEFORE = ROOT / "tools/features_before.json"
@@ -80,6 +80,7 @@ NAMES_NOW = {
     ("python", "explain_times"): "hopbytes_laboratory.regression.explain_times",
     ("python", "metric_columns"): "hopbytes_laboratory.regression.metric_columns",
     ("machines", "netloc"): "left: netloc files; --on ib:FOLDER reads the same fabrics",
+    ("formats", "bluegene"): "left: a retired machine; --format newrank orders ranks",
     ("machines", "xtdb2proc"): "left: a retired machine; --on coordinates:FILE takes its coordinates",
 }
 
@@ -194,8 +195,8 @@ TITLES = {"python": "Names of the Python package", "plots": "Figures of matplotl
 HEAD = """\
 # Features, before and today
 
-Made by `python tools/features.py`. The left column is what the program had before it became half as large, the
-right column what is typed today. A test checks that commands are accepted and that names are there.
+Made by `python tools/features.py`. The left column is what the program had before it became half as large,
+the right column what is typed today. A test checks that commands are accepted and that names are there.
 What moved to the laboratory (`pip install ./bench`) is named with its command there."""
 
 if __name__ == "__main__":

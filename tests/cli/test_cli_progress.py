@@ -14,8 +14,7 @@ import hopbytes as hb
 from hopbytes.cli.method_options import MethodOptions
 from hopbytes.cli.watching import Watch
 from hopbytes.engine import WorkMeter, metered_by
-from hopbytes.report.expected_work import expected_edges
-from hopbytes.report.progress import DELAY, INTERVAL, Progress, State
+from hopbytes.show.progress import DELAY, INTERVAL, Progress, State, expected_edges
 
 
 def test_the_share_counts_reading_and_scanned_edges_of_the_estimate():
@@ -150,5 +149,6 @@ def test_the_estimate_is_for_a_partition_where_each_core_gets_many_tasks(tasks, 
         def map(self, *_, **options):
             return progress.state
 
-    state = Watch(graph, 0.0, MethodOptions(preset="fast"), progress).map(Blocks(), where, options)
+    watch = Watch(graph, 0.0, MethodOptions(preset="fast"), progress)
+    state = watch.map(Blocks(), where, {**options, "limits": hb.Limits()})
     assert state.expected - state.done == expected_edges(graph.n, graph.m, "fast", partition=partition)

@@ -157,7 +157,7 @@ MISTAKES = [
     (1, "map ml:fsdp=64 ON", "fsdp= is unknown, expected zero=3"),
     (1, "map ml:tp=8,pp=4 --on rails:4x8",
      "256 processes = 8 x 4 x 8 (tp x pp x dp; dp=8 by default), but the machine has 32"),
-    (1, "map ml:tp=8 --on dgx:4", "dgx' is no machine kind, expected rails:4x8"),
+    (1, "map ml:tp=8 --on dgx:4", "dgx", "machine kind, expected rails:4x8"),
     (1, "map LJ --on hgx", "expected rails:HOSTSx8"),
     (1, "map LJ ON -o x --format pytorch", "no format, expected torchrun"),
     (1, "map LJ ON -o x --format DeepSpeed", "no format, expected hosts"),

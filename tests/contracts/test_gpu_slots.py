@@ -15,7 +15,7 @@ from hopbytes.launch.observed import Seen, mapping_by_node, mapping_seen
 from hopbytes.machines.base import Level
 from hopbytes.machines.tree import Tree
 from hopbytes.model.mapping import Mapping
-from hopbytes.report.show import machine_text
+from hopbytes.show.describe import machine_text
 
 FORMATS = sorted(
     name for name in formats if formats[name].holds == "mapping" and name not in ("json", "plain", "openfoam")

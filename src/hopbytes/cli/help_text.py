@@ -10,7 +10,7 @@ from typing import Any
 from hopbytes.cli import colour
 from hopbytes.cli.declare import Declared, is_command
 from hopbytes.cli.verbs import START, VERBS
-from hopbytes.report.layout import entry_lines, width
+from hopbytes.text.columns import entry_lines, width
 
 #: Headings in the order in which they appear.
 PANELS = (
@@ -48,7 +48,7 @@ class Page:
 
 
 def page_of(command: Any) -> Page:
-    """Return the description of a command made by :func:`hopbytes.cli.commands.command_of`."""
+    """Return the description of a command made by :func:`hopbytes.cli.declare.command_of`."""
     panels: dict[str, list[Entry]] = {}
     for parameter in command.params:
         declared: Declared = parameter.declared

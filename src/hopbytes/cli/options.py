@@ -89,7 +89,8 @@ class ReadingOptions:
         """Return the pattern in a file."""
         import hopbytes as hb
 
-        graph: CommGraph = hb.read(path, self.input_format, holds="pattern", workers=threads, max_bytes=self.limit)
+        options: Any = {"workers": threads, "max_bytes": self.limit}
+        graph: CommGraph = hb.read(path, self.input_format, holds="pattern", **options)
         return graph
 
 

@@ -44,16 +44,16 @@ def map(
         mapping = large.map_stream(pattern, where, problem, method, reading, quiet=quiet)
         receipt = written(writing, mapping, output, {}, json=json)
         return tell_streamed(mapping, receipt, json=json, quiet=quiet)
+    where = writing.restricted(where, launching.launched)
     with watched(pattern, reading, method, quiet=quiet) as watch:
         graph = watch.graph
         options = problem.keywords(graph, where, launches=writing.launches(output))
-        where = writing.restricted(where, launching.launched)
         mapping = watch.map(blocks, where, options | method.keywords())
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
     receipt = written(writing, mapping, output, extra, json=json)
     if quiet and not json:
         return None  # without what only the summary needs, such as the version of the installed MPI
-    from hopbytes.report.summary import map_record
+    from hopbytes.show.verdict import map_record
 
     judged = None if quiet else judged_for(graph, mapping, writing.format, compare_with, chance=all)
     record = map_record(graph, mapping, watch.read_seconds, receipt, judged and judged.verdict)

@@ -224,7 +224,7 @@ class Format:
     summary: ClassVar[str] = ""
     #: Occurs in the first 4 KiB of files of this format; see :meth:`sniff`.
     signature: ClassVar[re.Pattern[bytes] | None] = None
-    #: Files are no text. :meth:`sniff` of other formats is not called for content with control characters.
+    #: Files are not text. :meth:`sniff` of other formats is not called for content with control characters.
     binary: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities()
     #: Written files contain :data:`MARK`, since their readers skip comments; those of other formats are known

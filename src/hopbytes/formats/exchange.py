@@ -60,7 +60,7 @@ def read(
         ``-`` is standard input; gzip, xz and bzip2 are recognised by content. ``stencil:16x16:bytes=8``
         generates a pattern (:func:`hopbytes.patterns.base.pattern`) unless a file of that name exists.
     format : str, optional
-        Name of the format (``hopbytes list formats``); by default determined from suffix and content.
+        Name of the format (``hopbytes show formats``); by default determined from suffix and content.
     holds : {"pattern", "mapping"}, optional
         The expected kind of content; formats of the other kind are refused.
     max_bytes : int
@@ -394,13 +394,13 @@ def _check_name(path: str, chosen: Format) -> None:
     if not chosen.capabilities.launcher:
         return
     full, forbidden = os.path.abspath(path), chosen.forbidden_characters + chosen.forbidden_in_folders
-    found = [c for c in path if not c.isprintable() or c in forbidden]
-    found += [c for c in full if c in chosen.forbidden_in_folders]
-    if found:
-        what = "has a special meaning for the launcher" if found[0] in forbidden else "cannot be typed"
-        name = path if found[0] in path else full
+    wrong = [c for c in path if not c.isprintable() or c in forbidden]
+    wrong += [c for c in full if c in chosen.forbidden_in_folders]
+    if wrong:
+        what = "has a special meaning for the launcher" if wrong[0] in forbidden else "cannot be typed"
+        name = path if wrong[0] in path else full
         raise UnsupportedError(
-            f"{name!a}: {found[0]!a} in the name of a launch file {what}, expected a name without it"
+            f"{name!a}: {wrong[0]!a} in the name of a launch file {what}, expected a name without it"
         )
 
 

@@ -15,9 +15,9 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, InfeasibleError
 from hopbytes.formats.mappings.numbering import parse_cpus
 from hopbytes.launch.observed import Seen, mapping_seen
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.machines.base import Level
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
-from hopbytes.machines.selection.allocate import allocate
 from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 

@@ -89,7 +89,7 @@ def missing(what: str) -> UnsupportedError:
     """Return the error about a machine that lacks `what` while nothing may be assumed."""
     return UnsupportedError(
         f"simulate: there is no {what}, expected one in the machine (node:8@10:bw=12.5e9:lat=1e-6, "
-        f"torus:4x4:bw=10000000000:lat=1e-7, 'hopbytes measure') or `assume` with one of {', '.join(NAMED)}"
+        f"torus:4x4:bw=10000000000:lat=1e-7, 'hopbytes probe') or `assume` with one of {', '.join(NAMED)}"
     )
 
 
@@ -219,7 +219,7 @@ def _of_levels(
     """Return the links of a machine of levels.
 
     The bandwidth and the latency of a level are those between two processes that first differ there, as
-    ``hopbytes measure`` finds them. A node sends all it sends between nodes at the bandwidth of its level.
+    ``hopbytes probe`` finds them. A node sends all it sends between nodes at the bandwidth of its level.
     A unit above the nodes sends as much as its nodes together, divided by `oversubscription`.
     """
     machine = where.machine

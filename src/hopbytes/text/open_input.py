@@ -70,7 +70,7 @@ def plain_name(name: str) -> str:
 
 
 def path_text(path: object) -> str:
-    """Return a path as text; UnsupportedError where it is none."""
+    """Return a path as text; UnsupportedError if it is not one."""
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(text, str):
         raise UnsupportedError(f"a file name of type {type(path).__name__}, expected text or a path")

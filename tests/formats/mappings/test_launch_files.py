@@ -17,7 +17,7 @@ from helpers.placements import expand, mappings, place, write
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.formats.mappings.launch_files import renumbered
-from hopbytes.machines.selection.allocate import allocate
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.model.mapping import Mapping
 from hopbytes.text.cpu_lists import format_list
 

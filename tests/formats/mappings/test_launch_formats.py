@@ -13,8 +13,8 @@ from helpers.placements import expand, mappings, place, read, write
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.formats.mappings.numbering import Numbering, parse_cpus
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.machines.allocate.slot_counts import spread
-from hopbytes.machines.selection.allocate import allocate
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import SlotUse
 from hopbytes.model.mapping import Mapping

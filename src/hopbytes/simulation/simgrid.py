@@ -322,7 +322,7 @@ def simulated_seconds(
     time = TIME.search(printed)
     if STUCK in printed:
         raise HopbytesError(
-            f"{PROGRAM}: some processes wait for messages that nobody sends, expected a complete trace"
+            f"{PROGRAM}: some processes wait for messages that no process sends, expected a complete trace"
         )
     if code or time is None:
         lines = [line.partition("|")[2] or line for line in printed.splitlines() if line.strip()]

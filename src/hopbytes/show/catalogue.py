@@ -42,11 +42,7 @@ USE = {
 
 
 def catalogue(kind: str) -> list[Row]:
-    """Return one row per registered thing of a kind, alphabetically.
-
-    >>> "tree" in [row["name"] for row in catalogue("machines")]
-    True
-    """
+    """Return one row per registered thing of a kind, alphabetically."""
     if kind not in KINDS:
         from hopbytes.errors import unknown_name
 
@@ -159,7 +155,7 @@ def _presets() -> list[Row]:
     rows = []
     for name in sorted(presets, key=lambda name: [*USE, name].index(name)):
         chain, (use, time) = presets[name](), USE.get(name, ("", ""))
-        steps = [step_text(step) for step in (chain.mapper, *chain.steps)]
+        steps = [step_text(step) for step in (chain.mapper, *chain.refiners)]
         summary = first_sentence(presets[name])
         rows.append({"name": name, "summary": summary, "chain": steps, "use": use, "time": time})
     return rows

@@ -32,8 +32,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import count_bounds, exact_imbalance, group_sums, load_bound, sum_of
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.solve.map_tasks import map_tasks
-from hopbytes.solve.run_report import warn_of
+from hopbytes.solve.map_tasks import map_tasks, warn_of
 from hopbytes.solve.sides import PlaceLike, place_side
 from hopbytes.text.open_input import MAX_BYTES
 from hopbytes.util.checks import check_truths, whole

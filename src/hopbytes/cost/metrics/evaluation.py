@@ -31,6 +31,7 @@ from hopbytes.errors import FormatError, UnsupportedError, package, unknown_name
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
 from hopbytes.model.mapping import Mapping
+from hopbytes.text.columns import table_lines
 from hopbytes.util.checks import check_truths, name_of, thread_count, whole
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ class Evaluation:
         --------
         >>> import hopbytes as hb
         >>> pairs = hb.CommGraph.from_edges([0, 1], [2, 3], [5, 5])
-        >>> where = hb.machine("node:2@10 core:2@1")
+        >>> where = hb.allocate("node:2@10 core:2@1")
         >>> round(hb.evaluate(pairs, hb.Mapping([0, 2, 1, 3], where)).relative_to("in_order")["comm_cost"], 2)
         -0.9
         """
@@ -569,12 +570,7 @@ def plain_table(evaluation: Evaluation, complete: bool = True) -> str:
     """Return the table as text, with columns aligned by blanks."""
     lines = [HEADINGS, *rows(evaluation, complete)]
     columns = [column for column in zip(*lines, strict=True) if any(column[1:])]
-    widths = [max(map(len, column)) for column in columns]
-    text = []
-    for label, *numbers in zip(*columns, strict=True):
-        aligned = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
-        text.append("  ".join([label.ljust(widths[0]), *aligned]).rstrip())
-    return "\n".join(text + notes(evaluation))
+    return "\n".join(table_lines(list(zip(*columns, strict=True))) + notes(evaluation))
 
 
 def _line(

@@ -13,7 +13,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt8
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.formats.base import MARK, TRACE, Source, Written, formats
+from hopbytes.formats.base import MARK, TRACE, Source, Written
 from hopbytes.formats.mappings.launch_files import ANY_MAPPING, LaunchFormat
 from hopbytes.machines.base import Machine
 from hopbytes.machines.distances import Distance, TableDistance, TreeDistance
@@ -42,7 +42,7 @@ FOAM_HEADER = """FoamFile
 """
 
 
-class Plain(LaunchFormat):
+class Plain(LaunchFormat, form="plain"):
     """One line per task with the number of its PE, as graph partitioners write their partitions."""
 
     suffixes = (".txt", ".map", ".part")
@@ -76,9 +76,6 @@ class Plain(LaunchFormat):
         complete = head.splitlines()[:-1] or head.splitlines()
         lines = [line.strip() for line in complete if line.strip() and not line.startswith(COMMENTS)]
         return bool(lines) and all(line.isdigit() for line in lines)
-
-
-formats.register("plain")(Plain())
 
 
 def _number_lines(pe: Int32) -> str:
@@ -126,7 +123,7 @@ def _line_by_line(name: str, data: bytes, limit: int) -> Int32:
     return np.array(values, np.int32)
 
 
-class OpenFoam(LaunchFormat):
+class OpenFoam(LaunchFormat, form="openfoam"):
     """A list of labels in the folder ``constant`` of a case: cell i belongs to processor ``list[i]``.
 
     decomposePar reads it by ``method manual`` and writes one like it with ``-cellDist``. Processor i becomes
@@ -175,13 +172,11 @@ class OpenFoam(LaunchFormat):
         return is_label_list(head) and os.path.basename(name) not in ("owner", "neighbour")
 
 
-formats.register("openfoam")(OpenFoam())
-
-
-class Json(LaunchFormat):
+class Json(LaunchFormat, form="json"):
     """A stored mapping: map once, launch often (``hopbytes write MAPPING.json --format F``)."""
 
     suffixes = (".json",)
+    signature = re.compile(rb"\A\s*\{.*" + KIND.encode(), re.DOTALL)
     summary = "mapping with machine, slots, hosts, hashes and metrics"
     capabilities = ANY_MAPPING
 
@@ -253,13 +248,6 @@ class Json(LaunchFormat):
                 f"{source.name}: the mapping was made for another pattern, expected {graph.name} (map again)"
             )
         return mapping
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the file is a JSON object with the kind of a stored mapping."""
-        return head.lstrip().startswith(b"{") and KIND.encode() in head
-
-
-formats.register("json")(Json())
 
 
 def check_same_machine(mapping: Mapping, where: Allocation, name: str = "mapping") -> None:

@@ -80,7 +80,7 @@ NAMES_NOW = {
     ("python", "explain_times"): "hopbytes_laboratory.regression.explain_times",
     ("python", "metric_columns"): "hopbytes_laboratory.regression.metric_columns",
     ("machines", "netloc"): "left: netloc files; --on ib:FOLDER reads the same fabrics",
-    ("formats", "bluegene"): "left: a retired machine; hopbytes write MAPPING.json --format newrank orders ranks",
+    ("formats", "bluegene"): "left: a retired machine; --format newrank orders ranks",
     ("machines", "xtdb2proc"): "left: a retired machine; --on coordinates:FILE takes its coordinates",
 }
 

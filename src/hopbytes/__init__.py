@@ -45,22 +45,22 @@ if TYPE_CHECKING:
     from hopbytes.simulation.simulate import Prediction as Prediction
     from hopbytes.simulation.simulate import simulate as simulate
     from hopbytes.solve import presets as presets
-    from hopbytes.solve.batch import BatchReport as BatchReport
-    from hopbytes.solve.constraints import Constraints as Constraints
+    from hopbytes.solve.changing import BatchReport as BatchReport
     from hopbytes.solve.map_stream import map_stream as map_stream
     from hopbytes.solve.map_tasks import map_tasks as map_tasks
     from hopbytes.solve.presets import Chain as Chain
+    from hopbytes.solve.problem import Constraints as Constraints
     from hopbytes.solve.remapper import Remapper as Remapper
     from hopbytes.util.limits import Limits as Limits
 
 #: Public name → module that defines it, or that it is (see _MODULES).
 _MODULE_OF = {
     "Allocation": "hopbytes.model.allocation",
-    "BatchReport": "hopbytes.solve.batch",
+    "BatchReport": "hopbytes.solve.changing",
     "Bounds": "hopbytes.algorithms.base",
     "Chain": "hopbytes.solve.presets",
     "CommGraph": "hopbytes.model.comm_graph",
-    "Constraints": "hopbytes.solve.constraints",
+    "Constraints": "hopbytes.solve.problem",
     "Effort": "hopbytes.algorithms.effort",
     "Evaluation": "hopbytes.cost.metrics.evaluation",
     "FormatError": "hopbytes.errors",

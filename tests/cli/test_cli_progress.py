@@ -149,5 +149,6 @@ def test_the_estimate_is_for_a_partition_where_each_core_gets_many_tasks(tasks, 
         def map(self, *_, **options):
             return progress.state
 
-    state = Watch(graph, 0.0, MethodOptions(preset="fast"), progress).map(Blocks(), where, options)
+    watch = Watch(graph, 0.0, MethodOptions(preset="fast"), progress)
+    state = watch.map(Blocks(), where, {**options, "limits": hb.Limits()})
     assert state.expected - state.done == expected_edges(graph.n, graph.m, "fast", partition=partition)

@@ -23,7 +23,7 @@ FORMATS = sorted(
 #: Formats that leave GPUs to local ranks, which count from 0 on every host.
 LOCAL = {"hosts", "kubernetes", "mesh", "torchrun"}
 #: jsrun binds to hardware threads, which these machines do not name.
-REFUSING = {"bluegene", "fujitsu", "jsrun"}
+REFUSING = {"fujitsu", "jsrun"}
 SPECS = ("node:2@10 gpu:4@1", "node:2 package:2 gpu:2", "node:2@10 gpu:4@1 core:3@1", "gpu:8 core:1")
 BINDING = re.compile(
     r"map_cpu|mask_cpu|cpu-affinity=.?map|-bind-to user|--cpu-bind list|PIN_(PROCESSOR|DOMAIN)"

@@ -17,10 +17,11 @@ from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
 from hopbytes.patterns.base import pattern
-from hopbytes.solve.feasibility import enforce_bounds
+from hopbytes.solve.feasible import enforce_bounds
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.map_tasks import map_tasks
-from hopbytes.solve.presets import QUICK, presets
+from hopbytes.solve.method import QUICK
+from hopbytes.solve.presets import presets
 from hopbytes.solve.problem import Request
 from hopbytes.util.options import build
 

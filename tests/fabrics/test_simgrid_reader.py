@@ -21,8 +21,8 @@ def test_simgrid(tmp_path):
     platform = read_simgrid(put(tmp_path, SIMGRID))
     assert platform.host_names == ("a0.x", "a1.x", "a2.x", "a7.x", "b0", "b1")
     one, other = platform.clusters.values()
-    assert (one.bandwidth, one.backbone, one.shared) == (125_000_000, 2_250_000_000, False)
-    assert (other.bandwidth, other.backbone, other.shared) == (125_000_000, None, True)
+    assert (one.bandwidth, one.shared) == (125_000_000, False)
+    assert (other.bandwidth, other.shared) == (125_000_000, True)
     assert (platform.links["wan"], platform.links["a0.x up"]) == (1024, 125_000_000)
     hops = platform.zones["w"].hops
     assert {pair: hop.links for pair, hop in hops.items()} == {("a", "b"): ("wan",), ("b", "a"): ("wan",)}

@@ -122,7 +122,7 @@ def test_commands_that_cannot_be_used(words, message):
 
 def launched(words, form, mapping, **options):
     written = hb.write(mapping, "p", form, force=True, **options)
-    return placed(checked_command(words.split(), mapping.n), written.launch)
+    return checked_command(words.split(), mapping.n).with_mapping(written.launch)
 
 
 def test_only_what_is_missing_is_added():

@@ -1,5 +1,7 @@
 """A launch from the command to its end: what is said about its check, and about a silent launcher."""
 
+from __future__ import annotations
+
 import pytest
 
 from helpers.placements import place

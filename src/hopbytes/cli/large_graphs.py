@@ -100,7 +100,7 @@ class LargeGraphOptions:
         from hopbytes.show.progress import progress_bar
 
         chosen: dict[str, Any] = {"passes": self.passes, "buffer": self.buffer, "preset": effort.preset}
-        given = {name: value for name, value in chosen.items() if value is not None} | {"max_bytes": reading.limit}
+        given = {name: value for name, value in chosen.items() if value is not None}
         with progress_bar(quiet=quiet) as progress, prompt_end(progress.stop, lambda: False):
             report = progress.report
 
@@ -111,7 +111,7 @@ class LargeGraphOptions:
             mapping: Mapping = hb.map_stream(
                 path, where, format=reading.input_format, imbalance=problem.imbalance,
                 strict_balance=problem.strict_balance, seed=effort.seed, threads=effort.threads,
-                progress=seen, **given,
+                progress=seen, max_bytes=reading.limit, **given,
             )
         return mapping
 

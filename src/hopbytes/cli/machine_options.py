@@ -121,9 +121,7 @@ class SpreadOptions:
         """Return keywords of :func:`hopbytes.allocate`."""
         if self.pack and self.spread:
             raise UsageError("--pack and --spread exclude each other")
-        options = dataclasses.asdict(self)
-        options["tasks_per"] = dict(map(_level_count, options.pop("tasks_per") or ())) or None
-        return options
+        return dataclasses.asdict(self) | {"tasks_per": dict(map(_level_count, self.tasks_per or ())) or None}
 
 
 def _level_count(item: str) -> tuple[str, int]:

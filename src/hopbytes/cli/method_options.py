@@ -49,22 +49,18 @@ class ProblemOptions:
         """Read the files; return keywords of :func:`hopbytes.map_tasks`. Launchers start processes."""
         import hopbytes as hb
 
-        options: dict[str, Any] = {
-            "partition": False if self.partition is None and launches else self.partition,
-            "imbalance": self.imbalance,
-        }
         given: dict[str, Any] = {"migration_price": self.migration_price, "strict": self.strict_balance}
-        if self.fixed is not None:
-            from hopbytes.formats.task_places import read_fixed
+        if self.fixed is not None or self.forbidden is not None:
+            from hopbytes.formats.task_places import read_fixed, read_forbidden
 
-            given["fixed"] = read_fixed(self.fixed, graph.n, where.k)
-        if self.forbidden is not None:
-            from hopbytes.formats.task_places import read_forbidden
-
-            given["forbidden"] = read_forbidden(self.forbidden, graph.n, where.k)
+            for name, read in (("fixed", read_fixed), ("forbidden", read_forbidden)):
+                if getattr(self, name) is not None:
+                    given[name] = read(getattr(self, name), graph.n, where.k)
         if self.initial is not None:
             given["initial"] = hb.read(self.initial, holds="mapping", where=where, n=graph.n, graph=graph)
-        return options | {"constraints": hb.Constraints(**given)}
+        partition = False if self.partition is None and launches else self.partition
+        constraints = hb.Constraints(**given)
+        return {"partition": partition, "imbalance": self.imbalance, "constraints": constraints}
 
 
 @frozen
@@ -136,8 +132,8 @@ class MethodOptions(EffortOptions):
             from hopbytes.util.options import build
 
             if self.preset is not None:
-                what = f"--preset {self.preset} and --mapper {self.mapper}"
-                raise UnsupportedError(f"{what} exclude each other, give one")
+                both = f"--preset {self.preset} and --mapper {self.mapper}"
+                raise UnsupportedError(f"{both} exclude each other, give one")
             options["method"] = build(mappers, self.mapper)
         if self.refine:
             options["method"] = [options.get("method", "eco"), *self.refine]

@@ -89,7 +89,8 @@ class ReadingOptions:
         """Return the pattern in a file."""
         import hopbytes as hb
 
-        graph: CommGraph = hb.read(path, self.input_format, holds="pattern", workers=threads, max_bytes=self.limit)
+        options: Any = {"workers": threads, "max_bytes": self.limit}
+        graph: CommGraph = hb.read(path, self.input_format, holds="pattern", **options)
         return graph
 
 
@@ -140,7 +141,7 @@ class WritingOptions:
 
     def restricted(self, where: Allocation, launched: str | None = None) -> Allocation:
         """Return the allocation with a use of slots that the launcher can express, if the caller left it."""
-        from hopbytes.launch.usual import slots_for, slots_unspecified
+        from hopbytes.formats.mappings.launchers import slots_for, slots_unspecified
 
         return where.using(**slots_for(self.format, launched)) if slots_unspecified(where.use) else where
 

@@ -122,7 +122,7 @@ def judged_for(
     chance: bool = False,
 ) -> Judged:
     """Return the verdict on a mapping beside `order`, by default that of the launcher of a format."""
-    from hopbytes.launch.usual import usual_order
+    from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.show.verdict import judged
 
     return judged(graph, mapping, launcher=order or usual_order(form, mapping.where), chance=chance)

@@ -62,7 +62,7 @@ def eval(
         _refuse(given, "several mappings")
         return _side_by_side(reading.read(pattern), mappings, mapping_format, where, json=json)
     import hopbytes as hb
-    from hopbytes.launch.usual import usual_order
+    from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.machines.allocate.launcher_order import launcher_placement
     from hopbytes.show.verdict import RANDOM_SEEDS
 
@@ -124,7 +124,7 @@ def report(
     """
     from hopbytes.cli.output import tell
     from hopbytes.cli.watching import watched
-    from hopbytes.launch.usual import usual_order
+    from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.show.page import check_report_target, made_here, names_of, origin_of_files, write_report
 
     check_report_target(output, force=force)
@@ -203,7 +203,7 @@ def simulate(
     rounds follow one another; computation is not part of it.
     """
     from hopbytes.cli.output import print_json, print_text, tell
-    from hopbytes.launch.usual import usual_order
+    from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.show.predictions import predict, predicted_text, predictions_record
 
     if not mappings and machine.unsaid:
@@ -247,7 +247,7 @@ def advise(
     advice may be to keep what you have.
     """
     from hopbytes.cli.output import print_json, print_text, tell
-    from hopbytes.launch.usual import usual_order
+    from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.show.advice import advice_record, advice_text, table_head
     from hopbytes.show.advice import advise as advised
 

@@ -48,7 +48,6 @@ def map(
     with watched(pattern, reading, method, quiet=quiet) as watch:
         graph = watch.graph
         options = problem.keywords(graph, where, launches=writing.launches(output))
-        where = writing.restricted(where, launching.launched)
         mapping = watch.map(blocks, where, options | method.keywords())
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
     receipt = written(writing, mapping, output, extra, json=json)

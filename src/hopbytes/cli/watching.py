@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hopbytes.cli.output import tell
@@ -32,7 +32,6 @@ class Watch:
     def map(self, blocks: BlockOptions, where: Allocation, options: dict[str, Any]) -> Mapping:
         """Map the pattern; with a limit, Ctrl-C requests the best mapping found."""
         from hopbytes.show.progress import expected_edges
-        from hopbytes.util.limits import Limits
 
         graph, effort = self.graph, self.effort
         anytime = effort.anytime  # known from here on without an import, which Ctrl-C might interrupt
@@ -42,8 +41,8 @@ class Watch:
             graph.n + graph.m, edges, time_limit=effort.time_limit, work_limit=effort.work_limit
         )
         with early_stop(anytime) as stop:
-            limits = Limits(effort.time_limit, effort.work_limit, stop)
-            return blocks.map(graph, where, progress=self.progress.report, **options | {"limits": limits})
+            options["limits"] = replace(options["limits"], stop=stop)
+            return blocks.map(graph, where, progress=self.progress.report, **options)
 
 
 @contextmanager

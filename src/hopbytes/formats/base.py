@@ -251,6 +251,15 @@ class Format:
         """Return the files and the launch command for a mapping."""
         raise UnsupportedError("this format cannot hold a mapping")
 
+    def started(
+        self, written: Written, mapping: Mapping, options: Dictionary[str, Any], stem: str
+    ) -> Written:
+        """Return what :meth:`write_mapping` made with the commands of the programs of a mapping, if several.
+
+        In `written` the placeholder ``{stem}`` is already replaced by `stem`.
+        """
+        return written
+
     def sniff(self, name: str, head: bytes) -> bool:
         """Tell whether a file looks like this format, by default by its :attr:`signature`.
 

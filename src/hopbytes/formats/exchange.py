@@ -23,7 +23,7 @@ from hopbytes.errors import (
     damaged,
     unknown_name,
 )
-from hopbytes.formats.base import MARK, Content, Format, LaunchLine, Written, formats
+from hopbytes.formats.base import MARK, Content, Format, LaunchLine, Written
 from hopbytes.formats.files import atomic_write, check_writable, may_write, open_source
 from hopbytes.formats.recognition import check_generator, format_named, format_to_write, recognise
 from hopbytes.machines.tree import Tree, one_host
@@ -327,10 +327,7 @@ def write(
         options = {name: value for name, value in facts.items() if value is not None}
         written = _filled(chosen.write_mapping(thing, options), stem)
         if written.launch:
-            from hopbytes.formats.mappings.several_programs import programs_of, with_programs
-
-            programs = programs_of(options, thing)
-            written = with_programs(written, programs, formats.name_of(chosen) or "", stem)
+            written = chosen.started(written, thing, options, stem)
     if path == "-" and len(written.files) > 1:
         raise _needs_a_name(format)
     if len(written.files) > 1:

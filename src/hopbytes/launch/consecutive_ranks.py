@@ -18,14 +18,13 @@ from hopbytes.machines.allocate.slot_counts import spread as chosen_slots
 from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.solve.auto_objective import objective_of
-from hopbytes.solve.congestion_on_rails import LINKS, Given, weighs_links, worth_it
-from hopbytes.solve.constraints import Constraints
 from hopbytes.solve.formulate import too_few_slots
 from hopbytes.solve.map_tasks import map_tasks
-from hopbytes.solve.method import steps_of
+from hopbytes.solve.method import Given, steps_of
+from hopbytes.solve.objective import LINKS, objective_of, weighs_links
 from hopbytes.solve.presets import presets
-from hopbytes.solve.slot_policies import slot_choices
+from hopbytes.solve.problem import Constraints
+from hopbytes.solve.slots import slot_choices
 
 #: Number of nodes of unequal sizes up to which blocks are mapped to nodes, since all pairs of a block and a
 #: node of another size are listed as forbidden.
@@ -121,7 +120,8 @@ def map_in_blocks(
         raise UnsupportedError("weight time refers to single messages, expected bytes for blocks of ranks")
     # The sums over the arcs between blocks keep this weight only.
     weighted = graph.with_weights(options.get("weight", "bytes"))
-    weighed = weighs_links(graph, where, **options)
+    asked = ("method", "objective", "weight", "constraints", "partition")
+    weighed = weighs_links(graph, where, **{name: options[name] for name in asked if name in options})
     named = "comm_cost" if weighed else objective_of(options.get("objective"), where, "bytes")[0]
     options["objective"] = named
     inner = {**options, "weight": "bytes", "partition": False}
@@ -131,6 +131,8 @@ def map_in_blocks(
     notices: list[str] = []
     pe = _placed_blocks(weighted, where, pes, counts, block, inside=inside, options=inner)
     if weighed:
+        from hopbytes.solve.rails import worth_it
+
         inner["objective"] = LINKS
         less = _placed_blocks(weighted, where, pes, counts, block, inside=inside, options=inner)
         others = [less, pes.astype(np.int32)]

@@ -230,7 +230,8 @@ class Mapping:
         cost = self.info.get("comm_cost")
         if cost is not None:
             seed = f"seed {self.info.get('seed', 0)}"
-            known += [f"J={_number(cost)}", _method(self.info)[:LONGEST_NAME], seed[:LONGEST_NAME]]
+            number = f"{cost:,}" if isinstance(cost, int) else repr(cost)[:LONGEST_NAME]
+            known += [f"J={number}", _method(self.info)[:LONGEST_NAME], seed[:LONGEST_NAME]]
         return f"Mapping({', '.join(filter(None, known))})"
 
     def _repr_html_(self) -> str:
@@ -277,8 +278,3 @@ def _integers(pe: ArrayLike) -> Any:
 def _method(info: Dictionary[str, Any]) -> str:
     """Return the name of the preset, or of the mapper without its options."""
     return str(info.get("preset") or str(info.get("mapper", "")).partition(":")[0])
-
-
-def _number(cost: object) -> str:
-    """Return a number with separators; what a file holds in its place, shortened."""
-    return f"{cost:,}" if isinstance(cost, int) else repr(cost)[:LONGEST_NAME]

@@ -15,7 +15,7 @@ from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.processes import Comm, Sends, Spot, checked_sends, from_rank_0, located, this_spot
-from hopbytes.solve.batch import BatchReport
+from hopbytes.solve.changing import BatchReport
 from hopbytes.solve.remapper import Remapper
 
 Edges = Iterable[tuple[int, int, int]]

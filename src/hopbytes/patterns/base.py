@@ -196,10 +196,8 @@ def recorded_hosts(graph: CommGraph) -> list[str] | None:
     """
     facts: Any = graph.meta.get("recorded")
     for hosts in (facts.get("hosts") if isinstance(facts, dict) else None, graph.meta.get("hosts")):
-        if isinstance(hosts, (list, tuple)) and len(hosts) == graph.n and all(map(_is_name, hosts)):
+        if isinstance(hosts, (list, tuple)) and len(hosts) == graph.n and all(
+            isinstance(host, str) and HOST_NAME.fullmatch(host) for host in hosts
+        ):
             return list(hosts)
     return None
-
-
-def _is_name(host: Any) -> bool:
-    return isinstance(host, str) and HOST_NAME.fullmatch(host) is not None

@@ -167,11 +167,11 @@ def _traced(folder: str, n: int, target: str, steps: int, cut: bool) -> tuple[st
     if cut:
         return "", ["there is no trace: a signal ended the program"]
     try:
-        trace = read_order(folder, n, steps)
+        actions, notices = read_order(folder, n, steps)
     except FormatError as error:
         return "", [f"there is no trace: {error.what}"]
-    path = write_trace(trace, target)
-    return path, [f"trace: hopbytes simulate {path} --on MACHINE --grade replay", *trace.notices]
+    path = write_trace(actions, target)
+    return path, [f"trace: hopbytes simulate {path} --on MACHINE --grade replay", *notices]
 
 
 def _monitored(

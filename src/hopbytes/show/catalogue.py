@@ -155,7 +155,7 @@ def _presets() -> list[Row]:
     rows = []
     for name in sorted(presets, key=lambda name: [*USE, name].index(name)):
         chain, (use, time) = presets[name](), USE.get(name, ("", ""))
-        steps = [step_text(step) for step in (chain.mapper, *chain.steps)]
+        steps = [step_text(step) for step in (chain.mapper, *chain.refiners)]
         summary = first_sentence(presets[name])
         rows.append({"name": name, "summary": summary, "chain": steps, "use": use, "time": time})
     return rows

@@ -81,7 +81,7 @@ def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64
 def _factor(array: NDArray[np.floating[Any]], factor: int, most: int) -> int:
     """Return the first power of ten from `factor` on that makes whole numbers, or the largest that fits."""
     total = float(array.sum())
-    while factor < most and total * factor * 10 < 2**53 and _fractional(array * factor):
+    while factor < most and total * factor * 10 < 2**53 and np.any(np.rint(array * factor) != array * factor):
         factor *= 10
     return factor
 
@@ -91,7 +91,3 @@ def _array(name: str, values: ArrayLike) -> Array:
         return np.asarray(values)
     except ValueError:
         raise bad_graph(f"{name} are lists of unequal length, expected one list of numbers") from None
-
-
-def _fractional(values: NDArray[np.floating[Any]]) -> bool:
-    return bool(np.any(np.rint(values) != values))

@@ -55,7 +55,8 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
         key = key.strip().replace("-", "_")
         hint = _hints(kind).get(key)
         if hint is None or not equals:
-            suggestion = _suggestion(key, value, list(_hints(kind)))
+            near = nearest(key.lower(), _hints(kind))
+            suggestion = f" (did you mean {near[0]}={value.strip()}?)" if near else ""
             raise UnsupportedError(
                 f"{registry.kind} {name!r}: option {item!r} is unknown{suggestion}, {_listed(kind)}"
             )
@@ -118,11 +119,6 @@ def _imported(what: str, module: str, name: str) -> Any:
     if not isinstance(kind, type):
         raise UnsupportedError(f"{what} {module}:{name}: no class of that name in {module}")
     return kind
-
-
-def _suggestion(key: str, value: str, known: list[str]) -> str:
-    near = nearest(key.lower(), known)
-    return f" (did you mean {near[0]}={value.strip()}?)" if near else ""
 
 
 def describe(registry: Registry[type[T]], thing: T) -> str:

@@ -417,7 +417,8 @@ def test_all_joined_by_xgmi(tmp_path):
     path = tmp_path / "topo.txt"
     assert levels_of_text(path, amd_smi(buses(8), lambda i, j: "XGMI")) == [("node", 2), ("gpu", 8)]
     assert kind_of_file(str(path)) == "amd"
-    assert levels_of_text(path, rocm_smi(8, lambda i, j: "XGMI", [0] * 4 + [1] * 4)) == [("node", 2), ("gpu", 8)]
+    text = rocm_smi(8, lambda i, j: "XGMI", [0] * 4 + [1] * 4)
+    assert levels_of_text(path, text) == [("node", 2), ("gpu", 8)]
     assert kind_of_file(str(path)) == "amd"
 
 
@@ -431,7 +432,8 @@ def test_memory_nodes_and_steps_without_xgmi(tmp_path):
     path = tmp_path / "topo.txt"
     expected = [("node", 2), ("numa", 2), ("gpu", 2)]
     assert levels_of_text(path, rocm_smi(4, lambda i, j: "PCIE", [0, 0, 1, 1])) == expected
-    assert levels_of_text(path, rocm_smi(4, lambda i, j: "PCIE", [0, 0, 1, 1], "GPU {}          ")) == expected
+    text = rocm_smi(4, lambda i, j: "PCIE", [0, 0, 1, 1], "GPU {}          ")
+    assert levels_of_text(path, text) == expected
     steps = amd_smi(buses(4), lambda i, j: "PCIE", lambda i, j: 2 if i // 2 == j // 2 else 3)
     assert levels_of_text(path, steps) == expected
     assert levels_of_text(path, rocm_smi(2, lambda i, j: "PCIE", [-1, -1])) == [("node", 2), ("gpu", 2)]
@@ -442,7 +444,8 @@ def test_memory_nodes_and_steps_without_xgmi(tmp_path):
 def test_partitions_of_a_device_are_a_unit(tmp_path, parts):
     names = [f"0000:{bus:02x}:00.{part}" for bus in (12, 34, 56) for part in range(parts)]
     path = tmp_path / "topo.txt"
-    assert levels_of_text(path, amd_smi(names, lambda i, j: "XGMI")) == [("node", 2), ("card", 3), ("gpu", parts)]
+    text = amd_smi(names, lambda i, j: "XGMI")
+    assert levels_of_text(path, text) == [("node", 2), ("card", 3), ("gpu", parts)]
     assert hb.allocate(f"amd:{path}").gpus.tolist() == [*range(3 * parts)]
 
 

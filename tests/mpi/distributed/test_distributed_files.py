@@ -66,13 +66,14 @@ def test_a_larger_file_in_pieces(tmp_path, suffix, monkeypatch):
             same(read_by(size, path), hb.read(path))
 
 
-def test_rows_of_binary_files_are_divided_by_arcs(tmp_path):
-    n = 1000
-    leaves = np.arange(1, n)
-    zero = np.zeros(n - 1, np.int64)
-    path = tmp_path / "star.parhip"
-    star = hb.CommGraph.from_edges(np.append(zero, leaves), np.append(leaves, zero), n=n)
-    hb.write(star, path, symmetrize=True)
+@pytest.mark.parametrize("suffix", ["parhip", "h5"])
+def test_rows_of_binary_files_are_divided_by_vertices_and_arcs(tmp_path, suffix):
+    leaves, zero, path = np.arange(1, 1000), np.zeros(999, np.int64), tmp_path / f"star.{suffix}"
+    star = hb.CommGraph.from_edges(np.append(zero, leaves), np.append(leaves, zero), n=1000)
+    if suffix == "h5":
+        store(path, {"xadj": star.indptr, "adjncy": star.targets})
+    else:
+        hb.write(star, path, symmetrize=True)
     assert [slab.n for slab in read_by(3, path)] == [1, 499, 500]
 
 
@@ -179,14 +180,6 @@ def test_rows_are_those_of_the_graph(tmp_path, size, arrays, group, suffix, name
     path = store(tmp_path / f"a.{suffix}", arrays, group, compression="gzip", chunks=(17,))
     loads = GRAPH.loads if arrays is METIS else np.ones(GRAPH.n, np.int64)
     same(read_by(size, f"{path}{name}"), replace(GRAPH, loads=loads))
-
-
-def test_rows_are_divided_by_vertices_and_arcs(tmp_path):
-    leaves = 999
-    arrays = {"xadj": np.append(0, leaves + np.arange(leaves + 1)),
-              "adjncy": np.append(np.arange(1, leaves + 1), np.zeros(leaves, int))}  # fmt: skip
-    path = store(tmp_path / "star.h5", arrays)
-    assert [slab.n for slab in read_by(3, path)] == [1, 499, 500]
 
 
 WRONG_DATASETS = [

@@ -40,14 +40,17 @@ def grid(side, **options):
     return hb.read(f"stencil:{side}x{side}:bytes=1", **options)
 
 
+def coarse_graphs_of(monkeypatch, fewest, per_pe):
+    """Coarsen also the small graphs of these tests."""
+    for name, value in (("islands.FEWEST", fewest), ("mapping.FEWEST", fewest), ("mapping.PER_PE", per_pe)):
+        monkeypatch.setattr(f"hopbytes.mpi.distributed.{name}", value)
+
+
 @pytest.mark.parametrize("size", most([1, 2, 3, 7, 16], [1, 2, 3, 7]))
 @pytest.mark.parametrize("strategy", ["islands", "levels"])
 def test_quality_bounds_and_answer_of_a_grid(size, strategy, monkeypatch):
-    few = "hopbytes.mpi.distributed"
-    monkeypatch.setattr(f"{few}.islands.FEWEST", 600)
-    monkeypatch.setattr(f"{few}.mapping.FEWEST", 600)
-    monkeypatch.setattr(f"{few}.mapping.PER_PE", 20)
-    monkeypatch.setattr(f"{few}.refinement.LARGEST", 900)
+    coarse_graphs_of(monkeypatch, 600, 20)
+    monkeypatch.setattr("hopbytes.mpi.distributed.refinement.LARGEST", 900)
     graph = grid(80)
     pe, info = checked(graph, TREE, size, strategy=strategy, preset="fast")
     again, _ = mapped(graph, TREE, size, strategy=strategy, preset="fast")
@@ -61,9 +64,7 @@ def test_quality_bounds_and_answer_of_a_grid(size, strategy, monkeypatch):
 
 
 def test_the_better_strategy_is_taken(monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.islands.FEWEST", 400)
-    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.FEWEST", 400)
-    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.PER_PE", 20)
+    coarse_graphs_of(monkeypatch, 400, 20)
     _, info = checked(grid(50), TREE, 3, strategy="both", preset="fast")
     assert set(info["strategies"]) == {"islands", "levels"}
     assert info["comm_cost"] == min(info["strategies"].values()) == info["strategies"][info["strategy"]]
@@ -71,18 +72,14 @@ def test_the_better_strategy_is_taken(monkeypatch):
 
 @pytest.mark.parametrize("on", ["torus:3x3@2 / core:2@1", "node:3@10 core:[1,2,4]@1", "core:1"])
 def test_other_machines(on, monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.islands.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.PER_PE", 10)
+    coarse_graphs_of(monkeypatch, 300, 10)
     _, info = checked(grid(36), on, 3, preset="fast")
     assert info["strategy"] == ("levels" if on.startswith("torus") else info["strategy"])
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_weights_loads_and_a_shuffled_graph(seed, monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.islands.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.PER_PE", 10)
+    coarse_graphs_of(monkeypatch, 300, 10)
     rng = np.random.default_rng(seed)
     base = grid(48)
     name = rng.permutation(base.n).astype(np.int32)
@@ -113,9 +110,7 @@ def test_heavy_tasks_and_tasks_without_load(monkeypatch):
 
 def test_a_hub(monkeypatch):
     """Leaves of a hub are joined in pairs, since its own cluster is soon full."""
-    monkeypatch.setattr("hopbytes.mpi.distributed.islands.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.PER_PE", 10)
+    coarse_graphs_of(monkeypatch, 300, 10)
     n = 4000
     leaves = np.arange(1, n)
     graph = hb.CommGraph.from_edges(

@@ -5,21 +5,19 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from collections.abc import Mapping as Dictionary
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
-from hopbytes.formats.base import Capabilities, Format, Written
+from hopbytes.formats.base import Capabilities, Format, Written, formats
 from hopbytes.formats.mappings.numbering import Numbering, Numbers
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.mapping import Mapping
 from hopbytes.text.hostlist import NODE_NAME
 
-#: Placeholder of the user's program in a printed command.
-PROGRAM = "./app"
 ASSUMED_CPUS = (
     "the CPU numbers of the operating system are unknown and assumed to be the core numbers; "
     "check with: hopbytes verify"
@@ -37,14 +35,25 @@ ANY_MAPPING = Capabilities(
 
 
 class LaunchFormat(Format):
-    """Base of the formats that hold a mapping."""
+    """Base of the formats that hold a mapping; ``class Hydra(LaunchFormat, form="hydra")`` registers one."""
 
     __slots__ = ()
     holds = "mapping"
+    form: ClassVar[str] = ""
 
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Return False: the format cannot be read, or its content may equally be another format."""
-        return False
+    def __init_subclass__(cls, form: str = "") -> None:
+        super().__init_subclass__()
+        cls.form = form
+        if form:
+            formats.register(form)(cls())
+
+    def started(
+        self, written: Written, mapping: Mapping, options: Dictionary[str, Any], stem: str
+    ) -> Written:
+        """Return the result with the commands of several programs, if the mapping has several."""
+        from hopbytes.formats.mappings.several_programs import programs_of, with_programs
+
+        return with_programs(written, programs_of(options, mapping), self.form, stem)
 
 
 @frozen

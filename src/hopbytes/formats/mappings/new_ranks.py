@@ -17,10 +17,11 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import MARK, LaunchLine, Source, Written, formats
+from hopbytes.formats.base import MARK, LaunchLine, Source, Written
 from hopbytes.formats.files import open_source
 from hopbytes.formats.mappings.host_lists import allocation_of, as_launched, check_count
-from hopbytes.formats.mappings.launch_files import ANY_MAPPING, PROGRAM, Launch, LaunchFormat, prepare
+from hopbytes.formats.mappings.launch_files import ANY_MAPPING, Launch, LaunchFormat, prepare
+from hopbytes.formats.mappings.launchers import PROGRAM
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.formats.mappings.stored import Plain
 from hopbytes.machines.allocate.slot_counts import spread
@@ -31,7 +32,7 @@ from hopbytes.model.mapping import Mapping
 MAX_LINE, MAX_COMMENTS = 100, 10_000
 
 
-class NewRank(LaunchFormat):
+class NewRank(LaunchFormat, form="newrank"):
     """Line i holds the new rank of old rank i, the key of ``MPI_Comm_split``; it works with every launcher.
 
     The program must reorder its ranks before it distributes data.
@@ -82,10 +83,7 @@ class NewRank(LaunchFormat):
         return as_launched(source, pe, where)
 
 
-formats.register("newrank")(NewRank())
-
-
-class Lammps(LaunchFormat):
+class Lammps(LaunchFormat, form="lammps"):
     """Lines with an old rank and its new rank, for ``lmp -reorder custom FILE``.
 
     LAMMPS splits its communicator by the new ranks before it lays its grid of processors, so that the file
@@ -107,9 +105,6 @@ class Lammps(LaunchFormat):
         lines = [head, *(f"{old} {rank}" for old, rank in enumerate(new.tolist()))]
         notices = [launch.by_script("")] if launch.has_gpus else []
         return _written(launch, lines, new, launched, notices, " -reorder custom {stem} -in in.script")
-
-
-formats.register("lammps")(Lammps())
 
 
 def _new_ranks(mapping: Mapping, options: Dictionary[str, Any]) -> tuple[Launch, Int64, str]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping as Dictionary
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from hopbytes.errors import UnsupportedError, printable
 from hopbytes.formats.base import Written
-from hopbytes.formats.mappings.launch_files import PROGRAM
-from hopbytes.formats.mappings.launchers import LAUNCHERS
+from hopbytes.formats.mappings.launchers import LAUNCHERS, PROGRAM
+from hopbytes.formats.patterns.programs import startable
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 
@@ -57,12 +56,6 @@ def checked_programs(records: Any, n: int) -> list[Program]:
         if not startable(programs[-1].words):
             return []
     return programs if sum(program.tasks for program in programs) == n else []
-
-
-def startable(words: Sequence[str]) -> bool:
-    """Tell whether launchers take words as one program: it begins with a name, and ``:`` is no word of it."""
-    named = bool(words) and not words[0].startswith("-") and words[0] != ""
-    return named and ":" not in words and all(word.isprintable() for word in words)
 
 
 def with_programs(written: Written, programs: list[Program], form: str, stem: str) -> Written:

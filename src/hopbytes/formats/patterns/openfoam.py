@@ -1,64 +1,16 @@
-"""Lists of labels of OpenFOAM: a header ``FoamFile { … }``, then ``N ( … )`` or ``N { value }``."""
+"""polymesh: the cells of an OpenFOAM mesh, by ``constant/polyMesh/owner`` and ``neighbour``."""
 
 from __future__ import annotations
 
 import os
-import re
 
 import numpy as np
 
-from hopbytes._arrays import Int64
-from hopbytes.errors import FormatError
 from hopbytes.formats.base import Format, Source, registered
 from hopbytes.formats.files import open_source, plain_name
-from hopbytes.formats.parsing import whole_numbers
+from hopbytes.formats.parsing import is_label_list, read_labels
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.integers import MAX_TASKS
-
-COMMENT = re.compile(rb"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
-HEADER = re.compile(rb"\s*FoamFile\s*\{([^{}]*)\}")
-LIST = re.compile(rb"\s*(?:([0-9]{1,10})\s*)?(?:\(([^(){}]*)\)|\{\s*([0-9]{1,18})\s*\})\s*")
-
-
-def is_label_list(head: bytes) -> bool:
-    """Tell whether a file begins as a list of labels of OpenFOAM."""
-    header = HEADER.match(COMMENT.sub(b"", head))
-    return header is not None and _entry(header[1], b"class") == b"labelList"
-
-
-def read_labels(name: str, data: bytes) -> Int64:
-    """Return the labels of a file; comments may stand anywhere."""
-    text = COMMENT.sub(lambda match: b"\n" * match[0].count(b"\n"), data)
-    header = HEADER.match(text)
-    if header is None:
-        raise FormatError(name, 1, "no header FoamFile { … }, expected a list of labels of OpenFOAM")
-    kind = _entry(header[1], b"class").decode("ascii", "replace")
-    if kind != "labelList":
-        raise FormatError(name, None, f"class {kind[:40]!r}, expected labelList")
-    if _entry(header[1], b"format") != b"ascii":
-        what = "binary labels, expected format ascii (foamFormatConvert with writeFormat ascii)"
-        raise FormatError(name, None, what)
-    match = LIST.fullmatch(text, header.end())
-    rest = len(text[header.end() :].lstrip())
-    line = 1 + text.count(b"\n", 0, len(text) - rest)
-    if match is None or (match[3] is not None and not match[1]):
-        raise FormatError(name, line, "no list behind the header, expected N ( label … ) or N { label }")
-    count = int(match[1]) if match[1] else None
-    if count is not None and count > MAX_TASKS:
-        raise FormatError(name, line, f"{count} labels, expected at most {MAX_TASKS}")
-    if match[3] is not None:
-        return np.full(int(match[1]), int(match[3]), np.int64)
-    labels = whole_numbers(name, 1 + text.count(b"\n", 0, match.start(2)), match[2])
-    if count is not None and len(labels) != count:
-        raise FormatError(name, line, f"{len(labels)} labels, expected {count} as the list says")
-    return labels
-
-
-def _entry(header: bytes, key: bytes) -> bytes:
-    """Return the value of an entry of a header; empty if there is none."""
-    match = re.search(rb"(?:^|[;\s])" + key + rb"\s+([^;\s]+)\s*;", header)
-    return match[1] if match else b""
-
 
 OTHER = {"owner": "neighbour", "neighbour": "owner"}
 

@@ -6,6 +6,7 @@ import math
 import os
 import re
 import shlex
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,6 @@ from hopbytes.errors import FormatError
 from hopbytes.formats.base import Format, Source, registered
 from hopbytes.formats.exchange import read_pattern
 from hopbytes.formats.files import open_source
-from hopbytes.formats.mappings.several_programs import startable
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
 from hopbytes.patterns.base import is_pattern_spec
 from hopbytes.text.open_input import named_in
@@ -53,7 +53,8 @@ class Programs(Format):
         programs: list[_Program] = []
         between: list[tuple[int, CommGraph]] = []
         for number, words in _lines(source):
-            graph = _nested(source, number, words[1])
+            with named_in(source.path):
+                graph = _pattern_called(source, number, words[1])
             if words[0] == "program":
                 programs.append(_Program(graph, words[2:]))
             else:
@@ -63,6 +64,12 @@ class Programs(Format):
             if graph.n > n:
                 raise source.error(f"{graph.n} ranks, but the programs have {n}", number)
         return _together(source, programs, [graph for _, graph in between], n)
+
+
+def startable(words: Sequence[str]) -> bool:
+    """Tell whether launchers take words as one program: it begins with a name, and ``:`` is no word of it."""
+    named = bool(words) and not words[0].startswith("-") and words[0] != ""
+    return named and ":" not in words and all(word.isprintable() for word in words)
 
 
 def _is_list(head: bytes) -> bool:
@@ -108,13 +115,8 @@ def _check_size(source: Source, number: int, spec: str) -> None:
         raise source.error(what, number)
 
 
-def _nested(source: Source, number: int, name: str) -> CommGraph:
-    """Return the pattern that a line names."""
-    with named_in(source.path):
-        return _pattern_called(source, number, name)
-
-
 def _pattern_called(source: Source, number: int, name: str) -> CommGraph:
+    """Return the pattern that a line names."""
     path = name
     if not is_pattern_spec(name) or os.path.exists(name):
         path = os.path.join(os.path.dirname(source.path or ""), name)

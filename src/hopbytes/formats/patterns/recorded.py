@@ -67,19 +67,13 @@ class Traffic:
         check_tasks(source, None, n, len(src))
         if tasks > n:
             raise source.error(f"task {tasks - 1}, expected 0 to {n - 1}")
-        notices = [*facts.pop("notices", ()), *emptiness(n, src)]
+        notices, sending = [*facts.pop("notices", ())], len(np.unique(src))
+        if n > 1 and sending < SENDING_SHARE * n:
+            notices.append(f"the pattern is nearly empty: only {sending} of {n} ranks have recorded sends")
         meta = {"name": source.title, "format": format, "tasks": PROCESSES, **facts}
         if notices:
             meta["notices"] = notices
         return CommGraph.from_edges(src, dst, volumes, counts, n=n, meta=meta)
-
-
-def emptiness(n: int, sources: Any) -> list[str]:
-    """Return a notice if few of n ranks send anything."""
-    sending = len(np.unique(sources))
-    if n < 2 or sending >= SENDING_SHARE * n:
-        return []
-    return [f"the pattern is nearly empty: only {sending} of {n} ranks have recorded sends"]
 
 
 def chosen_model(source: Source) -> str:

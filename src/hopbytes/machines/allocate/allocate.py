@@ -9,24 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from hopbytes._arrays import Bool, Int64
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.machines.allocate.hosts import choose_hosts
-from hopbytes.machines.allocate.slots import (
-    PLACES,
-    Slots,
-    asked_of_gpus,
-    gpu_of_slots,
-    notices_of_slots,
-    place_name,
-)
-from hopbytes.machines.allocate.units import (
-    capacities,
-    excluded,
-    reserved,
-    said_cores,
-    said_missing,
-)
+from hopbytes.machines.allocate.slots import asked_of_gpus, cut_slots
+from hopbytes.machines.allocate.units import capacities, excluded, number_of_cores, reserved, taken_away
 from hopbytes.machines.base import Machine
 from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
 from hopbytes.machines.spec_fields import with_options
@@ -164,27 +151,23 @@ def allocate(
     if reserve is not None:
         allowed &= ~reserved(hardware, allowed, reserve)
     if not allowed.any():
-        gone = said_cores(hardware, of_hosts)
-        raise InfeasibleError(f"all {gone} are excluded or reserved, expected some left")
+        what = f"all {number_of_cores(hardware, of_hosts)} are excluded or reserved, expected some left"
+        raise InfeasibleError(what)
     per = None if per is None else level_name(per)
     per, size = asked_of_gpus(hardware, per, size, cores_per_task is not None)
-    where = _cut(hardware, allowed, names, size, per).in_use()
+    where = cut_slots(hardware, allowed, names, size, per).in_use()
     sizes = capacities(hardware, texts_of("capacity", capacity), names)
     job = hardware.job
     tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
     of_slots = hardware.network_use.slot_endpoints
     endpoints, of_rails = of_slots(where.node_of_pe, where.gpus, hardware.inventory)
     of_hardware = assumed(hierarchy, distance, hardware.levels) + where.machine.notices(used)
-    missing = said_missing(hardware, of_hosts, allowed)
+    missing = taken_away(hardware, of_hosts, allowed)
+    more = _more_tasks(where, tasks)
     return replace(
-        where,
-        capacity=None if sizes is None else sizes[where.first_core],
-        notices=(
-            *of_selection, *of_hardware, *of_rails, *missing, *where.notices, *_more_tasks(where, tasks)
-        ),
-        tasks_of_nodes=tasks,
-        endpoints=where.endpoints if endpoints is None else endpoints,
-        use=use,
+        where, capacity=None if sizes is None else sizes[where.first_core],
+        notices=(*of_selection, *of_hardware, *of_rails, *missing, *where.notices, *more),
+        tasks_of_nodes=tasks, endpoints=where.endpoints if endpoints is None else endpoints, use=use,
     )
 
 
@@ -194,25 +177,6 @@ def _use(tasks_per_node: int | None, tasks_per: str | Dictionary[str, int] | Non
         raise UnsupportedError("pack and spread exclude each other, give one")
     per_node = None if tasks_per_node is None else whole("tasks_per_node", tasks_per_node, 1)
     return SlotUse(per_node, tasks_per, **truths)
-
-
-def _cut(
-    hardware: Machine, allowed: Bool, names: tuple[str, ...], size: int, per: str | None
-) -> Allocation:
-    of_place = hardware.gpu_of_core()
-    single_leaves = per in PLACES and size == 1 and place_name(hardware, per) is None
-    if single_leaves and allowed.all():
-        return replace(Allocation.whole(hardware, names), gpus=of_place)
-    cores = np.flatnonzero(allowed)
-    if per == "gpu" and of_place is None:
-        from hopbytes.machines.allocate.slots import gpu_slots
-
-        starts, places, near = gpu_slots(hardware, cores, size)
-        notices = notices_of_slots(cores, len(places), size, "gpu", 0)
-        return Allocation(hardware, starts, places, names, gpus=near, notices=notices)
-    slots = Slots.cut(hardware, cores, size, per)
-    gpus = gpu_of_slots(of_place, slots.starts, slots.cores)
-    return Allocation(hardware, slots.starts, slots.cores, names, gpus=gpus, notices=slots.notices)
 
 
 def _more_tasks(where: Allocation, tasks: Int64 | None) -> tuple[str, ...]:

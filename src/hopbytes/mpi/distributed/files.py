@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import io
 import itertools
 import math
@@ -19,7 +18,7 @@ from hopbytes.errors import FormatError, UnsupportedError, damaged
 from hopbytes.formats.base import HEAD_BYTES, Source, formats
 from hopbytes.formats.files import check_writable
 from hopbytes.formats.patterns.metis import Header, MetisRows, read_header
-from hopbytes.formats.patterns.parhip import HEADER_BYTES, read_layout
+from hopbytes.formats.patterns.parhip import read_layout
 from hopbytes.formats.recognition import fits
 from hopbytes.kernels.records import Slot
 from hopbytes.mpi.distributed.rows import (
@@ -34,8 +33,6 @@ from hopbytes.mpi.processes import Comm
 from hopbytes.text.open_input import COMPRESSIONS
 from hopbytes.util.leftovers import name_of_process, remove_left
 
-#: Bytes that one call of the operating system reads or writes.
-AT_ONCE = 1 << 26
 GENERATORS = ("grid", "geometric")
 #: Points of a geometric graph per cell, whose side is the radius, and so a third of the mean degree.
 POINTS_PER_CELL = 3
@@ -63,23 +60,10 @@ MAGIC = b"\x93NUMPY\x01\x00"
 def read_slab(comm: Comm, graph: str) -> Slab:
     """Return the rows of this process of a graph on disk, or of a generated one; collective.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    graph : str
-        A METIS or a ParHIP file, not compressed, an HDF5 file (``mesh.h5``, ``mesh.h5:GROUP``, see
-        :func:`hopbytes.mpi.distributed.files.hdf5_rows`), or a generator: ``grid:512x512``,
-        ``grid:64x64x64`` or ``geometric:100000``.
-
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes: the file is malformed, cut short or compressed.
-
-    Notes
-    -----
-    Rows of ParHIP and HDF5 files are divided by vertices and arcs, those of METIS files by bytes.
-    O((n + m) / P).
+    `graph` is a METIS or a ParHIP file, not compressed, an HDF5 file (``mesh.h5``, ``mesh.h5:GROUP``), or a
+    generator: ``grid:512x512``, ``grid:64x64x64`` or ``geometric:100000``. Rows of ParHIP and HDF5 files are
+    divided by vertices and arcs, those of METIS files by bytes. O((n + m) / P). HopbytesError is raised on
+    all processes if the file is malformed, cut short or compressed.
     """
     member = Member(comm)
     if graph.partition(":")[0] in GENERATORS:
@@ -95,7 +79,7 @@ def read_slab(comm: Comm, graph: str) -> Slab:
 def _kind(path: str) -> str:
     if NAME.fullmatch(path):
         return "hdf5"
-    with contextlib.closing(RangeFile(path)) as file:
+    with RangeFile(path) as file:
         head = file.bytes(0, min(file.size, HEAD_BYTES))
     suffix = os.path.splitext(path)[1].lower()
     for kind in ("parhip", "metis"):
@@ -134,9 +118,9 @@ def _divided_rows(
 
 
 def _parhip_rows(path: str, rank: int, size: int) -> Slab:
-    with contextlib.closing(RangeFile(path)) as file:
-        header = _buffered(file.bytes(0, min(HEADER_BYTES, file.size)))
-        layout = read_layout(Source(path, header, path, {}, file.size))
+    with RangeFile(path) as file:
+        file.seek(0)
+        layout = read_layout(Source(path, file, path, {}, file.size))
         parts = {name: layout.parts[word] for name, word in SECTIONS.items() if word in layout.parts}
         kind, _, origin = parts["neighbours"]
         width = np.dtype(kind).itemsize
@@ -167,9 +151,10 @@ def _metis_rows(member: Member, path: str) -> Slab:
         raise FormatError(path, None, what)
 
     def parsed() -> MetisRows:
-        with open(path, "rb") as stream:
-            text = io.BufferedReader(_Range(stream, begin, end))
-            source = Source(path, text, path, {}, end - begin)
+        with RangeFile(path) as file:
+            file.seek(begin)
+            file.end = end
+            source = Source(path, file, path, {}, end - begin)
             # Rows before the own ones are zeros that are never touched and so take no memory.
             rows = MetisRows(source, header, last, min(2 * header.edges, (end - begin) // 2 + 1))
             rows.state[Slot.ROW], rows.state[Slot.LINE] = first, header.line + 1 + lines_before
@@ -195,12 +180,10 @@ def _metis_rows(member: Member, path: str) -> Slab:
 
 def _own_lines(path: str, rank: int, size: int) -> tuple[Header, int, int, int, int]:
     """Return the header, the range of bytes of one of `size` processes, and its numbers of lines and rows."""
-    with contextlib.closing(RangeFile(path)) as file:
-        data = 0
-        while file.bytes(data, min(1, file.size - data)) == b"%":
-            data = file.line_start(data + 1, 0)
-        data = file.line_start(data + 1, 0)
-        header = read_header(Source(path, _buffered(file.bytes(0, data)), path, {}, file.size))
+    with RangeFile(path) as file:
+        file.seek(0)
+        header = read_header(Source(path, file, path, {}, file.size))
+        data = file.tell()
         bounds = (data + (file.size - data) * part // size for part in (rank, rank + 1))
         begin, end = (file.line_start(bound, data) for bound in bounds)
         lines = comments = 0
@@ -212,26 +195,6 @@ def _own_lines(path: str, rank: int, size: int) -> tuple[Header, int, int, int, 
             comments += len(COMMENT.findall(text)) if b"%" in text else 0
             at = stop
     return header, begin, end, lines, lines - comments
-
-
-class _Range(io.RawIOBase):
-    """A range of bytes of a file as a stream."""
-
-    def __init__(self, stream: io.BufferedReader, begin: int, end: int) -> None:
-        self._stream, self._left = stream, end - begin
-        stream.seek(begin)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        count = self._stream.readinto(memoryview(buffer)[: self._left])
-        self._left -= count
-        return count
-
-
-def _buffered(data: bytes) -> io.BufferedReader:
-    return io.BufferedReader(io.BytesIO(data))
 
 
 def hdf5_rows(graph: str, rank: int, size: int) -> Slab:
@@ -382,20 +345,9 @@ def _points(cells: Int64, side: int) -> tuple[Float64, Float64]:
 def write_distributed(comm: Comm, mapping: DistributedMapping, path: str, *, force: bool = False) -> None:
     """Write the PE of every task; every process writes its own part of the file; collective.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    mapping : DistributedMapping
-    path : str
-        A name that ends with ``.npy`` gets an array of int32, which ``numpy.load`` reads; any other name one
-        line per task, as the format ``plain``.
-    force : bool
-        Overwrite an existing file.
-
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes if one cannot write; the old file is still there then.
+    A `path` that ends with ``.npy`` gets an array of int32, which ``numpy.load`` reads; any other one line
+    per task, as the format ``plain``. With `force` an existing file is overwritten. HopbytesError is raised
+    on all processes if one cannot write; the old file is still there then.
     """
     if path.endswith(".npy"):
         described = {"descr": "<i4", "fortran_order": False, "shape": (mapping.total,)}
@@ -418,6 +370,7 @@ def write_ranges(
 
     All processes have to see the same file system.
     """
+
     def begun() -> str:
         if member.rank:
             return ""
@@ -452,39 +405,25 @@ def write_ranges(
 
 
 def _write_at(path: str, at: int, pieces: list[bytes]) -> None:
-    descriptor = os.open(path, os.O_WRONLY)
-    try:
-        for piece in pieces:
-            rest = memoryview(piece)
-            while rest:
-                done = os.pwrite(descriptor, rest[:AT_ONCE], at)
-                rest, at = rest[done:], at + done
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with open(path, "r+b") as stream:
+        stream.seek(at)
+        stream.writelines(pieces)
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def read_distributed(comm: Comm, path: str, n: int) -> Int32:
     """Return the PEs of the n own tasks, those that follow the tasks of lower ranks; collective.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    path : str
-        A file as :func:`write_distributed` writes it, or one line per task.
-    n : int
-
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes: the file is malformed, or has not the PEs of all tasks.
+    The file is one that :func:`write_distributed` wrote, or has one line per task. HopbytesError is raised on
+    all processes if it is malformed, or has not the PEs of all tasks.
     """
     member = Member(comm)
     tasks = member.all(n)
     first, total = sum(tasks[: member.rank]), sum(tasks)
 
     def own_part() -> tuple[Int64, bool]:
-        with contextlib.closing(RangeFile(path)) as file:
+        with RangeFile(path) as file:
             binary = file.bytes(0, min(file.size, len(MAGIC))) == MAGIC
             return _binary(file, first, n, total) if binary else _text(file, member.rank, member.size), binary
 
@@ -536,36 +475,33 @@ def _to_owners(member: Member, pe: Int64, tasks: list[int], path: str) -> Int64:
     return own
 
 
-class RangeFile:
-    """A file that is read by ranges."""
+class RangeFile(io.BufferedReader):
+    """A file that is read by ranges; as a stream it ends at the byte `end`."""
 
     def __init__(self, path: str) -> None:
-        self.path = path
         try:
-            self._descriptor = os.open(path, os.O_RDONLY)
-            self.size = os.fstat(self._descriptor).st_size
-            head = self.bytes(0, min(self.size, 8))
+            super().__init__(io.FileIO(path))
         except OSError as error:
             raise FormatError(path, None, str(error.strerror)) from None
+        self.path, self.size = path, os.fstat(self.fileno()).st_size
+        self.end = self.size
+        head = self.bytes(0, min(self.size, 8))
         if any(head.startswith(kind.magic) for kind in COMPRESSIONS):
             self.close()
             raise FormatError(path, None, "a compressed file, expected a plain one that is read by ranges")
 
-    def close(self) -> None:
-        """Close the file."""
-        os.close(self._descriptor)
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer with what follows, up to the end of the range."""
+        return super().readinto(memoryview(buffer)[: max(0, self.end - self.tell())])
 
     def bytes(self, begin: int, count: int) -> bytes:
         """Return bytes from one on; FormatError if the file ends before."""
-        pieces, at = [], begin
-        while at < begin + count:
-            piece = os.pread(self._descriptor, min(AT_ONCE, begin + count - at), at)
-            if not piece:
-                what = f"the file ends after {at} bytes, expected {begin + count}"
-                raise FormatError(self.path, None, f"{what} (is the file complete?)")
-            pieces.append(piece)
-            at += len(piece)
-        return b"".join(pieces)
+        self.seek(begin)
+        data = self.read(count)
+        if len(data) < count:
+            what = f"the file ends after {begin + len(data)} bytes, expected {begin + count}"
+            raise FormatError(self.path, None, f"{what} (is the file complete?)")
+        return data
 
     def numbers(self, dtype: str, begin: int, first: int, count: int) -> Array:
         """Return numbers `first` to `first + count` - 1 of a section that begins at a byte."""
@@ -576,11 +512,7 @@ class RangeFile:
         """Return the first byte from `byte` on at which a line begins; lines begin at `first`."""
         if byte <= first:
             return first
-        at = byte - 1
-        while at < self.size:
-            piece = os.pread(self._descriptor, min(1 << 16, self.size - at), at)
-            end = piece.find(b"\n")
-            if end >= 0:
-                return at + end + 1
-            at += max(len(piece), 1)
-        return self.size
+        self.seek(byte - 1)
+        while (piece := self.readline(1 << 16)) and not piece.endswith(b"\n"):
+            pass
+        return self.tell()

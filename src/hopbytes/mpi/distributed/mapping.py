@@ -246,32 +246,14 @@ def _by_rank(member: Member, rows: Rows) -> dict[str, list[Any]]:
 def evaluate_distributed(comm: Comm, slab: Slab, pe: Int32, where: PlaceLike) -> dict[str, Any]:
     """Return metrics of a mapping, the same on all processes; collective.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    slab : Slab
-        The rows of this process.
-    pe : int32[n]
-        The PEs of their tasks.
-    where : Allocation, or an object that can be converted to one
+    `slab` has the rows of this process, `pe`, int32[n], the PEs of their tasks, and `where` is an Allocation
+    or what can be converted to one. The metrics are "comm_cost" (J), "volume" and "cut" (of all arcs, and of
+    those between PEs), "tasks", "imbalance", "largest_load", "empty" (PEs without a task), "ranks", and on
+    trees "volume_by_distance" (by the distance of the two PEs).
 
-    Returns
-    -------
-    dict
-        "comm_cost" (J), "volume" and "cut" (of all arcs, and of those between PEs), "tasks", "imbalance",
-        "largest_load", "empty" (PEs without a task), and on trees "volume_by_distance" (by the
-        distance of the two PEs).
-
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes: a slab is malformed, or a task has no PE of the machine.
-    ScaleError
-        If volumes or distances are too large for 64-bit sums.
-
-    Notes
-    -----
-    O(m / P) per process, and one exchange of the PEs of ghosts.
+    HopbytesError is raised on all processes if a slab is malformed or a task has no PE of the machine,
+    ScaleError if volumes or distances are too large for 64-bit sums. O(m / P) per process, and one exchange
+    of the PEs of ghosts.
     """
     member = Member(comm)
     allocation = member.agreed(lambda: place_side(where))

@@ -1,12 +1,20 @@
 """Rankfiles and hostfiles of Open MPI: they say what the mapping says."""
 
+from __future__ import annotations
+
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
 import hopbytes as hb
+from helpers.paths import SHARED
 from helpers.placements import cores_in_node, mappings, place, read, read_rankfile, write
 from hopbytes.errors import FormatError
+from hopbytes.machines.kinds.synthetic import read_synthetic
+from hopbytes.machines.node.node_tree import NodeInventory
+from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.model.mapping import Mapping
 
 
@@ -106,3 +114,71 @@ def test_a_list_of_hosts_is_told_how_to_be_read(tmp_path):
     with pytest.raises(FormatError, match="format='pbs'"):
         hb.read_mapping(tmp_path / "host.txt", where)
     assert hb.read_mapping(tmp_path / "host.txt", where, "pbs").pe.tolist() == [0, 2]
+
+
+# What Open MPI does with rankfiles on hosts with missing threads or unlike sets is said by the writer.
+
+
+def written(tmp_path, allowed, hosts, version=None, per=None):
+    """Write ranks on all slots of nodes of four cores with two threads each, of which a job has some."""
+    trees = [read_synthetic("core:4 pu:2").restricted(pus) for pus in allowed]
+    machine = NodeMachine("test", NodeInventory(tuple(trees), tuple(range(len(trees)))), hosts)
+    where = hb.allocate(machine, per=per)
+    mapping = hb.Mapping(np.arange(where.k, dtype=np.int32), where)
+    options = {} if version is None else {"version": version}
+    return " ".join(hb.write(mapping, tmp_path / "ranks", "openmpi", force=True, **options).notices)
+
+
+ALL = range(8)
+THREADS = "Open MPI 5 counts hardware threads instead of cores"
+TREES = "Open MPI 4 binds on all hosts by the topology"
+
+
+@pytest.mark.parametrize(("allowed", "said"), [
+    ([ALL, ALL], ""), ([range(2, 8), range(2, 8)], ""),
+    ([{0, 2, 3, 4, 5}] * 2, THREADS),  # the first core lacks its second thread
+    ([{0, 1, 2, 4, 5}] * 2, ""),  # another one does, which is counted right
+    ([{0, 2, 4, 6}] * 2, ""),  # no core has more than one
+    ([ALL, range(2, 8)], TREES),
+])  # fmt: skip
+def test_what_is_said(tmp_path, allowed, said):
+    notices = written(tmp_path, allowed, ("a", "b"))
+    assert (THREADS in notices, TREES in notices) == (said == THREADS, said == TREES)
+
+
+def test_hosts_and_versions(tmp_path):
+    notices = written(tmp_path, [ALL, {0, 2, 3}, {1, 2, 3}], ("a", "b", "c"))
+    assert re.search(r"more of others \(b, c\): request whole cores, or start with srun", notices)
+    assert "(b, c from a): use Open MPI 5 or srun; 'hopbytes verify' shows where" in notices
+    notices = written(tmp_path, [ALL, {0, 2, 3}], ("a", "b"), version="4")
+    assert (THREADS in notices, TREES in notices) == (False, True)
+    notices = written(tmp_path, [{0, 2, 3}], ("a",), per="pu")  # threads are counted anyway
+    assert THREADS not in notices
+
+
+# Rankfiles found in the wild.
+
+
+FOLDER = SHARED / "samples" / "rankfiles"
+needs_samples = pytest.mark.skipif(not FOLDER.is_dir(), reason="no folder of developers' samples")
+
+
+@pytest.mark.shared
+@needs_samples
+def test_physical_slots_are_cpus():
+    """Written for an Open MPI that took p for a CPU of the operating system."""
+    mapping = hb.read(FOLDER / "M4_physical.rankfile", "openmpi", where=hb.allocate("package:2 core:8"))
+    assert mapping.pe.tolist() == list(range(16))
+
+
+@pytest.mark.shared
+@needs_samples
+def test_a_rank_with_a_whole_package():
+    hosts = ("18.125.5.155", "18.125.5.156")
+    where = hb.allocate("node:2 package:2 core:4", hosts=hosts, cores_per_task=4)
+    mapping = hb.read(FOLDER / "isc16_graph500.rankfile", "openmpi", where=where)
+    assert mapping.pe.tolist() == [0, 2]
+    # On slots of single cores the mapping has slots of its own, as wide as the ranks.
+    single = hb.allocate("node:2 package:2 core:4", hosts=hosts)
+    mapping = hb.read(FOLDER / "isc16_graph500.rankfile", "openmpi", where=single)
+    assert [mapping.where.cores_of(pe).tolist() for pe in mapping.pe] == [[0, 1, 2, 3], [8, 9, 10, 11]]

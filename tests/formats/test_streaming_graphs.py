@@ -9,17 +9,15 @@ import pytest
 import hopbytes as hb
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats import parsing
-from hopbytes.formats.streams import csr_stream, sorted_edges
-from hopbytes.formats.streams import open_graph as opening
-from hopbytes.formats.streams.open_graph import open_graph
+from hopbytes.formats import streaming as streams
+from hopbytes.formats.streaming import open_graph
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Blocks of few arcs and vertices, so that small graphs have many, and rows longer than a block."""
-    for module in (csr_stream, opening):
-        monkeypatch.setattr(module, "BLOCK_ARCS", 16)
-        monkeypatch.setattr(module, "BLOCK_ROWS", 5)
+    monkeypatch.setattr(streams, "BLOCK_ARCS", 16)
+    monkeypatch.setattr(streams, "BLOCK_ROWS", 5)
     monkeypatch.setattr(parsing, "PIECE_BYTES", 64)
 
 
@@ -95,7 +93,7 @@ def test_an_edge_list_in_any_order_becomes_the_symmetric_graph(tmp_path, columns
     path.write_text("# arcs\n" + (f"{n}\n" if first_line else "") + "\n".join(lines) + "\n")
     folder = tmp_path / "sorted"
     folder.mkdir()
-    stream = sorted_edges.sort_edges(str(path), 10**6, str(folder), run_arcs)
+    stream = streams.sort_edges(str(path), 10**6, str(folder), run_arcs)
     whole = hb.read(path).symmetric()
     assert stream.doubled
     assert stream.n == whole.n

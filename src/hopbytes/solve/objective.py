@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
+from hopbytes._frozen import frozen
+from hopbytes.algorithms.base import Effort
+from hopbytes.machines.gpu_domains import has_rails
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.solve.method import AUTO, MethodLike, is_preset
+from hopbytes.solve.presets import DEFAULT
+from hopbytes.solve.problem import Constraints
 
-#: What asks for the choice, in place of the name of an objective.
-AUTO = "auto"
+#: The objective that is weighed beside J on GPUs with rails.
+LINKS = "max_congestion"
 #: The objective that needs only distances, and the share of the time that a later one must save to be chosen.
 USUAL, LEAST_GAIN = "comm_cost", 0.02
 #: In the order of the work that they need.
@@ -29,6 +38,47 @@ ALIKE = {
 #: The same over 24 recorded programs of 16 to 1152 ranks on fat trees with 4:1 (`python -m
 #: bench.studies.recorded_gains`); it decides there, since the 64 tasks above hardly load the links upwards.
 RECORDED = {"fattree": {"comm_cost": 0.894, "max_congestion": 0.817}}
+
+
+@frozen(eq=False)
+class Aim:
+    """What a search minimizes first, and what continues from its result."""
+
+    objective: str  # name of the objective
+    notices: list[str]  # why it was chosen if the caller left that open
+    #: takes task, result, method and effort; returns the first three and notices. None: nothing continues
+    further: Callable[[Any, Any, Any, Effort], tuple[Any, Any, Any, list[str]]] | None = None
+
+
+def aim_of(
+    graph: CommGraph, where: Allocation, method: MethodLike, objective: str | None, weight: str,
+    constraints: Constraints, partition: bool | None, *, limited: bool,
+) -> Aim:
+    """Return the aim for the arguments of :func:`hopbytes.map_tasks` with these names."""
+    if not weighs_links(graph, where, method, objective, weight, constraints, partition):
+        return Aim(*objective_of(objective, where, weight))
+    from hopbytes.solve.rails import with_links_weighed, with_rule_kept
+
+    if not limited:
+        return Aim(USUAL, [], with_links_weighed)
+    why = f"objective {LINKS} was chosen: the GPUs have rails, and time or work is limited"
+    return Aim(LINKS, [why], with_rule_kept)  # there is no time for a second search
+
+
+def weighs_links(
+    graph: CommGraph, where: Allocation, method: MethodLike = DEFAULT, objective: str | None = None,
+    weight: str = "bytes", constraints: Constraints | None = None, partition: bool | None = None,
+) -> bool:
+    """Return whether the load of links is weighed beside J: on GPUs with rails, a task for each at most.
+
+    >>> import hopbytes as hb
+    >>> pattern = hb.read("stencil:4x2")
+    >>> weighs_links(pattern, hb.allocate("rails:4x2")), weighs_links(pattern, hb.allocate("node:4 gpu:2"))
+    (True, False)
+    """
+    usual = objective in (None, AUTO) and weight == "bytes" and is_preset(method)
+    usual = usual and (constraints is None or constraints.initial is None)
+    return usual and not partition and 0 < graph.n <= where.k and has_rails(where)
 
 
 def objective_of(objective: str | None, where: Allocation, weight: str) -> tuple[str, list[str]]:
@@ -57,8 +107,8 @@ def auto_objective(where: Allocation) -> tuple[str, str]:
     if kind not in ALIKE:
         return USUAL, _because(USUAL, f"no times were simulated on machines of kind {kind}")
     times = {
-        name: math.prod(TIMES[one][place] for one in ALIKE[kind]) ** (1 / len(ALIKE[kind]))
-        for place, name in enumerate(OBJECTIVES)
+        name: math.prod(TIMES[machine][column] for machine in ALIKE[kind]) ** (1 / len(ALIKE[kind]))
+        for column, name in enumerate(OBJECTIVES)
     }
     times = RECORDED.get(kind, times)
     least = min(times.values())

@@ -17,7 +17,7 @@ from typing import Any
 
 from bench.instances.suites import engine_suite
 from bench.run import read_rows
-from hopbytes.report.benchmark_comparison import Standing, compare
+from hopbytes_laboratory.standings import Standing, compare
 
 BASELINE = "sharedmap:strong"
 HEAD = (

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import hopbytes as hb
-from hopbytes.pictures.canvas.svg import svg
-from hopbytes.pictures.evaluation_picture import evaluation_picture
-from hopbytes.pictures.thing_picture import allocation_picture, mapping_picture, pattern_picture
+from hopbytes.show.back_ends import svg
+from hopbytes.show.pictures import allocation_picture, evaluation_picture, mapping_picture, pattern_picture
 
 FOLDER = Path(__file__).with_name("pictures")
 EXAMPLES = Path(__file__).parents[1] / "examples"

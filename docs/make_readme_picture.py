@@ -14,10 +14,12 @@ from collections import defaultdict
 from pathlib import Path
 
 import hopbytes as hb
-from hopbytes.pictures.canvas.marks import (
+from hopbytes.show.back_ends import svg
+from hopbytes.show.marks import (
     GREY,
     INK,
     PALE,
+    SERIES,
     Line,
     Mark,
     Panel,
@@ -25,11 +27,9 @@ from hopbytes.pictures.canvas.marks import (
     Rectangle,
     Words,
     framed,
+    scale_colours,
 )
-from hopbytes.pictures.canvas.palette import SERIES, scale_colours
-from hopbytes.pictures.canvas.svg import svg
-from hopbytes.pictures.figures.comm_matrix import comm_matrix, common_extremes
-from hopbytes.pictures.figures.level_bytes import launcher_mapping
+from hopbytes.show.traffic import comm_matrix, common_extremes, launcher_mapping
 
 ROOT = Path(__file__).parents[1]
 ROWS = ROOT / "bench/results/foundation.jsonl.xz"

@@ -21,7 +21,7 @@ import hopbytes as hb
 from helpers.browser import browser, shown_in
 from helpers.paths import ROOT
 from hopbytes.algorithms.base import mappers, refiners
-from hopbytes.report.catalogue import KINDS, catalogue
+from hopbytes.show.catalogue import KINDS, catalogue
 
 #: Pages that list everything; a name has to be explained on another one.
 LISTS = {"registered.html", "cli.html", "CHANGELOG.html", "glossary.html", "RESULTS.html", "NOTES.html"}

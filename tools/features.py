@@ -16,7 +16,7 @@ from typing import Any
 import hopbytes
 from hopbytes.cli.completion import WORDS
 from hopbytes.cli.declare import command_of
-from hopbytes.report.catalogue import catalogue
+from hopbytes.show.catalogue import catalogue
 
 ROOT = Path(__file__).parents[1]
 BEFORE = ROOT / "tools/features_before.json"

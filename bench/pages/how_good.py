@@ -10,7 +10,7 @@ from bench.pages import kept
 from bench.pages.kept import Row
 from bench.studies import blue_gene, gap, many_threads, mpi_patterns
 from bench.studies.best_known import Store
-from hopbytes.report.benchmark_comparison import compare
+from hopbytes_laboratory.standings import compare
 
 #: Rows that this page shows and the protocol does not.
 FILES = ("one_cut", "blue_gene")

@@ -16,7 +16,7 @@ import numpy as np
 from bench.pages.kept import Row
 from bench.studies import balance, deep, gap, growth, many_threads, mpi_patterns, network_cases
 from bench.studies.best_known import Store
-from hopbytes.report.benchmark_comparison import Comparison, Standing, compare
+from hopbytes_laboratory.standings import Comparison, Standing, compare
 
 BASELINE = "sharedmap:strong"
 

@@ -31,7 +31,7 @@ from bench.studies import (
     many_threads as with_threads,
 )
 from bench.studies.best_known import Store
-from hopbytes.report.benchmark_comparison import compare
+from hopbytes_laboratory.standings import compare
 
 #: A table in Markdown, speed-ups, or the name of a picture, its title, the values in it and the factor it
 #: ends at.

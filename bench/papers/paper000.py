@@ -37,7 +37,7 @@ from hopbytes.algorithms.base import Bounds, Effort, mappers, refiners
 from hopbytes.algorithms.mappers.two_phase import TwoPhase
 from hopbytes.algorithms.shared.quotient_graph import quotient_graph
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.solve.feasibility import enforce_bounds
+from hopbytes.solve.feasible import enforce_bounds
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.problem import Request
 from hopbytes.util.options import build

@@ -25,9 +25,9 @@ from bench.papers import paper003_table
 from bench.rivals import scotch_gmap
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.cost.objectives.hybrid import four_terms
 from hopbytes.cost.objectives.link_sums import traffic
-from hopbytes.solve.feasibility import enforce_bounds
+from hopbytes.cost.objectives.on_links import four_terms
+from hopbytes.solve.feasible import enforce_bounds
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.problem import Request
 from hopbytes.util.options import build

@@ -25,8 +25,8 @@ import hopbytes as hb
 from bench.papers import ptram_table
 from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.algorithms.two_level.groups import cut, finish, settings_of
-from hopbytes.cost.objectives.hybrid import four_terms
 from hopbytes.cost.objectives.link_sums import traffic
+from hopbytes.cost.objectives.on_links import four_terms
 
 #: 103 leaf switches of 30 nodes, 3 cables to a line switch of each of two cores (18 line, 9 spine switches).
 CORES = 8

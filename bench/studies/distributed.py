@@ -95,11 +95,11 @@ def alone(folder: str, preset: str) -> dict[str, Any]:
 def together(folder: str, ranks: int, way: str) -> dict[str, Any]:
     """Return the same of map-distributed, whose result is evaluated from the file that it wrote.
 
-    A way is a road, and after a blank what makes the first cuts, unless that is our own coarsening.
+    A way is a strategy, and after a blank what makes the first cuts, unless that is our own coarsening.
     """
-    road, _, cutter = way.partition(" ")
+    strategy, _, cutter = way.partition(" ")
     words = [*LAUNCHER, "-n", str(ranks), *PROGRAM, "map", "--distributed", "g.parhip", "--on", MACHINE]
-    words += ["--strategy", road, "--cutter", cutter or "own", "-o", "m.npy", "--force", "--json"]
+    words += ["--strategy", strategy, "--cutter", cutter or "own", "-o", "m.npy", "--force", "--json"]
     record, seconds, peak = run(words, folder)
     judge = ["eval", "--distributed", "g.parhip", "m.npy", "--on", MACHINE, "--json"]
     again = [*LAUNCHER, "-n", "2", *PROGRAM, *judge]
@@ -109,10 +109,11 @@ def together(folder: str, ranks: int, way: str) -> dict[str, Any]:
     spent = record["seconds"][0]
     return {
         "way": way, "ranks": ranks, "J": record["comm_cost"], "imbalance": record["imbalance"],
-        "map_seconds": sum(spent[name] for name in ("read", "verify", *record["roads"])), "seconds": seconds,
+        "map_seconds": sum(spent[name] for name in ("read", "verify", *record["strategies"])),
+        "seconds": seconds,
         "peak": peak, "sent": sum(sum(each.values()) for each in record["sent"]), "phases": spent,
         "sent_by_phase": {name: sum(each[name] for each in record["sent"]) for name in record["sent"][0]},
-        "held": record["held"], "courses": record["courses"],
+        "held": record["held"], "history": record["history"],
     }
 
 
@@ -178,7 +179,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--graphs", nargs="*", choices=INSTANCES, help="by default all")
     parser.add_argument("--ranks", nargs="*", type=int, default=RANKS)
-    parser.add_argument("--ways", nargs="*", default=["auto"], help='road, or "auto ptscotch"')
+    parser.add_argument("--ways", nargs="*", default=["auto"], help='strategy, or "auto ptscotch"')
     parser.add_argument("--phases", action="store_true", help="bytes by phase, and what a rank holds")
     options = parser.parse_args()
     (show_phases if options.phases else show)(measured(options))

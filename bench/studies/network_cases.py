@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import hopbytes as hb
+import hopbytes_laboratory
 from bench.instances.graphs import shared_folder
 from bench.instances.network_case_list import Case, cases, describe
 from bench.rivals import scotch_gmap
@@ -117,6 +118,7 @@ def table(rows: list[Row], objective: str) -> str:
 
 
 def main() -> None:
+    hopbytes_laboratory.register()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("bench/results/network_cases.jsonl"))
     parser.add_argument("--case", default="*", help="pattern for machine | hosts | pattern")

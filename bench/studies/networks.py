@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import hopbytes as hb
+import hopbytes_laboratory
 from bench import child
 from hopbytes.cost.metrics.link_metrics import measure_links
 from hopbytes.cost.metrics.mapping_metrics import measure_all
@@ -94,6 +95,7 @@ def mapped(preset: str, seed: int) -> dict[str, Any]:
 
 def main() -> None:
     """Print rows; ``--only routes --machine SPEC`` runs one large network in this process."""
+    hopbytes_laboratory.register()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", choices=("metrics", "routes", "map"))
     parser.add_argument("--machine", help="one network for --only routes")

@@ -67,7 +67,7 @@ def by_simgrid(graph: hb.CommGraph, mapping: hb.Mapping) -> float:
     load = round_on(phase, mapping, node_links(mapping.where, speeds), speeds)
     platform, flows = platform_of(mapping, load, speeds), load.flows
     text = platform.text(flows.sources, flows.targets)
-    acts = actions(flows.sources, flows.targets, flows.bytes, load.ports.count)
+    acts = actions(flows.sources, flows.targets, flows.bytes, len(load.ports.node))
     found = simulated_seconds(text, platform.hosts, acts, timeout=600)
     return max(found, load.parts["copy"], load.inside.longest)
 

@@ -26,7 +26,7 @@ from typing import Any
 
 import hopbytes as hb
 from bench.instances import graphs, shapes
-from hopbytes.formats.streams.open_graph import open_graph
+from hopbytes.formats.streaming import open_graph
 
 MACHINE = "island:6@100 node:8@10 core:4@1"
 REAL = ("brack2", "wing", "fe_pwt", "fe_sphere", "4elt", "t60k", "delaunay_n16", "rgg_n_2_15_s0")

@@ -25,11 +25,12 @@ from typing import Any
 import numpy as np
 
 import hopbytes as hb
+import hopbytes_laboratory
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.machines.gpu_domains import gpu_domains
 from hopbytes.patterns.ml import rank_orders, training_of
-from hopbytes.report.parallelism import parallelism
+from hopbytes.show.evaluation_text import parallelism
 
 MODEL = "hidden=8192,layers=96,seq=4096,micro=8"
 GRIDS = {
@@ -209,6 +210,7 @@ def kept_rows(path: Path | None) -> list[dict[str, Any]]:
 
 def main(arguments: list[str]) -> int:
     """Print the table of one number of GPUs."""
+    hopbytes_laboratory.register()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--gpus", type=int, default=64, choices=sorted(GRIDS))
     parser.add_argument("--samples", type=Path, help="folder of the developers' samples")

@@ -12,10 +12,10 @@ import numpy as np
 import hopbytes as hb
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.pictures.bar_picture import load_panel
-from hopbytes.pictures.canvas.marks import GREY, Panel, Raster, Rectangle, Words, beside, framed, width_of
-from hopbytes.pictures.canvas.svg import svg
-from hopbytes.pictures.figures.link_loads import link_loads, load_histogram
+from hopbytes.show.back_ends import svg
+from hopbytes.show.bars import load_panel
+from hopbytes.show.marks import GREY, Panel, Raster, Rectangle, Words, beside, framed, width_of
+from hopbytes.show.traffic import link_loads, load_histogram
 from site_parts.twins import TWINS
 from site_parts.written import put
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hopbytes.report.catalogue import CAN_WORDS, KINDS, catalogue
+from hopbytes.show.catalogue import CAN_WORDS, KINDS, catalogue
 from site_parts.written import put
 
 

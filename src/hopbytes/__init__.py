@@ -33,35 +33,34 @@ if TYPE_CHECKING:
     from hopbytes.formats.exchange import read_mapping as read_mapping
     from hopbytes.formats.exchange import read_pattern as read_pattern
     from hopbytes.formats.exchange import write as write
-    from hopbytes.html_report.write_report import write_report as write_report
     from hopbytes.machines.base import Machine as Machine
-    from hopbytes.machines.selection.allocate import allocate as allocate
     from hopbytes.model.allocation import Allocation as Allocation
     from hopbytes.model.comm_graph import CommGraph as CommGraph
     from hopbytes.model.mapping import Mapping as Mapping
     from hopbytes.model.mapping import MappingInfo as MappingInfo
-    from hopbytes.pictures import plot as plot
-    from hopbytes.report.mapping_comparison import MappingComparison as MappingComparison
-    from hopbytes.report.mapping_comparison import compare as compare
+    from hopbytes.show import plot as plot
+    from hopbytes.show.evaluation_text import MappingComparison as MappingComparison
+    from hopbytes.show.evaluation_text import compare as compare
+    from hopbytes.show.page import write_report as write_report
     from hopbytes.simulation.simulate import Prediction as Prediction
     from hopbytes.simulation.simulate import simulate as simulate
     from hopbytes.solve import presets as presets
-    from hopbytes.solve.batch import BatchReport as BatchReport
-    from hopbytes.solve.constraints import Constraints as Constraints
+    from hopbytes.solve.changing import BatchReport as BatchReport
     from hopbytes.solve.map_stream import map_stream as map_stream
     from hopbytes.solve.map_tasks import map_tasks as map_tasks
     from hopbytes.solve.presets import Chain as Chain
+    from hopbytes.solve.problem import Constraints as Constraints
     from hopbytes.solve.remapper import Remapper as Remapper
     from hopbytes.util.limits import Limits as Limits
 
 #: Public name → module that defines it, or that it is (see _MODULES).
 _MODULE_OF = {
     "Allocation": "hopbytes.model.allocation",
-    "BatchReport": "hopbytes.solve.batch",
+    "BatchReport": "hopbytes.solve.changing",
     "Bounds": "hopbytes.algorithms.base",
     "Chain": "hopbytes.solve.presets",
     "CommGraph": "hopbytes.model.comm_graph",
-    "Constraints": "hopbytes.solve.constraints",
+    "Constraints": "hopbytes.solve.problem",
     "Effort": "hopbytes.algorithms.effort",
     "Evaluation": "hopbytes.cost.metrics.evaluation",
     "FormatError": "hopbytes.errors",
@@ -72,7 +71,7 @@ _MODULE_OF = {
     "Machine": "hopbytes.machines.base",
     "Mapper": "hopbytes.algorithms.base",
     "Mapping": "hopbytes.model.mapping",
-    "MappingComparison": "hopbytes.report.mapping_comparison",
+    "MappingComparison": "hopbytes.show.evaluation_text",
     "MappingInfo": "hopbytes.model.mapping",
     "MissingPackageError": "hopbytes.errors",
     "Prediction": "hopbytes.simulation.simulate",
@@ -82,14 +81,14 @@ _MODULE_OF = {
     "ScaleError": "hopbytes.errors",
     "UnsupportedError": "hopbytes.errors",
     "WrongTypeError": "hopbytes.errors",
-    "allocate": "hopbytes.machines.selection.allocate",
-    "compare": "hopbytes.report.mapping_comparison",
+    "allocate": "hopbytes.machines.allocate.allocate",
+    "compare": "hopbytes.show.evaluation_text",
     "convert": "hopbytes.formats.exchange",
     "evaluate": "hopbytes.cost.metrics.evaluation",
     "map_stream": "hopbytes.solve.map_stream",
     "map_tasks": "hopbytes.solve.map_tasks",
     "mappers": "hopbytes.algorithms.mappers",
-    "plot": "hopbytes.pictures.plot",
+    "plot": "hopbytes.show.plot",
     "presets": "hopbytes.solve.presets",
     "read": "hopbytes.formats.exchange",
     "read_mapping": "hopbytes.formats.exchange",
@@ -97,7 +96,7 @@ _MODULE_OF = {
     "refiners": "hopbytes.algorithms.refiners",
     "simulate": "hopbytes.simulation.simulate",
     "write": "hopbytes.formats.exchange",
-    "write_report": "hopbytes.html_report.write_report",
+    "write_report": "hopbytes.show.page",
 }
 _MODULES = ("mappers", "plot", "presets", "refiners")
 
@@ -133,7 +132,8 @@ def __getattr__(name: str) -> _typing.Any:
 
 
 def _connect() -> None:
-    """Tell the model what reads files, and specs of patterns and machines: higher packages."""
+    """Tell the model what reads files and specs, and what draws for notebooks: higher packages."""
+    from hopbytes import model
     from hopbytes.model.given_as_text import readers
 
     def place_side(where: _typing.Any) -> Allocation:
@@ -141,6 +141,12 @@ def _connect() -> None:
 
         return place_side(where)
 
+    def svg_of(thing: _typing.Any) -> str | None:
+        from hopbytes.show.pictures import svg_of
+
+        return svg_of(thing)
+
+    model.picture = svg_of
     readers.update(
         pattern=lambda text: __getattr__("read_pattern")(text),
         mapping=lambda text: __getattr__("read_mapping")(text),

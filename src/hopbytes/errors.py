@@ -85,13 +85,13 @@ def damaged(name: str, expected: str) -> Iterator[None]:
     except (HopbytesError, OSError, MemoryError, Warning):
         raise
     except Exception as error:
-        said = " ".join(str(error).split())[:100]
-        what = f"damaged ({type(error).__name__}{': ' if said else ''}{said}), expected {expected}"
+        message = " ".join(str(error).split())[:100]
+        what = f"damaged ({type(error).__name__}{': ' if message else ''}{message}), expected {expected}"
         raise FormatError(name, None, what) from error
 
 
 class InfeasibleError(HopbytesError, ValueError):
-    """No placement can satisfy what was asked; the text names the numbers that collide."""
+    """No mapping can satisfy what was asked; the text names the numbers that collide."""
 
 
 class UnsupportedError(HopbytesError, ValueError):

@@ -16,7 +16,7 @@ from hopbytes.machines.kinds.table import Table
 from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
-from hopbytes.solve.constraints import Constraints
+from hopbytes.solve.problem import Constraints
 
 
 def four_cores():

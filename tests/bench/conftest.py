@@ -5,7 +5,8 @@ import pytest
 from bench import ROOT
 from hopbytes.algorithms.base import mappers
 from hopbytes.algorithms.mappers.multisection import partitioners
-from hopbytes_laboratory import MAPPERS, register
+from hopbytes.machines.allocate.hosts import samplers
+from hopbytes_laboratory import MAPPERS, SAMPLERS, register
 
 
 @pytest.fixture(autouse=True)
@@ -20,4 +21,6 @@ def laboratory():
     yield
     for name in MAPPERS:
         mappers._things.pop(name, None)
+    for name in SAMPLERS:
+        samplers._things.pop(name, None)
     partitioners._things.pop("external", None)

@@ -86,8 +86,8 @@ def test_a_partition_of_a_plain_tree_loads_nothing_for_networks_or_reports(tmp_p
     written = ("-o", str(tmp_path / "placement"), "--format", "plain", "--quiet")
     modules = modules_after("map", str(graph), *machine, *written)
     unused = {
-        "numpy.ma", "hopbytes.algorithms.two_level", "hopbytes.cost.message_time.times",
-        "hopbytes.cost.metrics.evaluation", "hopbytes.solve.rail_rule", "hopbytes.solve.replica_grid",
+        "numpy.ma", "hopbytes.algorithms.two_level", "hopbytes.cost.message_time",
+        "hopbytes.cost.metrics.evaluation", "hopbytes.solve.rails",
         "hopbytes.patterns.ml", "hopbytes.algorithms.multisection.scheduling", "subprocess",
         "hopbytes.formats.patterns.tables", "hopbytes.formats.mappings.several_programs",
         "hopbytes.machines.node.job",

@@ -14,8 +14,7 @@ import hopbytes as hb
 from hopbytes.cli.method_options import MethodOptions
 from hopbytes.cli.watching import Watch
 from hopbytes.engine import WorkMeter, metered_by
-from hopbytes.report.expected_work import expected_edges
-from hopbytes.report.progress import DELAY, INTERVAL, Progress, State
+from hopbytes.show.progress import DELAY, INTERVAL, Progress, State, expected_edges
 
 
 def test_the_share_counts_reading_and_scanned_edges_of_the_estimate():

@@ -11,7 +11,7 @@ from hopbytes.cli.declare import command_of
 from hopbytes.cli.help_text import PANELS, page_of, terminal_text
 from hopbytes.cli.slips import FORMER
 from hopbytes.cli.verbs import START, VERBS
-from hopbytes.report.catalogue import KINDS
+from hopbytes.show.catalogue import KINDS
 
 COMMANDS = {verb: command_of(verb) for verb in VERBS}
 

@@ -10,7 +10,7 @@ import pytest
 import hopbytes as hb
 from helpers.paths import EXAMPLES, PROGRAM
 from helpers.terminal import on_terminal
-from hopbytes.report.ranks_text import ranges, ranks_per_node
+from hopbytes.show.describe import ranks_per_node
 
 PATTERN = EXAMPLES / "halo_96.pattern"
 ON = ("--on", "node:8@10 package:2@3 core:6@1", "--hosts", "n[1-8]")
@@ -96,7 +96,6 @@ def test_long_lists_of_ranks_are_cut_and_counted():
     lines = ranks_per_node(scattered, 60)
     assert len(lines) == 2
     assert all(len(line) <= 60 and line.endswith("(64 in all)") for line in lines)
-    assert ranges(np.array([3])) == ["3"]
 
 
 def test_compare_sets_two_mappings_side_by_side(stored, tmp_path):

@@ -13,7 +13,7 @@ from helpers.paths import PROGRAM, hwloc_sample
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.formats.base import formats
 from hopbytes.machines.base import machines
-from hopbytes.report.catalogue import catalogue, describe
+from hopbytes.show.catalogue import catalogue, describe
 
 NODE = hwloc_sample("v2_smt_gpus.xml")
 ON = ("--on", "node:2@10 core:8@1", "--hosts", "left,right")

@@ -16,6 +16,9 @@ from hopbytes.errors import HopbytesError
 from hopbytes.formats.base import formats
 from hopbytes.formats.mappings.numbering import parse_cpus
 from hopbytes.machines.geometry import torus_geometry_of
+from hopbytes.machines.kinds.synthetic import read_synthetic
+from hopbytes.machines.node.node_tree import NodeInventory
+from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.model.mapping import Mapping
 
 TEN = tuple(f"n{number}" for number in (10, 2, 1, 12, 11, 3, 9, 4, 8, 5, 7, 6))
@@ -33,12 +36,24 @@ def blocks(hosts, share):
     return [int(node) * share + local for node in order for local in range(share)]
 
 
+def on_granted_cpus(granted, hosts):
+    """A rank on every core of hosts of four cores with two threads each, of which a job has some CPUs."""
+    trees = tuple(read_synthetic("core:4 pu:2").restricted(cpus) for cpus in granted)
+    where = hb.allocate(NodeMachine("test", NodeInventory(trees, tuple(range(len(trees)))), hosts))
+    return Mapping(np.arange(where.k, dtype=np.int32)[::-1].copy(), where, PROCESSES)
+
+
 CASES = {
     "unequal hosts": place("node:3@10 core:4@1", [8, 9, 10, 11, 0, 1, 4], hosts=("c", "a", "b"), **PROCESSES),
     "twelve hosts in blocks": place("node:12@10 core:2@1", blocks(12, 2), hosts=TEN, **PROCESSES),
     "twelve hosts scattered": place(
         "node:12@10 core:2@1", np.random.default_rng(1).permutation(24), hosts=TEN, **PROCESSES
     ),
+    "twelve unequal hosts scattered": place(
+        "node:12@10 core:3@1", np.random.default_rng(5).permutation(36)[:25], hosts=TEN, **PROCESSES
+    ),
+    "some CPUs of equal hosts": on_granted_cpus([range(2, 8)] * 2, ("b", "a")),
+    "some CPUs of unequal hosts": on_granted_cpus([range(n % 3 * 2, 8) for n in range(11)], TEN[:11]),
     "half of twelve hosts": place("node:12@10 core:2@1", blocks(12, 2)[:12], hosts=TEN, **PROCESSES),
     "one core of each host": place("node:3@10 core:4@1", [9, 2, 5], hosts=("c", "a", "b"), **PROCESSES),
     "other cores on other hosts": place(
@@ -82,17 +97,26 @@ def job_of(mapping, allowed=None):
     hosts = mapping.where.hosts or ("localhost",)
     found = {host: {} for host in hosts}
     for unit, node in enumerate(nodes):
-        cpu = unit - nodes.index(node)
+        cpu = cpu_numbers(machine)[unit]
         if may is None or cpu in may:
             found[hosts[node % len(hosts)]].setdefault(int(core[unit]), []).append(cpu)
     return Job({host: list(cores.values()) for host, cores in found.items()})
 
 
+def cpu_numbers(machine):
+    """Number of every unit in its host: that of the operating system, or the position if nobody knows it."""
+    nodes, inventory = machine.node_of_core().tolist(), machine.inventory
+    if inventory is None or not inventory.pus_known:
+        return [unit - nodes.index(node) for unit, node in enumerate(nodes)]
+    return [cpu for node in range(max(nodes) + 1) for cpu in inventory.tree(node).os_pus]
+
+
 def expected(mapping, names):
     """Host, CPUs and GPUs of every rank, from the definitions."""
-    found = []
+    found, numbers = [], cpu_numbers(mapping.where.machine)
     for task in range(mapping.n):
-        node, cores = cores_in_node(mapping, task)
+        node, _ = cores_in_node(mapping, task)
+        cores = [numbers[core] for core in mapping.where.cores_of(int(mapping.pe[task])).tolist()]
         gpus = tuple(int(gpu) for gpu in mapping.where.gpus_of(int(mapping.pe[task])))
         found.append((names[node], frozenset(cores), gpus))
     return found
@@ -109,9 +133,8 @@ def written(form, name, folder):
 
 #: How many of the cases each format expresses.
 EXPRESSED = {
-    "bluegene": 2, "cray": 15, "flux": 15, "fujitsu": 2, "hydra": 18, "intel": 18, "jsrun": 2,
-    "kubernetes": 10, "lsf": 19, "mesh": 14, "mvapich": 19, "openmpi": 19, "pals": 14, "pbs": 19,
-    "slurm": 19, "torchrun": 10,
+    "cray": 16, "flux": 16, "fujitsu": 2, "hydra": 20, "intel": 20, "jsrun": 4, "kubernetes": 10, "lsf": 22,
+    "mesh": 15, "mvapich": 22, "openmpi": 22, "pals": 15, "pbs": 22, "slurm": 22, "torchrun": 10,
 }  # fmt: skip
 
 
@@ -143,7 +166,7 @@ def test_every_launch_format_has_versions():
     launched = {
         name for name in formats if formats[name].holds == "mapping" and formats[name].capabilities.launcher
     }
-    assert set(LAUNCHERS) == (launched | {"bluegene"}) - OF_PROGRAMS
+    assert set(LAUNCHERS) == launched - OF_PROGRAMS
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -165,13 +188,11 @@ def test_ranks_are_where_the_mapping_has_them(tmp_path, monkeypatch, form, name)
 
 def compare(form, seen, mapping, name):
     """Compare places with the mapping: always hosts; CPUs and GPUs where the format is to bind."""
-    if form in ("fujitsu", "bluegene"):
+    if form == "fujitsu":
         geometry = torus_geometry_of(mapping.where.machine).places.T.tolist()
         names = [" ".join(map(str, place_of)) for place_of in geometry]
         found = [place_of.host for place_of in seen]
         wanted = [node for node, _, _ in expected(mapping, names)]
-        if form == "bluegene":
-            found = [place_of.rpartition(" ")[0] for place_of in found]
         assert found == wanted
         return
     wanted = expected(mapping, mapping.where.hosts or ("localhost",))
@@ -224,6 +245,31 @@ def test_hosts_without_names_are_numbered_as_launchers_count_them(tmp_path, monk
     launch = hb.write(mapping, "ranks", "openmpi", force=True).launch
     seen = LAUNCHERS["openmpi"].stand_in("5.0", launch.split()[1:], tmp_path, job)
     assert [(place_of.host, place_of.cpus) for place_of in seen] == wanted
+
+
+#: How each launcher starts old ranks with the options of new ranks: host by host, or host after host in turn.
+IN_TURN = re.compile("--map-by node |-ppn 1 |--distribution=cyclic:block ")
+BY_HOST = re.compile("--map-by (core|slot) |mpiexec.hydra -n [0-9]+ -bind-to |I_MPI_PIN|=block:block ")
+
+
+@pytest.mark.parametrize("launched", ["block", "cyclic"])
+@pytest.mark.parametrize("form", ["newrank", "lammps"])
+@pytest.mark.parametrize("name", [name for name in CASES if "rank" not in name or "scattered" in name])
+def test_old_ranks_become_the_tasks_of_the_slots_on_which_they_start(form, name, launched):
+    mapping = CASES[name]
+    written_ = formats[form].write_mapping(mapping, {"launched": launched})
+    rows = [line.split()[-1] for line in written_.files[""].splitlines() if line[0] != "#"]
+    node, free, started = mapping.where.node_of_pe, sorted(mapping.pe.tolist()), []
+    while free:
+        hosts = {int(node[pe]) for pe in free} if launched == "cyclic" else {int(node[free[0]])}
+        for host in sorted(hosts):
+            started.append(next(pe for pe in free if node[pe] == host))
+            free.remove(started[-1])
+    assert [int(mapping.pe[int(new)]) for new in rows] == started
+    assert len(written_.lines) == 4
+    for line in written_.lines:
+        assert (IN_TURN if launched == "cyclic" else BY_HOST).search(line.command), line
+        assert bool(IN_TURN.search(line.command)) == (launched == "cyclic"), line
 
 
 REFUSALS = [

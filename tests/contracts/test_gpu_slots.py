@@ -11,12 +11,11 @@ import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import formats
-from hopbytes.launch.observed_placement import placement_by_node, placement_seen
-from hopbytes.launch.placement_probe import Seen
+from hopbytes.launch.observed import Seen, mapping_by_node, mapping_seen
 from hopbytes.machines.base import Level
 from hopbytes.machines.tree import Tree
 from hopbytes.model.mapping import Mapping
-from hopbytes.report.show import machine_text
+from hopbytes.show.describe import machine_text
 
 FORMATS = sorted(
     name for name in formats if formats[name].holds == "mapping" and name not in ("json", "plain", "openfoam")
@@ -24,7 +23,7 @@ FORMATS = sorted(
 #: Formats that leave GPUs to local ranks, which count from 0 on every host.
 LOCAL = {"hosts", "kubernetes", "mesh", "torchrun"}
 #: jsrun binds to hardware threads, which these machines do not name.
-REFUSING = {"bluegene", "fujitsu", "jsrun"}
+REFUSING = {"fujitsu", "jsrun"}
 SPECS = ("node:2@10 gpu:4@1", "node:2 package:2 gpu:2", "node:2@10 gpu:4@1 core:3@1", "gpu:8 core:1")
 BINDING = re.compile(
     r"map_cpu|mask_cpu|cpu-affinity=.?map|-bind-to user|--cpu-bind list|PIN_(PROCESSOR|DOMAIN)"
@@ -154,10 +153,10 @@ def test_the_script_starts_the_program_unbound_with_its_gpu(tmp_path):
 def test_a_real_launch_on_gpus_is_known_by_what_ranks_were_shown():
     where = hb.allocate("node:2 gpu:4", hosts=("n1", "n2"))
     seen = {0: Seen("n2", frozenset({0, 1}), "3"), 1: Seen("n1", frozenset({0, 1}), "0")}
-    assert placement_seen(where, seen).pe.tolist() == [7, 0]
+    assert mapping_seen(where, seen).pe.tolist() == [7, 0]
     for shown in ("", "0,1", "GPU-abc", "4"):
         with pytest.raises(FormatError, match=r"rank 1: sees GPUs .*, expected those of one slot"):
-            placement_seen(where, seen | {1: Seen("n1", frozenset({0}), shown)})
+            mapping_seen(where, seen | {1: Seen("n1", frozenset({0}), shown)})
 
 
 def test_a_machine_of_gpus_is_described_as_one():
@@ -168,6 +167,6 @@ def test_a_machine_of_gpus_is_described_as_one():
 def test_ranks_that_were_shown_no_gpu_are_known_by_node():
     where = hb.allocate("node:2 gpu:2", hosts=("n1", "n2"))
     seen = {0: Seen("n2", frozenset({0, 1})), 1: Seen("n1", frozenset({0}), "1"), 2: Seen("n2", frozenset())}
-    found = placement_by_node(where, seen)
+    found = mapping_by_node(where, seen)
     assert found.pe.tolist() == [2, 1, 3]
     assert found.info["notices"][0].startswith("2 of 3 ranks may run on several slots (rank 0 on 2)")

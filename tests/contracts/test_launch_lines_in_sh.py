@@ -18,14 +18,13 @@ from hopbytes.formats.base import formats
 from hopbytes.model.mapping import Mapping
 
 LAUNCHERS = (
-    "mpirun", "mpiexec", "mpiexec.hydra", "mpirun_rsh", "srun", "flux", "jsrun", "bsub", "runjob", "kubectl",
+    "mpirun", "mpiexec", "mpiexec.hydra", "mpirun_rsh", "srun", "flux", "jsrun", "bsub", "kubectl",
 )
 RECORDER = """\
 #!/bin/sh
 { printf '%s\\0' "${0##*/}" "$@"; printf '%s\\0' "$SLURM_HOSTFILE" "$MPICH_RANK_REORDER_FILE"; } >"$RECORDED"
 """
 MACHINES = {
-    "bluegene": "torus:2x1x1 / core:2",
     "fujitsu": "torus:2 / core:2",
     "jsrun": "node:2 core:2 pu:2",
 }

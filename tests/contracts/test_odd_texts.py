@@ -12,7 +12,7 @@ from hopbytes.formats.exchange import check_target
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.machines.node.job import read_slots
 from hopbytes.model.mapping import Mapping
-from hopbytes.report.show import machine_facts
+from hopbytes.show.describe import machine_facts
 
 EDGES = "0 1 5\n1 0 5\n"
 

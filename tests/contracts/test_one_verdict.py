@@ -11,11 +11,9 @@ import pytest
 import hopbytes as hb
 from helpers.paths import EXAMPLES, SHARED
 from helpers.thorough import most
-from hopbytes.html_report.page_content import page_of
-from hopbytes.html_report.report_origin import Origin
-from hopbytes.report.advice import advise
-from hopbytes.report.summary import judged, verdict_of
-from hopbytes.report.verdict import verdict
+from hopbytes.show.advice import advise
+from hopbytes.show.page import Origin, page_of
+from hopbytes.show.verdict import judged, verdict, verdict_of
 
 README = ("node:8@10 package:2@3 core:6@1", EXAMPLES / "halo_96.pattern")
 MACHINES = most(

@@ -10,16 +10,18 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.machines import allocated
 from helpers.strategies import random_graph, random_machine
 from helpers.thorough import most
 from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
 from hopbytes.patterns.base import pattern
-from hopbytes.solve.feasibility import enforce_bounds
+from hopbytes.solve.feasible import enforce_bounds
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.map_tasks import map_tasks
-from hopbytes.solve.presets import QUICK, presets
+from hopbytes.solve.method import QUICK
+from hopbytes.solve.presets import presets
 from hopbytes.solve.problem import Request
 from hopbytes.util.options import build
 
@@ -35,9 +37,8 @@ class Case:
 
     def read(self):
         """Return graph, allocation and what goes with them into map_tasks."""
-        hosts = {"hosts": self.hosts} if self.hosts else {}
-        where = hb.allocate(self.spec, oversubscribe=self.how == "oversubscribed", **hosts)
-        options = {"partition": self.how == "partition"}
+        where = allocated(self.spec, self.hosts)
+        options = {"partition": self.how == "partition", "oversubscribe": self.how == "oversubscribed"}
         if isinstance(self.tasks, str):
             return pattern(self.tasks), where, options
         rng = np.random.default_rng(self.tasks)
@@ -106,7 +107,7 @@ def test_what_goes_on_is_never_behind_strong(name, goal, preset):
 @pytest.mark.parametrize("sample", [3, 5])
 def test_a_limit_leaves_best_no_worse_than_strong_where_slots_are_chosen(sample):
     """On these two `best` was behind while it spent the limit on the first way of choosing slots."""
-    where = hb.allocate("torus:4x4 / core:4", hosts=f"scattered:nodes=10:seed={sample}")
+    where = allocated("torus:4x4 / core:4", f"scattered:nodes=10:seed={sample}")
     rng = np.random.default_rng(sample)
     n = int(rng.integers(20, 29))
     graph = hb.CommGraph.from_edges(*rng.integers(0, n, (2, 2 * n)), rng.integers(1, 100, 2 * n), n=n)

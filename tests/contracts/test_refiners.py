@@ -8,7 +8,7 @@ from helpers.strategies import random_graph, random_machine
 from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.model.capacities import group_sums
-from hopbytes.solve.feasibility import enforce_bounds
+from hopbytes.solve.feasible import enforce_bounds
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.problem import Request

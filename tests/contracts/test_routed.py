@@ -13,7 +13,7 @@ from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.capacities import group_sums
-from hopbytes.solve.feasibility import enforce_bounds
+from hopbytes.solve.feasible import enforce_bounds
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.presets import presets

@@ -7,20 +7,30 @@ import socket
 import subprocess
 from importlib.resources import files
 
+import numpy as np
 import pytest
 
 import hopbytes as hb
 from bench.studies import simulated_machine as simulated
+from helpers.errors import mentions
 from hopbytes.discover.measure import (
+    SIZES,
     Fit,
-    RankPlace,
+    Rank,
+    _rounds_of,
+    fit,
     measure,
     measure_to_file,
-    read_places,
+    pairs_of_levels,
+    pes_of_ranks,
+    read_ranks,
     read_times,
     with_measured,
 )
-from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
+from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
+from hopbytes.machines.kinds.synthetic import read_synthetic
+from hopbytes.machines.node.node_tree import NodeInventory
+from hopbytes.machines.node_machine import NodeMachine
 
 
 def test_a_file_of_somebody_else_is_refused_before_anything_is_measured(tmp_path, monkeypatch):
@@ -36,9 +46,9 @@ def test_a_file_of_somebody_else_is_refused_before_anything_is_measured(tmp_path
 
 def test_lines_of_ranks():
     lines = ["noise", "[1,0]#hopbytes-measure where 1 n2 4-5 .", "#hopbytes-measure where 0 n1  ."]
-    assert read_places(lines) == [RankPlace("n1", frozenset()), RankPlace("n2", frozenset({4, 5}))]
+    assert read_ranks(lines) == [Rank("n1", frozenset()), Rank("n2", frozenset({4, 5}))]
     with pytest.raises(FormatError, match="1 ranks"):
-        read_places(lines[:2])
+        read_ranks(lines[:2])
     assert read_times(["#hopbytes-measure time 0 1 64 1.5e-06 ."] * 2) == {(0, 1, 64): [1.5e-6, 1.5e-6]}
     with pytest.raises(FormatError, match="expected seconds"):
         read_times(["#hopbytes-measure time 0 1 64 soon ."])
@@ -117,7 +127,7 @@ def test_a_line_is_written_at_once(tmp_path, compiler):
         while packet := ours.recv(1 << 16):
             packets.append(packet.decode())
     assert len(packets) == 1
-    (place,) = read_places(packets[0].splitlines())
+    (place,) = read_ranks(packets[0].splitlines())
     assert place.cpus == os.sched_getaffinity(0)
 
 
@@ -186,3 +196,78 @@ def test_known_values_of_a_simulated_machine(tmp_path):
         assert level.bandwidth == pytest.approx(bandwidth, rel=0.05)
         assert level.distance == pytest.approx((latency + 8192 / bandwidth) * 1e9, rel=0.05)
     assert json.loads(target.read_text())["kind"] == "hopbytes machine"
+
+
+@pytest.mark.parametrize(("latency", "bandwidth"), [(2e-6, 1e9), (1e-7, 5e10), (0.0, 1e9)])
+def test_fit_finds_a_line(latency, bandwidth):
+    found = fit({size: [latency + size / bandwidth] * 5 for size in SIZES})
+    assert found.latency == pytest.approx(latency, abs=1e-12)
+    assert found.bandwidth == pytest.approx(bandwidth)
+    assert found.error < 1e-6
+
+
+def test_fit_takes_medians_and_counts_relative_errors():
+    rng = np.random.default_rng(1)
+    times = {size: ((1e-6 + size / 1e9) * (1 + 0.02 * rng.standard_normal(9))).tolist() for size in SIZES}
+    for batches in times.values():
+        batches[0] *= 50  # somebody else used the core
+    found = fit(times)
+    assert found.latency == pytest.approx(1e-6, rel=0.05)
+    assert found.bandwidth == pytest.approx(1e9, rel=0.05)
+
+
+def test_fit_never_has_a_latency_below_zero():
+    assert fit({10: [1e-9], 1000: [1.1e-6], 100000: [1.3e-4]}).latency == 0
+
+
+@pytest.mark.parametrize("times", [{}, {1: [1e-6]}, {1: [0.0], 2: [1e-6]}, {1: [1e-3], 10**6: [1e-6]}])
+def test_times_that_make_no_line(times):
+    with pytest.raises(FormatError, match="measure"):
+        fit(times)
+
+
+def test_batches_are_long_enough_and_end():
+    assert _rounds_of(1) == 200
+    assert _rounds_of(2**22) == 2
+    assert _rounds_of(2**30) == 2
+
+
+def test_pairs_first_differ_at_their_level():
+    where = hb.allocate("switch:2 node:3 package:2 l3:2 core:4")
+    pairs = pairs_of_levels(where, list(range(where.k)))
+    assert sorted(pairs) == [0, 1, 2, 3, 4]
+    ancestors = [where.machine.ancestors(level) for level in range(5)]
+    for level, chosen in pairs.items():
+        assert 1 <= len(chosen) <= 3
+        for a, b in chosen:
+            assert ancestors[level][a] != ancestors[level][b]
+            assert level == 0 or ancestors[level - 1][a] == ancestors[level - 1][b]
+
+
+def test_levels_without_two_ranks_are_left_out():
+    where = hb.allocate("node:2 package:2 core:4")
+    assert sorted(pairs_of_levels(where, [0, 8])) == [0]
+    assert sorted(pairs_of_levels(where, [0, 4, 5])) == [1, 2]
+    assert pairs_of_levels(where, [3]) == {}
+
+
+def bound_machine() -> NodeMachine:
+    tree = read_synthetic("pack:2 core:2 pu:2(indexes=core:pack)")
+    return NodeMachine("test:", NodeInventory((tree,), (0, 0)), ("n1", "n2"))
+
+
+def test_ranks_are_found_by_host_and_cpus():
+    where = hb.allocate(bound_machine())
+    cores = [frozenset(where.os_pus(2)), frozenset(where.os_pus(1)[:1])]
+    places = [Rank("n2.cluster", cores[0]), Rank("n1", cores[1])]
+    assert pes_of_ranks(places, where) == [6, 1]
+
+
+def test_unbound_ranks_are_counted_when_there_is_one_per_slot():
+    where = hb.allocate(bound_machine())
+    free = [Rank("n1", frozenset(range(8)))] * 4 + [Rank("n2", frozenset(range(8)))] * 4
+    assert pes_of_ranks(free, where) == list(range(8))
+    with pytest.raises(InfeasibleError, match=mentions("3", "8")):
+        pes_of_ranks(free[:3], where)
+    with pytest.raises(FormatError, match="expected a host of the machine"):
+        pes_of_ranks([Rank("elsewhere", frozenset({0}))], where)

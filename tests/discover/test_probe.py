@@ -278,13 +278,13 @@ def outcome(spec: str) -> str:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("x", "no JSON"),
-        ("[" * 100000, "no JSON"),
+        ("x", "not JSON"),
+        ("[" * 100000, "not JSON"),
         ("{}", 'no "kind"'),
         ('{"kind": "hopbytes machine", "version": 0}', "version 0"),
         ('{"kind": "hopbytes machine", "version": 9}', "reads up to 1"),
-        ('{"kind": "hopbytes machine", "version": 1}', "trees are no list"),
-        ('{"kind": "hopbytes machine", "version": 1, "hosts": ["a b"]}', "hosts are no list"),
+        ('{"kind": "hopbytes machine", "version": 1}', "trees are not a list"),
+        ('{"kind": "hopbytes machine", "version": 1, "hosts": ["a b"]}', "hosts are not a list"),
     ],
 )
 def test_files_that_are_no_machine(tmp_path, text, words):

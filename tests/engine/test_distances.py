@@ -20,8 +20,8 @@ from hopbytes.engine import (
 from hopbytes.engine.problem import LARGEST, prepare
 from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search, place_greedily
 from hopbytes.kernels.records import Distances
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.machines.distances import kernel_distances
-from hopbytes.machines.selection.allocate import allocate
 from reference import cost_reference as twin
 
 SPECS = [

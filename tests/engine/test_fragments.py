@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hopbytes as hb
+from helpers.core_functions import cluster_tree_parts, fragments_between_natural_cuts
 from helpers.engine_cases import csrs
 from hopbytes.engine import RunControl, SearchProblem
-from hopbytes.engine.partition import cluster_tree_parts, fragments_between_natural_cuts
 from hopbytes.kernels.records import Csr
 from reference import fragments_reference as reference
 

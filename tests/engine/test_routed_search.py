@@ -24,7 +24,7 @@ from hopbytes.engine.routed_search import (
 )
 from hopbytes.kernels.records import Distances
 from hopbytes.kernels.routes import link_amounts
-from hopbytes.machines.selection.allocate import allocate
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.model.comm_graph import CommGraph
 from reference import groups as twin
 from reference import routed_groups as routed_twin

@@ -12,8 +12,6 @@ from hopbytes import _core
 from hopbytes.engine import RunControl, SearchProblem
 from hopbytes.engine.slots import (
     ALL_PAIRS,
-    ChainSettings,
-    RepartitionSettings,
     chain_search,
     pair_search,
     repartition_pairs,
@@ -66,7 +64,7 @@ def test_chains_leave_optima_of_single_exchanges():
         one_each, order = np.ones(32, np.int64), np.arange(32, dtype=np.int32)
         problem = SearchProblem(csr, distances=near)
         stuck = pair_search(ALL_PAIRS, problem, rng.permutation(32).astype(np.int32), one_each).pe
-        found = chain_search(problem, stuck, one_each, order, ChainSettings(8, 10**8))
+        found = chain_search(problem, stuck, one_each, order, 8, 10**8)
         before, after = cost_of(csr, matrix, stuck), cost_of(csr, matrix, found.pe)
         assert after <= before
         gained += after < before
@@ -91,7 +89,7 @@ def test_a_pair_of_nodes_is_cut_anew_where_every_single_exchange_loses():
     problem = SearchProblem(csr, distances=NODES_OF_FOUR)
     assert pair_search(ALL_PAIRS, problem, start, one_each).swaps == 0
     found, gained = repartition_pairs(
-        problem, start, np.array([0, 4, 8]), np.array([[0, 1]]), RepartitionSettings()
+        problem, start, np.array([0, 4, 8]), np.array([[0, 1]])
     )
     assert gained == 1
     assert sorted(found.pe.tolist()) == list(range(8))
@@ -118,7 +116,7 @@ def test_two_nodes_end_at_the_optimum():
             every.append(cost(pe))
         found, _ = repartition_pairs(
             SearchProblem(csr, None, NODES_OF_FOUR, linear_cost), rng.permutation(8).astype(np.int32),
-            np.array([0, 4, 8]), np.array([[0, 1]]), RepartitionSettings(new_bisections=6),
+            np.array([0, 4, 8]), np.array([[0, 1]]), new_bisections=6,
         )
         assert cost(found.pe) == min(every)
 
@@ -135,8 +133,7 @@ def test_pairs_are_cut_anew_by_several_threads_as_by_one(form):
         spent = []
         found, gained = repartition_pairs(
             SearchProblem(csr, None, near), pe, np.arange(0, 257, 16), pairs,
-            RepartitionSettings(threads=threads),
-            control=RunControl(1, spend=lambda arcs, whole, spent=spent: spent.append(arcs)),
+            control=RunControl(1, threads, spend=lambda arcs, whole, spent=spent: spent.append(arcs)),
         )
         assert gained > 0
         answers.append((found.pe.tolist(), found.evaluations, found.swaps, gained, sum(spent)))
@@ -157,7 +154,7 @@ def test_pairs_cut_anew_never_cost_more_and_fixed_tasks_stay(form):
         pairs = np.array(list(itertools.combinations(range(6), 2)))
         found, _ = repartition_pairs(
             SearchProblem(csr, None, near, linear_cost), pe, np.arange(0, 49, 8), pairs,
-            RepartitionSettings(), control=RunControl(seed),
+            control=RunControl(seed),
         )
         assert cost_of(csr, matrix, found.pe) <= cost_of(csr, matrix, pe)
         assert np.array_equal(found.pe[fixed], pe[fixed])

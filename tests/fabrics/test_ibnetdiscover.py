@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.errors import mentions
-from helpers.fabric_text import Plug, two_level_fabric
+from helpers.fabric_text import Plug, device_of, route, two_level_fabric
 from helpers.paths import EXAMPLES, SHARED_SAMPLES
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.fabrics.fabric import follow, leaf_switches, read_discovery, read_fabric, route
+from hopbytes.fabrics.fabric import follow, leaf_switches, read_discovery, read_fabric, unrouted
+from hopbytes.fabrics.ibnetdiscover import bytes_per_second, rate_of
 from hopbytes.fabrics.ibtables import read_tables
 
 SHARED = SHARED_SAMPLES / "infiniband"
@@ -23,7 +24,7 @@ SHARED = SHARED_SAMPLES / "infiniband"
 def links_by_name(fabric):
     """(device, port, device, port, capacity) of every link."""
     return {
-        (fabric.device(int(a)).name, int(p), fabric.device(int(b)).name, int(q), int(c))
+        (device_of(fabric, int(a)).name, int(p), device_of(fabric, int(b)).name, int(q), int(c))
         for a, p, b, q, c in zip(
             fabric.link_source,
             fabric.link_source_port,
@@ -46,13 +47,13 @@ def test_shipped_examples(folder):
     # LID of n8 is 12, even, so spine1 (port 30 of both leaves) carries it.
     names = [fabric.adapters[number].name for number in range(8)]
     path = route(fabric, names.index("n1 mlx5_0"), names.index("n8 mlx5_0"))
-    assert [fabric.device(int(fabric.link_target[link])).name for link in path] == [
+    assert [device_of(fabric, int(fabric.link_target[link])).name for link in path] == [
         "leaf1",
         "spine1",
         "leaf2",
         "n8 mlx5_0",
     ]
-    assert len(follow(fabric).unrouted(fabric)) == 0
+    assert len(unrouted(fabric, follow(fabric))) == 0
 
 
 @settings(max_examples=25, deadline=None)
@@ -79,7 +80,7 @@ def test_both_forms_say_the_same(tmp_path_factory, leaves, spines, hosts, parall
         for a in range(len(fabric.adapters)):
             for b in range(len(fabric.adapters)):
                 path = route(fabric, a, b)
-                assert len(path) == (0 if a == b else 1 + int(arrival.links[leaf[a], b]))
+                assert len(path) == (0 if a == b else 1 + int(arrival[leaf[a], b]))
                 assert len(path) in ((0,) if a == b else (2, 4))
 
 
@@ -88,8 +89,8 @@ def test_parallel_cables_stay_apart(tmp_path):
     up = [
         link
         for link in range(fabric.n_links)
-        if fabric.device(int(fabric.link_source[link])).name == "leaf1"
-        and fabric.device(int(fabric.link_target[link])).name == "spine1"
+        if device_of(fabric, int(fabric.link_source[link])).name == "leaf1"
+        and device_of(fabric, int(fabric.link_target[link])).name == "spine1"
     ]
     assert len(up) == 3
     used = {route(fabric, a, b)[1] for a in range(4) for b in range(4, 8)}
@@ -177,7 +178,7 @@ def test_damaged_files_never_crash(tmp_path_factory, data):
     try:
         fabric = read_fabric(str(folder))
         if fabric.forward is not None:
-            follow(fabric).unrouted(fabric)
+            unrouted(fabric, follow(fabric))
     except HopbytesError:
         pass  # any other exception fails the test
 
@@ -195,7 +196,7 @@ def test_damaged_files_never_crash(tmp_path_factory, data):
 def test_real_fabrics_arrive_in_one_or_three_hops(folder, tables, switches, adapters, links, one_hop):
     fabric = read_fabric(str(SHARED / folder), tables)
     assert (len(fabric.switches), len(fabric.adapters), fabric.n_links) == (switches, adapters, links)
-    hops = follow(fabric).links[leaf_switches(fabric)]
+    hops = follow(fabric)[leaf_switches(fabric)]
     np.fill_diagonal(hops, 0)
     found = dict(zip(*np.unique(hops, return_counts=True), strict=True))
     # On avakas 4660 + 74 020 = 78 680 ordered pairs, all there are.
@@ -209,3 +210,38 @@ def test_network_files_of_ibsim(name, adapters):
     assert (len(fabric.switches), len(fabric.adapters)) == (2, adapters)
     assert fabric.forward is None
     assert len(read_tables(str(SHARED / "avakas/ibroutes/ibroute-1.txt"))[0].lids) > 300
+
+
+def test_unknown_rates(tmp_path):
+    text = two_level_fabric()
+    text.cables[0] = (*text.cables[0][:2], "4x???")
+    fabric = read_fabric(text.write(tmp_path))
+    assert set(fabric.link_capacity.tolist()) == {25_000_000_000}
+    assert "2 of 24 links have no known rate" in fabric.notices[0]
+
+
+@pytest.mark.parametrize(
+    ("rate", "bits"),
+    [  # data rates of InfiniBand as vendors publish them, in Mbit/s
+        ("4xSDR", 8_000),
+        ("4xDDR", 16_000),
+        ("4xQDR", 32_000),
+        ("4xFDR10", 40_000),
+        ("4xEDR", 100_000),
+        ("4xHDR", 200_000),
+        ("2xHDR", 100_000),
+        ("4xNDR", 400_000),
+        ("4xXDR", 800_000),
+        ("12x QDR", 96_000),
+        ("1xSDR", 2_000),
+    ],
+)
+def test_rates(rate, bits):
+    assert rate_of(f"lid 3 {rate}") == bits * 10**6 // 8
+
+
+def test_odd_rates():
+    assert rate_of("4xFDR") == 6_818_181_818  # 4 x 14.0625 Gbit/s x 64/66, rounded down
+    assert rate_of("4x ???") is None
+    assert rate_of("no rate") is None
+    assert bytes_per_second(3, "SDR") is None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hopbytes.errors import FormatError
+
 SWITCH_GUID = 0x0002C90000001000
 PORT_GUID = 0xE41D2D0000002000
 
@@ -175,3 +177,23 @@ def two_level_fabric(
             for s in range(spines):
                 text.tables[f"spine{s + 1}"][lid] = 1 + leaf * parallel + cable
     return text
+
+
+def device_of(fabric, number):
+    """Return the device with a number: switches first, then adapters."""
+    return (*fabric.switches, *fabric.adapters)[number]
+
+
+def route(fabric, source, target):
+    """Return the links a message follows from one adapter to another, step by step."""
+    if source == target:
+        return []
+    switches = len(fabric.switches)
+    links = [int(fabric.first_link()[source])]
+    while links[-1] >= 0 and len(links) <= switches + 1:
+        here = int(fabric.link_target[links[-1]])
+        if here == switches + target:
+            return links
+        links.append(int(fabric.forward[here, target]) if here < switches else -1)
+    ends = [fabric.adapters[number].name for number in (source, target)]
+    raise FormatError("forwarding tables", None, f"messages from {ends[0]!r} to {ends[1]!r} never arrive")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+import hopbytes as hb
 from hopbytes.machines.base import Level
 from hopbytes.machines.spec import parse_machine
 from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
+from hopbytes_laboratory.sampled_hosts import numbered
 
 
 def nodes(count, cores):
@@ -29,3 +31,9 @@ def link_names(machine, source, target):
     """Return the names of the links on the route between two endpoints."""
     network = machine.network()
     return [network.name_link(int(link)) for link in network.routes([source], [target]).links]
+
+
+def allocated(spec, hosts=""):
+    """Slots of a machine, of sampled hosts where they are given as the laboratory understands them."""
+    machine = parse_machine(spec)
+    return hb.allocate(machine, hosts=numbered(machine, hosts)) if hosts else hb.allocate(machine)

@@ -687,12 +687,9 @@ def jsrun(version: str, words: list[str], folder: Path, job: Job) -> list[Place]
 
 
 def by_coordinates(version: str, words: list[str], folder: Path, job: Job) -> list[Place]:
-    """Return the coordinates of ranks as hosts: Fujitsu's mpiexec, Blue Gene's runjob and mpirun."""
-    values = {"n": 1, "np": 1, "vcoordfile": 1, "mapping": 1, "mapfile": 1, "ranks-per-node": 1}
-    if ":" in words:  # runjob: options end there
-        words = [word for word in words if word != ":"]
-    taken = take(words, values, set())
-    rows = lines_of(folder, taken.get("vcoordfile", "mapping", "mapfile") or "")
+    """Return the coordinates of ranks as hosts: Fujitsu's mpiexec."""
+    taken = take(words, {"n": 1, "vcoordfile": 1}, set())
+    rows = lines_of(folder, taken.get("vcoordfile") or "")
     if len(rows) < taken.number("n", "np"):
         raise RefusedError("fewer coordinates than ranks")
     return [Place(re.sub(r"[() ,]+", " ", row).strip()) for row in rows]
@@ -797,7 +794,6 @@ LAUNCHERS = {
     "lsf": Launcher("LSF bsub", MPI, in_batch, "bsub -hostfile of 10.1, the MPI's mpiexec as above"),
     "jsrun": Launcher("jsrun", ("10.3",), jsrun, "Job Step Manager 10.3, ERF format"),
     "fujitsu": Launcher("Fujitsu mpiexec", ("TCS",), by_coordinates, "MPI user's guide, -vcoordfile"),
-    "bluegene": Launcher("Blue Gene runjob", ("L/P", "Q"), by_coordinates, "Redbook SG24-7948"),
     "torchrun": Launcher(
         "torchrun", ("2.0", "2.4", "2.8"), torchrun,
         "torch.distributed.run, pytorch pull request 94505",

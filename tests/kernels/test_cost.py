@@ -9,8 +9,8 @@ from helpers.strategies import random_graph
 from hopbytes import _core, kernels
 from hopbytes.kernels.records import Csr
 from hopbytes.kernels.routes import unit_traffic
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.machines.distances import kernel_distances
-from hopbytes.machines.selection.allocate import allocate
 from reference import cost_reference as reference
 from reference import graph_reference as reference_of_graphs
 

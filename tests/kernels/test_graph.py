@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.core_functions import weights_uneven
 from hopbytes import _core, kernels
 from hopbytes.kernels.records import Csr
 from reference import graph_reference as reference
@@ -60,19 +61,19 @@ def test_sums_beyond_63_bits_are_exact(threads):
 @pytest.mark.parametrize(("heaviest", "uneven"), [(1, False), (6, False), (7, True), (1000, True)])
 def test_nine_edges_of_one_and_a_heavier_one(unit, heaviest, uneven):
     """5 (9 + x^2) > (9 + x)^2 from x = 6 on, where both are 225."""
-    assert kernels.weights_uneven(pairs([unit] * 9 + [heaviest * unit])) is uneven
+    assert weights_uneven(pairs([unit] * 9 + [heaviest * unit])) is uneven
 
 
 def test_equal_weights_and_no_edges_are_even():
-    assert kernels.weights_uneven(pairs([7] * 5)) is False
-    assert kernels.weights_uneven(pairs([7] * 5)._replace(weights=None)) is False
-    assert kernels.weights_uneven(Csr(np.zeros(4, np.int64), np.empty(0, np.int32), None)) is False
+    assert weights_uneven(pairs([7] * 5)) is False
+    assert weights_uneven(pairs([7] * 5)._replace(weights=None)) is False
+    assert weights_uneven(Csr(np.zeros(4, np.int64), np.empty(0, np.int32), None)) is False
 
 
 @given(st.lists(st.integers(1, 2**40) | st.integers(1, 50), max_size=60))
 def test_the_twin_agrees(weights):
     graph = pairs(weights)
-    assert kernels.weights_uneven(graph) is reference.weights_uneven(*graph)
+    assert weights_uneven(graph) is reference.weights_uneven(*graph)
 
 
 @given(st.integers(0, 6), st.data())

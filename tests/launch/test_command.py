@@ -15,11 +15,15 @@ from helpers.paths import HWLOC_SAMPLES
 from helpers.placements import place
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.launch.command import LaunchCommand
-from hopbytes.launch.inserted_options import placed
-from hopbytes.launch.observed_placement import compare, placement_by_node, placement_seen
-from hopbytes.launch.passing import run_through
-from hopbytes.launch.placement_probe import Seen, _tail, seen_in
-from hopbytes.launch.start import checked_command, launch_files, parsed, prepare_start, with_programs_of
+from hopbytes.launch.observed import Seen, _tail, compare, mapping_by_node, mapping_seen, seen_in
+from hopbytes.launch.start import (
+    checked_command,
+    launch_files,
+    parsed,
+    prepare_start,
+    run_through,
+    with_programs_of,
+)
 
 SAYS = {
     "mpirun": "mpirun (Open MPI) 5.0.3",
@@ -118,7 +122,7 @@ def test_commands_that_cannot_be_used(words, message):
 
 def launched(words, form, mapping, **options):
     written = hb.write(mapping, "p", form, force=True, **options)
-    return placed(checked_command(words.split(), mapping.n), written.launch)
+    return checked_command(words.split(), mapping.n).with_mapping(written.launch)
 
 
 def test_only_what_is_missing_is_added():
@@ -308,13 +312,13 @@ def test_hosts_without_names_are_compared_by_who_shares_one():
 
 def test_a_launch_becomes_a_mapping():
     where = MAPPING.where
-    assert placement_seen(where, seen(("b", {1}), ("a", {0}))).pe.tolist() == [3, 0]
+    assert mapping_seen(where, seen(("b", {1}), ("a", {0}))).pe.tolist() == [3, 0]
     with pytest.raises(HopbytesError, match=mentions("1", "0-1", "0", "2")):
-        placement_seen(where, seen(("b", {1}), ("a", {0, 1})))
+        mapping_seen(where, seen(("b", {1}), ("a", {0, 1})))
     with pytest.raises(HopbytesError, match=mentions("0", "b.x")):
-        placement_seen(where, seen(("c", {1})))
+        mapping_seen(where, seen(("c", {1})))
     with pytest.raises(UnsupportedError, match="rank 0 did not answer"):
-        placement_seen(where, {1: Seen("a", frozenset({0}))})
+        mapping_seen(where, {1: Seen("a", frozenset({0}))})
 
 
 def test_a_launch_that_binds_to_more_than_a_slot_becomes_a_mapping_by_node():
@@ -322,16 +326,16 @@ def test_a_launch_that_binds_to_more_than_a_slot_becomes_a_mapping_by_node():
     where = hb.allocate("node:2@10 package:2@3 core:2@1", hosts="a,b")
     everywhere, second = {0, 1, 2, 3}, {2, 3}
     found = seen(("b", everywhere), ("b", second), ("a", everywhere), ("b", {3}), ("a", {0, 1, 2, 3, 9}))
-    mapping = placement_by_node(where, found)
+    mapping = mapping_by_node(where, found)
     assert mapping.pe.tolist() == [4, 6, 0, 7, 1]
     (notice,) = mapping.info["notices"]
     assert notice.startswith("4 of 5 ranks may run on several slots (rank 0 on 4): their nodes are known")
-    bound = placement_by_node(where, seen(("b", {1}), ("a", {0})))
+    bound = mapping_by_node(where, seen(("b", {1}), ("a", {0})))
     assert (bound.pe.tolist(), "notices" in bound.info) == ([5, 0], False)
-    twice = placement_by_node(where, seen(*[("a", everywhere)] * 6))
+    twice = mapping_by_node(where, seen(*[("a", everywhere)] * 6))
     assert twice.pe.tolist() == [0, 1, 2, 3, 0, 1]
     with pytest.raises(HopbytesError, match=mentions("0", "7")):
-        placement_by_node(where, seen(("a", {7})))
+        mapping_by_node(where, seen(("a", {7})))
 
 
 # ---------------------------------------------------------------- passing through
@@ -348,7 +352,7 @@ def test_exit_codes_and_environment_are_the_programs_own():
 def test_signals_reach_the_program(tmp_path):
     ready = tmp_path / "ready"
     program = f"trap 'exit 42' TERM; : > {ready}; while :; do sleep 0.05; done"
-    code = "from hopbytes.launch.passing import run_through\n"
+    code = "from hopbytes.launch.start import run_through\n"
     code += f"raise SystemExit(run_through(['sh', '-c', {program!r}]))"
     parent = subprocess.Popen([sys.executable, "-c", code])
     for _ in range(600):
@@ -383,7 +387,7 @@ def coupled(*tasks):
 def test_options_of_a_mapping_are_for_all_programs():
     words = shlex.split("mpirun -n 2 -x A ./a -y : -n 1 --wdir w ./b")
     command = checked_command(words, 3, several=True)
-    start = placed(command, "mpirun -n 3 -x V=1 --map-by rankfile:file=p sh p.sh ./app")
+    start = command.with_mapping("mpirun -n 3 -x V=1 --map-by rankfile:file=p sh p.sh ./app")
     both = "-x A sh p.sh ./a -y : -x V=1 -n 1 --wdir w sh p.sh ./b"
     assert start.text() == f"mpirun -x V=1 --map-by rankfile:file=p -n 2 {both}"
     assert command.count == 3

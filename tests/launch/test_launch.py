@@ -1,12 +1,14 @@
 """A launch from the command to its end: what is said about its check, and about a silent launcher."""
 
+from __future__ import annotations
+
 import pytest
 
 from helpers.placements import place
 from hopbytes.launch import launch as launching
-from hopbytes.launch.observed_placement import Verdict
+from hopbytes.launch.launch import Outcome
+from hopbytes.launch.observed import Verdict
 from hopbytes.launch.start import checked_command
-from hopbytes.launch.verify import Outcome
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
+import sys
+import time
 
 import pytest
 
@@ -12,6 +15,7 @@ import hopbytes as hb
 from helpers.errors import mentions
 from helpers.placements import place
 from hopbytes.errors import UnsupportedError
+from hopbytes.formats.mappings.launchers import usual_order
 from hopbytes.launch.command import LaunchCommand
 from hopbytes.launch.start import checked_command, prepare_start
 from hopbytes.record.interposer import handed_on
@@ -110,3 +114,56 @@ def test_traces_called_txt_are_no_placements(tmp_path):
         hb.read(str(dumpi), holds="mapping")
     (tmp_path / "pe.txt").write_text("0\n1\n")
     assert hb.read(str(tmp_path / "pe.txt")).tolist() == [0, 1]
+
+
+# The order in which launchers place ranks by default.
+
+
+@pytest.mark.parametrize(
+    ("distribution", "order"),
+    [
+        (None, "block"), ("block", "block"), ("cyclic", "cyclic"), ("Cyclic:block:cyclic", "cyclic"),
+        ("cyclic,NoPack", "cyclic"), ("plane=4", "plane=4"), ("plane", "plane=2"), ("plane=0", "block"),
+        ("arbitrary", "block"), ("*:cyclic", "block"), ("block:cyclic,Pack", "block"),
+    ],
+)  # fmt: skip
+def test_srun_takes_the_distribution_of_its_environment(monkeypatch, distribution, order):
+    """srun(1): SLURM_DISTRIBUTION is the same as -m; sbatch sets it from its own option."""
+    where = hb.allocate("node:2 core:4")
+    monkeypatch.setenv("SLURM_DIST_PLANESIZE", "2")
+    if distribution is None:
+        monkeypatch.delenv("SLURM_DISTRIBUTION", raising=False)
+    else:
+        monkeypatch.setenv("SLURM_DISTRIBUTION", distribution)
+    assert usual_order("slurm", where) == order
+    assert usual_order("cray", where) == order
+    assert (usual_order("openmpi", where), usual_order("flux", where)) == ("fill", "block")
+    assert usual_order(None, where) == "fill"
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-2]")
+    assert usual_order(None, hb.allocate("job")) == order
+
+
+# The probe as a process: how its launcher is ended.
+
+
+def test_a_launcher_that_is_interrupted_is_ended_and_not_killed(tmp_path, monkeypatch):
+    """A launcher that is killed at once leaves its daemon behind, as prterun once did."""
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "slow"
+    waiting = "trap 'echo ended > ended; exit 1' TERM\n: > ready\nwhile :; do sleep 0.05; done"
+    script.write_text(f"#!/bin/sh\n{waiting}\n")
+    script.chmod(0o755)
+    code = (
+        "from hopbytes.launch.command import Start\n"
+        "from hopbytes.launch.observed import probe\n"
+        f"probe(Start(({str(script)!r},)))\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    for _ in range(600):
+        if (tmp_path / "ready").exists():
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=30)
+    assert (tmp_path / "ended").read_text() == "ended\n"

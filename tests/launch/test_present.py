@@ -13,8 +13,8 @@ from hopbytes.cli.machine_options import MachineOptions
 from hopbytes.cli.options import LaunchingOptions, WritingOptions
 from hopbytes.cli.verb_run import verify
 from hopbytes.formats.exchange import Receipt
-from hopbytes.launch import present
-from hopbytes.launch.present import advice
+from hopbytes.launch import installed
+from hopbytes.launch.installed import advice
 
 SAYS = {
     "Open MPI 5": "mpirun (Open MPI) 5.0.11",
@@ -80,7 +80,7 @@ def test_another_mpi_is_named(receipt, tmp_path):
 
 
 def test_a_launcher_that_does_not_answer_in_time_is_as_none(receipt, tmp_path, monkeypatch):
-    monkeypatch.setattr(present, "VERSION_TIMEOUT", 0.2)
+    monkeypatch.setattr(installed, "VERSION_TIMEOUT", 0.2)
     environment = install(tmp_path / "bin")
     (tmp_path / "bin" / "mpirun").write_text("#!/bin/sh\nexec /bin/sleep 30\n")
     (tmp_path / "bin" / "mpirun").chmod(0o755)
@@ -163,14 +163,14 @@ def test_locate_says_what_was_seen_unless_quiet(monkeypatch, tmp_path, capsys):
     """The mapping is in the file in any case."""
     monkeypatch.chdir(tmp_path)
     seen = hb.Mapping(np.arange(2, dtype=np.int32), hb.allocate("core:2"), info={"notices": ["all was seen"]})
-    monkeypatch.setattr("hopbytes.launch.verify.placement_launched", lambda where, words: seen)
+    monkeypatch.setattr("hopbytes.launch.launch.mapping_launched", lambda where, words: seen)
     launcher = tmp_path / "mpirun"
     launcher.write_text("#!/bin/sh\necho 'mpirun (Open MPI) 5.0.11'\n")
     launcher.chmod(0o755)
     for quiet in (False, True):
         path = f"{quiet}.json"
-        words = [str(launcher), "./app"]
+        command = [str(launcher), "./app"]
         options = (MachineOptions(on="core:2"), WritingOptions(), LaunchingOptions())
-        verify(*options, command=words, output=path, quiet=quiet)
+        verify(*options, None, command, output=path, quiet=quiet)
         assert hb.read_mapping(path).pe.tolist() == [0, 1]
         assert ("all was seen" in capsys.readouterr().err) != quiet

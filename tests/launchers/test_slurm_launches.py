@@ -18,7 +18,7 @@ from slurm_nodes import needs_slurm, slurm_cluster
 import hopbytes as hb
 from helpers.paths import EXAMPLES
 from helpers.placements import cores_in_node, expand, place
-from hopbytes.formats.mappings import mapping_slurm as place_slurm
+from hopbytes.formats.mappings import writers
 from hopbytes.formats.mappings.launch_files import renumbered
 from hopbytes.model.mapping import Mapping
 
@@ -50,7 +50,7 @@ def test_ranks_run_where_the_mapping_says(cluster, tmp_path, monkeypatch, case):
     mapping = CASES[case]
     renumbering = Mapping(renumbered(mapping), mapping.where)
     if case == "script":  # on nodes of two equal cores a list would always do
-        monkeypatch.setattr(place_slurm, "srun_binding", lambda binding: None)
+        monkeypatch.setattr(writers, "_srun_binding", lambda cpus: None)
     receipt = hb.write(mapping, tmp_path / "host file", "slurm")
     app = tmp_path / "app"
     app.write_text(

@@ -1,9 +1,15 @@
 """Coordinates of places: opened rings, and hosts with coordinates of a file."""
 
+from __future__ import annotations
+
 import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import hopbytes as hb
-from hopbytes.machines.geometry import geometry_of, occupied
+from hopbytes.machines.geometry import curve_order, geometry_of, hilbert_order, occupied
+from hopbytes.machines.spec import parse_machine
 
 
 def test_the_widest_gap_of_a_ring_opens_it():
@@ -21,3 +27,52 @@ def test_hosts_with_coordinates_of_a_file_are_places_of_a_grid(tmp_path):
     assert dict(zip(machine.known_hosts.names, found.places.T.tolist(), strict=True)) == {
         "a": [0, 0], "b": [0, 1], "c": [1, 0], "d": [1, 1]
     }
+
+
+def hops_between(points, order):
+    return np.abs(np.diff(points[:, order], axis=1)).sum(axis=0)
+
+
+@pytest.mark.parametrize("sizes", [(8, 8), (4, 4, 4), (2, 2, 2, 2)])
+def test_every_step_of_hilbert_and_of_a_snake_is_to_a_neighbour(sizes):
+    points = np.stack(np.unravel_index(np.arange(np.prod(sizes)), sizes))
+    for order in (hilbert_order(sizes), curve_order(points, "hilbert"), curve_order(points, "snake")):
+        assert np.array_equal(np.sort(order), np.arange(points.shape[1]))
+        assert np.all(hops_between(points, order) == 1)
+
+
+def test_steps_of_gray_order_change_one_bit_of_one_coordinate():
+    points = np.stack(np.unravel_index(np.arange(256), (16, 16)))
+    steps = np.diff(points[:, curve_order(points, "gray")], axis=1)
+    changed = points[:, curve_order(points, "gray")]
+    flips = changed[:, 1:] ^ changed[:, :-1]
+    assert np.all(np.count_nonzero(steps, axis=0) == 1)
+    assert np.all(flips.sum(axis=0) & (flips.sum(axis=0) - 1) == 0)
+
+
+def test_the_largest_coordinate_may_be_a_power_of_two():
+    points = np.array([[4, 0, 3, 1], [0, 4, 3, 1]])
+    assert curve_order(points, "morton").tolist() == [3, 2, 1, 0]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=4))
+def test_the_curve_visits_every_cell_once(sizes):
+    order = hilbert_order(tuple(sizes))
+    assert sorted(order.tolist()) == list(range(int(np.prod(sizes))))
+
+
+@pytest.mark.parametrize("sizes", [(2,), (8,), (4, 4), (16, 16), (4, 4, 4), (8, 8, 8), (4, 4, 4, 4)])
+def test_on_cubes_every_step_goes_to_a_neighbour(sizes):
+    places = np.stack(np.unravel_index(hilbert_order(sizes), sizes))
+    assert np.all(np.abs(np.diff(places)).sum(axis=0) == 1)
+
+
+def test_numbering_along_the_curve_keeps_runs_of_nodes_compact():
+    by_row = parse_machine("torus:16x16x16")
+    curved = parse_machine("torus:16x16x16:order=hilbert")
+    assert curved.spec() == "torus:16x16x16:order=hilbert@1"
+    run = np.arange(512)
+    spread = [machine.network().hops(run[:, None], run[None, :]).mean() for machine in (by_row, curved)]
+    assert spread[1] < spread[0]
+    assert curved.network().name_endpoint(2) != by_row.network().name_endpoint(2)

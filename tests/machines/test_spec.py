@@ -1,15 +1,20 @@
 """The text form of machines: known answers, round trips, and one-line errors for everything else."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hopbytes as hb
 from helpers.errors import mentions
+from helpers.paths import EXAMPLES, ROOT, SHARED_SAMPLES
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.base import Level
-from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
+from hopbytes.machines.spec import from_hierarchy, kind_of_file, parse_machine, with_distances
 from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
+from hopbytes.show.describe import explain
 
 
 def test_names_counts_and_distances():
@@ -149,3 +154,132 @@ def test_any_text_is_a_machine_or_an_error_of_ours(text, distance):
             assert "\n" not in str(error)  # noqa: PT017 - both outcomes are fine, no raise is required
         else:
             assert parse_machine(machine.spec()) == machine
+
+
+@pytest.mark.parametrize(
+    ("levels", "spec"),
+    [
+        ("node:4 gpu:8:rails", "rails:4x8@10 / gpu:8@1"),
+        ("node:4@20 gpu:8@1:rails", "rails:4x8@10 / gpu:8@1"),
+        ("pod:2 node:4 gpu:8:rails", "rails:8x8:pod=4@10 / gpu:8@1"),
+        ("rack:2 node:4 gpu:2:rails core:3", "rails:8x2:pod=4@100 / gpu:2@10 core:3@1"),
+        ("pod:2 domain:3 node:2 gpu:4:rails", "rails:12x4:domain=2:pod=6@10 / gpu:4@1"),
+        ("nodes:64 gpus:8:rails", "rails:64x8:pod=64@10 / gpu:8@1"),
+        (
+            "node:4:bw=50e9 gpu:8:rails:bw=450e9:lat=1e-6",
+            "rails:4x8:bw=450000000000x50000000000x50000000000@10 / gpu:8@1:bw=4.5e+11:lat=1e-06",
+        ),
+        ("node:4 gpu:8:rails / core:4", "rails:4x8@100 / gpu:8@10 core:4@1"),
+    ],
+)
+def test_levels_are_a_machine_with_rails(levels, spec):
+    machine = parse_machine(levels)
+    assert machine.spec() == spec
+    assert parse_machine(spec) == machine
+
+
+def test_distances_depend_on_the_rail():
+    """Host 0 of 2 x 2 hosts with two GPUs: its own, then per host the same rail and the other one."""
+    where = hb.allocate("pod:2 node:2@20 gpu:2@1:rails")
+    assert where.distance.matrix()[0].tolist() == [0, 1, 20, 40, 40, 40, 40, 40]
+
+
+def test_hosts_of_a_file_may_be_inside():
+    file = ROOT / "tests/samples/hwloc/v2_smt_gpus.xml"
+    gpus = parse_machine(f"hwloc:{file}").inventory.tree(0).gpus
+    where = hb.allocate(f"node:3 gpu:{len(gpus)}:rails / hwloc:{file}")
+    assert where.machine.network() is not None
+    assert len(set(where.node_of_pe.tolist())) == 3
+
+
+@pytest.mark.parametrize(
+    ("levels", "what"),
+    [
+        ("node:4:rails gpu:8", "expected them at gpu"),
+        ("gpu:8:rails", "hosts right above"),
+        ("node:4 package:2 gpu:4:rails", "hosts right above"),
+        ("node:4@11 gpu:8:rails", "distance 11"),
+        ("node:4@0 gpu:8:rails", "distance 0"),
+        ("rack:2@40 node:4 gpu:8:rails", "distance above the hosts"),
+        ("a:2 b:2 node:4 gpu:2:rails", "'a b'"),
+        ("domain:2 pod:2 node:2 gpu:2:rails", "'domain pod'"),
+        ("node:4 gpu:[2,2,2,3]:rails", "unequal counts"),
+        ("node:4:rails gpu:8:rails", "expected them at gpu"),
+        ("node:4 gpu:8:rails:rails", "'rails'"),
+        ("node:4 gpu:8:rails=8", "'rails=8'"),
+        ("node:99999 gpu:99:rails", "tables"),
+    ],
+)
+def test_other_levels_are_refused_in_one_line(levels, what):
+    with pytest.raises(FormatError) as caught:
+        parse_machine(levels)
+    assert what in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+#: Samples that alone are nothing, and what is said instead of a list of formats.
+SAID = {
+    "bin": "dumpi2ascii", "def": "NAME.otf2", "evt": "NAME.otf2",
+    "mpiP": "without a communication matrix", "rankfile": "the machine with these nodes",
+    "ibsim_net": "routes=shortest", "2sw2path4hca": "routes=shortest",
+    "testtrace-0000.txt": "ranks are missing",
+    "_count.csv": "the message counts of",
+}  # fmt: skip
+#: Folders whose files are all of one kind; and what is no file to show, or part of something else.
+FOLDERS = ("hwloc", "slurm", "simgrid", "scotch", "topograph")
+OTHERS = (
+    "README.md", "sample.slurm.json", "resources.txt", "scorep.cfg", "testtrace.meta", "sample.xtdb2proc",
+    "IB-fe80_0000_0000_0001-nodes.txt",
+)  # fmt: skip
+PARTS = ("torus", "bgq", "mappings", "ibroutes", "ndr_dgx_40sw", "avakas_sim", "avakas")
+
+
+@pytest.mark.parametrize(("name", "kind"), [
+    ("platform.xml", "simgrid"), ("topology.conf", "slurm"), ("fabric/ibnetdiscover.txt", "ib"),
+])  # fmt: skip
+def test_examples_without_their_kind(name, kind):
+    assert kind_of_file(str(EXAMPLES / name)) == kind
+    if kind != "ib":
+        assert hb.allocate(str(EXAMPLES / name)).machine == hb.allocate(f"{kind}:{EXAMPLES / name}").machine
+
+
+@pytest.mark.parametrize(("text", "kind"), [
+    ("# switches\n\n---\n- topology: a\n  flat: true\n", "slurm"), ("blocks:\n- nodes: [a]\n", "topograph"),
+    ("tleaf 1 4 1\n", "scotch"),
+    ("0 1 5\n1 0 5\n", None), ("rank 0=a slot=0\n", None),
+    ("", None), ('{"a": 1}', None), ("<ipm>\n", None),
+])  # fmt: skip
+def test_beginnings(tmp_path, text, kind):
+    path = tmp_path / "file"
+    path.write_text(text)
+    assert kind_of_file(str(path)) == kind
+
+
+def test_long_beginnings_of_nothing_are_no_work(tmp_path):
+    path = tmp_path / "file"
+    for piece in ("\n", " \n", "# a\n", "<", "1 2\n", 'Ca 1\n'):  # ends, unlike a search of all ways
+        path.write_text(piece * 5000)
+        assert kind_of_file(str(path)) is None
+
+
+def test_what_to_do_instead(tmp_path):
+    path = tmp_path / "trace.bin"
+    path.write_bytes(b"\xff\xaa\xddDUMPI\0\n")
+    with pytest.raises(FormatError, match=mentions("dumpi2ascii")):
+        hb.read(path)
+
+
+@pytest.mark.shared
+def test_every_sample_loads_or_says_what_to_do():
+    unexplained = []
+    for path in sorted(SHARED_SAMPLES.rglob("*")):
+        if not path.is_file() or path.name in OTHERS or path.parent.name in PARTS:
+            continue
+        assert path.parent.name not in FOLDERS or kind_of_file(str(path)) == path.parent.name, path
+        try:
+            explain(str(path))
+        except HopbytesError as error:
+            known = [said for part, said in SAID.items() if part in path.name]
+            if not any(said in str(error) for said in known) or "\n" in str(error):
+                unexplained.append(f"{path.relative_to(SHARED_SAMPLES)}: {error}"[:150])
+    assert not unexplained

@@ -7,7 +7,7 @@ import scipy.sparse
 import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.errors import FormatError, ScaleError
-from hopbytes.machines.selection.allocate import allocate
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 

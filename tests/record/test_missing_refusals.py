@@ -1,15 +1,20 @@
-"""A launcher that starts nothing, and settings of LD_PRELOAD in a user's command."""
+"""A launcher that starts nothing, LD_PRELOAD in a user's command, and the command after a recording."""
 
+from __future__ import annotations
+
+import os
 import shlex
 
 import pytest
 
+import hopbytes as hb
 from hopbytes.launch.command import LaunchCommand
-from hopbytes.launch.launchers import silent_end
-from hopbytes.record.application import Application
+from hopbytes.launch.installed import silent_end
+from hopbytes.machines.node.job import READERS
+from hopbytes.record.application import Application, explain_two_libraries
 from hopbytes.record.counts import Counts, counted
 from hopbytes.record.interposer import with_preloaded
-from hopbytes.record.session import reason
+from hopbytes.record.session import next_step, reason
 
 SAYS = {
     "mpirun": "mpirun (Open MPI) 5.0.3", "mpirun4": "mpirun (Open MPI) 4.1.4",
@@ -26,7 +31,8 @@ def launchers(tmp_path, monkeypatch):
         (tmp_path / name).write_text(f"#!/bin/sh\necho '{text}'\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    for name in ("LD_PRELOAD", *(sign for sign, _ in READERS)):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.parametrize(
@@ -114,3 +120,82 @@ def test_a_name_alone_takes_the_value_of_the_environment(monkeypatch):
     monkeypatch.setenv("LD_PRELOAD", "/env.so")
     command = LaunchCommand.parse(["mpirun", "-x", "LD_PRELOAD", "./a"])
     assert with_preloaded(command, "/i.so").words()[2] == "LD_PRELOAD=/i.so:/env.so"
+
+
+@pytest.mark.parametrize(
+    ("words", "theirs", "expected"),
+    [
+        ("mpirun -n 2 ./halo", "libmpi.so.12", "mpirun starts programs of Open MPI"),
+        ("mpirun -n 2 ./halo", "libmpi.so.40", "expected the compiler of its MPI"),
+        ("srun -n 2 ./halo", "libmpi.so.12", "expected the compiler of its MPI"),  # starts programs of any
+    ],
+)
+def test_a_second_mpi_library_is_explained(tmp_path, words, theirs, expected):
+    (tmp_path / "clash.0").write_text(f"/opt/theirs/{theirs}\n")
+    said = explain_two_libraries(str(tmp_path), LaunchCommand.parse(words.split()), "")
+    assert expected in said
+    assert f"/opt/theirs/{theirs}" in said
+
+
+HERE = os.uname().nodename
+
+
+def recorded_on(*hosts):
+    return hb.CommGraph.from_edges([0], [0], n=len(hosts), meta={"recorded": {"hosts": list(hosts)}})
+
+
+def suggested(graph, *options):
+    """Verb and machine of the last line, and the lines before it."""
+    words = ["mpirun", *options, "-n", str(graph.n), "./app"]
+    *before, last = next_step("a.pattern", words, graph, "openmpi")
+    now, program, verb, pattern, on, machine = shlex.split(last)
+    assert (now, program, pattern, on) == ("now:", "hopbytes", "a.pattern", "--on")
+    return verb, machine, before
+
+
+def test_more_processes_than_this_host_has_cores():
+    cores = hb.allocate("local").k
+    verb, machine, (why,) = suggested(recorded_on(*[HERE] * (cores * 8)))
+    assert verb == "advise"
+    assert f"{cores * 8} processes, but {cores} cores" in why
+    assert hb.allocate(machine).k >= cores * 8
+    verb, machine, before = suggested(recorded_on(*[HERE] * max(2, cores)))
+    assert (verb, machine, before) == ("map", "local", []) or cores == 1
+
+
+def test_slots_of_a_host_file_beyond_the_cores_found(tmp_path):
+    cores = hb.allocate("local").k
+    path = tmp_path / "hosts"
+    path.write_text("".join(f"n{node} slots={2 * cores}\n" for node in range(4)))
+    graph = recorded_on(*[f"n{task // (2 * cores)}" for task in range(8 * cores)])
+    verb, machine, before = suggested(graph, "--hostfile", str(path))
+    assert (verb, machine, len(before)) == ("advise", f"node:4 core:{2 * cores}", 1)
+    half = recorded_on(*["n0"] * 4 * cores)
+    assert suggested(half, "--hostfile", str(path)) == ("map", f"job:{path}", [])
+    (told,) = [notice for notice in hb.allocate(f"job:{path}").notices if "asks for" in notice]
+    assert f"asks for {2 * cores} tasks on n0 and 3 more hosts, but {cores} slot" in told
+
+
+def test_the_machine_of_the_next_step(tmp_path, monkeypatch):
+    """Map for the hosts of the command, of the job, or for this computer if all ranks were here."""
+    here, now = [HERE], "now: hopbytes map a.pattern --on"
+    launch = ["mpirun", "-n", "1", "./app"]
+    assert next_step("a.pattern", launch, recorded_on(*here)) == [f"{now} local"]
+    (tmp_path / "my hosts").write_text("n1 slots=2\n")
+    words = ["mpirun", "--hostfile", f"{tmp_path}/my hosts", "-n", "2", "./app"]
+    quoted = shlex.quote(f"job:{tmp_path}/my hosts")
+    assert next_step("b c", words, recorded_on("n1")) == [f"now: hopbytes map 'b c' --on {quoted}"]
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-2]")
+    assert next_step("a.pattern", launch, recorded_on(*here)) == [f"{now} job"]
+    assert next_step("-", launch, recorded_on(*here)) == []
+
+
+def test_hosts_of_no_job_and_files_that_cannot_be_read(tmp_path):
+    verb, machine, (why,) = suggested(recorded_on("n1", "n1", "n2", "n2"))
+    assert (verb, machine) == ("advise", "node:2 core:2")
+    assert "n1 is in no job known here" in why
+    path = tmp_path / "hosts"
+    path.write_text("n1 cores=4\n")
+    verb, machine, (why,) = suggested(recorded_on("n1", "n1", "n2", "n2"), "--hostfile", str(path))
+    assert (verb, machine) == ("advise", "node:2 core:2")
+    assert "hosts:1: 'n1 cores=4'" in why

@@ -14,7 +14,7 @@ import hopbytes as hb
 from helpers.graphs import arcs_of
 from helpers.real_mpi import FAMILIES, mpi
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.record.order import Trace, check_folder, read_order, write_trace
+from hopbytes.record.order import check_folder, read_order, write_trace
 from hopbytes.record.session import record
 
 SOURCE = Path(__file__).parent / "ordered.c"
@@ -100,18 +100,18 @@ def steps(folder, *texts):
 def test_messages_of_two_tags_are_not_confused(tmp_path):
     """The receiver completes the second message first."""
     steps(tmp_path, "s 1 7 0 100;s 1 8 0 200", "p 0 8 0 0;p 0 7 0 0;w 0 8 0 0;w 0 7 0 1")
-    trace = read_order(str(tmp_path), 2, 10)
-    sent, got = trace.ranks
+    actions, notices = read_order(str(tmp_path), 2, 10)
+    sent, got = actions
     tags = {int(action.split()[4]): action.split()[3] for action in sent if "isend" in action}
     assert got[2].split()[3:5] == [tags[200], "200"]
     assert got[4] == f"1 wait 0 1 {tags[200]}"
-    assert not trace.notices
+    assert not notices
 
 
 def test_collectives_that_lack_a_rank_are_left_out(tmp_path):
     steps(tmp_path, "c 0 0 0 64", "")
-    trace = read_order(str(tmp_path), 2, 10)
-    assert trace.notices == ("the trace lacks 1 parts of collectives of which not all are known",)
+    _, notices = read_order(str(tmp_path), 2, 10)
+    assert notices == ["the trace lacks 1 parts of collectives of which not all are known"]
 
 
 @pytest.mark.parametrize("text", ["x", "s 1 2", "s one 2 0 4"])
@@ -133,4 +133,4 @@ def test_a_folder_with_files_is_kept(tmp_path):
     with pytest.raises(UnsupportedError, match="not empty"):
         check_folder(str(tmp_path))
     with pytest.raises(UnsupportedError, match="other"):
-        write_trace(Trace([["0 init"]], ()), str(tmp_path / "other" / "deeper"))
+        write_trace([["0 init"]], str(tmp_path / "other" / "deeper"))

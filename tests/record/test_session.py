@@ -18,11 +18,10 @@ import hopbytes as hb
 from helpers.graphs import arcs_of
 from helpers.real_mpi import FAMILIES, mpi
 from hopbytes.errors import UnsupportedError
-from hopbytes.launch.launchers import recognise
-from hopbytes.machines.node.job import READERS
+from hopbytes.launch.installed import recognise
 from hopbytes.patterns.collective_messages import expand
 from hopbytes.record.application import Application
-from hopbytes.record.session import next_step, reason, record
+from hopbytes.record.session import reason, record
 
 CALLS = Path(__file__).parent / "calls.c"
 OPEN_MPI = ["openmpi 5", "openmpi 4.1"]
@@ -269,29 +268,6 @@ def test_the_command_passes_everything_through(tmp_path):
     # The launcher ends the other ranks when one fails, so what is left of the recording is not certain.
     assert subprocess.run([*words, "fail"], **quiet).returncode == 7
     assert [path.name for path in tmp_path.iterdir()] == ["app.pattern"]
-
-
-def recorded_on(*hosts):
-    return hb.CommGraph.from_edges([0], [1], n=2, meta={"recorded": {"hosts": hosts}})
-
-
-@pytest.mark.launcher
-def test_what_to_do_next(tmp_path, monkeypatch):
-    """Map for the hosts of the command, of the job, or for this computer where all ranks were here."""
-    launch, _ = mpi("openmpi 5")
-    here = os.uname().nodename
-    now = "now: hopbytes map a.pattern --on"
-    for sign, _ in READERS:
-        monkeypatch.delenv(sign, raising=False)
-    assert next_step("a.pattern", launch, recorded_on(here, here)) == [f"{now} local"]
-    advised = "now: hopbytes advise a.pattern --on 'node:2 core:1'"
-    assert next_step("a.pattern", launch, recorded_on("n1", here))[-1] == advised
-    (tmp_path / "my hosts").write_text("n1 slots=2\n")
-    words = [launch[0], "--hostfile", "my hosts", "-n", "2", "./app"]
-    assert next_step("b c", words, recorded_on()) == ["now: hopbytes map 'b c' --on 'job:my hosts'"]
-    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-2]")
-    assert next_step("a.pattern", launch, recorded_on(here, here)) == [f"{now} job"]
-    assert next_step("-", launch, recorded_on()) == []
 
 
 @pytest.mark.launcher

@@ -7,11 +7,12 @@ import pytest
 
 import hopbytes as hb
 from helpers.fabric_text import two_level_fabric
+from helpers.machines import allocated
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.launch.consecutive_ranks import map_for
 from hopbytes.patterns.ml import rank_orders, training_of
-from hopbytes.solve.congestion_on_rails import NOISE, weighs_links
-from hopbytes.solve.rail_rule import RailRule
+from hopbytes.solve.objective import weighs_links
+from hopbytes.solve.rails import NOISE, RailRule
 
 #: On the first two the mapping with the lowest J needs 2.2 and 3.1 times as long as ranks in order.
 JOBS = [
@@ -26,7 +27,7 @@ JOBS = [
 
 
 def sides(machine, hosts, grid):
-    where = hb.allocate(machine, **({"hosts": hosts} if hosts else {}))
+    where = allocated(machine, hosts)
     return hb.read(f"ml:{grid},hidden=1024,layers=8,seq=1024,micro=2"), where
 
 

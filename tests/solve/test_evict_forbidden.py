@@ -8,8 +8,8 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 import hopbytes as hb
 from hopbytes.errors import InfeasibleError
 from hopbytes.kernels.linear_cost import LinearCost
-from hopbytes.solve.constraints import Constraints
-from hopbytes.solve.evict_forbidden import evict_forbidden
+from hopbytes.solve.feasible import evict_forbidden
+from hopbytes.solve.problem import Constraints
 
 
 def linear_cost_of(where, n, **constraints):

@@ -8,8 +8,7 @@ import pytest
 import hopbytes as hb
 from hopbytes.algorithms import streaming
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.streams import csr_stream
-from hopbytes.formats.streams import open_graph as opening
+from hopbytes.formats import streaming as streams
 from hopbytes.model.capacities import exact_imbalance, group_sums, load_bound
 
 MACHINE = "island:2@100 node:4@10 core:3@1"
@@ -17,9 +16,8 @@ MACHINE = "island:2@100 node:4@10 core:3@1"
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    for module in (csr_stream, opening):
-        monkeypatch.setattr(module, "BLOCK_ARCS", 64)
-        monkeypatch.setattr(module, "BLOCK_ROWS", 32)
+    monkeypatch.setattr(streams, "BLOCK_ARCS", 64)
+    monkeypatch.setattr(streams, "BLOCK_ROWS", 32)
 
 
 def written(folder, graph, name="g.graph"):

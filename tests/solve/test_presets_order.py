@@ -1,6 +1,5 @@
 """No preset gives a worse mapping than a weaker one, nor `best` than one that ended within its limit."""
 
-import dataclasses
 import secrets
 
 import numpy as np
@@ -10,9 +9,10 @@ import hopbytes as hb
 from bench.studies.preset_order import PRESETS, complaints, drawn
 from hopbytes.algorithms.base import Effort
 from hopbytes.solve.formulate import formulate
-from hopbytes.solve.presets import ORDERED_UP_TO, chain, for_objective, presets
+from hopbytes.solve.method import ORDERED_UP_TO, composed, plain
+from hopbytes.solve.presets import presets
 from hopbytes.solve.problem import Request
-from hopbytes.solve.run_chain import solve
+from hopbytes.solve.search import Search
 
 #: A fresh seed for every run of the tests; a failure names the case, which can be run again.
 FIRST = secrets.randbelow(10**9)
@@ -59,28 +59,29 @@ def ring(n):
 def test_the_weaker_presets_run_first_up_to_a_number_of_tasks(n):
     small = n <= ORDERED_UP_TO
     names = ["fast", "eco", "strong"]
-    chains = [for_objective(presets[name](), "comm_cost") for name in names]
+    chains = [composed(presets[name](), "comm_cost") for name in names]
     for number, steps in enumerate(chains):
         assert steps.stages(n) == (tuple(chains[: number + 1]) if small else (steps,))
-    best = for_objective(presets["best"](), "comm_cost")
+    best = composed(presets["best"](), "comm_cost")
     assert best.stages(n) == (*(chains if small else chains[1:]), best)
 
 
 def test_other_chains_compete_on_graphs_of_any_size():
     """Such as the rank orders of training frameworks, which come before the chain in case of a tie."""
-    orders = (chain("identity"),)
-    steps = dataclasses.replace(for_objective(presets["eco"](), "comm_cost"), competitors=orders)
+    orders = (plain("identity"),)
+    steps = composed(presets["eco"](), "comm_cost", orders)
     assert steps.rivals(ORDERED_UP_TO + 1) == orders
-    assert steps.rivals(ORDERED_UP_TO) == (*orders, for_objective(presets["fast"](), "comm_cost"))
+    assert steps.rivals(ORDERED_UP_TO) == (*orders, composed(presets["fast"](), "comm_cost"))
 
 
 def test_a_chain_is_not_computed_twice_on_one_problem():
     """`best` names `eco` beside `strong`, which runs `eco` itself: work is that of one run of each."""
     problem = formulate(ring(24), hb.allocate("node:4@10 core:6@1"), Request())
-    known, effort = [], Effort()
-    first = solve(problem, for_objective(presets["eco"](), "comm_cost"), effort, known)
+    effort = Effort()
+    search = Search(problem, "comm_cost", effort)
+    first = search.run(composed(presets["eco"](), "comm_cost"))
     work = effort.work["arcs"]
-    assert solve(problem, for_objective(presets["eco"](), "comm_cost"), effort, known) is first
+    assert search.run(composed(presets["eco"](), "comm_cost")) is first
     assert effort.work["arcs"] == work
 
 

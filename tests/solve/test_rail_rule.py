@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.machines import allocated
 from hopbytes.algorithms.base import Effort
 from hopbytes.patterns.ml import rank_orders, training_of
-from hopbytes.report.parallelism import parallelism
-from hopbytes.solve.congestion_on_rails import Judged, busiest_link, worth_it
-from hopbytes.solve.presets import chain
-from hopbytes.solve.rail_rule import RailRule
-from hopbytes.solve.replica_grid import _hosts_exchanged
+from hopbytes.show.evaluation_text import parallelism
+from hopbytes.solve.method import plain
+from hopbytes.solve.rails import Judged, RailRule, _hosts_exchanged, busiest_link, worth_it
 
 #: Grid, machine, hosts: a replica of the model fills whole domains, and tensor groups divide a domain.
 DIVISIBLE = [
@@ -28,7 +27,7 @@ DIVISIBLE = [
 
 
 def sides(grid, machine, hosts):
-    where = hb.allocate(machine, **({"hosts": hosts} if hosts else {}))
+    where = allocated(machine, hosts)
     return hb.read(f"ml:{grid},hidden=1024,layers=24,seq=1024,micro=4"), where
 
 
@@ -81,7 +80,7 @@ def test_hosts_are_exchanged_whole():
     source, target = [0, 4, 1, 5, 2, 6, 3, 7], [4, 0, 5, 1, 6, 2, 7, 3]
     graph = hb.CommGraph.from_edges(source, target, [9] * 8)
     pe = np.arange(8, dtype=np.int32)
-    moved = _hosts_exchanged(graph, where, pe, chain("multisection", "swap"), Effort())
+    moved = _hosts_exchanged(graph, where, pe, plain("multisection", "swap"), Effort())
     assert (moved % 2).tolist() == (pe % 2).tolist()
     assert len(set(moved.tolist())) == 8
     assert busiest_link(graph, where, moved) < busiest_link(graph, where, pe)

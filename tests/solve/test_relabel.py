@@ -5,7 +5,7 @@ import numpy as np
 import hopbytes as hb
 from helpers.graphs import grid
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.solve.relabel import relabel_units
+from hopbytes.solve.feasible import relabel_units
 
 
 def cost_of(graph, pe):

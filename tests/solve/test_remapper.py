@@ -11,7 +11,7 @@ import hopbytes as hb
 from helpers.paths import ROOT
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.model.capacities import load_bound
-from hopbytes.solve.larger_repair import Savings
+from hopbytes.solve.remapper import Savings
 
 MACHINES = ("node:2@10 core:3@1", "torus:3x2", "island:2@100 node:2@10 core:2@1", "torus:2x2 / core:2@1")
 

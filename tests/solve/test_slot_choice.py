@@ -10,11 +10,11 @@ from helpers.strategies import random_graph
 from hopbytes.algorithms.base import Effort
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.machines.allocate.launcher_order import launcher_placement
-from hopbytes.solve import slot_choice
-from hopbytes.solve.constraints import TaskConstraints
-from hopbytes.solve.presets import chain, for_objective, presets
-from hopbytes.solve.problem import Request
-from hopbytes.solve.slot_policies import Task, slot_choices, window
+from hopbytes.solve import slots
+from hopbytes.solve.method import Method, composed, plain
+from hopbytes.solve.presets import presets
+from hopbytes.solve.problem import Request, TaskConstraints
+from hopbytes.solve.slots import Task, slot_choices, window
 
 MACHINES = (
     "node:6@10 package:2@3 core:6@1", "node:3@100 core:[5,9,2]@1", "torus:4x4x2@10:nodes=1 / core:3@1",
@@ -209,20 +209,21 @@ def test_the_chain_runs_on_choices_within_five_per_cent_of_the_best(values, purs
     ran = []
 
     class Given:
-        def __init__(self, task, policy):
+        def __init__(self, task, policy, effort):
             self.number, self.value = policy, (values[policy], values[policy])
 
-        def run(self, steps, effort):
+        def run(self, steps):
             ran.append((self.number, steps is quick_chain))
-            return slot_choice.Placed(None, None, [], str(self.number), self.value)
+            return slots.Result(None, None, [], str(self.number), self.value)
 
-    quick_chain, whole = for_objective(presets["fast"](), "comm_cost"), chain("identity")
-    monkeypatch.setattr(slot_choice, "policies", lambda task, silent: range(3))
-    monkeypatch.setattr(slot_choice, "Trial", Given)
-    monkeypatch.setattr(slot_choice, "_in_order", lambda task, tried: [])
+    quick_chain, whole = composed(presets["fast"](), "comm_cost"), plain("identity")
+    method = Method("comm_cost", whole, whole.start, (), None, quick_chain)
+    monkeypatch.setattr(slots, "policies", lambda task, silent: range(3))
+    monkeypatch.setattr(slots, "Trial", Given)
+    monkeypatch.setattr(slots, "_in_order", lambda task, trials: [])
     graph = hb.read("stencil:2x2")
     task = Task(graph, hb.allocate("core:8"), Request(), TaskConstraints(), "comm_cost", None)
-    slot_choice.place(task, whole, quick_chain, Effort(), limited=False)
+    slots.solve(task, method, Effort(), limited=False)
     assert [number for number, quick in ran if quick] == [0, 1, 2]
     best_first = sorted(range(3), key=lambda number: values[number])
     assert [number for number, quick in ran if not quick] == best_first[:pursued]

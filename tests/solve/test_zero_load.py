@@ -7,11 +7,10 @@ import hopbytes as hb
 from helpers.graphs import grid
 from hopbytes.algorithms.base import Effort
 from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries, held
-from hopbytes.solve.feasibility import enforce_bounds
+from hopbytes.solve.feasible import enforce_bounds, zero_load_excess
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.presets import presets
 from hopbytes.solve.problem import Request
-from hopbytes.solve.zero_load import zero_load_excess
 
 WHERE = hb.allocate("node:4@10 core:4@1")
 WIDTH = 48

@@ -13,15 +13,20 @@ MAPPERS = {
     "libtopomap_rcm": "hopbytes_laboratory.libtopomap:TopologyRcm",
     "mpipp": "hopbytes_laboratory.mpipp:Mpipp",
 }
+#: Ways to sample the hosts of a job, likewise.
+SAMPLERS = dict.fromkeys(("first", "scattered", "sfc"), "hopbytes_laboratory.sampled_hosts:sample_nodes")
 
 
 def register() -> None:
-    """Make hopbytes find the mappers and the external partitioners in this process."""
+    """Make hopbytes find the mappers, the external partitioners and the samplers in this process."""
     from pkgutil import resolve_name
 
     from hopbytes.algorithms.base import mappers
     from hopbytes.algorithms.mappers.multisection import partitioners
+    from hopbytes.machines.allocate.hosts import samplers
 
     for name, where in MAPPERS.items():
         mappers.register(name)(resolve_name(where))
+    for name, where in SAMPLERS.items():
+        samplers.register(name)(resolve_name(where))
     partitioners.register("external")(resolve_name("hopbytes_laboratory.partitioners.choice:ExternalChoice"))

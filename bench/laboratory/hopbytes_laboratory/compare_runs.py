@@ -12,9 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hopbytes.errors import HopbytesError
-from hopbytes.report.benchmark_comparison import compare
-from hopbytes.report.benchmark_text import describe
-from hopbytes.report.results import read_results
+from hopbytes_laboratory.standings import compare, describe, read_results
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

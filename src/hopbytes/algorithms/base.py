@@ -96,11 +96,11 @@ class Bounds:
         Notes
         -----
         O(n + m + k). The result is exact below 2**63, a limit that
-        :func:`hopbytes.cost.objectives.scale.check_scale` checks for J.
+        :func:`hopbytes.cost.objectives.comm_cost.check_scale` checks for J.
 
         Examples
         --------
-        >>> from hopbytes.machines.selection.allocate import allocate
+        >>> from hopbytes.machines.allocate.allocate import allocate
         >>> pair, where = CommGraph.from_edges([0], [1], [5]), allocate("core:2@3")
         >>> bounds = Bounds(np.array([1, 1]))
         >>> bounds.rank(pair, where, np.array([0, 0], np.int32))

@@ -86,22 +86,9 @@ class Effort:
     def step_over(self, before: int) -> bool:
         """Record one step of a search that only a limit ends; False means that the search must stop.
 
-        Parameters
-        ----------
-        before : int
-            ``work["arcs"]`` when the step began.
+        `before` is ``work["arcs"]`` when the step began. A step counts as at least :data:`LEAST_STEP` edges.
+        One that scanned none ends the search, since further steps would never reach a `work_limit`.
 
-        Returns
-        -------
-        bool
-            False if no edge was scanned, since further steps would then never reach a `work_limit`.
-
-        Notes
-        -----
-        A step counts as at least :data:`LEAST_STEP` scanned edges. O(1).
-
-        Examples
-        --------
         >>> effort = Effort()
         >>> effort.step_over(0), effort.spend(7), effort.step_over(0), effort.work["arcs"]
         (False, None, True, 10000)
@@ -114,31 +101,7 @@ class Effort:
     def whole(self, work: Callable[[], Int32]) -> Int32 | None:
         """Return the result of `work`, or undo its counters and return None if the deadline ended it early.
 
-        Parameters
-        ----------
-        work : callable
-            Returns int32[n] and counts its work in this object.
-
-        Returns
-        -------
-        int32[n] or None
-            None if ``work["cut_short"]`` has grown; the counters are then reset to their earlier values.
-
-        Notes
-        -----
-        A `work_limit` equal to the counted work therefore reproduces a run that a time limit ended. The
-        counters are copied, which takes O(1) besides the work itself.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> effort = Effort()
-        >>> def half() -> Int32:
-        ...     effort.spend(7)
-        ...     effort.spend(0, whole=False)
-        ...     return np.zeros(3, np.int32)
-        >>> effort.whole(half) is None, effort.work
-        (True, {})
+        A `work_limit` equal to the counted work therefore reproduces a run that a time limit ended.
         """
         before = dict(self.work)
         found = work()
@@ -160,8 +123,6 @@ class Effort:
     def counted(self) -> dict[str, int]:
         """Return `work` with ``span``, the scanned edges that follow one another with any number of threads.
 
-        Examples
-        --------
         >>> effort = Effort()
         >>> effort.spend(7), effort.count(overlapped=3), effort.counted()
         (None, None, {'arcs': 7, 'span': 4})
@@ -173,20 +134,7 @@ class Effort:
         return dict(sorted(counted.items()))
 
     def watch(self, stage: str, total: int) -> Callable[[int], None] | None:
-        """Report the beginning of a stage to `progress`; return a function that reports how far it is.
-
-        Parameters
-        ----------
-        stage : str
-            Name of the stage.
-        total : int
-            Total amount of work in this stage.
-
-        Returns
-        -------
-        callable or None
-            Takes the amount done; None if there is no `progress` callback.
-        """
+        """Report the beginning of a stage to `progress`; return a function that reports how far it is."""
         report = self.progress
         if report is None:
             return None

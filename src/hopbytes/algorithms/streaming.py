@@ -10,8 +10,9 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Float64, Int32, Int64, UInt64
 from hopbytes.algorithms.multisection.hierarchy import cut_distances
+from hopbytes.cost.objectives.comm_cost import arcs_distance_sum
 from hopbytes.errors import FormatError, ScaleError, damaged
-from hopbytes.formats.streams.graph_stream import GraphStream
+from hopbytes.formats.streaming import GraphStream
 from hopbytes.kernels.records import Counter, Csr
 from hopbytes.kernels.streaming import (
     Block,
@@ -24,7 +25,6 @@ from hopbytes.kernels.streaming import (
     cluster_block,
     refine_block,
 )
-from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums, sum_of
 from hopbytes.model.comm_graph import CommGraph
@@ -325,17 +325,10 @@ def comm_cost(blocks: CheckedStream, where: Allocation, pe: Int32) -> int:
 
 def block_cost(block: Block, where: Allocation, pe: Int32) -> int:
     """Return the sum over the arcs of one block; kernels for whole graphs see sources and targets apart."""
-    rows, distance = block.rows, where.distance
+    rows = block.rows
     targets = np.arange(rows, rows + len(block.targets), dtype=np.int32)
     places = np.concatenate([pe[block.first : block.first + rows], pe[block.targets]])
-    arcs = Csr(block.indptr, targets, block.weights)
-    if isinstance(distance, TreeDistance):
-        levels = len(distance.costs) - 1
-        sums = kernels.comm_cost_by_level(arcs, places, distance.labels, distance.level_of_bit, levels)
-        return sum(w * d for w, d in zip(sums.tolist(), distance.costs.tolist(), strict=True))
-    if isinstance(distance, NetworkDistance):
-        return kernels.comm_cost_network(arcs, places, *distance.lowered())
-    return kernels.comm_cost_table(arcs, places, distance.table.reshape(-1))
+    return arcs_distance_sum(Csr(block.indptr, targets, block.weights), where, places)
 
 
 def check_sums(total_weight: int, where: Allocation) -> None:

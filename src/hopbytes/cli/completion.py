@@ -64,7 +64,7 @@ def _all(values: str, incomplete: str) -> list[CompletionItem]:
     files = [CompletionItem(incomplete, type="file")]
     if values == "files" or os.sep in incomplete:
         return files
-    from hopbytes.report.catalogue import KINDS, catalogue
+    from hopbytes.show.catalogue import KINDS, catalogue
 
     if values in REGISTERED:
         more = [CompletionItem("auto", help="choose by kind of machine")] if values == "objectives" else []

@@ -10,7 +10,7 @@ from typing import Any
 from hopbytes.cli import colour
 from hopbytes.cli.declare import Declared, is_command
 from hopbytes.cli.verbs import START, VERBS
-from hopbytes.report.layout import entry_lines, width
+from hopbytes.text.columns import entry_lines, width
 
 #: Headings in the order in which they appear.
 PANELS = (

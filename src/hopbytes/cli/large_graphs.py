@@ -97,7 +97,7 @@ class LargeGraphOptions:
         """Map a graph on disk, showing the passes on a terminal."""
         import hopbytes as hb
         from hopbytes.cli.signals import prompt_end
-        from hopbytes.report.progress import progress_bar
+        from hopbytes.show.progress import progress_bar
 
         chosen: dict[str, Any] = {"passes": self.passes, "buffer": self.buffer, "preset": effort.preset}
         given = {name: value for name, value in chosen.items() if value is not None}
@@ -125,7 +125,7 @@ class LargeGraphOptions:
         from hopbytes.mpi.distributed.mapping import map_file, mapped_sentence
 
         work = partial(
-            map_file, graph=path, output=output, force=force, road=self.strategy or "auto",
+            map_file, graph=path, output=output, force=force, strategy=self.strategy or "auto",
             cutter=self.cutter or "own", preset=effort.preset or "eco", imbalance=problem.imbalance,
             strict_balance=problem.strict_balance, seed=effort.seed,
         )
@@ -140,7 +140,7 @@ def tell_streamed(mapping: Mapping, receipt: Receipt | None, *, json: bool, quie
     """Print what is known without the graph: J, balance and the work."""
     from hopbytes.cli.output import print_json, tell
     from hopbytes.model.comm_graph import CommGraph
-    from hopbytes.report.summary import map_record
+    from hopbytes.show.verdict import map_record
 
     nothing: list[int] = []
     record = map_record(CommGraph.from_edges(nothing, nothing), mapping, 0.0, receipt)

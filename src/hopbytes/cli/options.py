@@ -141,7 +141,7 @@ class WritingOptions:
 
     def restricted(self, where: Allocation, launched: str | None = None) -> Allocation:
         """Return the allocation with a use of slots that the launcher can express, if the caller left it."""
-        from hopbytes.launch.usual import slots_for, slots_unspecified
+        from hopbytes.formats.mappings.launchers import slots_for, slots_unspecified
 
         return where.using(**slots_for(self.format, launched)) if slots_unspecified(where.use) else where
 

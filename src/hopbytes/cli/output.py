@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from hopbytes.cli.options import WritingOptions
     from hopbytes.cost.metrics.evaluation import Evaluation
     from hopbytes.formats.exchange import Receipt
-    from hopbytes.launch.present import Advice
+    from hopbytes.launch.installed import Advice
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.model.mapping import Mapping as TaskMapping
-    from hopbytes.report.summary import Judged
+    from hopbytes.show.verdict import Judged
 
 
 def print_json(value: Any) -> None:
@@ -44,11 +44,9 @@ def print_evaluation(
 
     The table is no wider than the terminal, or than 80 columns in a pipe.
     """
-    from hopbytes.report.layout import width
-    from hopbytes.report.parallelism import parallelism, parallelism_record
-    from hopbytes.report.summary import verdict_of
-    from hopbytes.report.tables import evaluation_table
-    from hopbytes.report.verdict import volume_unit
+    from hopbytes.show.evaluation_text import evaluation_table, parallelism, parallelism_record
+    from hopbytes.show.verdict import verdict_of, volume_unit
+    from hopbytes.text.columns import width
 
     verdict = verdict_of(graph, mapping, evaluation)
     if json:
@@ -69,7 +67,7 @@ def written(
         return None
     if output is not None or writing.format is not None or not sys.stdout.isatty():
         return writing.write(mapping, output, **extra)
-    from hopbytes.report.ranks_text import ranks_per_node
+    from hopbytes.show.describe import ranks_per_node
 
     print_text("\n".join([*ranks_per_node(mapping), "(-o FILE writes the mapping)", ""]))
     return None
@@ -90,7 +88,7 @@ def print_text(text: str, marks: Mapping[str, str] | None = None) -> None:
 def check_drawing(output: str | None, *, force: bool) -> None:
     """Refuse a file of a picture that cannot be written, before any work is done; None: no picture."""
     if output is not None:
-        from hopbytes.pictures.canvas.picture_file import check_picture
+        from hopbytes.show.back_ends import check_picture
 
         check_picture(output, force=force)
 
@@ -100,8 +98,8 @@ def draw_evaluation(
 ) -> None:
     """Write the picture of a mapping beside the launcher's own order, if there is a file for it."""
     if output is not None:
-        from hopbytes.pictures.canvas.picture_file import write_panel
-        from hopbytes.pictures.evaluation_picture import evaluation_picture
+        from hopbytes.show.back_ends import write_panel
+        from hopbytes.show.pictures import evaluation_picture
 
         panel, title = evaluation_picture(graph, mapping, launcher=launcher)
         write_panel(panel, output, title, force=force)
@@ -124,8 +122,8 @@ def judged_for(
     chance: bool = False,
 ) -> Judged:
     """Return the verdict on a mapping beside `order`, by default that of the launcher of a format."""
-    from hopbytes.launch.usual import usual_order
-    from hopbytes.report.summary import judged
+    from hopbytes.formats.mappings.launchers import usual_order
+    from hopbytes.show.verdict import judged
 
     return judged(graph, mapping, launcher=order or usual_order(form, mapping.where), chance=chance)
 
@@ -135,7 +133,7 @@ def tell_mapping(
     after: Sequence[str] = (),
 ) -> None:
     """Print the verdict on a mapping and its numbers to standard error, between other lines."""
-    from hopbytes.report.summary import map_summary
+    from hopbytes.show.verdict import map_summary
 
     summary = [] if judged is None else map_summary(graph, mapping, judged)
     marks = None if judged is None else judged.verdict.marks
@@ -148,7 +146,7 @@ def advice_for(
     """Return the commands that use the written launch files, if any; add them to a `record` for JSON."""
     if receipt is None or not receipt.launch:
         return None
-    from hopbytes.launch.present import advice
+    from hopbytes.launch.installed import advice
 
     commands = advice(receipt, form or "", os.environ)
     if record is not None:

@@ -62,9 +62,9 @@ def eval(
         _refuse(given, "several mappings")
         return _side_by_side(reading.read(pattern), mappings, mapping_format, where, json=json)
     import hopbytes as hb
-    from hopbytes.launch.usual import usual_order
+    from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.machines.allocate.launcher_order import launcher_placement
-    from hopbytes.report.summary import RANDOM_SEEDS
+    from hopbytes.show.verdict import RANDOM_SEEDS
 
     tell(*(where.notices if where is not None else ()))
     graph = reading.read(pattern)
@@ -91,7 +91,7 @@ def _side_by_side(
 ) -> None:
     """Print the metrics of each mapping beside those of the first one: a table, or a line of JSON."""
     from hopbytes.cli.output import print_json, print_text
-    from hopbytes.report.mapping_comparison import compare
+    from hopbytes.show.evaluation_text import compare
 
     first, *others = (opt.given_mapping(path, form, where, graph) for path in paths)
     for path, other in zip(paths[1:], others, strict=True):
@@ -124,9 +124,8 @@ def report(
     """
     from hopbytes.cli.output import tell
     from hopbytes.cli.watching import watched
-    from hopbytes.html_report.report_origin import made_here, names_of, origin_of_files
-    from hopbytes.html_report.write_report import check_report_target, write_report
-    from hopbytes.launch.usual import usual_order
+    from hopbytes.formats.mappings.launchers import usual_order
+    from hopbytes.show.page import check_report_target, made_here, names_of, origin_of_files, write_report
 
     check_report_target(output, force=force)
     typed = sys.argv[1:]
@@ -204,8 +203,8 @@ def simulate(
     rounds follow one another; computation is not part of it.
     """
     from hopbytes.cli.output import print_json, print_text, tell
-    from hopbytes.launch.usual import usual_order
-    from hopbytes.report.predicted_time import predict, predicted_text, predictions_record
+    from hopbytes.formats.mappings.launchers import usual_order
+    from hopbytes.show.verdict import predict, predicted_text, predictions_record
 
     if not mappings and machine.unsaid:
         raise UsageError("the machine is missing: give --on SPEC, or a stored MAPPING")
@@ -248,9 +247,9 @@ def advise(
     advice may be to keep what you have.
     """
     from hopbytes.cli.output import print_json, print_text, tell
-    from hopbytes.launch.usual import usual_order
-    from hopbytes.report.advice import advise as advised
-    from hopbytes.report.advice_text import advice_record, advice_text, table_head
+    from hopbytes.formats.mappings.launchers import usual_order
+    from hopbytes.show.advice import advice_record, advice_text, table_head
+    from hopbytes.show.advice import advise as advised
 
     where = machine.allocation(spread)
     graph = reading.read(pattern)

@@ -53,7 +53,7 @@ def map(
     receipt = written(writing, mapping, output, extra, json=json)
     if quiet and not json:
         return None  # without what only the summary needs, such as the version of the installed MPI
-    from hopbytes.report.summary import map_record
+    from hopbytes.show.verdict import map_record
 
     judged = None if quiet else judged_for(graph, mapping, writing.format, compare_with, chance=all)
     record = map_record(graph, mapping, watch.read_seconds, receipt, judged and judged.verdict)

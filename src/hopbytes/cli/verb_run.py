@@ -90,7 +90,7 @@ def verify(
     Without MAPPING, the command runs as it is, and the mapping that it makes is written.
     """
     from hopbytes.cli.output import print_json, print_text, tell
-    from hopbytes.launch.verify import verify_launch
+    from hopbytes.launch.launch import verify_launch
 
     words = opt.command_words(command)
     if mapping is None:
@@ -121,12 +121,12 @@ def _locate(
     """Write the mapping that a launch makes."""
     from hopbytes.cli.output import tell
     from hopbytes.launch.command import LaunchCommand
+    from hopbytes.launch.launch import mapping_launched
     from hopbytes.launch.start import machine_of_command
-    from hopbytes.launch.verify import placement_launched
 
     writing.check(output)
     where = machine.or_on(machine_of_command(LaunchCommand.parse(words))).allocation()
-    mapping = placement_launched(where, words)
+    mapping = mapping_launched(where, words)
     receipt = writing.write(mapping, output)
     if not quiet:
         tell(*mapping.info.get("notices", ()), *receipt.notices)

@@ -34,7 +34,7 @@ def show(
     kind are listed with their options; without THING, the kinds.
     """
     from hopbytes.cli.output import print_json, print_text, tell
-    from hopbytes.report.catalogue import KINDS, catalogue, describe, kinds
+    from hopbytes.show.catalogue import KINDS, catalogue, describe, kinds
 
     if thing is None or thing in KINDS:
         rows = kinds() if thing is None else catalogue(thing)
@@ -45,14 +45,14 @@ def show(
     if output is not None:
         if route is not None or json:
             raise UsageError("-o draws a picture: --route and --json cannot be given with it")
-        from hopbytes.report.drawing import draw_thing
+        from hopbytes.show.pictures import draw_thing
 
         draw_thing(thing, output, force=force, on=on, machine_options=given, **pattern)
         tell(f"{output} written")
         return None
     if on is not None:
         raise UsageError("--on says where a mapping is drawn: give -o FILE.svg with it")
-    from hopbytes.report.thing import explain
+    from hopbytes.show.describe import explain
 
     facts, text = explain(thing, route=route, machine_options=given, **pattern)
     return print_json(facts) if json else print_text(text)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hopbytes.model.allocation import Allocation
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.model.mapping import Mapping
-    from hopbytes.report.progress import Progress
+    from hopbytes.show.progress import Progress
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Watch:
 
     def map(self, blocks: BlockOptions, where: Allocation, options: dict[str, Any]) -> Mapping:
         """Map the pattern; with a limit, Ctrl-C requests the best mapping found."""
-        from hopbytes.report.expected_work import expected_edges
+        from hopbytes.show.progress import expected_edges
 
         graph, effort = self.graph, self.effort
         anytime = effort.anytime  # known from here on without an import, which Ctrl-C might interrupt
@@ -50,7 +50,7 @@ def watched(
     pattern: str, reading: ReadingOptions, effort: EffortOptions, *, quiet: bool
 ) -> Iterator[Watch]:
     """Read a pattern and show the progress of the block, which must not write files."""
-    from hopbytes.report.progress import progress_bar
+    from hopbytes.show.progress import progress_bar
 
     with progress_bar(quiet=quiet) as progress:
 

@@ -47,7 +47,7 @@ OTHER_MPI = "is the program's MPI the launcher's? (`compiler` of that MPI, or mp
 
 
 @frozen
-class RankPlace:
+class Rank:
     """Host name of a rank, and the CPUs that it may use (numbers of the operating system)."""
 
     host: str
@@ -132,7 +132,7 @@ def measure(
     remove_left(tempfile.gettempdir(), "hopbytes-")
     with tempfile.TemporaryDirectory(prefix=name_of_process("hopbytes-")) as folder:
         running = [*command, *_program(compiler, folder)]
-        pes = pes_of_ranks(read_places(_output([*running, "where"])), where)
+        pes = pes_of_ranks(read_ranks(_output([*running, "where"])), where)
         pairs = pairs_of_levels(where, pes)
         if not pairs:
             raise InfeasibleError(f"{len(pes)} ranks, expected two or more on different slots")
@@ -178,49 +178,49 @@ def _output(command: Sequence[str], timeout: float = START_TIMEOUT, marker: str 
     return printed.splitlines()
 
 
-def read_places(lines: Sequence[str]) -> list[RankPlace]:
+def read_ranks(lines: Sequence[str]) -> list[Rank]:
     """Return the host and CPUs that every rank printed; FormatError if ranks are missing or repeated."""
-    places: dict[int, RankPlace] = {}
+    ranks: dict[int, Rank] = {}
     for line in lines:
-        for rank, host, cpus in WHERE.findall(line):
-            if int(rank) in places:
-                what = f"rank {rank} occurs twice, expected ranks of one MPI world"
+        for number, host, cpus in WHERE.findall(line):
+            if int(number) in ranks:
+                what = f"rank {number} occurs twice, expected ranks of one MPI world"
                 raise FormatError("measure", None, f"{what}: {OTHER_MPI}")
-            places[int(rank)] = RankPlace(host, frozenset(parse_list(cpus, "measure")))
-    if not places or sorted(places) != list(range(len(places))):
-        what = f"{len(places)} ranks printed their hosts"
+            ranks[int(number)] = Rank(host, frozenset(parse_list(cpus, "measure")))
+    if not ranks or sorted(ranks) != list(range(len(ranks))):
+        what = f"{len(ranks)} ranks printed their hosts"
         raise FormatError("measure", None, f"{what}, expected all ranks: does the command start MPI ranks?")
-    return [places[rank] for rank in range(len(places))]
+    return [ranks[number] for number in range(len(ranks))]
 
 
-def pes_of_ranks(places: Sequence[RankPlace], where: Allocation) -> list[int]:
+def pes_of_ranks(ranks: Sequence[Rank], where: Allocation) -> list[int]:
     """Return the PE on which every rank runs."""
-    known = [_pe_of(place, where) for place in places] if where.os_pus(0) is not None else []
+    known = [_pe_of(rank, where) for rank in ranks] if where.os_pus(0) is not None else []
     pes = [pe for pe in known if pe is not None]
-    if known and len(pes) == len(places) and len(set(pes)) == len(pes):
+    if known and len(pes) == len(ranks) and len(set(pes)) == len(pes):
         return pes
-    if len(places) == where.k:
+    if len(ranks) == where.k:
         return list(range(where.k))
     raise InfeasibleError(
-        f"{len(places)} ranks on {where.k} slots, not bound to one slot each; expected ranks bound to one "
+        f"{len(ranks)} ranks on {where.k} slots, not bound to one slot each; expected ranks bound to one "
         f"core each (mpirun --bind-to core, srun --cpu-bind=cores), or exactly {where.k} of them in order"
     )
 
 
-def _pe_of(place: RankPlace, where: Allocation) -> int | None:
+def _pe_of(rank: Rank, where: Allocation) -> int | None:
     hosts = where.hosts
     nodes = int(where.machine.node_of_core()[-1]) + 1
-    node = next((i for i, host in enumerate(hosts) if same_host(place.host, host)), None)
+    node = next((i for i, host in enumerate(hosts) if same_host(rank.host, host)), None)
     if node is None and hosts and nodes > 1:
-        what = f"a rank runs on {place.host!r}, expected a host of the machine"
+        what = f"a rank runs on {rank.host!r}, expected a host of the machine"
         raise FormatError("measure", None, what)
     if nodes == 1:
         node = 0
-    if node is None or not place.cpus:
+    if node is None or not rank.cpus:
         return None
     for pe in np.flatnonzero(where.node_of_pe == node).tolist():
         own = where.os_pus(pe)
-        if own is not None and place.cpus <= set(own):
+        if own is not None and rank.cpus <= set(own):
             return int(pe)
     return None
 

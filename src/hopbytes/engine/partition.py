@@ -9,7 +9,6 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl, call_size
-from hopbytes.engine.parallel import NO_COMMUNITIES
 from hopbytes.engine.problem import (
     DEFAULT_SEARCH,
     Call,
@@ -36,9 +35,9 @@ def partition_many(
     cut = np.zeros(len(groups.block_start) - 1, np.int64)
     given = np.empty(0, np.int32) if candidates is None else np.ascontiguousarray(candidates).reshape(-1)
     call.run(
-        lambda: compiled.partition_many(
-            call.graph, call.linear_cost, call.control_arrays, group, groups.block_start,
-            groups.max_block_weights, groups.seeds, given, settings.by_name(control.threads), child, cut,
+        lambda graph, _, linear_cost, flags: compiled.partition_many(
+            graph, linear_cost, flags, group, groups.block_start, groups.max_block_weights, groups.seeds,
+            given, settings.by_name(control.threads), child, cut,
         ),
         call_size(problem.csr, groups.max_block_weights, settings.repeats),
     )
@@ -81,17 +80,13 @@ def refine_placement(
     control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int]:
     """Lower the communication cost of a mapping by moves of single tasks or of clusters."""
-    call = Call.prepare(problem, control)
-    result = pe.copy()
-    own = asdict(settings)
+    result, own = pe.copy(), asdict(settings)
     options = own | own.pop("search") | {"threads": control.threads}
     partners = np.empty(0, np.int32) if others is None else np.ascontiguousarray(others).reshape(-1)
-    moves = call.run(
-        lambda: compiled.refine_placement(
-            call.graph, call.distances, call.linear_cost, call.control_arrays, max_block_weights,
-            control.seed_word, options, partners, result,
-        ),
+    moves = Call.prepare(problem, control).run(
+        compiled.refine_placement,
         call_size(problem.csr, max_block_weights, settings.chains * max(1, settings.cycles)),
+        max_block_weights, control.seed_word, options, partners, result,
     )
     return result, int(moves)
 
@@ -112,14 +107,10 @@ def even_placement(
     sweep; a pass of chains takes O(n + m) for the cheapest moves between every two PEs, and several passes
     may be needed. The result does not depend on the number of threads.
     """
-    call = Call.prepare(problem, control)
     result = pe.copy()
-    even = call.run(
-        lambda: compiled.even_placement(
-            call.graph, call.distances, call.linear_cost, call.control_arrays, counts, control.seed_word,
-            sweeps, hot_percent, result,
-        ),
-        call_size(problem.csr, counts, 1),
+    even = Call.prepare(problem, control).run(
+        compiled.even_placement, call_size(problem.csr, counts, 1),
+        counts, control.seed_word, sweeps, hot_percent, result,
     )
     return result, bool(even)
 
@@ -153,25 +144,3 @@ def coarsen_once(
             control.overlap(arcs - span)
     ends = np.cumsum(np.concatenate([[n], sizes[: max(0, levels - 1)]]))
     return np.split(maps[: ends[-1]].copy(), ends[:-1]) if levels else []
-
-
-def cluster_tree_parts(
-    problem: SearchProblem, max_cluster: int, *, communities: Int32 = NO_COMMUNITIES
-) -> tuple[Int32, int]:
-    """Cluster the pendant trees and the chains of a graph (``core/partition/coarsening/tree_parts.hpp``)."""
-    call = Call.prepare(problem, DEFAULT_CONTROL)
-    found = np.empty(problem.csr.n, np.int32)
-    return found, int(compiled.cluster_tree_parts(call.graph, max_cluster, communities, found))
-
-
-def fragments_between_natural_cuts(
-    problem: SearchProblem, region: int, *, cores_per_region: int = 4, most_work: int = 64,
-    control: RunControl = DEFAULT_CONTROL,
-) -> tuple[Int32, int]:
-    """Find the fragments between natural cuts (``core/partition/coarsening/natural_cuts.hpp``)."""
-    call = Call.prepare(problem, control)
-    found = np.empty(problem.csr.n, np.int32)
-    count = compiled.fragments_between_natural_cuts(
-        call.graph, call.control_arrays, region, cores_per_region, most_work, control.seed_word, found
-    )
-    return found, int(count)

@@ -200,7 +200,8 @@ class Call:
         graph = (indptr, targets, optional(seen), optional(problem.loads))
         return cls(graph, distances, costs, (control.flag(), np.zeros(2, np.int64)), control)
 
-    def run(self, work: Callable[[], Result], size: int) -> Result:
-        """Call `work` with these arguments under :func:`interruptible`."""
+    def run(self, search: Callable[..., Result], size: int, *arguments: Any) -> Result:
+        """Call a compiled search with the common arguments and these under :func:`interruptible`."""
+        common = self.graph, self.distances, self.linear_cost, self.control_arrays
         flag, spent = self.control_arrays
-        return interruptible(work, flag, self.control, size, spent)
+        return interruptible(lambda: search(*common, *arguments), flag, self.control, size, spent)

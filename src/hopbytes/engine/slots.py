@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,29 +25,25 @@ class Searched(NamedTuple):
     swaps: int
 
 
+def _searched(
+    search: Any, problem: SearchProblem, pe: Int32, control: RunControl, size: int, *arguments: Any
+) -> tuple[Searched, int]:
+    """Run a search that changes a copy of `pe`; return its result, and the number of other gains."""
+    counted, result = np.zeros(4, np.int64), pe.copy()
+    Call.prepare(problem, control).run(search, size, *arguments, result, counted)
+    evaluations, swaps, others, _ = counted.tolist()
+    return Searched(result, evaluations, swaps), others
+
+
 def pair_search(
-    kind: int,
-    problem: SearchProblem,
-    pe: Int32,
-    capacities: Int64,
-    *,
-    reach: int = 0,
-    order: Int32 | None = None,
-    control: RunControl = DEFAULT_CONTROL,
+    kind: int, problem: SearchProblem, pe: Int32, capacities: Int64, *, reach: int = 0,
+    order: Int32 | None = None, control: RunControl = DEFAULT_CONTROL,
 ) -> Searched:
     """Exchange two tasks at a time until no pair of one kind has a gain (``assignment/pair_search.hpp``)."""
-    call = Call.prepare(problem, control)
-    counted, result = np.zeros(2, np.int64), pe.copy()
     turns = np.empty(0, np.int32) if order is None else order
     most = {ALL_PAIRS: len(pe), BLOCKS: reach, NEAR_PAIRS: len(pe)}[kind]
-    call.run(
-        lambda: kernel.pair_search(
-            call.graph, call.distances, call.linear_cost, call.control_arrays, kind, reach, turns, capacities,
-            result, counted,
-        ),
-        len(problem.csr.targets) + len(pe) * min(most, len(pe)),
-    )
-    return Searched(result, int(counted[0]), int(counted[1]))
+    size = len(problem.csr.targets) + len(pe) * min(most, len(pe))
+    return _searched(kernel.pair_search, problem, pe, control, size, kind, reach, turns, capacities)[0]
 
 
 def place_greedily(
@@ -63,81 +59,46 @@ def place_greedily(
         less = max(0, most.bit_length() - MOST.bit_length())
         costs, rows = costs >> less, rows >> less
     call.run(
-        lambda: kernel.place_greedily(
-            call.graph, (names, costs, rows), call.control_arrays, linked, room, result
+        lambda graph, _, __, control: kernel.place_greedily(
+            graph, (names, costs, rows), control, linked, room, result
         ),
         len(problem.csr.targets) + len(result) * (1 if table is None else len(room)),
     )
     return result
 
 
-@frozen
-class ChainSettings:
-    """Effort of a search by chains of exchanges."""
-
-    fruitless_exchanges: int  # number of consecutive exchanges without a new best after which a chain ends
-    budget: int  # approximate number of edges to scan
-
-
 def chain_search(
-    problem: SearchProblem,
-    pe: Int32,
-    capacities: Int64,
-    order: Int32,
-    settings: ChainSettings,
-    *,
-    control: RunControl = DEFAULT_CONTROL,
+    problem: SearchProblem, pe: Int32, capacities: Int64, order: Int32, fruitless_exchanges: int, budget: int,
+    *, control: RunControl = DEFAULT_CONTROL,
 ) -> Searched:
     """Make chains of exchanges, also with losses (``core/assignment/chains.hpp``).
 
-    The parameters are those of :func:`hopbytes.engine.slots.pair_search` and the following.
+    A chain ends after so many consecutive exchanges without a new best; `budget` is about the number of edges
+    to scan.
     """
-    call = Call.prepare(problem, control)
-    counted, result = np.zeros(2, np.int64), pe.copy()
-    call.run(
-        lambda: kernel.chain_search(
-            call.graph, call.distances, call.linear_cost, call.control_arrays, settings.fruitless_exchanges,
-            settings.budget, order, capacities, result, counted,
-        ),
-        min(SMALL, len(problem.csr.targets) * (settings.fruitless_exchanges + 1)),
-    )
-    return Searched(result, int(counted[0]), int(counted[1]))
-
-
-@frozen
-class RepartitionSettings:
-    """The effort of pairwise repartitioning."""
-
-    new_bisections: int = 1  # number of new bisections of a pair of units, in addition to the current one
-    #: number of passes over the pairs; later passes visit only pairs with a unit that has changed
-    rounds: int = 3
-    budget: int = 2**40  # approximate number of edges to scan
-    threads: int = 1  # number of threads; the result does not depend on it
+    size = min(SMALL, len(problem.csr.targets) * (fruitless_exchanges + 1))
+    return _searched(
+        kernel.chain_search, problem, pe, control, size, fruitless_exchanges, budget, order, capacities
+    )[0]
 
 
 def repartition_pairs(
-    problem: SearchProblem,
-    pe: Int32,
-    unit_start: Int64,
-    pairs: Int32,
-    settings: RepartitionSettings,
-    *,
-    control: RunControl = DEFAULT_CONTROL,
+    problem: SearchProblem, pe: Int32, unit_start: Int64, pairs: Int32, *, new_bisections: int = 1,
+    rounds: int = 3, budget: int = 2**40, control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Searched, int]:
-    """Bisect the tasks of pairs of units again (``core/assignment/pairwise_repartition.hpp``)."""
-    call = Call.prepare(problem, control)
-    counted, result = np.zeros(4, np.int64), pe.copy()
+    """Bisect the tasks of pairs of units again (``core/assignment/pairwise_repartition.hpp``).
+
+    A pair gets so many new bisections in addition to the current one. After the first of the `rounds` only
+    pairs with a unit that has changed are visited; `budget` is about the number of edges to scan.
+    """
     room = np.full(int(unit_start[-1]), len(problem.csr.indptr), np.int64)
-    flat = np.ascontiguousarray(pairs, np.int32).reshape(-1)
-    options = asdict(settings)
-    call.run(
-        lambda: compiled.repartition_pairs(
-            call.graph, call.distances, call.linear_cost, call.control_arrays, flat, unit_start, options,
-            control.seed_word, room, result, counted,
-        ),
-        call_size(problem.csr, room) * (1 + settings.new_bisections),
+    options = {
+        "new_bisections": new_bisections, "rounds": rounds, "budget": budget, "threads": control.threads,
+    }  # fmt: skip
+    return _searched(
+        compiled.repartition_pairs, problem, pe, control, call_size(problem.csr, room) * (1 + new_bisections),
+        np.ascontiguousarray(pairs, np.int32).reshape(-1), unit_start, options, control.seed_word, room,
     )
-    return Searched(result, int(counted[0]), int(counted[1])), int(counted[2])
 
 
 #: With at least so many tasks per PE, a task has so many partners that a descent over a pattern without
@@ -173,22 +134,12 @@ DEFAULT_SWAPS = SwapSettings()
 
 
 def swap_refine(
-    problem: SearchProblem,
-    pe: Int32,
-    capacities: Int64,
-    settings: SwapSettings = DEFAULT_SWAPS,
-    *,
+    problem: SearchProblem, pe: Int32, capacities: Int64, settings: SwapSettings = DEFAULT_SWAPS, *,
     control: RunControl = DEFAULT_CONTROL,
 ) -> Searched:
     """Lower the communication cost by exchanges of two tasks."""
-    call = Call.prepare(problem, control)
-    counted, result = np.zeros(2, np.int64), pe.copy()
     options = asdict(settings) | {"threads": control.threads}
-    call.run(
-        lambda: compiled.swap_refine(
-            call.graph, call.distances, call.linear_cost, call.control_arrays, capacities, control.seed_word,
-            options, result, counted,
-        ),
-        call_size(problem.csr, capacities) * settings.repeats,
-    )
-    return Searched(result, int(counted[0]), int(counted[1]))
+    return _searched(
+        compiled.swap_refine, problem, pe, control, call_size(problem.csr, capacities) * settings.repeats,
+        capacities, control.seed_word, options,
+    )[0]

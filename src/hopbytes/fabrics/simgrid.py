@@ -25,7 +25,6 @@ class Cluster:
     topology: str  # ``FLAT``, ``TORUS``, ``FAT_TREE`` or ``DRAGONFLY``
     parameters: str  # ``topo_parameters`` as written
     bandwidth: int  # bytes per second of a host's (or the topology's) links
-    backbone: int | None  # bytes per second of the backbone all traffic crosses
     shared: bool  # one link carries both directions of a host
     line: int
 
@@ -56,7 +55,6 @@ class Zone:
     #: link that all traffic of a cluster crosses, and the router through which it leaves; empty without
     backbone: str = ""
     router: str = ""
-    cluster: Cluster | None = None  # what the ``<cluster>`` said, which the zone is
 
 
 @dataclass(slots=True)
@@ -156,30 +154,37 @@ class _Reader:
 
     def read(self, element: Element) -> None:
         """Read an element and, for zones, those inside."""
-        tag, attributes, line = element.tag, element.attributes, element.line
+        tag, line = element.tag, element.line
         if tag in REFUSED:
             where = f"{self.platform.path}:{line}"
             raise UnsupportedError(f"{where}: <{tag}> is not read, only clusters, links and routes are")
-        known = ATTRIBUTES.get(tag, " ".join(attributes)).split()
-        self.platform.ignored |= {f"{name}= of <{tag}>" for name in attributes if name not in known}
+        known = ATTRIBUTES.get(tag, " ".join(element.attributes)).split()
+        self.platform.ignored |= {f"{name}= of <{tag}>" for name in element.attributes if name not in known}
         if tag in ZONES:
             around = self.zone
-            name = "" if tag == "platform" else self._needed(attributes, "id", tag, line)
-            self._open(name, attributes.get("routing", "Full").upper(), line)
+            name = "" if tag == "platform" else self._needed(element, "id")
+            self._open(name, element.get("routing", "Full").upper(), line)
             for child in element.children:
                 self.read(child)
             self.zone = around
         elif tag in ("cluster", "host", "router", "link", "host_link", "backbone", "cabinet"):
-            getattr(self, f"_{tag}")(attributes, line)
+            getattr(self, f"_{tag}")(element)
         elif tag in ROUTES:
             self._route(element)
         elif tag not in BESIDE:
             raise self.fail(line, f"element <{tag[:40]}>, expected one of a SimGrid platform")
 
+    def _needed(self, element: Element, key: str) -> str:
+        if not element.get(key):
+            raise self.fail(element.line, f"<{element.tag}> without {key}=, expected one")
+        return element.get(key)
+
+    def _bandwidth(self, element: Element, key: str) -> int:
+        return bytes_per_second(self.platform.path, element.line, self._needed(element, key))
+
     def _open(self, name: str, routing: str, line: int) -> Zone:
         if routing not in ROUTINGS:
-            known = ", ".join(ROUTINGS)
-            where = f"{self.platform.path}:{line}"
+            where, known = f"{self.platform.path}:{line}", ", ".join(ROUTINGS)
             raise UnsupportedError(f"{where}: routing {routing[:20]!r} is not read (known: {known})")
         if name in self.platform.zones:
             raise self.fail(line, f"zone {name!r} a second time, expected distinct names")
@@ -200,141 +205,122 @@ class _Reader:
         self.platform.zones[self.zone].points.append(name)
 
     def _route(self, element: Element) -> None:
-        attributes, line = element.attributes, element.line
-        source, target = (self._needed(attributes, key, element.tag, line) for key in ("src", "dst"))
+        source, target = self._needed(element, "src"), self._needed(element, "dst")
         links = []
         for crossed in element.children:
             if crossed.tag not in CROSSED:
                 raise self.fail(crossed.line, f"element <{crossed.tag[:40]}> in a route, expected <link_ctn>")
-            name = self._needed(crossed.attributes, "id", "link_ctn", crossed.line)
-            direction = crossed.get("direction").upper()
+            name, direction = self._needed(crossed, "id"), crossed.get("direction").upper()
             links.append(f"{name}_{direction}" if direction in ("UP", "DOWN") else name)
-        inside = attributes.get("gw_src") or source, attributes.get("gw_dst") or target
-        directed = [(source, target, Hop(tuple(links), *inside, line))]
+        inside = element.get("gw_src") or source, element.get("gw_dst") or target
+        directed = [(source, target, Hop(tuple(links), *inside, element.line))]
         if element.get("symmetrical", "YES").upper() in ("YES", "TRUE") and source != target:
             back = tuple(_reversed(name) for name in reversed(links))
-            directed.append((target, source, Hop(back, inside[1], inside[0], line)))
+            directed.append((target, source, Hop(back, inside[1], inside[0], element.line)))
         hops = self.platform.zones[self.zone].hops
-        for one, other, hop in directed:
-            if hops.setdefault((one, other), hop).links != hop.links:
-                raise self.fail(line, f"a second route from {one!r} to {other!r}, expected one")
+        for start, end, hop in directed:
+            if hops.setdefault((start, end), hop).links != hop.links:
+                raise self.fail(element.line, f"a second route from {start!r} to {end!r}, expected one")
 
-    def _needed(self, attributes: dict[str, str], key: str, tag: str, line: int) -> str:
-        if not attributes.get(key):
-            raise self.fail(line, f"<{tag}> without {key}=, expected one")
-        return attributes[key]
-
-    def _host(self, attributes: dict[str, str], line: int) -> None:
-        name = self._needed(attributes, "id", "host", line)
+    def _check_host(self, name: str, line: int) -> None:
         # Blanks stay in the names by which routes refer to hosts, see Platform.host_names.
         if not HOST_NAME.fullmatch(name.replace(" ", "_")):
             raise self.fail(line, f"host name {name[:40]!r}, expected letters, digits, '.', '_' and '-' only")
-        self._point(name, line)
-        self._described((name,), attributes, line)
 
-    def _described(self, hosts: tuple[str, ...], attributes: dict[str, str], line: int) -> None:
+    def _host(self, element: Element) -> None:
+        name = self._needed(element, "id")
+        self._check_host(name, element.line)
+        self._point(name, element.line)
+        self._describe((name,), element)
+
+    def _describe(self, hosts: tuple[str, ...], element: Element) -> None:
         """Keep line and cores of hosts, and their speed."""
-        text = attributes.get("core", "1").strip()
+        text = element.get("core", "1").strip()
         if not re.fullmatch("[0-9]{1,5}", text) or not 1 <= int(text) <= MAX_CORES:
-            raise self.fail(line, f"core {text[:20]!r}, expected 1 to {MAX_CORES}")
+            raise self.fail(element.line, f"core {text[:20]!r}, expected 1 to {MAX_CORES}")
         for host in hosts:
-            self.platform.hosts[host] = line
+            self.platform.hosts[host] = element.line
             self.platform.cores[host] = int(text)
-        self.platform.speeds.add(attributes.get("speed", attributes.get("power", "")).replace(" ", ""))
+        self.platform.speeds.add(element.get("speed", element.get("power")).replace(" ", ""))
 
-    def _router(self, attributes: dict[str, str], line: int) -> None:
-        name = self._needed(attributes, "id", "router", line)
-        self._point(name, line)
+    def _router(self, element: Element) -> None:
+        name = self._needed(element, "id")
+        self._point(name, element.line)
         self.platform.zones[self.zone].router = name
 
-    def _link(self, attributes: dict[str, str], line: int) -> None:
-        name = self._needed(attributes, "id", "link", line)
-        text = self._needed(attributes, "bandwidth", "link", line)
-        policy = attributes.get("sharing_policy", "SHARED").upper()
+    def _link(self, element: Element) -> None:
+        name = self._needed(element, "id")
+        bandwidth = self._bandwidth(element, "bandwidth")
+        policy = element.get("sharing_policy", "SHARED").upper()
         split = policy in ("SPLITDUPLEX", "FULLDUPLEX")
         if not split and policy != "SHARED":
             self.platform.ignored.add(f"sharing_policy {policy[:20]} (links are shared)")
-        self._add_link(name, bytes_per_second(self.platform.path, line, text), split, line)
-
-    def _add_link(self, name: str, bandwidth: int, split: bool, line: int) -> None:
-        if name in self.platform.links:
-            raise self.fail(line, f"link {name!r} a second time, expected distinct names")
-        self.platform.links[name] = bandwidth
+        self._add_link(name, bandwidth, element.line)
         if split:
             self.platform.split.add(name)
 
-    def _backbone(self, attributes: dict[str, str], line: int) -> None:
-        self._link(attributes, line)
-        self.platform.zones[self.zone].backbone = attributes["id"]
+    def _add_link(self, name: str, bandwidth: int, line: int) -> None:
+        if name in self.platform.links:
+            raise self.fail(line, f"link {name!r} a second time, expected distinct names")
+        self.platform.links[name] = bandwidth
 
-    def _host_link(self, attributes: dict[str, str], line: int) -> None:
-        zone = self.platform.zones[self.zone]
-        name = self._needed(attributes, "id", "host_link", line)
-        zone.up[name] = self._needed(attributes, "up", "host_link", line)
-        zone.down[name] = self._needed(attributes, "down", "host_link", line)
+    def _backbone(self, element: Element) -> None:
+        self._link(element)
+        self.platform.zones[self.zone].backbone = element.get("id")
 
-    def _cabinet(self, attributes: dict[str, str], line: int) -> None:
-        bandwidth = bytes_per_second(
-            self.platform.path, line, self._needed(attributes, "bw", "cabinet", line)
-        )
-        self._star(self._names("cabinet", attributes, line), bandwidth, False, attributes, line)
+    def _host_link(self, element: Element) -> None:
+        zone, name = self.platform.zones[self.zone], self._needed(element, "id")
+        zone.up[name], zone.down[name] = self._needed(element, "up"), self._needed(element, "down")
 
-    def _star(
-        self, hosts: tuple[str, ...], bandwidth: int, shared: bool, attributes: dict[str, str], line: int
-    ) -> None:
+    def _cabinet(self, element: Element) -> None:
+        bandwidth = self._bandwidth(element, "bw")
+        self._star(self._names(element), bandwidth, False, element)
+
+    def _star(self, hosts: tuple[str, ...], bandwidth: int, shared: bool, element: Element) -> None:
         """Add hosts with links of their own to the zone being read."""
         zone = self.platform.zones[self.zone]
         for host in hosts:
-            self._point(host, line)
-        self._described(hosts, attributes, line)
+            self._point(host, element.line)
+        self._describe(hosts, element)
         for host in hosts:
-            zone.up[host], zone.down[host] = (
-                (f"{host} link",) * 2 if shared else (f"{host} up", f"{host} down")
-            )
-            for name in dict.fromkeys((zone.up[host], zone.down[host])):
-                self._add_link(name, bandwidth, False, line)
+            up, down = (f"{host} link",) * 2 if shared else (f"{host} up", f"{host} down")
+            zone.up[host], zone.down[host] = up, down
+            for name in dict.fromkeys((up, down)):
+                self._add_link(name, bandwidth, element.line)
 
-    def _names(self, tag: str, attributes: dict[str, str], line: int) -> tuple[str, ...]:
-        prefix, suffix = attributes.get("prefix", ""), attributes.get("suffix", "")
-        numbers = self._radical(self._needed(attributes, "radical", tag, line), line)
-        hosts = tuple(f"{prefix}{number}{suffix}" for number in numbers)
-        if not HOST_NAME.fullmatch(hosts[0].replace(" ", "_")):
-            raise self.fail(line, f"host name {hosts[0][:40]!r}, expected letters, digits, '.', '_' and '-'")
-        return hosts
-
-    def _cluster(self, attributes: dict[str, str], line: int) -> None:
-        name = self._needed(attributes, "id", "cluster", line)
-        path = self.platform.path
-        hosts = self._names("cluster", attributes, line)
-        backbone = attributes.get("bb_bw")
-        cluster = Cluster(
-            name, hosts, attributes.get("topology", "FLAT").upper(), attributes.get("topo_parameters", ""),
-            bytes_per_second(path, line, self._needed(attributes, "bw", "cluster", line)),
-            bytes_per_second(path, line, backbone) if backbone else None,
-            attributes.get("sharing_policy", "SPLITDUPLEX").upper() == "SHARED", line,
-        )
-        around = self.zone
-        zone = self._open(name, "CLUSTER", line)
-        zone.cluster = self.platform.clusters[name] = cluster
-        default = f"{attributes.get('prefix', '')}{name}_router{attributes.get('suffix', '')}"
-        zone.router = attributes.get("router_id") or default
-        self._point(zone.router, line)
-        self._star(hosts, cluster.bandwidth, cluster.shared, attributes, line)
-        if cluster.backbone is not None:
-            zone.backbone = f"{name} backbone"
-            self._add_link(zone.backbone, cluster.backbone, False, line)
-        self.zone = around
-
-    def _radical(self, text: str, line: int) -> list[int]:
+    def _names(self, element: Element) -> tuple[str, ...]:
+        """Return the hosts of a radical like ``0-3,7``, with what stands before and behind the numbers."""
         numbers: list[int] = []
-        for word in text.split(","):
+        for word in self._needed(element, "radical").split(","):
             found = RANGE.fullmatch(word.strip())
             first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
             if last < first or len(numbers) + last - first >= MAX_HOSTS:
-                raise self.fail(line, f"radical {word[:30]!r}, expected N or N-M, at most {MAX_HOSTS} hosts")
+                what = f"radical {word[:30]!r}, expected N or N-M, at most {MAX_HOSTS} hosts"
+                raise self.fail(element.line, what)
             numbers += range(first, last + 1)
-        return numbers
+        hosts = tuple(f"{element.get('prefix')}{number}{element.get('suffix')}" for number in numbers)
+        self._check_host(hosts[0], element.line)
+        return hosts
 
+    def _cluster(self, element: Element) -> None:
+        name, hosts, line = self._needed(element, "id"), self._names(element), element.line
+        backbone = self._bandwidth(element, "bb_bw") if element.get("bb_bw") else None
+        cluster = Cluster(
+            name, hosts, element.get("topology", "FLAT").upper(), element.get("topo_parameters"),
+            self._bandwidth(element, "bw"), element.get("sharing_policy", "SPLITDUPLEX").upper() == "SHARED",
+            line,
+        )
+        around = self.zone
+        zone = self._open(name, "CLUSTER", line)
+        self.platform.clusters[name] = cluster
+        default = f"{element.get('prefix')}{name}_router{element.get('suffix')}"
+        zone.router = element.get("router_id") or default
+        self._point(zone.router, line)
+        self._star(hosts, cluster.bandwidth, cluster.shared, element)
+        if backbone is not None:
+            zone.backbone = f"{name} backbone"
+            self._add_link(zone.backbone, backbone, line)
+        self.zone = around
 
     def check_references(self) -> None:
         """Refuse routes that name a point, a gateway or a link that no element describes."""

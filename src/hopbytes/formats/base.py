@@ -224,7 +224,7 @@ class Format:
     summary: ClassVar[str] = ""
     #: Occurs in the first 4 KiB of files of this format; see :meth:`sniff`.
     signature: ClassVar[re.Pattern[bytes] | None] = None
-    #: Files are no text. :meth:`sniff` of other formats is not called for content with control characters.
+    #: Files are not text. :meth:`sniff` of other formats is not called for content with control characters.
     binary: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities()
     #: Written files contain :data:`MARK`, since their readers skip comments; those of other formats are known
@@ -250,6 +250,15 @@ class Format:
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return the files and the launch command for a mapping."""
         raise UnsupportedError("this format cannot hold a mapping")
+
+    def started(
+        self, written: Written, mapping: Mapping, options: Dictionary[str, Any], stem: str
+    ) -> Written:
+        """Return what :meth:`write_mapping` made with the commands of the programs of a mapping, if several.
+
+        In `written` the placeholder ``{stem}`` is already replaced by `stem`.
+        """
+        return written
 
     def sniff(self, name: str, head: bytes) -> bool:
         """Tell whether a file looks like this format, by default by its :attr:`signature`.

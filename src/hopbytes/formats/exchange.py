@@ -23,7 +23,7 @@ from hopbytes.errors import (
     damaged,
     unknown_name,
 )
-from hopbytes.formats.base import MARK, Content, Format, LaunchLine, Written, formats
+from hopbytes.formats.base import MARK, Content, Format, LaunchLine, Written
 from hopbytes.formats.files import atomic_write, check_writable, may_write, open_source
 from hopbytes.formats.recognition import check_generator, format_named, format_to_write, recognise
 from hopbytes.machines.tree import Tree, one_host
@@ -327,10 +327,7 @@ def write(
         options = {name: value for name, value in facts.items() if value is not None}
         written = _filled(chosen.write_mapping(thing, options), stem)
         if written.launch:
-            from hopbytes.formats.mappings.several_programs import programs_of, with_programs
-
-            programs = programs_of(options, thing)
-            written = with_programs(written, programs, formats.name_of(chosen) or "", stem)
+            written = chosen.started(written, thing, options, stem)
     if path == "-" and len(written.files) > 1:
         raise _needs_a_name(format)
     if len(written.files) > 1:
@@ -397,13 +394,13 @@ def _check_name(path: str, chosen: Format) -> None:
     if not chosen.capabilities.launcher:
         return
     full, forbidden = os.path.abspath(path), chosen.forbidden_characters + chosen.forbidden_in_folders
-    found = [c for c in path if not c.isprintable() or c in forbidden]
-    found += [c for c in full if c in chosen.forbidden_in_folders]
-    if found:
-        what = "has a special meaning for the launcher" if found[0] in forbidden else "cannot be typed"
-        name = path if found[0] in path else full
+    wrong = [c for c in path if not c.isprintable() or c in forbidden]
+    wrong += [c for c in full if c in chosen.forbidden_in_folders]
+    if wrong:
+        what = "has a special meaning for the launcher" if wrong[0] in forbidden else "cannot be typed"
+        name = path if wrong[0] in path else full
         raise UnsupportedError(
-            f"{name!a}: {found[0]!a} in the name of a launch file {what}, expected a name without it"
+            f"{name!a}: {wrong[0]!a} in the name of a launch file {what}, expected a name without it"
         )
 
 

@@ -105,7 +105,8 @@ def atomic_write(files: Dictionary[str, Content], executable: Iterable[str] = ()
                     _write_directly(target, content)
                     continue
                 parts.append(Part(os.path.realpath(path), 0o777 if path in scripts else 0o666))
-                _fill(parts[-1], content)
+                with parts[-1].stream() as stored, _compressing(parts[-1].target, stored) as stream:
+                    stream.writelines(_pieces(content))
             with alone_in([os.path.dirname(part.target) for part in parts]):
                 for part in parts:
                     part.put_in_place()
@@ -139,11 +140,6 @@ def _pieces(content: Content) -> Iterable[bytes]:
     if isinstance(content, str):
         return (content.encode(),)
     return (content,) if isinstance(content, bytes) else content
-
-
-def _fill(part: Part, content: Content) -> None:
-    with part.stream() as stored, _compressing(part.target, stored) as stream:
-        stream.writelines(_pieces(content))
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -171,3 +171,57 @@ def read_table(
 
     values.resize(int(state[Slot.ARCS]), refcheck=False)
     return values.reshape(-1, columns), int(state[Slot.LINE]) - (state[Slot.FIELD] == 0)
+
+
+def filled(numbers: Array, stream: Any) -> bool:
+    """Read an array of numbers from a binary stream; return whether there were as many."""
+    left = numbers.view(np.uint8)
+    while len(left) and (got := stream.readinto(left.data)):
+        left = left[got:]
+    return not len(left)
+
+
+# Lists of labels of OpenFOAM: a header ``FoamFile { … }``, then ``N ( … )`` or ``N { value }``.
+FOAM_COMMENT = re.compile(rb"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
+FOAM_HEADER = re.compile(rb"\s*FoamFile\s*\{([^{}]*)\}")
+FOAM_LIST = re.compile(rb"\s*(?:([0-9]{1,10})\s*)?(?:\(([^(){}]*)\)|\{\s*([0-9]{1,18})\s*\})\s*")
+
+
+def is_label_list(head: bytes) -> bool:
+    """Tell whether a file begins as a list of labels of OpenFOAM."""
+    header = FOAM_HEADER.match(FOAM_COMMENT.sub(b"", head))
+    return header is not None and _foam_entry(header[1], b"class") == b"labelList"
+
+
+def read_labels(name: str, data: bytes) -> Int64:
+    """Return the labels of a file; comments may stand anywhere."""
+    text = FOAM_COMMENT.sub(lambda match: b"\n" * match[0].count(b"\n"), data)
+    header = FOAM_HEADER.match(text)
+    if header is None:
+        raise FormatError(name, 1, "no header FoamFile { … }, expected a list of labels of OpenFOAM")
+    kind = _foam_entry(header[1], b"class").decode("ascii", "replace")
+    if kind != "labelList":
+        raise FormatError(name, None, f"class {kind[:40]!r}, expected labelList")
+    if _foam_entry(header[1], b"format") != b"ascii":
+        what = "binary labels, expected format ascii (foamFormatConvert with writeFormat ascii)"
+        raise FormatError(name, None, what)
+    match = FOAM_LIST.fullmatch(text, header.end())
+    rest = len(text[header.end() :].lstrip())
+    line = 1 + text.count(b"\n", 0, len(text) - rest)
+    if match is None or (match[3] is not None and not match[1]):
+        raise FormatError(name, line, "no list behind the header, expected N ( label … ) or N { label }")
+    count = int(match[1]) if match[1] else None
+    if count is not None and count > MAX_TASKS:
+        raise FormatError(name, line, f"{count} labels, expected at most {MAX_TASKS}")
+    if match[3] is not None:
+        return np.full(int(match[1]), int(match[3]), np.int64)
+    labels = whole_numbers(name, 1 + text.count(b"\n", 0, match.start(2)), match[2])
+    if count is not None and len(labels) != count:
+        raise FormatError(name, line, f"{len(labels)} labels, expected {count} as the list says")
+    return labels
+
+
+def _foam_entry(header: bytes, key: bytes) -> bytes:
+    """Return the value of an entry of a header; empty if there is none."""
+    match = re.search(rb"(?:^|[;\s])" + key + rb"\s+([^;\s]+)\s*;", header)
+    return match[1] if match else b""

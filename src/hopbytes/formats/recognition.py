@@ -15,7 +15,7 @@ from hopbytes.text.open_input import path_text
 INSTEAD = {
     rb"\xff\xaa\xddDUMPI": "a binary DUMPI trace, expected a text trace; convert it by dumpi2ascii",
 }
-#: Suffixes of files that are no graphs although their numbers look like one, and what makes a graph of them.
+#: Suffixes of files that are not graphs although their numbers look like one, and what makes a graph of them.
 NO_GRAPH = {
     ".mesh": "a mesh (nodes of elements), expected a graph; m2gmetis FILE new.graph makes the one of METIS",
     ".hmetis": "a hypergraph, expected a graph",
@@ -44,7 +44,7 @@ FRAMEWORKS = {
 def format_named(name: str, holds: str | None = None) -> Format:
     """Return the format called `name`; for an unknown name the error suggests one of the same kind."""
     if isinstance(name, str) and name.lower() in FRAMEWORKS and holds != "pattern":
-        raise UnsupportedError(f"{name!r} is no format, expected {FRAMEWORKS[name.lower()]}")
+        raise UnsupportedError(f"{name!r} is not a format, expected {FRAMEWORKS[name.lower()]}")
     if isinstance(name, str) and name not in formats:
         raise unknown_name("format", name, [key for key, f in formats.items() if holds in (None, f.holds)])
     return formats[name]
@@ -82,10 +82,10 @@ def recognise(source: Source, holds: str | None = None) -> Format:
         _refuse_other_kind(source, name, head, holds)
     possible = [(key, f) for key, f in known if f.binary] if is_binary(head) else known
     names = ", ".join(key for key, _ in fitting or possible or known)
-    what = "content that is no text" if is_binary(head) else "unknown format"
-    found = f"the format could be any of: {names}" if fitting else f"{what}, expected one of {names}"
+    what = "content that is not text" if is_binary(head) else "unknown format"
+    why = f"the format could be any of: {names}" if fitting else f"{what}, expected one of {names}"
     option = "`read_mapping(format)`" if holds == "mapping" else "`read(format)`"
-    raise FormatError(source.name, None, f"{found} (name it with {option})")
+    raise FormatError(source.name, None, f"{why} (name it with {option})")
 
 
 def is_binary(head: bytes) -> bool:
@@ -94,7 +94,7 @@ def is_binary(head: bytes) -> bool:
 
 
 def fits(format: Format, name: str, head: bytes) -> bool:
-    """Tell whether a file looks like a format; only binary ones are asked about content that is no text."""
+    """Tell whether a file looks like a format; only binary ones are asked about content that is not text."""
     return (format.binary or not is_binary(head)) and format.sniff(name, head)
 
 

@@ -51,7 +51,7 @@ def read_forbidden(path: str | os.PathLike[str], n: int, k: int) -> Int64:
 
 
 def _lines(path: str | os.PathLike[str], n: int, k: int) -> list[tuple[str, int, Int64, Int64]]:
-    found = []
+    rows = []
     with open_stream(path) as opened:
         for number, line in bounded_lines(opened.stream, opened.name):
             words = line.split()
@@ -61,8 +61,8 @@ def _lines(path: str | os.PathLike[str], n: int, k: int) -> list[tuple[str, int,
                 count = "1 word" if len(words) == 1 else f"{len(words)} words"
                 raise FormatError(opened.name, number, f"{count}, expected tasks and PEs like '0-3 7'")
             tasks = _numbers(opened.name, number, words[0], n, "task")
-            found.append((opened.name, number, tasks, _numbers(opened.name, number, words[1], k, "PE")))
-    return found
+            rows.append((opened.name, number, tasks, _numbers(opened.name, number, words[1], k, "PE")))
+    return rows
 
 
 def _numbers(name: str, line: int, text: bytes, limit: int, what: str) -> Int64:

@@ -23,7 +23,6 @@ from hopbytes.kernels.graph import (
     repair,
     reverse_cuthill_mckee,
     symmetrize,
-    weights_uneven,
 )
 
 __all__ = [
@@ -46,5 +45,4 @@ __all__ = [
     "repair",
     "reverse_cuthill_mckee",
     "symmetrize",
-    "weights_uneven",
 ]

@@ -219,19 +219,6 @@ def block_weights(csr: Csr, block: Int32, blocks: int, threads: int = 1) -> Csr:
     return Csr(starts.astype(np.int64), (entries % max(blocks, 1)).astype(np.int32), sums[entries])
 
 
-def weights_uneven(csr: Csr) -> bool:
-    """Return whether few edges weigh as much as all others; the engine then partitions differently.
-
-    O(m). This rule is not from the literature. It usually holds for volumes that span orders of magnitude,
-    and never for equal ones.
-
-    >>> indptr, targets = np.array([0, 1, 2, 3, 4]), np.array([1, 0, 3, 2], np.int32)
-    >>> weights_uneven(Csr(indptr, targets, np.array([1, 1, 2, 2])))
-    False
-    """
-    return bool(kernel.weights_uneven(csr.indptr, csr.targets, optional(csr.weights)))
-
-
 def reverse_cuthill_mckee(csr: Csr) -> Int32:
     """Return the reverse Cuthill-McKee order of a graph, in which neighbours have close numbers.
 

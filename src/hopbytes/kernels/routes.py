@@ -190,16 +190,6 @@ def summarize_links(amounts: Int64, prices: Int64 | None = None) -> LoadSummary:
     return _summary(kernel.summarize_links(amounts, optional(prices)))
 
 
-def change_links(
-    prices: Int64 | None, n_links: int, links: Int64, amounts: Int64, ask: Int64
-) -> tuple[LoadSummary, Int64]:
-    """Apply changes to the incremental structure of core/routing/link_loads.hpp, for tests."""
-    answers = np.zeros((int(np.count_nonzero(ask)), 3), np.int64)
-    flat = answers.reshape(-1)
-    parts = kernel.change_links(optional(prices), n_links, links, amounts, ask, flat)
-    return _summary(parts), answers
-
-
 #: Steps of a call, between which the caller may stop.
 STEPS = 64
 

@@ -1,4 +1,4 @@
-"""Parses a user's launch command."""
+"""Parses a user's launch command, and inserts the options of a mapping into it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import shutil
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import InfeasibleError, UnsupportedError
-from hopbytes.launch.launchers import ASSIGNMENT, Launcher, recognise
+from hopbytes.formats.mappings.launchers import Launcher
+from hopbytes.launch.installed import ASSIGNMENT, recognise
 
-#: Launchers whose commands of several programs were tried.
-SEVERAL = ("openmpi", "hydra")
 #: Short options of srun whose value may follow at once or be missing: ``-K0``, ``-koff``.
 OPTIONAL = "IkK"
+#: Options that may be given several times, each time for another variable or parameter.
+REPEATED = ("genv", "o", "mca", "x")
 
 
 @frozen
@@ -33,6 +34,26 @@ class Option:
         rest = self.words[0].lstrip("-")[len(self.name) :]
         return rest.removeprefix("=")
 
+    @property
+    def variable(self) -> tuple[str, str] | None:
+        """The option and the variable it sets, for options that may be given once per variable."""
+        if self.name not in REPEATED or len(self.words) < 2:
+            return None
+        return self.name, self.words[1].partition("=")[0]
+
+
+@frozen
+class Start:
+    """A command to execute: its words, and environment variables that are set for this command only."""
+
+    words: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...] = ()
+
+    def text(self) -> str:
+        """Return the command quoted for a shell."""
+        settings = [f"{name}={shlex.quote(value)}" for name, value in self.environment]
+        return " ".join([*settings, shlex.join(self.words)])
+
 
 @frozen
 class LaunchCommand:
@@ -48,21 +69,23 @@ class LaunchCommand:
 
     @classmethod
     def parse(cls, words: list[str], kind: str | None = None, *, several: bool = False) -> LaunchCommand:
-        """Parse a command."""
+        """Parse a command; if `several`, with programs behind ``:``."""
         launcher, size = recognise(words, kind)
-        if several:
-            parts = _at_colons(words[size:])
-            start = tuple(words[:size])
-            first, *others = (cls(launcher, start, *options_of(launcher, part)) for part in parts)
-            command = dataclasses.replace(first, others=tuple(others))
-        else:
-            command = cls(launcher, tuple(words[:size]), *options_of(launcher, words[size:]))
+        parts: list[list[str]] = [[]]
+        for word in words[size:]:
+            if several and word == ":":
+                parts.append([])
+            else:
+                parts[-1].append(word)
+        start = tuple(words[:size])
+        first, *others = (cls(launcher, start, *_options(launcher, part)) for part in parts)
+        command = dataclasses.replace(first, others=tuple(others))
         at_once = [o.words[0] for part in command.parts for o in part.options if o.name in launcher.several]
-        if not several and _at_once(command):
+        if not several and _starts_another(command):
             at_once.append(":")
         if at_once:
             expected = "one program for all ranks"
-            if several and launcher.form in SEVERAL:
+            if several and launcher.colons:
                 expected = "all of them in the command: -n 2 ./a : -n 2 ./b"
             elif launcher.form == "slurm":
                 expected += ", or the command that `hopbytes map FILE.programs --format slurm` writes"
@@ -82,20 +105,22 @@ class LaunchCommand:
         return next(word for word in words if not ASSIGNMENT.fullmatch(word))
 
     @property
+    def counts(self) -> tuple[int | None, ...]:
+        """The number of ranks of every program; None if the command does not give it."""
+        options = ([o for o in part.options if self._counts(o)] for part in self.parts)
+        numbers = ([int(o.value) for o in given if o.value.isdecimal()] for given in options)
+        return tuple(known[0] if known else None for known in numbers)
+
+    @property
     def count(self) -> int | None:
         """The number of ranks in the command; None if the command does not give it."""
-        if self.others:
-            counts = [dataclasses.replace(part, others=()).count for part in self.parts]
-            return None if None in counts else sum(count or 0 for count in counts)
-        for option in self.options:
-            if option.name in self.launcher.counts and option.value.isdecimal():
-                return int(option.value)
-        return None
+        known = [number for number in self.counts if number is not None]
+        return sum(known) if len(known) == len(self.parts) else None
 
     def check_count(self, n: int) -> None:
         """Refuse a command that starts a number of ranks other than n."""
         for option in (option for part in self.parts for option in part.options):
-            if option.name in self.launcher.counts and not option.value.isdecimal():
+            if self._counts(option) and not option.value.isdecimal():
                 typed = " ".join(option.words)
                 raise UnsupportedError(f"{self.start[0]}: {typed}, expected a number of ranks, {n} here")
         if self.others and self.count is None:
@@ -123,21 +148,64 @@ class LaunchCommand:
     def words(self) -> list[str]:
         """Return the command as a list of words."""
         words = list(self.start)
-        for place, part in enumerate(self.parts):
-            words += [":"] if place else []
-            words += [*(word for option in part.options for word in option.words), *part.program]
+        for number, part in enumerate(self.parts):
+            words += [":"] if number else []
+            words += [*_typed(part.options), *part.program]
         return words
+
+    def with_mapping(self, written: str) -> Start:
+        """Return the command with the options of the command that a writer of a mapping made."""
+        words = shlex.split(written)
+        environment = []
+        while ASSIGNMENT.fullmatch(words[0]):
+            name, _, value = words.pop(0).partition("=")
+            environment.append((name, value))
+        own = len(self.start) - self.start.index(self.tool)  # `flux run` has two words
+        ours, program = _options(self.launcher, words[own:])
+        launcher, typed = self.launcher, self.options
+        if any(option.name == "map-by" and option.value == "seq" for option in ours):
+            # With `--map-by seq` the list of hosts is the mapping itself, so it replaces the user's list.
+            typed = tuple(option for option in typed if option.name not in launcher.hosts)
+        # The user's option is kept, unless it may be given once for every variable.
+        together = [option for option in ours if not self._given(option, typed)]
+        together += [o for o in typed if not (launcher.counts_per_node and self._counts(o))]
+        if launcher.assigns:  # assignments must follow all options
+            together.sort(key=lambda option: not option.words[0].startswith("-"))
+        wrapper = program[:-1]  # `sh place.sh`, or nothing; the last word is the placeholder ./app
+        words = [*self.start, *_typed(together), *wrapper, *self.program]
+        for part in self.others:  # options before the first program are for all, but not those of variables
+            theirs = {option.variable for option in part.options}
+            variables = (option for option in ours if option.name == "x" and option.variable not in theirs)
+            words += [":", *_typed((*variables, *part.options)), *wrapper, *part.program]
+        return Start(tuple(words), tuple(environment))
+
+    def _given(self, option: Option, typed: tuple[Option, ...]) -> bool:
+        """Tell whether the user has already said what an option of a mapping says."""
+        launcher, names = self.launcher, {other.name for other in typed}
+        if self._counts(option) and names & set(launcher.counts):
+            return True
+        if option.name in launcher.hosts and names & launcher.hosts:
+            return True
+        if option.name in REPEATED and option.name in names:
+            return option.variable in {other.variable for other in typed} - {None}
+        return option.name in names
+
+    def _counts(self, option: Option) -> bool:
+        return option.name in self.launcher.counts
 
     def _places(self, option: Option) -> bool:
         if option.name in self.launcher.placing:
             return True
-        about = option.value
         if option.name in ("mca", "gmca", "prtemca"):
-            return about.startswith(self.launcher.settings or ("\0",))
-        return option.name in ("o", "setopt") and about.startswith(("cpu-affinity", "gpu-affinity"))
+            return option.value.startswith(self.launcher.settings or ("\0",))
+        return option.name in ("o", "setopt") and option.value.startswith(("cpu-affinity", "gpu-affinity"))
 
 
-def _at_once(command: LaunchCommand) -> bool:
+def _typed(options: tuple[Option, ...] | list[Option]) -> list[str]:
+    return [word for option in options for word in option.words]
+
+
+def _starts_another(command: LaunchCommand) -> bool:
     """Return whether the words of a program contain a ``:`` behind which the launcher starts another."""
     if ":" not in command.program:
         return False
@@ -146,19 +214,8 @@ def _at_once(command: LaunchCommand) -> bool:
     return command.launcher.form != "slurm" or (behind[:1] != () and behind[0].startswith("-"))
 
 
-def _at_colons(words: list[str]) -> list[list[str]]:
-    """Split the words of a command at each ``:``, where another program begins."""
-    parts: list[list[str]] = [[]]
-    for word in words:
-        if word == ":":
-            parts.append([])
-        else:
-            parts[-1].append(word)
-    return parts
-
-
-def options_of(launcher: Launcher, words: list[str]) -> tuple[tuple[Option, ...], tuple[str, ...]]:
-    """Split words into options and the program, which begins at the first word that is no option."""
+def _options(launcher: Launcher, words: list[str]) -> tuple[tuple[Option, ...], tuple[str, ...]]:
+    """Split words into options and the program, which begins at the first word that is not an option."""
     options: list[Option] = []
     place = 0
     if launcher.form == "other":
@@ -194,14 +251,16 @@ def options_of(launcher: Launcher, words: list[str]) -> tuple[tuple[Option, ...]
     return tuple(options), tuple(words[place:])
 
 
-@frozen
-class Start:
-    """A command to execute: its words, and environment variables that are set for this command only."""
-
-    words: tuple[str, ...]
-    environment: tuple[tuple[str, str], ...] = ()
-
-    def text(self) -> str:
-        """Return the command quoted for a shell."""
-        settings = [f"{name}={shlex.quote(value)}" for name, value in self.environment]
-        return " ".join([*settings, shlex.join(self.words)])
+def compilers_of(command: LaunchCommand, library: str = "", family: str = "") -> list[str]:
+    """Return compiler wrappers that may belong to a launcher or to an MPI, the most likely first."""
+    path = shutil.which(command.tool) or command.tool
+    folder, name = os.path.split(path)
+    suffix = os.path.splitext(name)[1]
+    beside = [folder, os.path.dirname(os.path.realpath(path))]
+    if library:  # lib/libmpi.so belongs to bin/mpicc; the library may be one folder deeper
+        above = os.path.dirname(os.path.dirname(library))
+        beside += [os.path.join(above, "bin"), os.path.join(os.path.dirname(above), "bin")]
+    of_maker = (*command.launcher.compilers, "mpicc")
+    paths = [os.path.join(place, wrapper) for place in beside for wrapper in (f"mpicc{suffix}", *of_maker)]
+    paths += [f"mpicc{suffix}", f"mpicc.{family or command.launcher.suffix}", *of_maker]
+    return list(dict.fromkeys(path for path in map(shutil.which, paths) if path))

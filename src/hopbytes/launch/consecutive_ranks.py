@@ -1,38 +1,45 @@
-"""Mapping for launchers that place consecutive ranks on a node."""
+"""Mapping for launchers that give consecutive ranks to a node: blocks of ranks go to groups of PEs."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from hopbytes._arrays import Int64
+from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Mapper
+from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
-from hopbytes.launch.free_order import free_order
-from hopbytes.launch.rank_blocks import placed_blocks
 from hopbytes.machines.allocate.slot_counts import spread as chosen_slots
-from hopbytes.model.allocation import Allocation
+from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.solve.auto_objective import objective_of
-from hopbytes.solve.congestion_on_rails import LINKS, Given, weighs_links, worth_it
 from hopbytes.solve.formulate import too_few_slots
 from hopbytes.solve.map_tasks import map_tasks
-from hopbytes.solve.method import steps_of
+from hopbytes.solve.method import Given, steps_of
+from hopbytes.solve.objective import LINKS, objective_of, weighs_links
 from hopbytes.solve.presets import presets
-from hopbytes.solve.slot_policies import slot_choices
+from hopbytes.solve.problem import Constraints
+from hopbytes.solve.rails import LINKS, Given, weighs_links, worth_it
+from hopbytes.solve.slots import slot_choices
+
+#: Number of nodes of unequal sizes up to which blocks are mapped to nodes, since all pairs of a block and a
+#: node of another size are listed as forbidden.
+MOST_UNEQUAL = 2_000
+#: Bound on the steps of the dynamic program over sizes; it limits how many states are kept after each node.
+MOST_STEPS = 300_000
+#: Formats in which only the order of hosts can be chosen.
+ORDERED = ("hosts", "torchrun", "kubernetes")
+#: Tasks up to which the pattern is mapped a second time, with free ranks.
+MOST_TASKS = 2**14
 
 
 def map_for(
-    graph: CommGraph,
-    where: Allocation,
-    form: str,
-    *,
-    block: int | None = None,
-    **options: Any,
+    graph: CommGraph, where: Allocation, form: str, *, block: int | None = None, **options: Any
 ) -> Mapping:
     """Map so that a launch format can express the result.
 
@@ -63,7 +70,7 @@ def map_for(
     limit = (
         f"{form} gives only consecutive ranks to a host; newrank and hopbytes.mpi.reorder allow any mapping"
     )
-    notices = [*mapping.info["notices"], limit, *free_order(graph, mapping, form, **options)]
+    notices = [*mapping.info["notices"], limit, *_free_order(graph, mapping, form, **options)]
     return Mapping(mapping.pe, where, {**mapping.info, "said_by": form, "notices": notices})
 
 
@@ -75,28 +82,23 @@ def _on_the_cheaper_slots(
     where = where.using(equal_nodes=False)
     if not choices:
         return map_in_blocks(graph, where, block, **options)
-    found: dict[str, Mapping] = {}
+    mappings: dict[str, Mapping] = {}
     refused: list[HopbytesError] = []
     for name, choice in choices.items():
         try:
-            found[name] = map_in_blocks(graph, where.using(**choice), block, **options)
+            mappings[name] = map_in_blocks(graph, where.using(**choice), block, **options)
         except InfeasibleError as error:
             refused.append(error)
-    if not found:
+    if not mappings:
         raise refused[0]
-    values = {name: mapping.info["objective_value"] for name, mapping in found.items()}
-    best = min(found, key=lambda name: values[name])
-    mapping = found[best]
+    values = {name: mapping.info["objective_value"] for name, mapping in mappings.items()}
+    best = min(values, key=lambda name: values[name])
+    mapping = mappings[best]
     return Mapping(mapping.pe, where, {**mapping.info, "slots": best, "alternatives": values})
 
 
 def map_in_blocks(
-    graph: CommGraph,
-    where: Allocation,
-    block: int | None = None,
-    *,
-    inside: bool = True,
-    **options: Any,
+    graph: CommGraph, where: Allocation, block: int | None = None, *, inside: bool = True, **options: Any
 ) -> Mapping:
     """Map blocks of consecutive tasks to groups of neighbouring PEs.
 
@@ -114,12 +116,11 @@ def map_in_blocks(
     if graph.n > where.k:
         raise too_few_slots(graph.n, where, "blocks of ranks need a slot for each")
     pes = chosen_slots(where, graph.n, where.use).astype(np.int64)
-    counts = _tasks_of_nodes(where, pes)
+    counts = [count for count in np.bincount(where.node_of_pe[pes]).tolist() if count]
     if options.get("weight") == "time":
         raise UnsupportedError("weight time refers to single messages, expected bytes for blocks of ranks")
-    seen = graph.with_weights(
-        options.get("weight", "bytes")
-    )  # the sums over the arcs between blocks keep this weight only
+    # The sums over the arcs between blocks keep this weight only.
+    weighted = graph.with_weights(options.get("weight", "bytes"))
     weighed = weighs_links(graph, where, **options)
     named = "comm_cost" if weighed else objective_of(options.get("objective"), where, "bytes")[0]
     options["objective"] = named
@@ -128,20 +129,23 @@ def map_in_blocks(
         share = 2 * (1 + len(counts) * inside) * (1 + weighed)
         inner["limits"] = replace(limits, time=limits.time / share)
     notices: list[str] = []
-    pe = placed_blocks(seen, where, pes, counts, block, inside=inside, options=inner)
+    pe = _placed_blocks(weighted, where, pes, counts, block, inside=inside, options=inner)
     if weighed:
+        from hopbytes.solve.rails import worth_it
+
         inner["objective"] = LINKS
-        less = placed_blocks(seen, where, pes, counts, block, inside=inside, options=inner)
+        less = _placed_blocks(weighted, where, pes, counts, block, inside=inside, options=inner)
         others = [less, pes.astype(np.int32)]
-        number, notices = worth_it(seen, where, pe, others)
+        number, notices = worth_it(weighted, where, pe, others)
         if number is not None:
             pe, options["objective"] = others[number], LINKS
     given = Given(np.searchsorted(pes, pe).astype(np.int32))
-    mapping = map_tasks(graph, where, given, **_recorded(options))
-    method: dict[str, Any] = {}
-    method["mapper"] = f"blocks of {block or 'a node'}, {'any' if inside else 'in'} order inside"
-    method["preset"] = _preset_named(options.get("method"))
-    method["notices"] = [*notices, *mapping.info["notices"]]
+    kept = {key: options[key] for key in ("objective", "weight", "seed", "threads") if key in options}
+    mapping = map_tasks(graph, where, given, partition=False, **kept)
+    method = {
+        "mapper": f"blocks of {block or 'a node'}, {'any' if inside else 'in'} order inside",
+        "preset": _preset_named(options.get("method")), "notices": [*notices, *mapping.info["notices"]],
+    }  # fmt: skip
     return Mapping(mapping.pe, where, {**mapping.info, **method})
 
 
@@ -153,11 +157,207 @@ def _preset_named(method: Any) -> Any:
     return None if isinstance(first, Mapper) or (isinstance(first, str) and first not in presets) else first
 
 
-def _recorded(options: dict[str, Any]) -> dict[str, Any]:
-    kept = ("objective", "weight", "seed", "threads")
-    return {"partition": False, **{key: options[key] for key in kept if key in options}}
+def _placed_blocks(
+    graph: CommGraph, where: Allocation, pes: Int64, counts: list[int], block: int | None, *, inside: bool,
+    options: dict[str, Any],
+) -> Int32:
+    """Return the PE of every task: blocks are mapped to groups, then tasks inside their group."""
+    if block is None and len(set(counts)) > 1:
+        groups = _unequal_groups(graph, where, np.split(pes, np.cumsum(counts)[:-1]), options)
+    else:
+        size = _block_size(graph.n, counts, block)
+        cut = [pes[first : first + size] for first in range(0, graph.n, size)]
+        blocks = _mapped_quotient(graph, where, cut, options)
+        groups = [cut[group] for group in blocks]
+    pe = np.concatenate([*groups, pes[:0]]).astype(np.int32)
+    return _mapped_inside(graph, where, pe, groups, options) if inside else pe
 
 
-def _tasks_of_nodes(where: Allocation, pes: Int64) -> list[int]:
-    counts = np.bincount(where.node_of_pe[pes])
-    return [int(count) for count in counts if count]
+def _block_size(n: int, counts: list[int], block: int | None) -> int:
+    if block is None:
+        return max(counts[0], 1) if counts else 1
+    if block < 1:
+        raise UnsupportedError(f"`block={block}`, expected an integer >= 1")
+    uneven = [count for count in counts if count % block]
+    if n % block or uneven:
+        found = f"{uneven[0]} on a node" if uneven else str(n)
+        raise InfeasibleError(f"blocks of {block} ranks, expected a divisor of the ranks: {found}")
+    return block
+
+
+def _mapped_quotient(
+    graph: CommGraph, where: Allocation, groups: list[Int64], options: dict[str, Any]
+) -> list[int]:
+    """Return the group of every block, where block i has as many tasks as group i has PEs.
+
+    The graph of the blocks has the sums of the arcs between them. They are mapped to an allocation with one
+    PE per group that has all its cores; the first one defines distances.
+    """
+    owner = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    source, target = owner[graph.sources()], owner[graph.targets]
+    between = source != target
+    volumes = np.ones(graph.m, np.int64) if graph.volumes is None else graph.volumes
+    blocks = CommGraph.from_edges(source[between], target[between], volumes[between], n=len(groups))
+    cores = [np.concatenate([where.cores_of(int(pe)) for pe in group]) for group in groups]
+    starts = np.cumsum([0, *map(len, cores)]).astype(np.int64)
+    merged = Allocation(where.machine, starts, np.concatenate(cores), where.hosts)
+    chosen: list[int] = map_tasks(blocks, merged, **options).pe.tolist()
+    return chosen
+
+
+def _unequal_groups(
+    graph: CommGraph, where: Allocation, nodes: list[Int64], options: dict[str, Any]
+) -> list[Int64]:
+    """Return the PEs of every block if nodes hold different numbers of tasks.
+
+    First the order of the sizes is chosen so that much volume stays inside blocks; then blocks are mapped to
+    nodes of their size. The order of the machine is kept if this does not reduce the cost.
+    """
+    sizes = best_sizes(graph, [len(group) for group in nodes])
+    waiting: dict[int, list[int]] = {}
+    for number, group in enumerate(nodes):
+        waiting.setdefault(len(group), []).append(number)
+    taken = {size: iter(numbers) for size, numbers in waiting.items()}
+    chosen = [nodes[next(taken[size])] for size in sizes]
+    candidates = [nodes, chosen]
+    if len(nodes) <= MOST_UNEQUAL:
+        forbidden: Any = np.argwhere(np.array(sizes)[:, None] != np.array(sizes)[None, :])
+        constraints = replace(options.get("constraints") or Constraints(), forbidden=forbidden)
+        blocks = _mapped_quotient(graph, where, chosen, {**options, "constraints": constraints})
+        candidates.append([chosen[group] for group in blocks])
+    return min(candidates, key=lambda groups: _cost(graph, where, np.concatenate(groups), options))
+
+
+def _cost(graph: CommGraph, where: Allocation, pe: Any, options: dict[str, Any]) -> Any:
+    objective = objectives[options["objective"].replace("-", "_")]()
+    return objective.value(graph, where, pe.astype(np.int32))
+
+
+def _mapped_inside(
+    graph: CommGraph, where: Allocation, start: Int32, groups: list[Int64], options: dict[str, Any]
+) -> Int32:
+    """Map the tasks of each block to its PEs; the result is kept only if the total cost decreases.
+
+    On a tree, traffic that leaves a node costs the same from each of its PEs, so the total decreases whenever
+    the cost inside a block does.
+    """
+    best = start.copy()
+    first = 0
+    for group in groups:
+        tasks = np.arange(first, first + len(group))
+        first += len(group)
+        if len(group) > 2:  # with two tasks there is only one distance
+            best[tasks] = group[map_tasks(_induced(graph, tasks), where.select(group), **options).pe]
+    cheaper = _cost(graph, where, best, options) < _cost(graph, where, start, options)
+    return best if cheaper else start
+
+
+def _induced(graph: CommGraph, tasks: Int64) -> CommGraph:
+    first, last = int(graph.indptr[tasks[0]]), int(graph.indptr[tasks[-1] + 1])
+    source = np.repeat(np.arange(len(tasks)), np.diff(graph.indptr[tasks[0] : tasks[-1] + 2]))
+    target = graph.targets[first:last] - tasks[0]
+    keep = (target >= 0) & (target < len(tasks))
+    volumes = None if graph.volumes is None else graph.volumes[first:last][keep]
+    return CommGraph.from_edges(source[keep], target[keep], volumes, n=len(tasks))
+
+
+def best_sizes(graph: CommGraph, sizes: list[int]) -> list[int]:
+    """Order the sizes of blocks so that most volume stays inside blocks of consecutive tasks.
+
+    A dynamic program over the number of blocks of every size that are used. It is exact for two different
+    sizes on up to five hundred nodes, and whenever the table stays within its bound; otherwise only the best
+    states are kept.
+    O(m x different sizes + 300,000).
+
+    >>> import hopbytes as hb
+    >>> pairs = hb.CommGraph.from_edges([0, 2, 3], [1, 3, 4], [9, 9, 9], n=5)
+    >>> best_sizes(pairs, [3, 2])
+    [2, 3]
+    """
+    kinds = Counter(sizes)
+    known = sorted(kinds, key=sizes.index)  # ties keep the order given
+    inside = {size: _volume_inside(graph, size) for size in known}
+    most = [kinds[size] for size in known]
+    width = max(64, MOST_STEPS // max(len(sizes) * len(known), 1))
+    # used blocks of every size → volume inside, and the size of the last block
+    layer: dict[tuple[int, ...], int] = {(0,) * len(known): 0}
+    steps: list[dict[tuple[int, ...], int]] = []
+    for _ in sizes:
+        following: dict[tuple[int, ...], int] = {}
+        step: dict[tuple[int, ...], int] = {}
+        for used, volume in layer.items():
+            first = sum(count * size for count, size in zip(used, known, strict=True))
+            for kind, size in enumerate(known):
+                if used[kind] == most[kind]:
+                    continue
+                state = (*used[:kind], used[kind] + 1, *used[kind + 1 :])
+                reached = volume + int(inside[size][first])
+                if reached > following.get(state, -1):
+                    following[state], step[state] = reached, kind
+        if len(following) > width:
+            kept = sorted(following, key=lambda state: (-following[state], state))[:width]
+            following = {state: following[state] for state in kept}
+        layer = following
+        steps.append(step)
+    state = tuple(most)
+    order: list[int] = []
+    for step in reversed(steps):
+        kind = step[state]
+        order.append(known[kind])
+        state = (*state[:kind], state[kind] - 1, *state[kind + 1 :])
+    return order[::-1]
+
+
+def _volume_inside(graph: CommGraph, size: int) -> Int64:
+    """int64[n + 1]: volume of arcs between tasks s, …, s + size - 1, for every s.  O(n + m)."""
+    source, target = graph.sources().astype(np.int64), graph.targets.astype(np.int64)
+    low, high = np.minimum(source, target), np.maximum(source, target)
+    near = (high - low < size) & (high > low)
+    volumes = np.ones(graph.m, np.int64) if graph.volumes is None else graph.volumes
+    change = np.zeros(graph.n + 2, np.int64)
+    # An arc lies inside the windows whose first task is greater than high - size and at most low.
+    np.add.at(change, np.maximum(high[near] - size + 1, 0), volumes[near])
+    np.subtract.at(change, low[near] + 1, volumes[near])
+    return np.cumsum(change)[: graph.n + 1]
+
+
+def _free_order(graph: CommGraph, mapping: Mapping, form: str, **options: Any) -> list[str]:
+    """Return sentences about the communication cost with free rank numbers; empty if there is no gain.
+
+    For training jobs (``ml:``) the rank orders of Megatron-LM are compared, too: O(24 arcs).
+    """
+    from hopbytes.patterns.ml import MEGATRON_OPTIONS, rank_orders, training_of
+
+    where, limits, constraints = mapping.where, options.get("limits"), options.get("constraints")
+    # A second, quick mapping does not take other options into account.
+    usual = options.get("objective") in (None, "comm_cost") and options.get("weight") in (None, "bytes")
+    limited = (limits is not None and limits.limited) or (constraints is not None and constraints.of_tasks)
+    if form not in ORDERED or graph.n > min(MOST_TASKS, where.k) or limited or not usual:
+        return []
+    if mapping.info.get("objective", "comm_cost") != "comm_cost":  # chosen for a machine with rails
+        return []
+    own = CommCost().value(graph, where, mapping.pe)
+    kept = {name: options[name] for name in ("seed", "threads") if name in options}
+    equal = replace(where, use=SlotUse(equal_nodes=True))
+    free = map_tasks(graph, equal, "fast", objective="comm_cost", partition=False, **kept)
+    best = CommCost().value(graph, where, free.pe)
+    sentences = []
+    if best < own:
+        sentences.append(
+            f"{form} keeps ranks consecutive: J {own:,}; with ranks renumbered in the program J {best:,} "
+            f"({1 - best / own:.1%} less): format mesh writes it for PyTorch and JAX, newrank for MPI"
+        )
+    training, slots = training_of(graph), np.sort(mapping.pe)
+    # Ranks in each order on the slots in use; the first of equal orders counts.
+    values = {
+        name: CommCost().value(graph, where, slots[rank].astype(np.int32))
+        for name, rank in ({} if training is None else rank_orders(training)).items()
+    }
+    order = min(values, key=lambda name: values[name], default="")
+    if order and values[order] < own:
+        value, option = values[order], MEGATRON_OPTIONS.get(order, f"order={order}")
+        sentences.append(
+            f"rank order {order} of the training program has J {value:,} ({1 - value / own:.1%} less), hosts "
+            f"in machine order: Megatron-LM {option}"
+        )
+    return sentences

@@ -18,8 +18,7 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, UnsupportedError
-from hopbytes.launch.command import LaunchCommand, Start
-from hopbytes.launch.compilers import compilers_of
+from hopbytes.launch.command import LaunchCommand, Start, compilers_of
 from hopbytes.launch.replay_program import LACKING, LONE, MARK, UNDER_WAY
 from hopbytes.launch.start import checked_command, launch_files, prepare_start
 from hopbytes.model.comm_graph import CommGraph
@@ -42,7 +41,11 @@ class Replayed:
     seconds: tuple[float, ...]
     round_bytes: int  # number of bytes that all ranks together send in a round
     scale: float  # bytes of a round divided by those of the pattern
-    code: int = 0  # exit code of the launcher
+
+    @property
+    def median(self) -> float:
+        """Median seconds of a round."""
+        return float(np.median(self.seconds))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the measurement as a dictionary for JSON."""
@@ -56,16 +59,11 @@ class Replayed:
             "seconds": list(self.seconds),
         }
 
-    @property
-    def median(self) -> float:
-        """Median seconds of a round."""
-        return float(np.median(self.seconds))
-
     def sent(self) -> str:
         """Return in a sentence what the ranks send in a round."""
-        whole = "every message of the pattern in full"
-        part = f"every message of the pattern cut to {self.scale:.3g} of its bytes"
-        return f"A round sends {self.round_bytes:,} bytes: {whole if self.scale == 1 else part}"
+        messages = "every message of the pattern "
+        messages += "in full" if self.scale == 1 else f"cut to {self.scale:.3g} of its bytes"
+        return f"A round sends {self.round_bytes:,} bytes: {messages}"
 
     def times(self) -> str:
         """Return the times."""
@@ -112,7 +110,7 @@ def message_sizes(graph: CommGraph, most: int = MOST_BYTES) -> tuple[Int64, floa
     send nothing. O(m).
     """
     volumes = np.ones(graph.m, np.int64) if graph.volumes is None else graph.volumes
-    source = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    source = graph.sources()
     volumes = np.where(source == graph.targets, 0, volumes)
     busiest = int(np.bincount(source, weights=volumes, minlength=graph.n).max(initial=0))
     factor = min(1.0, most / busiest) if busiest else 1.0
@@ -137,7 +135,7 @@ def replay(
         raise UnsupportedError(f"{command.program[0]}: a program, expected the launcher and its options only")
     sizes, factor = message_sizes(graph, most)
     sent = sizes > 0
-    source = np.repeat(np.arange(graph.n), np.diff(graph.indptr))[sent]
+    source = graph.sources()[sent]
     starts = np.searchsorted(source, np.arange(graph.n + 1)).astype(np.int64)
     with launch_files(None) as stem:
         data = f"{stem}.messages"

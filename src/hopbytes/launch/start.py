@@ -1,13 +1,17 @@
-"""Writes launch files for a user's command and inserts them into the command."""
+"""Writes launch files for a user's command, inserts them into the command, and runs it in this terminal."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from collections.abc import Mapping as Dictionary
 from typing import Any
 
 import numpy as np
@@ -16,9 +20,8 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.exchange import Receipt, read_mapping, write
 from hopbytes.formats.mappings.several_programs import checked_programs
-from hopbytes.launch.command import SEVERAL, LaunchCommand, Option, Start
-from hopbytes.launch.inserted_options import placed
-from hopbytes.launch.launchers import recognise, without_limits
+from hopbytes.launch.command import LaunchCommand, Option, Start
+from hopbytes.launch.installed import recognise, without_limits
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.util.leftovers import name_of_process, remove_left
@@ -27,6 +30,17 @@ from hopbytes.util.leftovers import name_of_process, remove_left
 HOST_FILES = ("hostfile", "machinefile", "f")
 #: Number of attempts to remove a folder, and the seconds between two of them.
 REMOVALS, BETWEEN_REMOVALS = 20, 0.1
+#: Signals that are forwarded if they were sent to this process only.
+PASSED = tuple(
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGWINCH")
+    if hasattr(signal, name)
+)
+#: Signals whose default action ends a process, and the seconds to wait for that.
+_ENDING = PASSED[:6]
+_PAUSE = 0.3
+#: si_code of a signal that the terminal sent to the whole process group, so the program received it too.
+_FROM_KERNEL = 128
 
 
 @frozen
@@ -59,40 +73,40 @@ def checked_command(
 
 def parsed(words: list[str]) -> LaunchCommand:
     """Parse a command, with several programs behind colons where that was tried with the launcher."""
-    return LaunchCommand.parse(words, several=recognise(words)[0].form in SEVERAL)
+    return LaunchCommand.parse(words, several=recognise(words)[0].colons)
 
 
 def with_programs_of(command: LaunchCommand, graph: CommGraph, *, programs: bool = False) -> LaunchCommand:
     """Return a command that starts the programs of a pattern, if it has several."""
-    found = checked_programs(graph.meta.get("programs"), graph.n)
-    if not found:
+    of_file = checked_programs(graph.meta.get("programs"), graph.n)
+    if not of_file:
         return command
-    form, tasks = command.launcher.form, [program.tasks for program in found]
-    if form not in SEVERAL:
+    form = command.launcher.form
+    if not command.launcher.colons:
         written = f"`hopbytes map FILE.programs --format {form}` writes the command"
         raise UnsupportedError(
-            f"{command.tool}: the pattern has {len(found)} programs, expected Open MPI or Hydra"
+            f"{command.tool}: the pattern has {len(of_file)} programs, expected Open MPI or Hydra"
             + (f" ({written})" if form == "slurm" else "")
         )
     if command.program:
-        starts = [dataclasses.replace(part, others=()).count for part in command.parts]
-        if starts != tasks:
+        tasks = tuple(program.tasks for program in of_file)
+        if command.counts != tasks:
             raise InfeasibleError(
-                f"{command.tool} starts programs of {', '.join(map(str, starts))} ranks, expected "
+                f"{command.tool} starts programs of {', '.join(map(str, command.counts))} ranks, expected "
                 f"{', '.join(map(str, tasks))} as in the pattern, or a command without programs"
             )
         return command
+    used = [program for program in of_file if program.tasks]
     if not programs:
-        named = "; ".join(f"{one.tasks} ranks of {one.command[:200]!a}" for one in found if one.tasks)
+        named = "; ".join(f"{program.tasks} ranks of {program.command[:200]!a}" for program in used)
         raise UnsupportedError(
             f"{command.tool}: no program, and the pattern's file names {named}: expected the programs in the "
             "command, or `programs=True` to start those of the file"
         )
     kept = tuple(option for option in command.options if option.name not in command.launcher.counts)
     first, *others = (
-        LaunchCommand(command.launcher, command.start, (Option("n", ("-n", str(one.tasks))),), one.words)
-        for one in found
-        if one.tasks
+        LaunchCommand(command.launcher, command.start, (Option("n", ("-n", str(tasks))),), words)
+        for tasks, words in used
     )
     return dataclasses.replace(first, options=(*kept, *first.options), others=tuple(others))
 
@@ -105,7 +119,7 @@ def machine_of_command(command: LaunchCommand) -> str:
     return "job"
 
 
-@contextmanager
+@contextlib.contextmanager
 def launch_files(stem: str | None) -> Iterator[str]:
     """Yield a stem for launch files: the one given, or one in a folder that is removed afterwards."""
     if stem is not None:
@@ -117,7 +131,7 @@ def launch_files(stem: str | None) -> Iterator[str]:
         yield os.path.join(folder, "placement")
 
 
-@contextmanager
+@contextlib.contextmanager
 def shared_folder() -> Iterator[str]:
     """Yield a new folder in the current one, which all nodes of a job usually share; remove it later.
 
@@ -165,12 +179,13 @@ def prepare_start(
         options["version"] = "4" if command.launcher.version == "4" else "5"
     if not nameless:
         _check_names(mapping, command, options.get("hosts"))
-    one = {name: value for name, value in mapping.info.items() if name != "programs"}  # they are in `command`
-    receipt = write(Mapping(mapping.pe, mapping.where, one), stem, form, force=force, **options)
+    info = {name: value for name, value in mapping.info.items() if name != "programs"}  # those of `command`
+    receipt = write(Mapping(mapping.pe, mapping.where, info), stem, form, force=force, **options)
     written = receipt.placed or mapping
-    exact = form == "openmpi" and f"{stem}.hosts" in receipt.paths
-    _check_written(stem, form, written, options.get("hosts"), exact)
-    start = placed(command, receipt.launch)
+    if mapping.where.hosts and options.get("hosts") is None:  # without names a file cannot be read back
+        names_cores = form == "openmpi" and f"{stem}.hosts" in receipt.paths
+        _check_written(read_mapping(stem, written.where, form, n=mapping.n), written, stem, names_cores)
+    start = command.with_mapping(receipt.launch)
     if form == "slurm":
         start = dataclasses.replace(start, words=(*without_limits(os.environ), *start.words))
     return Prepared(start, receipt, written, notices)
@@ -211,14 +226,10 @@ def _check_names(mapping: Mapping, command: LaunchCommand, hosts: Any) -> None:
     )
 
 
-def _check_written(stem: str, form: str, mapping: Mapping, hosts: Any, exact: bool) -> None:
+def _check_written(again: Mapping, mapping: Mapping, stem: str, names_cores: bool) -> None:
     """Compare a file with the mapping: the slots where it names cores, else the nodes."""
-    if not mapping.where.hosts or hosts is not None or (form == "openmpi" and mapping.where.machine is None):
-        return  # without names a file cannot be read back
-    again = read_mapping(stem, mapping.where, form, n=mapping.n)
-    if exact:
-        same = np.array_equal(again.pe, mapping.pe)
-    else:  # the file holds hosts only; the cores are given in the command or in a script
+    same = np.array_equal(again.pe, mapping.pe)
+    if not names_cores:  # the cores are given in the command or in a script
         same = np.array_equal(again.where.node_of_pe[again.pe], mapping.where.node_of_pe[mapping.pe])
     if not same:
         raise HopbytesError(
@@ -227,3 +238,70 @@ def _check_written(stem: str, form: str, mapping: Mapping, hosts: Any, exact: bo
         )
 
 
+class _SignalDetector:
+    """A second child process that tells whether a signal was sent to all processes of a job.
+
+    A batch system that stops a job signals every process in it. A launcher that received this signal must not
+    receive it from this process again: the second signal makes it kill its processes at once. The child waits
+    for input; if a signal ends it, the signal was sent to all. The child ends with this process, since its
+    input is then closed.
+    """
+
+    def __init__(self, before: set[int | signal.Signals]) -> None:
+        self._before = before
+        self._start()
+
+    def _start(self) -> None:
+        quiet = subprocess.DEVNULL
+        self._waiting: subprocess.Popen[bytes] | None = None
+        with contextlib.suppress(OSError):  # without this child, every signal is forwarded
+            self._waiting = subprocess.Popen(
+                ["cat"], stdin=subprocess.PIPE, stdout=quiet, stderr=quiet,
+                preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, self._before) and None,
+            )  # fmt: skip
+
+    def received(self, number: int) -> bool:
+        """Return whether the signal was sent to all processes."""
+        if self._waiting is None or number not in _ENDING:
+            return False
+        try:
+            code = self._waiting.wait(_PAUSE)
+        except subprocess.TimeoutExpired:
+            return False
+        self.end()
+        self._start()
+        return code == -number
+
+    def end(self) -> None:
+        """End the child process."""
+        if self._waiting is not None:
+            self._waiting.communicate()
+
+
+def run_through(words: Sequence[str], environment: Dictionary[str, str] | None = None) -> int:
+    """Run a program with the streams of this process, forward signals, and return its exit code."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    wanted = set(PASSED) | {signal.SIGCHLD}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
+    detector = _SignalDetector(before)
+    try:
+        try:
+            child = subprocess.Popen(
+                words,
+                env={**os.environ, **(environment or {})},
+                preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before) and None,
+            )
+        except OSError as error:
+            raise UnsupportedError(f"{words[0]}: {error.strerror}, expected a program") from None
+        while child.poll() is None:
+            info = signal.sigwaitinfo(wanted)
+            if info.si_signo == signal.SIGCHLD or info.si_code == _FROM_KERNEL:
+                continue
+            if not detector.received(info.si_signo):
+                child.send_signal(info.si_signo)
+        code = child.returncode
+    finally:
+        detector.end()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return code if code >= 0 else 128 - code

@@ -29,8 +29,13 @@ NODE_NAMES = ("node", "host", "server")
 LONGEST_SPEC = 80
 
 machines: Registry[type[Machine]] = Registry(
-    "machine", ("hopbytes.machines.kinds", "hopbytes.machines"), entry_points="hopbytes.machines"
-)
+    "machine", "hopbytes.machines.kinds", entry_points="hopbytes.machines",
+    modules={
+        "tree": "hopbytes.machines.tree", "mesh": "hopbytes.machines.kinds.torus",
+        "dragonfly_plus": "hopbytes.machines.kinds.dragonfly", "job": "hopbytes.machines.kinds.local",
+        "amd": "hopbytes.machines.kinds.nvidia",
+    },
+)  # fmt: skip
 
 
 @frozen
@@ -115,7 +120,7 @@ class Machine(ABC):
 
     @abstractmethod
     def spec(self) -> str:
-        """Return a text from which :func:`hopbytes.machine` makes this machine again."""
+        """Return a text from which :func:`hopbytes.allocate` makes this machine again."""
 
     @property
     @abstractmethod

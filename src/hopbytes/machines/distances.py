@@ -1,10 +1,10 @@
-"""Distances of places on the nodes of a network, as the kernels want them."""
+"""Distances between places as kernels take them: labels in a tree, a table, hops of a network, rails."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import field
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,12 +17,98 @@ from hopbytes.machines.network import Network
 from hopbytes.model.allocation import Allocation
 from hopbytes.util.random_numbers import RandomNumbers
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 #: Nodes whose hops are held as a table (uint16: 128 MiB); grids need none.
 MAX_NODES_IN_TABLE = 2**13
 #: Nodes of which all pairs are examined for the largest distance, and rows of pairs examined in one call.
 NODES_COMPARED, ROWS = 2**11, 64
+#: Rows of the table of distances of GPUs that are computed at the same time.
+GPU_ROWS = 256
 #: Number of triples of nodes whose distances are compared.
 TRIPLES = 2**12
+
+
+@frozen(eq=False, owns=("labels", "level_of_bit", "costs"))
+class TreeDistance:
+    """Distances of k places in a tree, as kernels take them.
+
+    The label of a place is the path of child numbers from the root, one bit field per level, the
+    innermost level in the lowest bits. The highest bit in which two labels differ names the
+    outermost level at which the places part, so one xor, one bit count and one table look-up give
+    the distance.
+    """
+
+    labels: UInt64  # uint64[k]: Ascending, so every subtree is a contiguous range of places
+    #: uint8[65]: Level for every width of the xor: 0 for equal labels, 1 for the innermost level, ...
+    level_of_bit: UInt8
+    costs: Int64  # int64[levels + 1]: Distance per level; ``costs[0] = 0``
+
+    @property
+    def largest(self) -> int:
+        """Largest distance of two places: labels ascend, first and last part at the outermost level."""
+        return int(self.bit_costs[int(self.labels[0] ^ self.labels[-1]).bit_length()])
+
+    @property
+    def bit_costs(self) -> Int64:
+        """int64[65]: distance for every width of the xor of two labels."""
+        return self.costs[self.level_of_bit]
+
+    def between(self, a: int, b: int) -> int:
+        """Distance of two places."""
+        return int(self.costs[self.level_of_bit[(int(self.labels[a]) ^ int(self.labels[b])).bit_length()]])
+
+    def select(self, places: Int64) -> TreeDistance:
+        """Distances among some of the places (ascending numbers)."""
+        if len(places) == len(self.labels):
+            return self
+        return TreeDistance(own(self.labels[places]), self.level_of_bit, self.costs)
+
+    def matrix(self) -> Int64:
+        """int64[k, k] of all distances; for small k and tests, O(k^2) memory."""
+        places = np.arange(len(self.labels))
+        return self.apart(places[:, None], places[None, :])
+
+    def apart(self, a: Int64, b: Int64) -> Int64:
+        """Distances of pairs of places, broadcast against each other."""
+        differing = self.labels[a] ^ self.labels[b]
+        levels = np.zeros(differing.shape, np.uint8)
+        for level in range(1, len(self.costs)):  # innermost first: the outermost that differs wins
+            bits = np.flatnonzero(self.level_of_bit == level)
+            if len(bits):
+                levels[differing >= np.uint64(1 << (int(bits[0]) - 1))] = level
+        return self.costs[levels]
+
+
+@frozen(eq=False, owns=("table",))
+class TableDistance:
+    """Distances of k places as a dense int64[k, k] table (kept small: see the machine that makes it)."""
+
+    table: Int64
+
+    @property
+    def largest(self) -> int:
+        """Largest distance between two places."""
+        return int(self.table.max())
+
+    def between(self, a: int, b: int) -> int:
+        """Distance of two places."""
+        return int(self.table[a, b])
+
+    def select(self, places: Int64) -> TableDistance:
+        """Distances among some of the places (ascending numbers)."""
+        if len(places) == len(self.table):
+            return self
+        return TableDistance(own(np.ascontiguousarray(self.table[np.ix_(places, places)])))
+
+    def matrix(self) -> Int64:
+        """int64[k, k] of all distances."""
+        return self.table
+
+    def apart(self, a: Int64, b: Int64) -> Int64:
+        """Distances of pairs of places, broadcast against each other."""
+        return self.table[a, b]
 
 
 @frozen(eq=False, owns=("labels", "inside_costs", "endpoint"))
@@ -35,9 +121,7 @@ class NetworkDistance:
     """
 
     network: Network
-    #: uint64[k]: Ascending paths in the tree of all nodes, as in
-    #: :class:`hopbytes.machines.distances.TreeDistance`.
-    labels: UInt64
+    labels: UInt64  # uint64[k]: ascending paths in the tree of all nodes, as in a TreeDistance
     inside_costs: Int64  # int64[65]: Distance for every width of the xor of two labels up to `inside_bits`
     inside_bits: int  # labels that differ in no higher bit lie in one node
     endpoint: Int32  # int32[k]: Endpoint of each place
@@ -75,18 +159,11 @@ class NetworkDistance:
             return int(self.inside_costs[width])
         return max(self.least, int(self._hops(self.endpoint[a], self.endpoint[b])) * self.per_hop)
 
-    def select(self, places: Int64) -> NetworkDistance:
+    def select(self, places: Int64) -> Self:
         """Distances among some of the places (ascending numbers)."""
         if len(places) == len(self.labels):
             return self
-        return NetworkDistance(
-            self.network,
-            self.labels[places],
-            self.inside_costs,
-            self.inside_bits,
-            self.endpoint[places],
-            self.per_hop,
-        )
+        return replace(self, labels=self.labels[places], endpoint=self.endpoint[places], _cache={})
 
     def matrix(self) -> Int64:
         """int64[k, k] of all distances; for small k and tests, O(k^2) memory."""
@@ -205,10 +282,6 @@ class LoweredNetwork(NamedTuple):
     packed: Int64
 
 
-#: Rows of the table of distances that are computed at the same time.
-GPU_ROWS = 256
-
-
 @frozen(eq=False)
 class RailUnits:
     """The units of a rail-optimised network that every endpoint (GPU) belongs to."""
@@ -262,15 +335,6 @@ class RailDistance(NetworkDistance):
             self._cache["largest"] = most
         return int(self._cache["largest"])
 
-    def select(self, places: Int64) -> RailDistance:
-        """Distances among some of the places (ascending numbers)."""
-        if len(places) == len(self.labels):
-            return self
-        return RailDistance(
-            self.network, self.labels[places], self.inside_costs, self.inside_bits, self.endpoint[places],
-            self.per_hop, units=self.units,
-        )
-
     def _hops(self, a: Any, b: Any) -> Int64:
         assert self.units is not None
         return self.units.apart(a, b)
@@ -288,87 +352,6 @@ class RailDistance(NetworkDistance):
             rows = slice(first, first + GPU_ROWS)
             table[rows] = self._hops(nodes[rows, None], nodes[None, :])
         return table
-
-
-@frozen(eq=False, owns=("labels", "level_of_bit", "costs"))
-class TreeDistance:
-    """Distances of k places in a tree, as kernels take them.
-
-    The label of a place is the path of child numbers from the root, one bit field per level, the
-    innermost level in the lowest bits. The highest bit in which two labels differ names the
-    outermost level at which the places part, so one xor, one bit count and one table look-up give
-    the distance.
-    """
-
-    labels: UInt64  # uint64[k]: Ascending, so every subtree is a contiguous range of places
-    #: uint8[65]: Level for every width of the xor: 0 for equal labels, 1 for the innermost level, ...
-    level_of_bit: UInt8
-    costs: Int64  # int64[levels + 1]: Distance per level; ``costs[0] = 0``
-
-    @property
-    def largest(self) -> int:
-        """Largest distance of two places: labels ascend, first and last part at the outermost level."""
-        return int(self.bit_costs[int(self.labels[0] ^ self.labels[-1]).bit_length()])
-
-    @property
-    def bit_costs(self) -> Int64:
-        """int64[65]: distance for every width of the xor of two labels."""
-        return self.costs[self.level_of_bit]
-
-    def between(self, a: int, b: int) -> int:
-        """Distance of two places."""
-        return int(self.costs[self.level_of_bit[(int(self.labels[a]) ^ int(self.labels[b])).bit_length()]])
-
-    def select(self, places: Int64) -> TreeDistance:
-        """Distances among some of the places (ascending numbers)."""
-        if len(places) == len(self.labels):
-            return self
-        return TreeDistance(own(self.labels[places]), self.level_of_bit, self.costs)
-
-    def matrix(self) -> Int64:
-        """int64[k, k] of all distances; for small k and tests, O(k^2) memory."""
-        places = np.arange(len(self.labels))
-        return self.apart(places[:, None], places[None, :])
-
-    def apart(self, a: Int64, b: Int64) -> Int64:
-        """Distances of pairs of places, broadcast against each other."""
-        differing = self.labels[a] ^ self.labels[b]
-        levels = np.zeros(differing.shape, np.uint8)
-        for level in range(1, len(self.costs)):  # innermost first: the outermost that differs wins
-            bits = np.flatnonzero(self.level_of_bit == level)
-            if len(bits):
-                levels[differing >= np.uint64(1 << (int(bits[0]) - 1))] = level
-        return self.costs[levels]
-
-
-@frozen(eq=False, owns=("table",))
-class TableDistance:
-    """Distances of k places as a dense int64[k, k] table (kept small: see the machine that makes it)."""
-
-    table: Int64
-
-    @property
-    def largest(self) -> int:
-        """Largest distance between two places."""
-        return int(self.table.max())
-
-    def between(self, a: int, b: int) -> int:
-        """Distance of two places."""
-        return int(self.table[a, b])
-
-    def select(self, places: Int64) -> TableDistance:
-        """Distances among some of the places (ascending numbers)."""
-        if len(places) == len(self.table):
-            return self
-        return TableDistance(own(np.ascontiguousarray(self.table[np.ix_(places, places)])))
-
-    def matrix(self) -> Int64:
-        """int64[k, k] of all distances."""
-        return self.table
-
-    def apart(self, a: Int64, b: Int64) -> Int64:
-        """Distances of pairs of places, broadcast against each other."""
-        return self.table[a, b]
 
 
 Distance: TypeAlias = "TreeDistance | TableDistance | NetworkDistance"

@@ -126,20 +126,6 @@ def torus_geometry_of(machine: Machine) -> Geometry | None:
     return geometry_of(machine) if network is not None and network.form.kind == "grid" else None
 
 
-def nodes_along_curve(machine: Machine) -> Int64:
-    """int64[nodes]: nodes in the order in which schedulers keep jobs compact.
-
-    That is the order of their routers along a Hilbert curve on tori and meshes, machine order elsewhere.
-    """
-    found = torus_geometry_of(machine)
-    if found is None:
-        return np.arange(int(machine.node_of_core()[-1]) + 1, dtype=np.int64)
-    order = hilbert_order(found.sizes)
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    return np.argsort(rank[np.ravel_multi_index(tuple(found.places), found.sizes)], kind="stable")
-
-
 def occupied(places: Int64, size: int, wrapped: bool) -> tuple[int, int]:
     """Return the first coordinate of the shortest interval that holds all, and its length.
 

@@ -117,17 +117,17 @@ class Allocation:
         from hopbytes.model.html_table import html_table
 
         nodes, slots = np.unique(self.node_of_pe, return_counts=True)
-        each = f"{slots.min()} to {slots.max()}" if slots.min() < slots.max() else str(slots[0])
-        rows = [("nodes", len(nodes)), ("PEs per node", each)]
+        per_node = f"{slots.min()} to {slots.max()}" if slots.min() < slots.max() else str(slots[0])
+        rows = [("nodes", len(nodes)), ("PEs per node", per_node)]
         if self.hosts:
             rows.append(("hosts", _cut(", ".join(self.hosts[node] for node in nodes[:NODES_SHOWN].tolist()))))
         table = html_table(f"{self.k:,} PEs of {_cut(self.machine.spec())}", rows)
         return table + (self._repr_svg_() or "")
 
     def _repr_svg_(self) -> str | None:
-        from hopbytes.model.drawn import svg_of
+        from hopbytes.model import picture
 
-        return svg_of(self)
+        return picture(self)
 
     @classmethod
     def whole(cls, machine: Any, hosts: tuple[str, ...] = ()) -> Allocation:
@@ -282,8 +282,8 @@ class Allocation:
         cuts = np.cumsum([len(part) for part in parts])[:-1]
         order = np.concatenate(parts)
         # Parts hold cores; the same positions hold the PEs, since first cores ascend with PE numbers.
-        place = np.searchsorted(self.first_core[pes], order)
-        return [np.sort(part) for part in np.split(pes[place], cuts)]
+        position = np.searchsorted(self.first_core[pes], order)
+        return [np.sort(part) for part in np.split(pes[position], cuts)]
 
     def groups(self) -> list[Int32]:
         """Divide the allocation down to single PEs: int32[k] group of every PE, coarsest grouping first.
@@ -300,10 +300,10 @@ class Allocation:
         [[0, 1, 1], [0, 1, 2]]
         """
         if "groups" not in self._cache:
-            found: list[Int32] = self.machine.groups(self.first_core)
-            for grouping in found:
+            groupings: list[Int32] = self.machine.groups(self.first_core)
+            for grouping in groupings:
                 grouping.setflags(write=False)
-            self._cache["groups"] = found
+            self._cache["groups"] = groupings
         return list(self._cache["groups"])
 
     def select(self, pes: Int64) -> Allocation:

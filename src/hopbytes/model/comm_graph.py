@@ -162,10 +162,10 @@ class CommGraph:
             raise bad_graph(f"task {max(highest, n)} in a graph of {min(n, MAX_TASKS)} tasks")
         volume, scale = to_integers("volumes", volumes, len(src))
         count, count_scale = to_integers("messages", messages, len(src))
-        said = graph_sources.rounded_away(volumes, volume)
-        said += graph_sources.from_one(src, dst) if given is None else []
-        if said:
-            known["notices"] = [*known.get("notices", ()), *said]
+        notices = graph_sources.rounded_away(volumes, volume)
+        notices += graph_sources.from_one(src, dst) if given is None else []
+        if notices:
+            known["notices"] = [*known.get("notices", ()), *notices]
         if count_scale != 1:
             raise bad_graph("messages must be whole numbers")
         if undirected:
@@ -191,7 +191,7 @@ class CommGraph:
         loads: ArrayLike | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Build from a square matrix: entry (i, j) is what task i sends to task j; zeros are no arcs.
+        """Build from a square matrix: entry (i, j) is what task i sends to task j; zeros are left out.
 
         Raises FormatError if the matrix is not square or has negative or non-finite numbers.
         """
@@ -208,7 +208,7 @@ class CommGraph:
     ) -> Self:
         """Build from a sparse matrix (any SciPy format): entry (i, j) is what task i sends to task j.
 
-        Raises FormatError if it is no sparse matrix, damaged, not square, or has negative or
+        Raises FormatError if it is not a sparse matrix, damaged, not square, or has negative or
         non-finite numbers.
         """
         return cls._of(graph_sources.of_scipy(matrix, messages), loads=loads, meta=meta)
@@ -235,7 +235,7 @@ class CommGraph:
         Raises
         ------
         FormatError
-            The argument is no such graph, or weights are negative or not finite.
+            The argument is not such a graph, or weights are negative or not finite.
 
         Notes
         -----
@@ -337,12 +337,12 @@ class CommGraph:
         (True, 18)
         """
         graph = cls._of(graph_sources.of_metis(xadj, adjncy, adjwgt), loads=vwgt, meta=meta)
-        found = cls(
+        both_ways = cls(
             graph.indptr, graph.targets, graph.volumes, None, graph.loads, undirected=True, scale=graph.scale,
             meta=graph.meta,
         )
-        found.check_directions()
-        return found
+        both_ways.check_directions()
+        return both_ways
 
     @classmethod
     def of(cls, thing: object) -> Self:
@@ -421,8 +421,8 @@ class CommGraph:
         if array is None:
             return self.n if name == "loads" else self.m
         if len(array) and int(array.min()) < 0:
-            place = int(np.argmin(array))
-            raise bad_graph(f"{name}[{place}] is {int(array[place])}, expected an integer >= 0")
+            index = int(np.argmin(array))
+            raise bad_graph(f"{name}[{index}] is {int(array[index])}, expected an integer >= 0")
         return check_total(name, kernels.checked_sum(array))
 
     @property
@@ -475,9 +475,9 @@ class CommGraph:
         return html_table(f"CommGraph {self.name}", rows) + (self._repr_svg_() or "")
 
     def _repr_svg_(self) -> str | None:
-        from hopbytes.model.drawn import svg_of
+        from hopbytes.model import picture
 
-        return svg_of(self)
+        return picture(self)
 
     def arc_volumes(self) -> Int64:
         """Volumes as an array even when all are 1 (then a read-only view without memory of its own)."""

@@ -95,14 +95,14 @@ def of_networkx(graph: Any, weight: str | None) -> Arcs:
     """Return the edges of a graph of networkx, nodes numbered in the order of ``graph.nodes``."""
     if not is_networkx(graph):
         raise bad_graph(f"a {type(graph).__name__}, expected a graph of networkx")
-    number = {node: place for place, node in enumerate(graph.nodes)}
+    task_of = {node: task for task, node in enumerate(graph.nodes)}
     edges = list(graph.edges(data=True))
-    sources = np.array([number[one] for one, _, _ in edges], np.int64)
-    targets = np.array([number[other] for _, other, _ in edges], np.int64)
+    sources = np.array([task_of[source] for source, _, _ in edges], np.int64)
+    targets = np.array([task_of[other] for _, other, _ in edges], np.int64)
     volumes = None
     if weight is not None and any(weight in data for _, _, data in edges):
         volumes = np.array([data.get(weight, 1) for _, _, data in edges])
-    return Arcs(len(number), sources, targets, volumes)
+    return Arcs(len(task_of), sources, targets, volumes)
 
 
 def is_igraph(thing: object) -> bool:
@@ -129,9 +129,9 @@ COLUMNS = {
 def column_names(thing: object) -> list[Any] | None:
     """Return the names of the columns of a table: of pandas, polars, pyarrow or xarray; None of others."""
     for attribute in ("column_names", "data_vars", "columns"):
-        found = getattr(thing, attribute, None)
-        if found is not None and not callable(found):
-            return list(found)
+        columns = getattr(thing, attribute, None)
+        if columns is not None and not callable(columns):
+            return list(columns)
     return None
 
 
@@ -168,8 +168,8 @@ def _of_square(frame: Any, names: list[Any]) -> Arcs:
     """Return the arcs of a square table; rows and columns of the same labels may have different orders."""
     dense = as_array(frame)
     if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
-        found = f"columns {', '.join(map(str, names[:6]))}{', …' * (len(names) > 6)}"
-        what = f"a table of {len(dense)} rows and {found}"
+        listed = f"columns {', '.join(map(str, names[:6]))}{', …' * (len(names) > 6)}"
+        what = f"a table of {len(dense)} rows and {listed}"
         raise bad_graph(f"{what}, expected a square one, or columns source and target")
     rows = list(getattr(frame, "index", range(len(dense))))
     if rows != names and set(rows) == set(names) and len(set(rows)) == len(rows):
@@ -184,7 +184,7 @@ def as_array(thing: Any) -> Array:
     try:
         return np.asarray(thing.to_numpy() if callable(getattr(thing, "to_numpy", None)) else thing)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise bad_graph(f"a {type(thing).__name__} that is no array: {error}") from None
+        raise bad_graph(f"a {type(thing).__name__} that is not an array: {error}") from None
 
 
 def of_metis(xadj: ArrayLike, adjncy: ArrayLike, adjwgt: ArrayLike | None) -> Arcs:
@@ -230,15 +230,15 @@ def to_scipy(graph: Any, values: Int64) -> Any:
 def to_networkx(graph: Any) -> Any:
     """Return a graph of networkx; see :meth:`hopbytes.CommGraph.to_networkx`."""
     networkx = package("networkx", "to_networkx()")
-    found = networkx.Graph(name=graph.name) if graph.undirected else networkx.DiGraph(name=graph.name)
-    found.add_nodes_from((task, {"load": load}) for task, load in enumerate(graph.task_loads().tolist()))
+    result = networkx.Graph(name=graph.name) if graph.undirected else networkx.DiGraph(name=graph.name)
+    result.add_nodes_from((task, {"load": load}) for task, load in enumerate(graph.task_loads().tolist()))
     columns = [graph.sources().tolist(), graph.targets.tolist(), graph.arc_volumes().tolist()]
     if graph.messages is None:
-        found.add_weighted_edges_from(zip(*columns, strict=True))
-        return found
+        result.add_weighted_edges_from(zip(*columns, strict=True))
+        return result
     for source, target, volume, count in zip(*columns, graph.messages.tolist(), strict=True):
-        found.add_edge(source, target, weight=volume, messages=count)
-    return found
+        result.add_edge(source, target, weight=volume, messages=count)
+    return result
 
 
 def rounded_away(volumes: ArrayLike | None, kept: Int64 | None) -> list[str]:

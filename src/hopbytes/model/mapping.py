@@ -103,7 +103,7 @@ class Mapping:
     FormatError
         A PE is outside 0..k-1, or `pe` is not a list of integers.
     WrongTypeError
-        `where` is no machine.
+        `where` is not a machine.
 
     Examples
     --------
@@ -230,7 +230,8 @@ class Mapping:
         cost = self.info.get("comm_cost")
         if cost is not None:
             seed = f"seed {self.info.get('seed', 0)}"
-            known += [f"J={_number(cost)}", _method(self.info)[:LONGEST_NAME], seed[:LONGEST_NAME]]
+            number = f"{cost:,}" if isinstance(cost, int) else repr(cost)[:LONGEST_NAME]
+            known += [f"J={number}", _method(self.info)[:LONGEST_NAME], seed[:LONGEST_NAME]]
         return f"Mapping({', '.join(filter(None, known))})"
 
     def _repr_html_(self) -> str:
@@ -251,15 +252,15 @@ class Mapping:
         if len(used) > NODES_SHOWN:
             rest = tasks[NODES_SHOWN:]
             few, many = int(rest.min()), int(rest.max())
-            each = f"{few:,}" if few == many else f"{few:,} to {many:,}"
-            rows.append((f"tasks on each of {len(rest):,} further nodes", each))
+            per_node = f"{few:,}" if few == many else f"{few:,} to {many:,}"
+            rows.append((f"tasks on each of {len(rest):,} further nodes", per_node))
         table = html_table(f"Mapping of {self.n:,} tasks to {self.where.k:,} PEs", rows)
         return table + (self._repr_svg_() or "")
 
     def _repr_svg_(self) -> str | None:
-        from hopbytes.model.drawn import svg_of
+        from hopbytes.model import picture
 
-        return svg_of(self)
+        return picture(self)
 
 
 def _integers(pe: ArrayLike) -> Any:
@@ -269,16 +270,11 @@ def _integers(pe: ArrayLike) -> Any:
     except ValueError:
         raise FormatError("mapping", None, "lists of unequal length, expected one PE per task") from None
     if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
-        found = f"an array of {array.dtype} with {array.ndim} dimensions"
-        raise FormatError("mapping", None, f"pe is {found}, expected 1-d integers, one PE per task")
+        shape = f"an array of {array.dtype} with {array.ndim} dimensions"
+        raise FormatError("mapping", None, f"pe is {shape}, expected 1-d integers, one PE per task")
     return owned(array)
 
 
 def _method(info: Dictionary[str, Any]) -> str:
     """Return the name of the preset, or of the mapper without its options."""
     return str(info.get("preset") or str(info.get("mapper", "")).partition(":")[0])
-
-
-def _number(cost: object) -> str:
-    """Return a number with separators; what a file holds in its place, shortened."""
-    return f"{cost:,}" if isinstance(cost, int) else repr(cost)[:LONGEST_NAME]

@@ -15,55 +15,28 @@ from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.processes import Comm, Sends, Spot, checked_sends, from_rank_0, located, this_spot
-from hopbytes.solve.batch import BatchReport
+from hopbytes.solve.changing import BatchReport
 from hopbytes.solve.remapper import Remapper
 
 Edges = Iterable[tuple[int, int, int]]
 
 
 class RankMove(NamedTuple):
-    """How the work of ranks moves to the processes that have these ranks now.
+    """How the work of ranks moves to the processes that have these ranks now."""
 
-    Parameters
-    ----------
-    changed : bool
-        Whether any process has another rank; the same on all of them.
-    dest : int
-        Rank in the new communicator to which this process gives the work that it did.
-    source : int
-        Rank in the new communicator from which it gets the work of its new rank.
-    """
-
-    changed: bool
-    dest: int
-    source: int
+    changed: bool  # whether any process has another rank; the same on all of them
+    dest: int  # rank in the new communicator to which this process gives the work that it did
+    source: int  # rank in the new communicator from which it gets the work of its new rank
 
 
 class ChangingRanks:
-    """A communicator whose ranks are reordered as what they send changes; collective.
+    """A communicator, `comm`, whose ranks are reordered as what they send changes; collective.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    sends : mapping of rank → bytes, or sequence of comm.size
-        The bytes that the rank of this process sends to each other rank.
-    machine : Allocation or str, optional
-        The machine on which the processes run, as for :func:`hopbytes.mpi.reorder`.
-    options
-        Those of :class:`hopbytes.Remapper`, such as `migration_price` and `most_moves`, on rank 0.
+    The arguments are those of :func:`hopbytes.mpi.reorder`, whose errors are raised here, too, and those of
+    :class:`hopbytes.Remapper`, such as `migration_price` and `most_moves`, on rank 0. The order at the
+    beginning is that of `comm`: `hopbytes.mpi.reorder` makes a good one. Each update is one gather and one
+    scatter of what changed, and a ``Split`` if a process gets another rank.
 
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes, as by :func:`hopbytes.mpi.reorder`.
-
-    Notes
-    -----
-    The order at the beginning is that of `comm`: `hopbytes.mpi.reorder` makes a good one. Each update is one
-    gather and one scatter of what changed, and a ``Split`` if a process gets another rank.
-
-    Examples
-    --------
     ::
 
         ranks = ChangingRanks(MPI.COMM_WORLD, {left: 8 * rows, right: 8 * rows}, migration_price=state_bytes)
@@ -99,20 +72,9 @@ class ChangingRanks:
     def update(self, volumes: Dictionary[int, int]) -> RankMove:
         """Take over changed volumes, and replace `comm` if another order costs less; collective.
 
-        Parameters
-        ----------
-        volumes : mapping of rank → bytes
-            Bytes that the rank of this process and another one exchange from now on, both directions
-            together. It is enough that one of the two processes gives them.
-
-        Returns
-        -------
-        RankMove
-
-        Raises
-        ------
-        HopbytesError
-            Raised on all processes; nothing has changed then.
+        `volumes` are the bytes, by rank, that the rank of this process and another one exchange from now on,
+        both directions together. It is enough that one of the two processes gives them. After a
+        HopbytesError, which is raised on all processes, nothing has changed.
         """
         rank = self.comm.Get_rank()
         checked, fault = checked_sends(dict(volumes), rank, self.comm.Get_size())
@@ -145,18 +107,12 @@ def _raise_first(faults: Iterable[str]) -> None:
 
 @frozen
 class Migrations:
-    """What one process has to send and to receive after a batch.
+    """What one process has to send and to receive after a batch."""
 
-    Parameters
-    ----------
-    send, receive : dict of rank to list of int
-        Tasks whose data go to, and come from, each other rank, in the same order on both sides.
-    report : BatchReport or None
-        The report of the batch, on rank 0 only; tasks and PEs have the numbers of :class:`hopbytes.Remapper`.
-    """
-
+    #: tasks whose data go to, and come from, each other rank, in the same order on both sides
     send: dict[int, list[int]] = field(default_factory=dict)
     receive: dict[int, list[int]] = field(default_factory=dict)
+    #: the report of the batch, on rank 0 only; tasks and PEs have the numbers of :class:`hopbytes.Remapper`
     report: BatchReport | None = None
 
 
@@ -164,39 +120,17 @@ class ChangingTasks:
     """Tasks distributed over the processes of a communicator, kept near each other; collective.
 
     Tasks have any integers as names, such as the number of a cell. Every process gives what it knows: the
-    tasks that it holds, and edges between any tasks. An edge that several processes give is one edge.
+    tasks that it holds with their loads, and edges, triples (task, task, volume) of any tasks, where the
+    volume is the bytes of both directions. An edge that several processes give is one edge. `machine` is that
+    of :func:`hopbytes.mpi.reorder`, and `options`, on rank 0, are those of :class:`hopbytes.Remapper`, such
+    as `migration_price` and `most_moves`.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    tasks : mapping from task to load
-        The tasks that this process holds.
-    edges : triples (task, task, volume)
-        Bytes that two tasks exchange, both directions together.
-    machine : Allocation or str, optional
-        The machine on which the processes run, needed on rank 0 only; by default it is built from what the
-        processes report about themselves.
-    options
-        Those of :class:`hopbytes.Remapper`, such as `migration_price` and `most_moves`, on rank 0.
+    HopbytesError is raised on all processes: two processes hold one task, an edge has a task that nobody
+    holds, a number is negative, or the machine does not match the processes. Rank 0 holds the pattern. The
+    communication is one gather and one scatter, in proportion to the pattern at the beginning and to the
+    batch later. At the beginning tasks may exceed the bound on loads; the first update moves them.
 
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes: two processes hold one task, an edge has a task that nobody holds, a number
-        is negative, or the machine does not match the processes.
-
-    Notes
-    -----
-    Rank 0 holds the pattern. The communication is one gather and one scatter, in proportion to the pattern at
-    the beginning and to the batch later. At the beginning tasks may exceed the bound on loads; the first
-    update moves them.
-
-    Examples
-    --------
     ::
-
-        from mpi4py import MPI
-        from hopbytes.mpi import ChangingTasks
 
         tasks = ChangingTasks(MPI.COMM_WORLD, {cell: 1 for cell in mine}, edges, migration_price=cell_bytes)
         moves = tasks.update(loads={cell: 4}, edges=[(cell, other, 4096)])
@@ -223,22 +157,9 @@ class ChangingTasks:
     ) -> Migrations:
         """Take over what changed on all processes and return what this process has to move; collective.
 
-        Parameters
-        ----------
-        edges, loads, vanished
-            What changed, as far as this process knows; see :meth:`hopbytes.Remapper.apply`. Of edges that
-            several processes give, that of the highest rank counts.
-        arrived : mapping from task to load
-            New tasks, whose data this process holds.
-
-        Returns
-        -------
-        Migrations
-
-        Raises
-        ------
-        HopbytesError
-            Raised on all processes; nothing has changed then.
+        The arguments are those of :meth:`hopbytes.Remapper.apply`, as far as this process knows; it holds the
+        data of tasks that `arrived`. Of edges that several processes give, that of the highest rank counts.
+        After a HopbytesError, which is raised on all processes, nothing has changed.
         """
         mine = (list(edges), dict(loads or {}), dict(arrived or {}), list(vanished))
 

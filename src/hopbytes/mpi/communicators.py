@@ -30,39 +30,19 @@ def reorder(
 ) -> Comm:
     """Return a communicator with the same processes and ranks reordered for the machine; collective.
 
-    Rank i of the result is expected to send what rank i of `comm` specified: a process that gets another rank
-    takes over the work of that rank, as with ``reorder=True`` in MPI. Call this function before data is
-    distributed.
+    `sends` are the bytes, as integers, that the rank of this process sends to each other rank: a mapping from
+    rank to bytes, or a sequence of comm.size. Rank i of the result is expected to send what rank i of `comm`
+    specified: a process that gets another rank takes over the work of that rank, as with ``reorder=True`` in
+    MPI. Call this function before data is distributed. The ranks are those of `comm` if no better mapping is
+    found.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    sends : mapping of rank → bytes, or sequence of comm.size
-        The bytes that the rank of this process sends to each other rank, as integers.
-    machine : Allocation or str, optional
-        The machine on which the processes run, needed on rank 0 only. By default it is built from the hosts,
-        packages, caches and cores of the CPUs to which the processes are bound.
-    preset : str
-        See :func:`hopbytes.map_tasks`.
-    seed : int
+    `machine`, an Allocation or its text, is where the processes run, needed on rank 0 only. By default it is
+    built from the hosts, packages, caches and cores of the CPUs to which the processes are bound. `preset`
+    and `seed` are those of :func:`hopbytes.map_tasks`. Rank 0 computes the mapping; the communication is one
+    gather, one scatter and one ``Split``. HopbytesError is raised on all processes: a rank does not exist,
+    the number of entries differs from that of ranks, a number of bytes is negative or not an integer, or the
+    machine does not match the processes.
 
-    Returns
-    -------
-    mpi4py.MPI.Intracomm
-        The ranks are those of `comm` if no better mapping is found.
-
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes: a rank does not exist, the number of entries differs from that of ranks, a
-        number of bytes is negative or no integer, or the machine does not match the processes.
-
-    Notes
-    -----
-    Rank 0 computes the mapping; the communication is one gather, one scatter and one ``Split``.
-
-    Examples
-    --------
     ::
 
         from mpi4py import MPI
@@ -90,12 +70,8 @@ def create_dist_graph_adjacent(
     """Do what ``comm.Create_dist_graph_adjacent(…, reorder=True)`` is specified to do; collective.
 
     The arguments are the same; `destweights` are used as bytes (1 each if they are missing or
-    ``MPI.UNWEIGHTED``). Rank i of the result has the neighbours that rank i of `comm` specified.
-
-    Raises
-    ------
-    HopbytesError
-        See :func:`reorder`.
+    ``MPI.UNWEIGHTED``). Rank i of the result has the neighbours that rank i of `comm` specified. The others,
+    and errors, are those of :func:`reorder`.
     """
     mine, fault = checked_neighbours(sources, destinations, sourceweights, destweights)
     if reorder:
@@ -124,27 +100,10 @@ def create_cart(
     """Do what ``comm.Create_cart(dims, periods, reorder=True)`` is specified to do; collective.
 
     Every rank is assumed to send the same number of bytes to each of its neighbours in the grid, or with
-    `extents` the cells of the face between them.
-
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    dims : sequence of int, or ``"auto"``
-        Ranks per dimension; with ``"auto"`` they are chosen for `extents`.
-    periods : sequence of bool, optional
-        Which dimensions are rings; by default none.
-    reorder : bool
-    extents : sequence of int, optional
-        Cells of the problem per dimension. For ``dims="auto"`` the grid is chosen whose ranks have the
-        smallest surface, see :func:`hopbytes.mpi.communicators.best_dims`.
-    machine, preset, seed
-        See :func:`reorder`.
-
-    Raises
-    ------
-    HopbytesError
-        See :func:`reorder`; also if the sizes of grid and communicator differ, or ``"auto"`` is given
-        without `extents`.
+    `extents`, the cells of the problem per dimension, the cells of the face between them. `dims` are the
+    ranks per dimension; for ``"auto"`` the grid is chosen whose ranks have the smallest surface, see
+    :func:`best_dims`. `periods` tells which dimensions are rings, by default none. The other arguments, and
+    errors, are those of :func:`reorder`; the sizes of grid and communicator have to agree.
     """
     if isinstance(dims, str):
         if dims != "auto" or extents is None:

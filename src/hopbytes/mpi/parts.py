@@ -10,7 +10,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import HopbytesError, UnsupportedError
-from hopbytes.machines.selection.allocate import allocate as machine_from
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.model.allocation import Allocation
 from hopbytes.mpi.distributed.mapping import map_distributed
 from hopbytes.mpi.distributed.rows import Member, Rows, Slab, agree_on_slab, row_pointers
@@ -24,42 +24,21 @@ def parts_of_processes(
     comm: Comm, slab: Slab, *, parts: int | None = None, machine: Allocation | str | None = None,
     **options: Any,
 ) -> Int32:
-    """Return the part of every own vertex, where part i is for rank i; collective.
+    """Return int32[n], the part of every own vertex, where part i is for rank i; collective.
 
     The graph is cut between the nodes first and then inside them, so that most of what processes exchange
-    stays inside nodes.
+    stays inside nodes. `slab` has the rows of this process, possibly none; arcs of a vertex to itself are
+    allowed. There are as many `parts` as processes unless another number is given. Rows are dealt out evenly
+    first if a process holds more than twice the mean, as after reading a mesh on rank 0. O((n + m) / P)
+    besides :func:`hopbytes.mpi.map_distributed`, whose `options` are `preset`, `imbalance`, `seed`,
+    `strategy`.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    slab : Slab
-        The rows of this process; processes without rows are allowed, and arcs of a vertex to itself too.
-    parts : int, optional
-        Number of parts; by default that of the processes.
-    machine : Allocation or str, optional
-        Where the processes run. A machine whose hosts have names is matched with the hosts and CPUs of the
-        processes; otherwise rank i runs on its PE i, of which there is one per part. By default a machine is
-        built from what the processes report about themselves, and `parts` has to be their number.
-    options
-        Those of :func:`hopbytes.mpi.map_distributed`: `preset`, `imbalance`, `seed`, `road`.
+    `machine`, an Allocation or its text, is where the processes run. One whose hosts have names is matched
+    with the hosts and CPUs of the processes; otherwise rank i runs on its PE i, of which there is one per
+    part. By default a machine is built from what the processes report about themselves, and `parts` has to be
+    their number. HopbytesError is raised on all processes, also if the machine does not match processes or
+    parts.
 
-    Returns
-    -------
-    int32[n]
-
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes: the machine does not match the processes or parts, or see
-        :func:`hopbytes.mpi.map_distributed`.
-
-    Notes
-    -----
-    Rows are dealt out evenly first if a process holds more than twice the mean, as after reading a mesh on
-    rank 0. O((n + m) / P) besides :func:`hopbytes.mpi.map_distributed`.
-
-    Examples
-    --------
     ::
 
         from mpi4py import MPI
@@ -84,7 +63,7 @@ def _pes_of_parts(
 ) -> tuple[Allocation, Int64]:
     """Return a machine with a PE per part, and int64[parts], the part of each PE."""
     if isinstance(machine, str):
-        machine = machine_from(machine)
+        machine = allocate(machine)
     if machine is None and parts != len(spots):
         what = f"{parts} parts for {len(spots)} processes"
         raise UnsupportedError(f"{what}: name a `machine` with {parts} PEs, of which PE i gets part i")
@@ -138,34 +117,13 @@ def petsc_partition(
 ) -> Any:
     """Return the new process of every row of an adjacency matrix, like ``MatPartitioning.apply``; collective.
 
-    Parameters
-    ----------
-    matrix : petsc4py.PETSc.Mat
-        Its nonzero pattern is the graph, which has to be symmetric; the diagonal does not count.
-    loads : int64[own rows], optional
-        Work per row; by default 1 each.
-    edge_weights : bool
-        Take the rounded absolute values of the matrix as bytes, at least 1, instead of 1 each.
-    parts, machine, options
-        As for :func:`parts_of_processes`.
+    PETSc's ``MatPartitioning`` has no type that calls Python, so this function takes its place. The nonzero
+    pattern of the matrix (petsc4py.PETSc.Mat) is the graph, which has to be symmetric; the diagonal does not
+    count. `loads`, int64[own rows], is the work per row, by default 1 each. With `edge_weights` the rounded
+    absolute values of the matrix are the bytes, at least 1, instead of 1 each. The other arguments, and
+    errors, are those of :func:`parts_of_processes`. The result, a petsc4py.PETSc.IS, has one entry per own
+    row, in the order of the rows, which ``IS.partitioningToNumbering`` and ``IS.buildTwoSided`` take.
 
-    Returns
-    -------
-    petsc4py.PETSc.IS
-        One entry per own row, in the order of the rows, which ``IS.partitioningToNumbering`` and
-        ``IS.buildTwoSided`` take.
-
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes: the pattern is not symmetric, or see :func:`parts_of_processes`.
-
-    Notes
-    -----
-    PETSc's ``MatPartitioning`` has no type that calls Python, so this function takes its place.
-
-    Examples
-    --------
     ::
 
         new = petsc_partition(matrix)              # for ``partitioner.apply(new)``
@@ -191,27 +149,10 @@ def set_plex_partition(
 ) -> Int32:
     """Give a DMPlex a shell partitioner that ``plex.distribute()`` follows; collective.
 
-    Parameters
-    ----------
-    plex : petsc4py.PETSc.DMPlex
-        A mesh with its faces (interpolated) and without overlap, on one process or distributed before.
-    loads : int64[own cells], optional
-        Work per cell; by default 1 each.
-    machine, options
-        As for :func:`parts_of_processes`.
+    The mesh has its faces (interpolated) and no overlap, on one process or distributed before. `loads`,
+    int64[own cells], is the work per cell, by default 1 each; the other arguments, and errors, are those of
+    :func:`parts_of_processes`. Returns int32[own cells], the process that gets each cell.
 
-    Returns
-    -------
-    int32[own cells]
-        The process that gets each cell.
-
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes: the mesh lacks faces or has an overlap, or see :func:`parts_of_processes`.
-
-    Examples
-    --------
     ::
 
         plex = PETSc.DMPlex().createFromFile("mesh.msh", interpolate=True)
@@ -280,29 +221,11 @@ def _across_processes(member: Member, face: Int64, cell: Int64) -> tuple[Int64, 
 def dolfinx_partitioner(machine: Allocation | str | None = None, **options: Any) -> Callable[..., Any]:
     """Return a graph partitioner for ``dolfinx.mesh.create_cell_partitioner``.
 
-    Parameters
-    ----------
-    machine, options
-        As for :func:`parts_of_processes`: where the processes run (by default they are asked), `preset`,
-        `imbalance`, `seed`.
+    The arguments are those of :func:`parts_of_processes`: where the processes run (by default they are
+    asked), `preset`, `imbalance`, `seed`. The function, ``(comm, nparts, graph, ghosting)``, returns the
+    ranks of every row of the graph as an adjacency list. The first one owns the cell. With `ghosting` ranks
+    that own neighbours of it follow. Errors of the mapping leave it as exceptions on all processes.
 
-    Returns
-    -------
-    callable
-        ``(comm, nparts, graph, ghosting)``, which returns the ranks of every row of the graph as an adjacency
-        list. The first one owns the cell. With `ghosting` ranks that own neighbours of it follow.
-
-    Raises
-    ------
-    ImportError
-        If the function is called without dolfinx.
-
-    Notes
-    -----
-    Errors of the mapping leave the call-back as exceptions on all processes.
-
-    Examples
-    --------
     ::
 
         from dolfinx import cpp, mesh

@@ -14,11 +14,10 @@ from hopbytes._arrays import Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import HopbytesError, InfeasibleError
 from hopbytes.formats.mappings.numbering import parse_cpus
-from hopbytes.launch.observed_placement import placement_seen
-from hopbytes.launch.placement_probe import Seen
+from hopbytes.launch.observed import Seen, mapping_seen
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.machines.base import Level
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
-from hopbytes.machines.selection.allocate import allocate
 from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 
@@ -122,7 +121,7 @@ def machine_of(spots: Sequence[Spot]) -> tuple[Allocation, Int64]:
 def processes_on(where: Allocation, spots: Sequence[Spot]) -> tuple[Allocation, Int64]:
     """Return the PEs of a given machine on which processes run, and the process on each of them."""
     seen = {rank: Seen(spot.host, frozenset(spot.cpus)) for rank, spot in enumerate(spots)}
-    pe = placement_seen(where, seen, "machine").pe.astype(np.int64)
+    pe = mapping_seen(where, seen, "machine").pe.astype(np.int64)
     order = np.argsort(pe, kind="stable")
     same = np.flatnonzero(np.diff(pe[order]) == 0)
     if len(same):

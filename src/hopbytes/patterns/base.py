@@ -124,8 +124,8 @@ def pattern(spec: str) -> CommGraph:
     if chosen and given:
         factors = [(key, getattr(thing, key)) for key in kind.sizes if key in given or key in chosen]
         product = " x ".join(str(size) for _, size in factors)
-        said = ", ".join(f"{key}={getattr(thing, key)}" for key in chosen)
-        words = f"{product} ({' x '.join(key for key, _ in factors)}; {said} by default)"
+        defaults = ", ".join(f"{key}={getattr(thing, key)}" for key in chosen)
+        words = f"{product} ({' x '.join(key for key, _ in factors)}; {defaults} by default)"
         graph = dataclasses.replace(graph, meta={**graph.meta, "sizes": words})
     return graph
 
@@ -196,10 +196,8 @@ def recorded_hosts(graph: CommGraph) -> list[str] | None:
     """
     facts: Any = graph.meta.get("recorded")
     for hosts in (facts.get("hosts") if isinstance(facts, dict) else None, graph.meta.get("hosts")):
-        if isinstance(hosts, (list, tuple)) and len(hosts) == graph.n and all(map(_is_name, hosts)):
+        if isinstance(hosts, (list, tuple)) and len(hosts) == graph.n and all(
+            isinstance(host, str) and HOST_NAME.fullmatch(host) for host in hosts
+        ):
             return list(hosts)
     return None
-
-
-def _is_name(host: Any) -> bool:
-    return isinstance(host, str) and HOST_NAME.fullmatch(host) is not None

@@ -71,7 +71,9 @@ class Hierarchical(Pattern):
         check_arcs(self, n * n)
         source = random.Random(self.seed)
         first, second = np.triu_indices(n, 1)
-        low = self._least(sizes)[_level(first, second, sizes)]
+        # The smallest volume of a pair, by the outermost level at which it differs.
+        least = [max(1, self.bytes // self.factor**up) for up in range(len(sizes))][::-1]
+        low = np.array(least, np.int64)[_level(first, second, sizes)]
         if int(low.max(initial=0)) > base.MAX_VOLUME // (100 + self.spread):
             what = f"bytes={self.bytes} with spread={self.spread}, expected volumes up to {base.MAX_VOLUME}"
             raise invalid_parameter(self, what)
@@ -83,11 +85,6 @@ class Hierarchical(Pattern):
         both = (np.concatenate([first, second]), np.concatenate([second, first]))
         twice = np.concatenate([volumes, volumes])
         return build_graph(self, n, [Arcs(*both, twice, np.ones(len(twice), np.int64))])
-
-    def _least(self, sizes: tuple[int, ...]) -> Int64:
-        """Return the smallest volume of a pair by the outermost level at which it differs."""
-        return np.array([max(1, self.bytes // self.factor**up) for up in range(len(sizes))][::-1], np.int64)
-
 
 def _level(first: Int64, second: Int64, sizes: tuple[int, ...]) -> Int64:
     """Return the outermost level at which the two tasks of each pair differ."""

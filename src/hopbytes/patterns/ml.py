@@ -20,15 +20,7 @@ from hopbytes.patterns.base import (
     check_arcs,
     invalid_parameter,
     patterns,
-)
-from hopbytes.patterns.collectives import (
-    ALGORITHMS,
-    across_parts,
-    all_reduce,
-    all_to_all,
-    neighbour_exchange,
-    ring_exchange,
-    shared,
+    uniform_arcs,
 )
 from hopbytes.util.options import build
 
@@ -64,7 +56,7 @@ class MachineLearning(Pattern):
     order : str
         Kinds of parallelism, beginning with the one whose groups consist of consecutive tasks.
     allreduce : str
-        ``ring``, ``tree``, ``double_tree`` or ``two_level``, see :mod:`hopbytes.patterns.collectives`.
+        ``ring``, ``tree``, ``double_tree`` or ``two_level``, see :mod:`hopbytes.patterns.ml`.
     inner : int
         Consecutive members of a group in the inner rings of ``two_level``: the GPUs of a host.
     zero : int
@@ -161,7 +153,8 @@ class MachineLearning(Pattern):
         return names, tuple(sizes[name] for name in names)
 
     def _traffic(self, n: int) -> dict[str, list[Arcs]]:
-        stage, activations = self.layers // self.pp, self._activations()
+        stage = self.layers // self.pp
+        activations = self.batch * (self.seq // self.cp) * self.hidden * self.element
         per_layer, piece = stage * self.micro, activations // self.tp
         dense = {"tp": self.tp, "cp": self.cp, "dp": self.dp, "pp": self.pp}
         kinds = {
@@ -209,7 +202,8 @@ class MachineLearning(Pattern):
             if getattr(self, name) not in words:
                 raise invalid_parameter(self, f"{name}={getattr(self, name)}, expected {' or '.join(words)}")
         self._check_shards()
-        if self.ep > 1 and not np.array_equal(self._groups(self._experts(), "pp"), self._stages()):
+        stages = self._groups({"tp": self.tp, "cp": self.cp, "dp": self.dp, "pp": self.pp}, "pp")
+        if self.ep > 1 and not np.array_equal(self._groups(self._experts(), "pp"), stages):
             what = "expected an order in which the experts of a layer are in the pipeline stage of the layer"
             raise invalid_parameter(self, f"order={self.order}, {what}")
         return n
@@ -234,15 +228,9 @@ class MachineLearning(Pattern):
         if self.shard and not self.zero:
             raise invalid_parameter(self, f"shard={self.shard} without zero, expected zero=1, 2 or 3")
 
-    def _activations(self) -> int:
-        return self.batch * (self.seq // self.cp) * self.hidden * self.element
-
     def _experts(self) -> dict[str, int]:
         """Return the group sizes for expert layers, made of data and context parallel tasks."""
         return {"tp": self.tp, "ep": self.ep, "dp": self.dp * self.cp // self.ep, "pp": self.pp}
-
-    def _stages(self) -> Int64:
-        return self._groups({"tp": self.tp, "cp": self.cp, "dp": self.dp, "pp": self.pp}, "pp")
 
     def _gradients(self, dense: dict[str, int], stage: int) -> list[Arcs]:
         attention = 2 * self.hidden * (self.hidden + (self.kv or self.hidden))
@@ -280,8 +268,8 @@ class MachineLearning(Pattern):
         """Return int64[groups, size]: the tasks of a group differ in their coordinates of `kinds` only."""
         order = [kind for kind in self.order.split("-") if kind in sizes][::-1]
         grid = np.arange(math.prod(sizes.values())).reshape([sizes[kind] for kind in order])
-        last = [place for place, kind in enumerate(order) if kind in kinds]
-        first = [place for place in range(len(order)) if place not in last]
+        last = [axis for axis, kind in enumerate(order) if kind in kinds]
+        first = [axis for axis in range(len(order)) if axis not in last]
         groups: Int64 = grid.transpose(first + last).reshape(-1, math.prod(sizes[kind] for kind in kinds))
         return groups
 
@@ -296,8 +284,8 @@ def training_of(graph: CommGraph) -> MachineLearning | None:
     spec = str(graph.meta.get("name", ""))
     if graph.meta.get("format") != "generated" or spec.partition(":")[0] != "ml":
         return None
-    found = build(patterns, spec)
-    return found if isinstance(found, MachineLearning) else None
+    generator = build(patterns, spec)
+    return generator if isinstance(generator, MachineLearning) else None
 
 
 def is_training(graph: CommGraph) -> bool:
@@ -322,20 +310,133 @@ def rank_orders(training: MachineLearning) -> dict[str, Int64]:
     {'tp-cp-ep-dp-pp': [0, 2, 1, 3], 'cp-ep-dp-tp-pp': [0, 1, 2, 3]}
     """
     names, sizes = training.grid()
-    place = dict(zip(names, np.unravel_index(np.arange(int(np.prod(sizes))), sizes), strict=True))
+    coordinates = dict(zip(names, np.unravel_index(np.arange(int(np.prod(sizes))), sizes), strict=True))
     size = dict(zip(names, sizes, strict=True))
-    found: dict[str, Int64] = {}
+    orders: dict[str, Int64] = {}
     seen: set[bytes] = set()
-    for order in _orders():
+    first = [("tp", "cp", "dp", "pp"), ("tp", "cp", "pp", "dp")]
+    for order in first + [order for order in permutations(first[0]) if order not in first]:
         outward = order[::-1]
-        rank = np.ravel_multi_index([place[kind] for kind in outward], [size[kind] for kind in outward])
+        rank = np.ravel_multi_index([coordinates[kind] for kind in outward], [size[kind] for kind in outward])
         rank = rank.astype(np.int64)
         if rank.tobytes() not in seen:
             seen.add(rank.tobytes())
-            found["-".join(order).replace("dp", "ep-dp").replace("tp-cp-pp-ep-dp", "tp-cp-ep-pp-dp")] = rank
-    return found
+            orders["-".join(order).replace("dp", "ep-dp").replace("tp-cp-pp-ep-dp", "tp-cp-ep-pp-dp")] = rank
+    return orders
 
 
-def _orders() -> list[tuple[str, ...]]:
-    first = [("tp", "cp", "dp", "pp"), ("tp", "cp", "pp", "dp")]
-    return first + [each for each in permutations(("tp", "cp", "dp", "pp")) if each not in first]
+ALGORITHMS = ("ring", "tree", "double_tree", "two_level")
+
+
+def all_reduce(groups: Int64, volume: int, times: int, algorithm: str, inner: int = 8) -> list[Arcs]:
+    """Return the arcs of an all-reduce of `volume` bytes inside every group, a row of int64[g, size]."""
+    size = groups.shape[1]
+    if size == 1:
+        return []
+    if algorithm == "ring":
+        return ring(groups, volume, times, steps=2 * (size - 1))
+    if algorithm == "two_level":
+        return _two_level(groups, volume, times, inner)
+    if algorithm == "double_tree":
+        return _double_tree(groups, volume, times)
+    child = np.arange(1, size)
+    below, above = groups[:, child].ravel(), groups[:, (child - 1) // 2].ravel()
+    total = times * volume
+    return [uniform_arcs(below, above, total, times), uniform_arcs(above, below, total, times)]
+
+
+def ring(groups: Int64, volume: int, times: int, steps: int) -> list[Arcs]:
+    """Return the arcs of `steps` pieces of volume / size to the next member of every group, `times` times.
+
+    size - 1 steps are a reduce-scatter or an all-gather, twice as many an all-reduce.
+    """
+    size = groups.shape[1]
+    if size == 1:
+        return []
+    total = times * steps * volume // size
+    return [uniform_arcs(groups.ravel(), np.roll(groups, -1, axis=1).ravel(), total, times * steps)]
+
+
+def shared(groups: Int64, volume: int, times: int) -> list[Arcs]:
+    """Return the arcs of a ring reduce-scatter or all-gather of `volume` bytes, `times` times."""
+    return ring(groups, volume, times, steps=groups.shape[1] - 1)
+
+
+def all_to_all(groups: Int64, volume: int, times: int) -> list[Arcs]:
+    """Return the arcs of an all-to-all inside every group: `volume` bytes per member, divided by `size`."""
+    size = groups.shape[1]
+    if size == 1:
+        return []
+    sources = np.repeat(groups, size, axis=1).ravel()
+    return [uniform_arcs(sources, np.tile(groups, (1, size)).ravel(), times * volume // size, times)]
+
+
+def ring_exchange(groups: Int64, volume: int, times: int) -> list[Arcs]:
+    """Return arcs from every member to the next one of the ring: `volume` bytes, `times` times."""
+    if groups.shape[1] == 1:
+        return []
+    return [uniform_arcs(groups.ravel(), np.roll(groups, -1, axis=1).ravel(), times * volume, times)]
+
+
+def neighbour_exchange(groups: Int64, volume: int, times: int) -> list[Arcs]:
+    """Return arcs in both directions between consecutive members, without those between last and first."""
+    first, second = groups[:, :-1].ravel(), groups[:, 1:].ravel()
+    total = times * volume
+    return [uniform_arcs(first, second, total, times), uniform_arcs(second, first, total, times)]
+
+
+def binary_tree(size: int) -> Int64:
+    """int64[size]: parent of every member of a tree by the lowest bit of its number; -1 for member 0.
+
+    A member whose lowest bit is b has the parent with bit b cleared and the next higher bit set, or, where
+    there is no such member, only with bit b cleared. Members with odd numbers are leaves. Source: Sanders,
+    Speck, Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009.
+
+    >>> binary_tree(8).tolist()
+    [-1, 2, 4, 2, 0, 6, 4, 6]
+    """
+    member = np.arange(1, size, dtype=np.int64)
+    bit = member & -member
+    cleared = member - bit
+    higher = cleared | 2 * bit
+    return np.concatenate([[-1], np.where(higher < size, higher, cleared)]).astype(np.int64)
+
+
+def double_tree(size: int) -> tuple[Int64, Int64]:
+    """Return the parents in two binary trees; at most one member is an inner member of both.
+
+    >>> [tree.tolist() for tree in double_tree(4)]
+    [[-1, 2, 0, 2], [1, 3, 1, -1]]
+    """
+    first, member = binary_tree(size), np.arange(size, dtype=np.int64)
+    image = size - 1 - member if size % 2 == 0 else (member + 1) % size
+    second = np.empty(size, np.int64)
+    second[image] = np.where(first < 0, -1, image[np.maximum(first, 0)])
+    return first, second
+
+
+def _double_tree(groups: Int64, volume: int, times: int) -> list[Arcs]:
+    """Return the arcs of both trees: one carries half of the volume, the other the rest."""
+    arcs = []
+    halves = (volume // 2, volume - volume // 2)
+    for parent, half in zip(double_tree(groups.shape[1]), halves, strict=True):
+        child = np.flatnonzero(parent >= 0)
+        below, above = groups[:, child].ravel(), groups[:, parent[child]].ravel()
+        arcs += [uniform_arcs(*ends, times * half, times) for ends in ((below, above), (above, below))]
+    return arcs
+
+
+def _two_level(groups: Int64, volume: int, times: int, inner: int) -> list[Arcs]:
+    """Return the arcs of rings inside parts of consecutive members, and of rings across the parts."""
+    size = groups.shape[1]
+    part = max(divisor for divisor in range(1, min(inner, size) + 1) if size % divisor == 0)
+    inside = groups.reshape(-1, part)
+    parts = ring(inside, volume, times, steps=2 * (part - 1))
+    return parts + ring(across_parts(groups, part), volume // part, times, steps=2 * (size // part - 1))
+
+
+def across_parts(groups: Int64, part: int) -> Int64:
+    """Return groups of the members that have the same number in each part of `part` consecutive members."""
+    size = groups.shape[1]
+    across = groups.reshape(-1, size // part, part).transpose(0, 2, 1).reshape(-1, size // part)
+    return np.ascontiguousarray(across)

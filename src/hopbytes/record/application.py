@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
+from hopbytes.formats.mappings.launchers import Launcher
 from hopbytes.launch.command import LaunchCommand
-from hopbytes.launch.launchers import Launcher, recognise
+from hopbytes.launch.installed import recognise
 
 #: Names of MPI libraries and their families; version 12 is the common ABI of MPICH, Intel MPI and MVAPICH.
 _LIBRARIES = (

@@ -17,9 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hopbytes.errors import UnsupportedError
-from hopbytes.launch.command import LaunchCommand, Option
-from hopbytes.launch.compilers import compilers_of
-from hopbytes.launch.launchers import Launcher
+from hopbytes.formats.mappings.launchers import Launcher
+from hopbytes.launch.command import LaunchCommand, Option, compilers_of
 from hopbytes.record.application import (
     Application,
     family_of,
@@ -36,10 +35,6 @@ from hopbytes.util.leftovers import name_of_process, remove_left
 MOST_LINKS = 40
 #: File with the user number that the kernel shows for users that do not exist here, as in a container.
 _OVERFLOW = "/proc/sys/kernel/overflowuid"
-SOURCES = (
-    "interposer.c", "interposer.h", "interposer_calls.h", "interposer_components.h", "interposer_cut.h",
-    "interposer_groups.h", "interposer_life.h", "interposer_order.h", "interposer_output.h",
-)  # fmt: skip
 FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC", "-pthread", "-w")
 COMPONENT = "monitoring"
 #: Frameworks of Open MPI with a monitoring component. Ranks crash if coll excludes it while pml includes it.
@@ -105,7 +100,7 @@ def interposer(compiler: str = "mpicc", folder: Path | None = None) -> Path:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnsupportedError(f"{path}: {type(error).__name__}, expected an MPI compiler") from None
     # The name of the library depends on source, compiler and MPI, so that a change of any leads to a rebuild.
-    content = b"\0".join([(here / name).read_bytes() for name in SOURCES])
+    content = b"\0".join([path.read_bytes() for path in sorted(here.glob("interposer*.[ch]"))])
     made_of = b"\0".join([content, os.path.realpath(path).encode(), shown.encode()])
     key = hashlib.sha256(made_of).hexdigest()[:16]
     folder = folder or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hopbytes"
@@ -115,7 +110,7 @@ def interposer(compiler: str = "mpicc", folder: Path | None = None) -> Path:
         check_private(str(folder))
         if is_private_file(str(target)):
             return target
-        _build(path, here / SOURCES[0], target)
+        _build(path, here / "interposer.c", target)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnsupportedError(f"{folder}: cannot build the interposer there: {error}") from None
     return target

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.files import atomic_write
 from hopbytes.formats.parsing import shown
@@ -62,16 +61,8 @@ Message: TypeAlias = tuple[int, int, int, int]
 Call: TypeAlias = tuple[tuple[int, ...], int]
 
 
-@frozen
-class Trace:
-    """A trace and what is not in it."""
-
-    ranks: list[list[str]]  # actions of every rank
-    notices: tuple[str, ...]
-
-
-def read_order(folder: str, n: int, allowed: int) -> Trace:
-    """Return the trace of a recording; O(steps of all ranks)."""
+def read_order(folder: str, n: int, allowed: int) -> tuple[list[list[str]], list[str]]:
+    """Return the actions of every rank, and notices about what is not in them; O(steps of all ranks)."""
     ranks = [_read(os.path.join(folder, f"order.{own}.txt")) for own in range(n)]
     over = [own for own, rank in enumerate(ranks) if rank.over]
     if over:
@@ -116,7 +107,7 @@ def check_folder(folder: str) -> None:
         raise UnsupportedError(f"{folder}: {error.strerror}, expected a folder for the trace") from None
 
 
-def write_trace(trace: Trace, folder: str) -> str:
+def write_trace(actions: list[list[str]], folder: str) -> str:
     """Write the files of a trace, one per rank, and return the path of the first.
 
     Raises UnsupportedError if the folder cannot be written.
@@ -125,11 +116,9 @@ def write_trace(trace: Trace, folder: str) -> str:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
         raise UnsupportedError(f"{folder}: {error.strerror}, expected a folder for the trace") from None
-    paths = [os.path.join(folder, f"trace{own}.txt") for own in range(len(trace.ranks))]
-    atomic_write({
-        path: "".join(f"{action}\n" for action in actions)
-        for path, actions in zip(paths, trace.ranks, strict=True)
-    })
+    paths = [os.path.join(folder, f"trace{rank}.txt") for rank in range(len(actions))]
+    texts = ("".join(f"{action}\n" for action in own) for own in actions)
+    atomic_write(dict(zip(paths, texts, strict=True)))
     return paths[0]
 
 
@@ -147,7 +136,7 @@ class _Builder:
         self.tags = itertools.count(1)
         self.alone: Counter[str] = Counter()
 
-    def trace(self) -> Trace:
+    def trace(self) -> tuple[list[list[str]], list[str]]:
         for own, rank in enumerate(self.ranks):
             self._collect(own, rank)
         pairs = self._pairs()
@@ -156,7 +145,7 @@ class _Builder:
         one_sided = sum(rank.one_sided for rank in self.ranks)
         if one_sided:
             notices.append(f"the trace lacks {one_sided} one-sided transfers")
-        return Trace(lines, tuple(notices))
+        return lines, notices
 
     def _collect(self, own: int, rank: Rank) -> None:
         """Note all sends, calls of collectives and blocks of a rank."""

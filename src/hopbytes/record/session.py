@@ -18,12 +18,11 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.exchange import read
 from hopbytes.launch.command import LaunchCommand
-from hopbytes.launch.launchers import silent_end
-from hopbytes.launch.passing import run_through
-from hopbytes.launch.start import machine_of_command, shared_folder
-from hopbytes.launch.verify import seen_launch
+from hopbytes.launch.installed import silent_end
+from hopbytes.launch.launch import seen_launch
+from hopbytes.launch.start import machine_of_command, run_through, shared_folder
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.machines.node.job import READERS, same_host
-from hopbytes.machines.selection.allocate import allocate as parsed_machine
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.base import recorded_hosts
 from hopbytes.patterns.collective_messages import check_model
@@ -168,11 +167,11 @@ def _traced(folder: str, n: int, target: str, steps: int, cut: bool) -> tuple[st
     if cut:
         return "", ["there is no trace: a signal ended the program"]
     try:
-        trace = read_order(folder, n, steps)
+        actions, notices = read_order(folder, n, steps)
     except FormatError as error:
         return "", [f"there is no trace: {error.what}"]
-    path = write_trace(trace, target)
-    return path, [f"trace: hopbytes simulate {path} --on MACHINE --grade replay", *trace.notices]
+    path = write_trace(actions, target)
+    return path, [f"trace: hopbytes simulate {path} --on MACHINE --grade replay", *notices]
 
 
 def _monitored(
@@ -318,7 +317,7 @@ def next_step(output: str, words: list[str], graph: CommGraph, launcher: str | N
 def _obstacle(machine: str, n: int) -> str | None:
     """Return why n tasks cannot be mapped to a machine; None if they can, or if only a job will tell."""
     try:
-        where = parsed_machine(machine)
+        where = allocate(machine)
     except HopbytesError as error:
         return str(error)
     return None if n <= where.k else f"{n} processes, but {where.k} cores were found"

@@ -50,11 +50,6 @@ class Ports:
     #: with NVLink
     unit: Int32
 
-    @property
-    def count(self) -> int:
-        """Number of ports."""
-        return len(self.node)
-
 
 @frozen(eq=False)
 class Flows:
@@ -65,11 +60,6 @@ class Flows:
     bytes: Float64  # float64[flows]: Of all messages of a round
     largest: Float64  # float64[flows]: Bytes of the largest of these messages
     messages: int  # messages of a round that became flows
-
-    @property
-    def count(self) -> int:
-        """Number of flows."""
-        return len(self.sources)
 
 
 @frozen(eq=False)
@@ -122,7 +112,7 @@ class Round:
 
     def _injection(self) -> float:
         """Return the seconds of the endpoint or router that sends or receives longest over all its links."""
-        if self.links.outlet is None or not self.flows.count:
+        if self.links.outlet is None or not len(self.flows.bytes):
             return 0.0
         outlet_of, leaving = self.links.outlet
         first, second = (
@@ -211,22 +201,22 @@ def _flows_between(phase: Phase, ports: Ports) -> Flows:
     """Return the messages between different units, added up; O(messages log messages)."""
     source, target = ports.of_task[phase.sources], ports.of_task[phase.targets]
     apart = ports.unit[source] != ports.unit[target]
-    keys, of_flow = np.unique(source[apart] * ports.count + target[apart], return_inverse=True)
+    keys, of_flow = np.unique(source[apart] * len(ports.node) + target[apart], return_inverse=True)
     of_flow = of_flow.reshape(-1)
     sums = np.bincount(of_flow, weights=phase.bytes[apart], minlength=len(keys)).astype(np.float64)
     largest = np.zeros(len(keys))
     np.maximum.at(largest, of_flow, phase.bytes[apart])
-    first, second = np.divmod(keys, max(1, ports.count))
+    first, second = np.divmod(keys, max(1, len(ports.node)))
     return Flows(first, second, sums, largest, int(np.count_nonzero(apart)))
 
 
 def _use_of_links(flows: Flows, ports: Ports, links: NodeLinks) -> LinkUse:
     """Put flows on links; O(links of all routes), `BATCH` flows at a time."""
     carried = np.zeros(len(links.capacity))
-    latency = np.full(flows.count, links.message)
-    slowest = np.full(flows.count, np.inf)
-    for start in range(0, flows.count, BATCH):
-        part = slice(start, min(start + BATCH, flows.count))
+    latency = np.full(len(flows.bytes), links.message)
+    slowest = np.full(len(flows.bytes), np.inf)
+    for start in range(0, len(flows.bytes), BATCH):
+        part = slice(start, min(start + BATCH, len(flows.bytes)))
         source, target = ports.endpoint[flows.sources[part]], ports.endpoint[flows.targets[part]]
         routes = links.routes(source, target)
         lengths = np.diff(routes.indptr)

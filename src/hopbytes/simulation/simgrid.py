@@ -207,17 +207,17 @@ def _every_pair(count: int) -> tuple[Int64, Int64]:
 
 def platform_file(platform: Platform, load: Round) -> Iterator[bytes]:
     """Yield the platform with the routes of all pairs, or of those that exchange messages on many hosts."""
-    all_pairs = load.ports.count <= ALL_PAIRS
-    pairs = _every_pair(load.ports.count) if all_pairs else (load.flows.sources, load.flows.targets)
+    all_pairs = len(load.ports.node) <= ALL_PAIRS
+    pairs = _every_pair(len(load.ports.node)) if all_pairs else (load.flows.sources, load.flows.targets)
     return platform.text(*pairs)
 
 
 def replay_seconds(platform: Platform, load: Round, phase: Phase, mapping: Mapping, timeout: float) -> float:
     """Return the simulated seconds of all messages of a round, one process per task."""
     ports, pairs = load.ports, (load.flows.sources, load.flows.targets)
-    if len(np.unique(ports.node)) < ports.count:  # ports of one node exchange messages as well
-        pairs = _every_pair(ports.count)
-    hosts = [platform.hosts[port] for port in ports.of_task.tolist()] if ports.count else []
+    if len(np.unique(ports.node)) < len(ports.node):  # ports of one node exchange messages as well
+        pairs = _every_pair(len(ports.node))
+    hosts = [platform.hosts[port] for port in ports.of_task.tolist()] if len(ports.node) else []
     apart = mapping.pe[phase.sources] != mapping.pe[phase.targets]
     sizes = phase.bytes[apart]
     # Where a size is more than an int of MPI holds, sizes and bandwidths have a larger unit than bytes.
@@ -233,8 +233,8 @@ def trace_seconds(
 ) -> float:
     """Return the simulated seconds of a recorded trace, whose messages follow one another as recorded."""
     acts, ports = list(actions_in_order(path, tasks)), load.ports
-    between_any = ports.count <= ALL_PAIRS or any(act.split(" ", 2)[1] in TO_ALL for act in acts)
-    pairs = _every_pair(ports.count) if between_any else (load.flows.sources, load.flows.targets)
+    between_any = len(ports.node) <= ALL_PAIRS or any(act.split(" ", 2)[1] in TO_ALL for act in acts)
+    pairs = _every_pair(len(ports.node)) if between_any else (load.flows.sources, load.flows.targets)
     hosts = [platform.hosts[port] for port in ports.of_task.tolist()]
     return simulated_seconds(platform.slowed(bytes_scale).text(*pairs), hosts, acts, timeout=timeout)
 

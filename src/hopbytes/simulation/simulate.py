@@ -221,7 +221,7 @@ def simulate(
         may_write(path, force)
         atomic_write({path: _simgrid().platform_file(_simgrid().platform_of(mapping, load, speeds), load)})
     if grade != "bound" and tell is not None:
-        _announce(load.flows.count, len(phase.bytes), grade, tell)
+        _announce(len(load.flows.bytes), len(phase.bytes), grade, tell)
     seconds = max(load.parts.values())
     if grade == "flows":
         seconds = max(flows_seconds(load, time_limit), load.parts["copy"], load.inside.longest)
@@ -238,7 +238,7 @@ def simulate(
     return Prediction(
         grade, seconds * phase.rounds, seconds, phase.rounds, parts, max(parts, key=parts.__getitem__),
         load.hottest(), float(flows.bytes[between].sum()),
-        load.inside.bytes + float(flows.bytes[~between].sum()), flows.count,
+        load.inside.bytes + float(flows.bytes[~between].sum()), len(flows.bytes),
         flows.messages + load.inside.messages, time.perf_counter() - began,
         (*phase.notices, *assumed, *further), assume if assumed else "",
     )

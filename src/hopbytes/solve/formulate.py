@@ -9,16 +9,15 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Bounds
-from hopbytes.cost.objectives.scale import check_scale
+from hopbytes.cost.objectives.comm_cost import check_scale
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.machines.allocate.slot_counts import even_counts, spread
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import LoadBound, count_bounds, exact_imbalance, load_bound, sum_of
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.solve.constraints import TaskConstraints
-from hopbytes.solve.evict_forbidden import check_fixed_loads, evict_forbidden
-from hopbytes.solve.problem import Problem, Request
+from hopbytes.solve.feasible import check_fixed_loads, evict_forbidden
+from hopbytes.solve.problem import Problem, Request, TaskConstraints
 
 #: From this many tasks per PE on, a request without `partition` is treated as a partition.
 TASKS_PER_PE_OF_A_PARTITION = 8

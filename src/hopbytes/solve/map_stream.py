@@ -26,14 +26,13 @@ from hopbytes.algorithms.streaming import (
     tree_of,
 )
 from hopbytes.errors import HopbytesWarning, InfeasibleError
-from hopbytes.formats.streams.open_graph import open_graph
+from hopbytes.formats.streaming import open_graph
 from hopbytes.kernels.streaming import MappingState, TreeOfPes
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import count_bounds, exact_imbalance, group_sums, load_bound, sum_of
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.solve.map_tasks import map_tasks
-from hopbytes.solve.run_report import warn_of
+from hopbytes.solve.map_tasks import map_tasks, warn_of
 from hopbytes.solve.sides import PlaceLike, place_side
 from hopbytes.text.open_input import MAX_BYTES
 from hopbytes.util.checks import check_truths, whole
@@ -70,7 +69,7 @@ def map_stream(
     ----------
     path : path
         A METIS or ParHIP graph or an edge list, also compressed; see
-        :func:`hopbytes.formats.streams.open_graph.open_graph`.
+        :func:`hopbytes.formats.streaming.open_graph`.
     where : Allocation, or an object that can be converted to one
         The k PEs, as for :func:`hopbytes.map_tasks`.
     format : str, optional

@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from hopbytes.algorithms.base import Effort, Progress
-from hopbytes.cost.message_time.form import SearchForm
+from hopbytes._arrays import Int32
+from hopbytes._version import __version__
+from hopbytes.algorithms.base import Effort, Progress, mappers, refiners
+from hopbytes.cost.metrics.loads import imbalance_of
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.cost.objectives.scale import check_scale
+from hopbytes.cost.objectives.comm_cost import CommCost, SearchForm, check_scale
 from hopbytes.engine import stop_asked, stopping_when
-from hopbytes.errors import UnsupportedError, WrongTypeError, unknown_name
+from hopbytes.errors import HopbytesWarning, UnsupportedError, WrongTypeError, unknown_name
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.solve.auto_objective import objective_of
-from hopbytes.solve.congestion_on_rails import (
-    first_objective,
-    weighs_links,
-    with_links_weighed,
-    with_rule_kept,
-)
-from hopbytes.solve.constraints import Constraints
-from hopbytes.solve.feasibility import verify
-from hopbytes.solve.method import MethodLike, for_training, method_of
+from hopbytes.solve.feasible import verify
+from hopbytes.solve.method import Method, MethodLike, method_of
+from hopbytes.solve.objective import aim_of
 from hopbytes.solve.presets import DEFAULT
-from hopbytes.solve.problem import Request
-from hopbytes.solve.run_report import run_report, warn_of
+from hopbytes.solve.problem import Constraints, Request
 from hopbytes.solve.sides import PatternLike, PlaceLike, pattern_side, place_side
-from hopbytes.solve.slot_choice import place
-from hopbytes.solve.slot_policies import Task
+from hopbytes.solve.slots import Result, Task, solve
 from hopbytes.util.checks import check_functions, check_truths, name_of, thread_count, whole
 from hopbytes.util.limits import Clock, Limits
+from hopbytes.util.options import describe
 
 Record = TypeVar("Record", Limits, Constraints)
 
@@ -166,46 +162,39 @@ def map_tasks(
     name_of("weight", weight)
     if objective is not None:
         name_of("objective", objective)
-    weighed = weighs_links(
-        graph, where, objective=objective, weight=weight, method=method, constraints=constraints,
-        partition=partition,
+    aim = aim_of(
+        graph, where, method, objective, weight, constraints, partition, limited=limits.limited
     )
-    objective, chosen = (
-        first_objective(limits.limited) if weighed else objective_of(objective, where, weight)
-    )
-    steps = for_training(method_of(method, objective), graph, where)
-    form = _search_form(graph, where, weight, steps.objective)
+    found = method_of(method, aim.objective, graph, where)
+    form = _search_form(graph, where, weight, found.objective)
     request = Request(
-        partition, imbalance, constraints.strict, where.use,
-        mapper_chooses=steps.steps.mapper.chooses_slots,
+        partition, imbalance, constraints.strict, where.use, mapper_chooses=found.mapper.chooses_slots
     )
     task = Task(
-        form.graph, form.where, request, constraints.checked(graph.n, where), steps.objective,
-        objectives[steps.objective](), in_order_counts=steps.preset is not None,
+        form.graph, form.where, request, constraints.checked(graph.n, where), found.objective,
+        objectives[found.objective](), in_order_counts=found.preset is not None,
     )
     if limits.time is not None:
         check_scale(form.graph, form.where)
         clock.reserve(lambda: CommCost().value(form.graph, form.where, np.zeros(form.graph.n, np.int32)))
         effort = dataclasses.replace(effort, deadline=clock.deadline)
+    notices = aim.notices
     with stopping_when(limits.stop):
-        found = place(task, steps.steps, steps.quick, effort, limited=limits.limited)
-        if weighed and limits.limited:
-            found, why = with_rule_kept(task, found)
-            chosen += why
-        elif weighed:
-            found, steps, task, why = with_links_weighed(task, found, steps, effort)
-            chosen += why
+        result = solve(task, found, effort, limited=limits.limited)
+        if aim.further is not None:
+            task, result, found, why = aim.further(task, result, found, effort)
+            notices += why
         early = stop_asked()
     map_seconds = clock.seconds()
-    verify(found.problem, found.pe)
+    verify(result.problem, result.pe)
     seconds = {"map": map_seconds, "verify": clock.seconds() - map_seconds}
     info = run_report(
-        graph, weight, dataclasses.replace(task, where=where), form, steps, found, effort,
+        graph, weight, dataclasses.replace(task, where=where), form, found, result, effort,
         limited=limits.time is not None, early=early, seconds=seconds,
     )
-    info["notices"] = [*chosen, *info["notices"]]
+    info["notices"] = [*notices, *info["notices"]]
     warn_of(info["notices"], stacklevel=2)
-    return Mapping(found.placed, where, info)
+    return Mapping(result.mapping, where, info)
 
 
 def _record(given: Record | None, kind: type[Record]) -> Record:
@@ -223,6 +212,109 @@ def _search_form(graph: CommGraph, where: Allocation, weight: str, objective: st
         return SearchForm(graph.with_weights(weight), where, 0.0)
     if objective != "comm_cost":
         raise UnsupportedError(f"weight time with objective {objective}, expected bytes, messages or unit")
-    from hopbytes.cost.message_time.times import search_form, times_of
+    from hopbytes.cost.message_time import search_form, times_of
 
     return search_form(graph, where, times_of(graph, where))
+
+
+def run_report(
+    graph: CommGraph, weight: str, task: Task, form: SearchForm, method: Method, result: Result,
+    effort: Effort, *, limited: bool, early: bool, seconds: dict[str, float],
+) -> dict[str, Any]:
+    """Return the entries of ``Mapping.info`` (:class:`hopbytes.model.mapping.MappingInfo`)."""
+    where, pe, problem = task.where, result.mapping, result.problem
+    cost = problem.comm_cost(result.pe, effort.threads)
+    value = cost if method.objective == "comm_cost" else task.goal.value(task.graph, where, pe)
+    timed = {} if weight != "time" else _time_report(graph, task, pe, form)
+    loads = group_sums(result.pe, problem.graph.loads, problem.where.k)
+    notices = [*_scale_notice(graph, weight), *problem.notices, *result.notices]
+    notices += [*_uneven_notice(task, pe), *_fallback_notice(effort)]
+    effort.note(cost)
+    moved = {}
+    if task.constraints.initial is not None:
+        migrations = int(np.count_nonzero(pe != task.constraints.initial))
+        moved = {"migrations": migrations, "migration_cost": migrations * task.constraints.price}
+    return {
+        "problem": problem.name,
+        "mapper": describe(mappers, method.mapper),
+        "preset": method.preset,
+        "refine": [describe(refiners, refiner) for refiner in method.refine],
+        "objective": method.objective,
+        "objective_value": value,
+        "weight": weight,
+        "seed": effort.seed,
+        "threads": effort.threads,
+        "version": __version__,
+        "deterministic": method.mapper.deterministic and not limited and not early,
+        "work": effort.counted(),
+        "comm_cost": cost,
+        **timed,
+        "imbalance": imbalance_of(graph, where, pe, effort.threads),
+        # A task heavier than a full PE counts as a full PE.
+        "balance": "met" if bool(np.all(loads <= problem.bounds.load)) else "relaxed",
+        "bound_asked": int(problem.bounds.load.max()) * problem.load_unit,
+        "bound_kept": int(loads.max()) * problem.load_unit,
+        **moved,
+        **result.report(),
+        "notices": [*notices, *_work_notice(effort, limited=limited, early=early)],
+        "history": [list(entry) for entry in effort.history],
+        "seconds": seconds,
+    }
+
+
+def warn_of(notices: Iterable[str], stacklevel: int) -> None:
+    """Issue each notice as a HopbytesWarning; `stacklevel` is that of :func:`warnings.warn`."""
+    for notice in notices:
+        warnings.warn(notice, HopbytesWarning, stacklevel=stacklevel + 1)
+
+
+def _time_report(graph: CommGraph, task: Task, pe: Any, form: SearchForm) -> dict[str, float]:
+    """Return the total time of all messages, and the relative error of the cost that searches used."""
+    from hopbytes.cost.message_time import comm_time, times_of
+
+    times = times_of(graph, task.where)
+    seconds = times.seconds(comm_time(graph, task.where, pe, times))
+    return {"comm_seconds": seconds, "search_form_error": form.error}
+
+
+def _scale_notice(graph: CommGraph, weight: str) -> list[str]:
+    """Return a notice with the factor that made decimal volumes integers, since J is in that unit."""
+    if graph.scale == 1 or weight not in ("bytes", "time"):
+        return []
+    zeros = len(str(graph.scale)) - 1
+    factor = f"10^{zeros}" if graph.scale == 10**zeros else f"{graph.scale:,}"
+    return [f"volumes were multiplied by {factor} to make them integers, and so is J"]
+
+
+def _uneven_notice(task: Task, placed: Int32) -> list[str]:
+    """Return a notice if nodes with equal numbers of tasks were asked for, but not found."""
+    if not task.request.use.equal_nodes or not len(placed):
+        return []
+    counts = np.bincount(task.where.node_of_pe[placed])
+    used = counts[counts > 0]
+    if int(used.min()) == int(used.max()):
+        return []
+    return [f"used nodes have {used.min()} to {used.max()} tasks: no choice of slots was found that is equal"]
+
+
+def _fallback_notice(effort: Effort) -> list[str]:
+    """Return a notice if the mapper `treematch` has left the work to `top_down`."""
+    if not effort.work.get("uneven_tree"):
+        return []
+    return [
+        "treematch needs units of equal size, the same number of tasks (at most 64) on every PE, and no "
+        "constraints or loads: `top_down` ran instead"
+    ]
+
+
+def _work_notice(effort: Effort, *, limited: bool, early: bool) -> list[str]:
+    """Return notices that explain how a run with a time limit, or a stopped run, can be reproduced."""
+    if not limited and not early:
+        return []
+    limit = "being stopped" if early else "the time limit"
+    arcs, cut_short = effort.work.get("arcs", 0), effort.work.get("cut_short", 0)
+    notices = ["stopped early: this is the best mapping found until then"] if early else []
+    if cut_short:
+        what = "1 search" if cut_short == 1 else f"{cut_short} searches"
+        return [*notices, f"{arcs} scanned edges; {limit} ended {what} early: not repeatable"]
+    return [*notices, f"{arcs} scanned edges; `Limits(work={arcs})` instead of {limit} repeats this run"]

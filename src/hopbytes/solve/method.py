@@ -1,41 +1,125 @@
-"""The method for a problem: the algorithms that the caller named, as one chain."""
+"""Methods: sequences of algorithms, made of what the caller named and of what competes with it."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from collections.abc import Sequence as Several
 from typing import Any, TypeAlias
 
+from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
-from hopbytes.algorithms.base import Mapper, Refiner, mappers
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, Refiner, mappers
 from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.machines.gpu_domains import has_rails
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.solve.auto_objective import AUTO
-from hopbytes.solve.presets import QUICKEST, Chain, chain, for_objective, presets
+from hopbytes.solve.presets import Chain, chain, presets
 from hopbytes.util.checks import name_of
 
+#: What asks for the choice of the objective, in place of its name.
+AUTO = "auto"
+#: A preset or a mapper, or a sequence that begins with one and continues with refiners.
+MethodLike: TypeAlias = str | Chain | Mapper | Several[str | Chain | Mapper | Refiner]
 #: Value of ``info["preset"]`` for a chain that is not a preset.
 CUSTOM = "custom"
+#: The preset that compares the policies of slot selection before a stronger preset runs on the best of them.
+QUICKEST = "fast"
+#: With J as the objective, the next weaker preset competes on graphs of at most so many tasks. There both
+#: take little time, and the stronger one alone is not always better.
+ORDERED_UP_TO = 4096
+#: Percentage by which hop-bytes may rise if the load of links is the objective.
+LINK_ROOM = 10
 #: What improves the rank orders of training frameworks.
 ORDER_SWAP = Swap(starts=1, perturbations=100, one_way=5)
+#: Mappers and refiners that take hundredths of a second, by objective: they compete in every preset.
+QUICK: dict[str, tuple[tuple[str, ...], ...]] = {
+    "hop_bytes": (("identity",), ("ug", "uwh")),
+    "hops": (("identity",), ("ug", "uwh")),
+    "max_congestion": (("identity",), ("ug", "umc"), ("ptram", "ptram")),
+    "max_messages": (("identity",), ("ug", "ummc"), ("ptram", "ptram")),
+    "hybrid": (("identity",), ("ug", "umc"), ("ptram", "ptram")),
+}
 
 
-#: A preset or a mapper, or a sequence that begins with one and continues with refiners.
-MethodLike: TypeAlias = str | Chain | Mapper | Sequence[str | Chain | Mapper | Refiner]
+@frozen
+class Sequence:
+    """A mapper, or the best of several sequences, and refiners."""
+
+    start: Mapper | BestOf
+    refiners: tuple[Refiner, ...] = ()
+    asked: tuple[Refiner, ...] = ()  # refiners that the caller named; they run at the end
+    starts: int = 1  # number of results of `start` from which the refiners continue
+    named: bool = False  # the caller named the mapper, so a notice is given if its mapping had to be changed
+
+    @property
+    def steps(self) -> tuple[Refiner, ...]:
+        """All refiners in order, without those of competing sequences."""
+        first = self.start.own.refiners if isinstance(self.start, BestOf) and self.start.own else ()
+        return (*first, *self.refiners, *self.asked)
+
+    def rivals(self, n: int) -> tuple[Sequence, ...]:
+        """Return what competes on a graph of n tasks, in the order of the runs."""
+        if not isinstance(self.start, BestOf):
+            return ()
+        return self.start.rivals + (self.start.weaker if n <= (self.start.weaker_up_to or n) else ())
+
+    def stages(self, n: int) -> tuple[Sequence, ...]:
+        """Return the sequences that compete on a graph of n tasks in the order of the runs, then this one.
+
+        >>> strongest = composed(presets["strong"](), "comm_cost")
+        >>> [len(stage.steps) for stage in strongest.stages(1000)], len(strongest.stages(10_000))
+        ([3, 3, 5], 1)
+        """
+        stages: list[Sequence] = []
+        for rival in self.rivals(n):
+            stages += [stage for stage in rival.stages(n) if stage not in stages]
+        return (*stages, self)
+
+
+@frozen
+class BestOf:
+    """The best result of several sequences; of equally good ones that of the first, of `weaker` last."""
+
+    rivals: tuple[Sequence, ...]  # they run before `own`
+    own: Sequence | None = None
+    weaker: tuple[Sequence, ...] = ()  # weaker presets, which run after the rivals
+    weaker_up_to: int = 0  # with more tasks they do not run; 0 means no limit
+    restart: Restart | None = None
+
+
+@frozen
+class Restart:
+    """The best of further runs of a fast sequence with other seeds, at most `times`."""
+
+    of: Sequence
+    times: int
+
+
+@frozen(eq=False)
+class Given(Mapper):
+    """A mapper that returns a mapping that is there already."""
+
+    pe: Int32
+
+    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return the mapping."""
+        return self.pe
 
 
 @frozen
 class Method:
-    """A chain of algorithms for one objective."""
+    """What runs for one objective."""
 
     objective: str  # name of the objective
-    steps: Chain
+    steps: Sequence
+    mapper: Mapper
+    refine: tuple[Refiner, ...]
     preset: str | None  # name of the preset, "custom" for another chain; None if the caller named a mapper
-    quick: Chain | None  # A cheaper chain that compares the policies of slot selection first
+    quick: Sequence | None = None  # a cheaper one that compares the policies of slot selection first
+    link_effort: int = 4
 
 
 def steps_of(method: Any) -> tuple[str | Chain | Mapper, list[str | Refiner]]:
@@ -55,8 +139,8 @@ def is_preset(method: MethodLike) -> bool:
     return not refiners and (isinstance(first, Chain) or (isinstance(first, str) and first in presets))
 
 
-def method_of(method: MethodLike, objective: str) -> Method:
-    """Return the chain for the arguments of :func:`hopbytes.map_tasks` with these names."""
+def method_of(method: MethodLike, objective: str, graph: CommGraph, where: Allocation) -> Method:
+    """Return the method for the arguments of :func:`hopbytes.map_tasks` with these names."""
     objective = name_of("objective", objective).replace("-", "_")
     if objective not in objectives:  # reported before other errors
         raise unknown_name("objective", objective, [*objectives, AUTO])
@@ -64,42 +148,89 @@ def method_of(method: MethodLike, objective: str) -> Method:
     if isinstance(first, str) and first in presets:
         name, given = first, presets[first]()
     elif isinstance(first, Chain):
-        name, given = _name_of(first), first
+        name, given = next((name for name, preset in presets.items() if preset() == first), CUSTOM), first
     else:
         if isinstance(first, str) and ":" not in first and first.replace("-", "_") not in mappers:
             raise unknown_name("method", first, [*presets, *mappers])
-        own = chain(first)
-        name_of("mapper", own.mapper, Mapper)  # "module:Class" may name a class that is not a mapper
-        requested = chain(first, *more).refiners
-        steps = dataclasses.replace(own, goal=objective, requested=requested, named=True)
-        return Method(objective, steps, None, None)
-    base = for_objective(given, objective)
-    steps = dataclasses.replace(base, requested=(*base.requested, *chain(base.mapper, *more).refiners))
-    quick = None if name == QUICKEST else for_objective(presets[QUICKEST](), objective)
-    return Method(objective, steps, name, quick)
+        mapper = chain(first).mapper
+        name_of("mapper", mapper, Mapper)  # "module:Class" may name a class that is not a mapper
+        asked = chain(mapper, *more).refiners
+        return Method(objective, Sequence(mapper, asked=asked, named=True), mapper, asked, None)
+    orders = _orders_of_training(objective, graph, where)
+    steps = composed(given, objective, orders, chain(given.mapper, *more).refiners)
+    quick = None if name == QUICKEST else composed(presets[QUICKEST](), objective)
+    return Method(objective, steps, given.mapper, steps.steps, name, quick, given.link_effort)
 
 
-def for_training(method: Method, graph: CommGraph, where: Allocation) -> Method:
-    """Let the rank orders of training frameworks compete, for a training job on a machine with rails.
+def plain(*words: str | Refiner) -> Sequence:
+    """Return a mapper and refiners as one sequence."""
+    built = chain(*words)  # type: ignore[arg-type]
+    return Sequence(built.mapper, built.refiners)
+
+
+def composed(
+    base: Chain, objective: str, first: tuple[Sequence, ...] = (), asked: tuple[Refiner, ...] = ()
+) -> Sequence:
+    """Return the sequence that lowers an objective; `first` competes as well.
+
+    The complete next weaker preset competes with the chain under the same seed and runs first, so no preset
+    gives a worse result than a weaker one, also under a limit that the weaker one does not reach. For J this
+    holds up to :data:`ORDERED_UP_TO` tasks; on larger graphs only chains that extend a weaker preset run it,
+    and those without an end of their own run the preset below that first, since a short limit would leave
+    the stronger one incomplete. For objectives of networks the fast sequences (:data:`QUICK`) compete, too.
+    If the objective depends on routes, a refiner for the congestion of links continues from the best result.
+    """
+    own: Sequence | None = Sequence(base.mapper, base.refiners)
+    finish: tuple[Refiner, ...] = ()
+    weaker: tuple[Sequence, ...] = ()
+    if base.weaker is not None:
+        below = presets[base.weaker]()
+        weaker = (composed(below, objective),)
+        if base.anytime and below.weaker is not None:
+            weaker = (composed(presets[below.weaker](), objective), *weaker)
+        if base.extends_weaker:
+            own, finish = None, tuple(step for step in base.refiners if step not in below.refiners)
+    rivals, starts, restart = tuple(plain(*words) for words in QUICK.get(objective, ())), 1, None
+    if weaker and objective != "comm_cost":
+        rivals, weaker = weaker, ()
+    if objectives[objective].family == "link loads":
+        from hopbytes.algorithms.refiners.evolve import Evolve
+        from hopbytes.algorithms.refiners.routed import Routed
+
+        links = Routed(
+            goal=objective, effort=base.link_effort, set_moves=base.link_effort >= 16,
+            anneal=base.extends_weaker, hop_percent=LINK_ROOM,
+        )
+        finish = (links,)
+        if own is not None:
+            own = Sequence(base.mapper, tuple(step for step in own.refiners if not isinstance(step, Evolve)))
+        if base.weaker is not None and own is not None:
+            # The mapping in order is often regular, and a search over links that starts from it preserves
+            # this regularity. Partitions into groups of tasks with equal hop-bytes differ in the volume that
+            # leaves the busiest node, so a fast sequence also runs with other seeds.
+            in_order, cut, *_ = (plain(*words) for words in QUICK[objective])
+            rivals = (*rivals, dataclasses.replace(in_order, refiners=(links,)))
+            starts, restart = 2, Restart(cut, 8 * base.link_effort)
+    if own is not None and not (first or rivals or weaker):
+        return Sequence(base.mapper, (*own.refiners, *finish), asked)
+    up_to = 0 if own is None else ORDERED_UP_TO
+    return Sequence(BestOf((*first, *rivals), own, weaker, up_to, restart), finish, asked, starts)
+
+
+def _orders_of_training(objective: str, graph: CommGraph, where: Allocation) -> tuple[Sequence, ...]:
+    """Return the rank orders of training frameworks, for a training job on a machine with rails.
 
     Presets cut the machine into parts, but a product of groups on a product of hosts and rails may have a
     regular answer that no cut finds. Of equally good mappings a rank order is taken as it is, since it can be
     said by an option of the training program.
     """
-    if method.preset is None or not has_rails(where):
-        return method
+    if not has_rails(where):
+        return ()
     from hopbytes.patterns.ml import training_of
 
     if training_of(graph) is None:
-        return method
-    mapper = f"training_order:goal={method.objective}"
-    orders = [chain(mapper)]
-    if objectives[method.objective].family != "link loads":  # there the chain continues from the best itself
-        orders += [chain(mapper, ORDER_SWAP)]
-    first = tuple(dataclasses.replace(each, goal=method.objective) for each in orders)
-    steps = dataclasses.replace(method.steps, competitors=(*first, *method.steps.competitors))
-    return dataclasses.replace(method, steps=steps)
-
-
-def _name_of(given: Chain) -> str:
-    return next((name for name, preset in presets.items() if preset() == given), CUSTOM)
+        return ()
+    mapper = f"training_order:goal={objective}"
+    if objectives[objective].family == "link loads":  # there the sequence continues from the best itself
+        return (plain(mapper),)
+    return plain(mapper), plain(mapper, ORDER_SWAP)

@@ -2,17 +2,216 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from collections.abc import Mapping as Dictionary
 from dataclasses import field, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from hopbytes import kernels
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Array, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
 from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError
+from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
+
+#: Limit of the sum of migration prices, so that it and twice the communication cost fit in 63 bits.
+MOST_PRICE = 2**58
+
+
+@frozen(eq=False)
+class Constraints:
+    """Where single tasks must be, must not be or are now, and whether loads may exceed their bound.
+
+    Parameters
+    ----------
+    fixed : mapping from task to PE, or int[n] with -1 for free tasks, optional
+        PEs of fixed tasks.
+    forbidden : pairs of a task and a PE, optional
+        PEs that tasks must not use. A PE that is forbidden to all tasks is excluded.
+    initial : Mapping or int[n], optional
+        The current mapping. It is refined, and a new mapping is relabelled to agree with it as far as
+        possible; the better of the two is returned.
+    migration_price : int
+        Cost of each task that leaves its PE of `initial`, in units of the communication cost.
+    strict : bool
+        Raise an error instead of relaxing the bound if weighted tasks cannot meet it.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> hb.map_tasks("stencil:2x2", "core:4", constraints=hb.Constraints(fixed={0: 3})).pe[0]
+    np.int32(3)
+    """
+
+    fixed: Dictionary[int, int] | Sequence[int] | Array | None = None
+    forbidden: Iterable[tuple[int, int]] | None = None
+    initial: Mapping | Array | None = None
+    migration_price: int = 0
+    strict: bool = False
+
+    @property
+    def of_tasks(self) -> bool:
+        """Whether single tasks are constrained."""
+        return self.fixed is not None or self.forbidden is not None or self.initial is not None
+
+    def checked(self, n: int, where: Allocation) -> TaskConstraints:
+        """Return the constraints on n tasks as arrays; raise an error if they are wrong."""
+        price, k = self.migration_price, where.k
+        if isinstance(price, bool) or not isinstance(price, (int, np.integer)) or price < 0:
+            raise UnsupportedError(f"migration_price {price!r}, expected a whole number >= 0")
+        if price and self.initial is None:
+            raise UnsupportedError("a migration price needs an initial mapping to migrate from")
+        if price * n > MOST_PRICE:
+            raise ScaleError(
+                f"{n} tasks at a migration price of {price} cost more than 2^58: "
+                f"divide it, and the volumes, by {-(-price * n // MOST_PRICE)} or more"
+            )
+        return TaskConstraints(
+            None if self.fixed is None else _fixed(n, k, self.fixed),
+            None if self.forbidden is None else _pairs(n, k, self.forbidden),
+            None if self.initial is None else _initial(n, where, self.initial),
+            int(price),
+        )
+
+
+@frozen(eq=False)
+class TaskConstraints:
+    """The checked constraints on single tasks."""
+
+    fixed: Int32 | None = None  # int32[n] or None: PE of every fixed task, -1 for the others
+    #: (int64[e], int64[e]) or None: Pairs of a task and a PE that is forbidden to it
+    forbidden: tuple[Int64, Int64] | None = None
+    initial: Int32 | None = None  # int32[n] or None: Current PE of every task
+    price: int = 0  # cost of a task that is not on its PE of `initial`
+
+    def __bool__(self) -> bool:
+        return not (self.fixed is None and self.forbidden is None and self.initial is None)
+
+    def usable(self, n: int, k: int) -> Int64:
+        """Return int64[...], the PEs that are not forbidden to all tasks, ascending."""
+        if self.forbidden is None or n == 0:
+            return np.arange(k, dtype=np.int64)
+        tasks, pes = self.forbidden
+        pairs = np.unique(pes * n + tasks)
+        return np.flatnonzero(np.bincount(pairs // n, minlength=k) < n)
+
+    def linear_cost(self, n: int, k: int) -> LinearCost | None:
+        """Return the linear assignment cost of the constraints; None if there are none.
+
+        It has one entry per fixed task, per forbidden pair and per task with a price. O(n + entries).
+        """
+        priced = self.initial is not None and self.price > 0
+        if not priced and self.forbidden is None and (self.fixed is None or not np.any(self.fixed >= 0)):
+            return None
+        rest = np.zeros(n, np.int64)
+        tasks, pes, costs = [_NONE], [_NONE], [_NONE]
+        if priced and self.initial is not None:
+            rest[:] = self.price
+            tasks.append(np.arange(n))
+            pes.append(self.initial.astype(np.int64))
+            costs.append(np.zeros(n, np.int64))
+        if self.fixed is not None and np.any(self.fixed >= 0):
+            held = self.fixed >= 0
+            unmoved = 0 if self.initial is None else np.where(self.fixed == self.initial, 0, self.price)
+            rest[held] = FORBIDDEN
+            # A fixed task has no other entry than its PE.
+            entries = np.concatenate(tasks)
+            keep = ~held[entries]
+            tasks, pes = [entries[keep], np.flatnonzero(held)], [
+                np.concatenate(pes)[keep], self.fixed[held].astype(np.int64)
+            ]
+            costs = [np.concatenate(costs)[keep], np.broadcast_to(unmoved, n)[held].astype(np.int64)]
+        if self.forbidden is not None:
+            barred_tasks, barred_pes = self.forbidden
+            if self.fixed is not None:
+                clash = np.flatnonzero(self.fixed[barred_tasks] == barred_pes)
+                if len(clash):
+                    task, pe = barred_tasks[clash[0]], barred_pes[clash[0]]
+                    raise InfeasibleError(f"task {task} is fixed to PE {pe}, which is forbidden to it")
+                free = self.fixed[barred_tasks] < 0
+                barred_tasks, barred_pes = barred_tasks[free], barred_pes[free]
+            tasks.append(barred_tasks)
+            pes.append(barred_pes)
+            costs.append(np.full(len(barred_tasks), FORBIDDEN, np.int64))
+        found = _dearest(np.concatenate(tasks), np.concatenate(pes), np.concatenate(costs), rest, k)
+        barred = np.bincount(found.tasks[found.costs >= FORBIDDEN], minlength=n)
+        nowhere = np.flatnonzero(barred >= k)
+        if len(nowhere):
+            raise InfeasibleError(f"every one of the {k} PEs is forbidden to task {nowhere[0]}")
+        return found if len(found.pes) or np.any(rest) else None
+
+
+_NONE: Int64 = np.empty(0, np.int64)
+
+
+def _dearest(tasks: Int64, pes: Int64, costs: Int64, rest: Int64, k: int) -> LinearCost:
+    """Sort the entries and keep the most expensive one for every pair of a task and a PE."""
+    key = tasks * k + pes
+    order = np.lexsort((-costs, key))
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    kept = order[first]
+    return from_entries(tasks[kept], pes[kept], costs[kept], rest)
+
+
+def _fixed(n: int, k: int, fixed: Dictionary[int, int] | Sequence[int] | Array) -> Int32:
+    if isinstance(fixed, Dictionary):
+        pairs = _pairs(n, k, fixed.items(), "fixed")
+        held = np.full(n, -1, np.int32)
+        held[pairs[0]] = pairs[1]
+        return held
+    array = _integers("fixed", fixed)
+    if array.shape != (n,):
+        raise FormatError("fixed", None, f"{array.size} PEs for {n} tasks, expected one each (-1 for free)")
+    _in_range("fixed", array, -1, k)
+    return array.astype(np.int32)
+
+
+def _pairs(n: int, k: int, pairs: Iterable[tuple[int, int]], what: str = "forbidden") -> tuple[Int64, Int64]:
+    if not isinstance(pairs, Iterable):
+        raise FormatError(what, None, f"{pairs!r}, expected pairs of a task and a PE")
+    listed = np.atleast_1d(pairs) if isinstance(pairs, np.ndarray) else list(pairs)
+    array = _integers(what, listed) if len(listed) else np.empty((0, 2), np.int64)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise FormatError(what, None, "expected pairs of a task and a PE")
+    tasks, pes = array[:, 0].astype(np.int64), array[:, 1].astype(np.int64)
+    wrong = np.flatnonzero((tasks < 0) | (tasks >= n))
+    if len(wrong):
+        raise FormatError(what, None, f"task {tasks[wrong[0]]}, expected one of 0..{n - 1}")
+    _in_range(what, pes, 0, k)
+    return tasks, pes
+
+
+def _initial(n: int, where: Allocation, initial: Mapping | Array) -> Int32:
+    pe = initial.pe if isinstance(initial, Mapping) else _integers("initial", initial)
+    if pe.shape != (n,):
+        raise FormatError("initial", None, f"a mapping of {pe.size} tasks, expected {n}")
+    _in_range("initial", pe, 0, where.k)
+    return pe.astype(np.int32)
+
+
+def _integers(what: str, values: ArrayLike) -> Array:
+    try:
+        array = np.array(values)  # a copy, which nobody changes after it was checked
+    except ValueError:
+        raise FormatError(what, None, "lists of unequal length, expected integers") from None
+    if not np.issubdtype(array.dtype, np.integer):
+        raise FormatError(what, None, f"numbers of type {array.dtype}, expected integers")
+    return array
+
+
+def _in_range(what: str, pes: Array, lowest: int, k: int) -> None:
+    wrong = np.flatnonzero((pes < lowest) | (pes >= k))
+    if len(wrong):
+        where = f" for task {wrong[0]}" if what != "forbidden" else ""
+        raise FormatError(what, None, f"PE {pes[wrong[0]]}{where}, expected one of 0..{k - 1}")
 
 
 @frozen

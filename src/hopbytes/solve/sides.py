@@ -52,7 +52,7 @@ def place_side(where: PlaceLike) -> Allocation:
     if isinstance(where, Machine):
         return Allocation.whole(where)
     if isinstance(where, (str, os.PathLike)):
-        from hopbytes.machines.selection.allocate import allocate
+        from hopbytes.machines.allocate.allocate import allocate
 
         return allocate(where)
     raise WrongTypeError(

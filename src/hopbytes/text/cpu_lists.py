@@ -20,10 +20,10 @@ def number_range(word: str, digits: int = 9) -> range | None:
     >>> number_range("3-5"), number_range("5-3")
     (range(3, 6), None)
     """
-    found = RANGE.fullmatch(word.strip())
-    if found is None or max(len(found[1]), len(found[2] or "")) > digits:
+    match = RANGE.fullmatch(word.strip())
+    if match is None or max(len(match[1]), len(match[2] or "")) > digits:
         return None
-    return range(int(found[1]), int(found[2] or found[1]) + 1) or None
+    return range(int(match[1]), int(match[2] or match[1]) + 1) or None
 
 
 def parse_list(text: str, where: str, line: int | None = None) -> set[int]:
@@ -71,10 +71,10 @@ def parse_cpuset(text: str, where: str, line: int | None = None) -> set[int]:
         raise FormatError(where, line, f"a set of {len(words)} words, expected at most {MAX_PUS // 32}")
     value = 0
     for word in words:
-        found = WORD.fullmatch(word.strip())
-        if found is None:
+        match = WORD.fullmatch(word.strip())
+        if match is None:
             raise FormatError(where, line, f"set {text[:40]!r}, expected words like 0x0000ffff,0xffffffff")
-        value = value << 32 | int(found[1] or "0", 16)
+        value = value << 32 | int(match[1] or "0", 16)
     if infinite:
         value |= ((1 << MAX_PUS) - 1) ^ ((1 << 32 * len(words)) - 1)
     members = set()

@@ -138,25 +138,25 @@ class Yaml:
         return FormatError(self.path, self.line, what)
 
     def mapping(self, what: str) -> dict[str, Yaml]:
-        """Return the pairs of a mapping; FormatError when it is none."""
+        """Return the pairs of a mapping; FormatError if it is not one."""
         if not isinstance(self.value, dict):
             raise self.fail(f"{what} is {_kind(self.value)}, expected pairs key: value")
         return self.value
 
     def items(self, what: str) -> Iterator[Yaml]:
-        """Return the entries of a list; FormatError when it is none."""
+        """Return the entries of a list; FormatError if it is not one."""
         if not isinstance(self.value, list):
             raise self.fail(f"{what} is {_kind(self.value)}, expected a list")
         return iter(self.value)
 
     def text(self, what: str) -> str:
-        """Return a scalar as text; FormatError when it is none."""
+        """Return a scalar as text; FormatError if it is not one."""
         if not isinstance(self.value, str):
             raise self.fail(f"{what} is {_kind(self.value)}, expected a word")
         return self.value
 
     def integer(self, what: str, least: int = 1, most: int = 2**31 - 1) -> int:
-        """Return a scalar as an integer; FormatError when it is none or out of bounds."""
+        """Return a scalar as an integer; FormatError if it is not one or out of bounds."""
         text = self.text(what)
         if not (text.isascii() and text.isdigit() and len(text) < 19 and least <= int(text) <= most):
             raise self.fail(f"{what} is {text[:40]!r}, expected an integer from {least} to {most}")
@@ -222,11 +222,11 @@ def parse_object(data: bytes, name: str, what: str) -> dict[str, Any]:
     {'rank': 0}
     """
     try:
-        found = json.loads(data)
+        content = json.loads(data)
     except json.JSONDecodeError as error:
         raise FormatError(name, error.lineno, f"no JSON ({error.msg}), expected {what}") from None
     except (ValueError, RecursionError):
         raise FormatError(name, None, f"damaged JSON, expected {what}") from None
-    if not isinstance(found, dict):
-        raise FormatError(name, None, f"a JSON {type(found).__name__}, expected {what}")
-    return found
+    if not isinstance(content, dict):
+        raise FormatError(name, None, f"a JSON {type(content).__name__}, expected {what}")
+    return content

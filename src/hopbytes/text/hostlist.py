@@ -33,7 +33,7 @@ def expand_hosts(text: str, where: str = "`hosts`", line: int | None = None) -> 
     for word in _split_outside_brackets(text, where, line):
         pieces = re.split(r"\[([^\[\]]*)\]", word)  # names at even places, brackets at odd ones
         choices = [
-            _numbers(piece, where, line) if place % 2 else [piece] for place, piece in enumerate(pieces)
+            _numbers(piece, where, line) if number % 2 else [piece] for number, piece in enumerate(pieces)
         ]
         count = 1
         for choice in choices:
@@ -53,11 +53,11 @@ def expand_hosts(text: str, where: str = "`hosts`", line: int | None = None) -> 
 
 def _split_outside_brackets(text: str, where: str, line: int | None) -> Iterator[str]:
     depth = start = 0
-    for place, letter in enumerate(text + ","):
-        if (letter == "," or letter.isspace()) and (depth == 0 or place == len(text)):
-            if start < place:  # `scontrol show hostnames` prints lines, and commas at the end do no harm
-                yield text[start:place]
-            start = place + 1
+    for at, letter in enumerate(text + ","):
+        if (letter == "," or letter.isspace()) and (depth == 0 or at == len(text)):
+            if start < at:  # `scontrol show hostnames` prints lines, and commas at the end do no harm
+                yield text[start:at]
+            start = at + 1
         depth += (letter == "[") - (letter == "]")
         if depth not in (0, 1):
             raise FormatError(where, line, f"brackets in {text[:40]!r} do not match, expected n[1-4,7]")
@@ -107,24 +107,24 @@ def is_table(line: str) -> bool:
 
 
 def _from_lines(where: str, stream: TextIO) -> tuple[str, ...]:
-    found: dict[str, None] = {}
+    hosts: dict[str, None] = {}
     table = False  # node,group,switch: the first column has the names
     for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE), ""), start=1):
         if len(line) >= MAX_LINE:
             raise FormatError(where, number, f"a line of {MAX_LINE} characters or more, expected a host name")
         words = line.partition("#")[0].split()
-        if words and not found and not table and is_table(line):
+        if words and not hosts and not table and is_table(line):
             table = True
         elif words and table:
-            found[line.partition(",")[0].strip()] = None
+            hosts[line.partition(",")[0].strip()] = None
         elif words:
             host = HOST_OF_FILE.fullmatch(words[0])
-            found.update(dict.fromkeys(expand_hosts(host[1] if host else words[0], where, number)))
-        if len(found) > MAX_HOSTS:
+            hosts.update(dict.fromkeys(expand_hosts(host[1] if host else words[0], where, number)))
+        if len(hosts) > MAX_HOSTS:
             raise FormatError(where, number, f"more than {MAX_HOSTS} hosts")
-    if not found:
+    if not hosts:
         raise FormatError(where, None, "no host name, expected one per line")
-    return tuple(found)
+    return tuple(hosts)
 
 
 def _distinct(hosts: list[str]) -> tuple[str, ...]:
@@ -146,28 +146,28 @@ def match_hosts(
     >>> match_hosts(["n2.site.org", "n1"], ["n1", "n2"])
     [1, 0]
     """
-    exact = {name: place for place, name in enumerate(known)}
+    exact = {name: node for node, name in enumerate(known)}
     short: dict[str, list[int]] = {}
-    for place, name in enumerate(known):
-        short.setdefault(name.partition(".")[0], []).append(place)
-    found: dict[int, str] = {}
+    for node, name in enumerate(known):
+        short.setdefault(name.partition(".")[0], []).append(node)
+    named: dict[int, str] = {}
     missing = []
     for name in wanted:
-        places = [exact[name]] if name in exact else short.get(name.partition(".")[0], [])
-        if len(places) != 1:
+        nodes = [exact[name]] if name in exact else short.get(name.partition(".")[0], [])
+        if len(nodes) != 1:
             missing.append(name)
-        elif places[0] in found:
-            what = f"host {name!r} is {found[places[0]]!r} again, expected distinct hosts"
+        elif nodes[0] in named:
+            what = f"host {name!r} is {named[nodes[0]]!r} again, expected distinct hosts"
             raise FormatError(where, None, what)
         else:
-            found[places[0]] = name
+            named[nodes[0]] = name
     if missing:
         raise FormatError(
             where, None,
             f"{len(missing)} of {len(wanted)} hosts are none of the machine's {len(known)} "
             f"({', '.join(missing[:3])}), expected names like {known[0]}{hint}",
         )
-    return list(found)
+    return list(named)
 
 
 #: Words for the number of slots and its bound, as Open MPI has them, and words that it refuses.
@@ -214,15 +214,15 @@ def _slots_of_lines(path: str, stream: TextIO, allocated: Allocated) -> Slots:
             stated[host] = stated.get(host, 0) + (count or 0)
         if len(mentions) > MAX_HOSTS:
             raise FormatError(path, number, f"more than {MAX_HOSTS} hosts")
-    found = [host for host in mentions if host not in excluded]
-    if not found:
+    used = [host for host in mentions if host not in excluded]
+    if not used:
         raise FormatError(path, None, "no host, expected one or more")
     listed = max(mentions.values()) > 1  # as resource managers write them: a line for every slot
     slots = [
         None if mentions[host] == 1 and not stated[host] and not listed else mentions[host] + stated[host]
-        for host in found
+        for host in used
     ]
-    return tuple(found), tuple(slots)
+    return tuple(used), tuple(slots)
 
 
 def _one_line(path: str, line: int, words: list[str], allocated: Allocated) -> tuple[list[str], int | None]:
@@ -231,22 +231,22 @@ def _one_line(path: str, line: int, words: list[str], allocated: Allocated) -> t
     if GRID_ENGINE.fullmatch(text):
         return expand_hosts(words[0], path, line), int(words[1])
     pairs = [(key.lower(), value) for key, equals, value in (w.partition("=") for w in words[1:]) if equals]
-    place = RELATIVE.fullmatch(words[0])
-    found = HOST_OF_FILE.fullmatch(words[0].removeprefix("^"))
+    relative = RELATIVE.fullmatch(words[0])
+    host = HOST_OF_FILE.fullmatch(words[0].removeprefix("^"))
     stated = [value for key, value in pairs if key in SLOTS]
     bounds = [value for key, value in pairs if key in BOUNDS]
-    if found is not None and found[2] is not None:
-        stated.append(found[2])
+    if host is not None and host[2] is not None:
+        stated.append(host[2])
     counts = stated or bounds[:1]
     wrong = any(key in MISTAKEN for key, _ in pairs) or len(counts) > 1 or len(pairs) + 1 < len(words)
-    if words[0].lower() == "rank" or (words[0].startswith("+") and place is None):
+    if words[0].lower() == "rank" or (words[0].startswith("+") and relative is None):
         raise FormatError(path, line, f"{text[:60]!r} of a rankfile or of empty nodes, expected a host")
-    if wrong or found is None or not all(c.isdecimal() and len(c) < 10 for c in [*stated, *bounds]):
+    if wrong or host is None or not all(c.isdecimal() and len(c) < 10 for c in [*stated, *bounds]):
         raise FormatError(path, line, f"{text[:60]!r}, expected HOST, HOST:N or HOST slots=N")
-    if place is None:
-        return expand_hosts(found[1], path, line), int(counts[0]) if counts else None
+    if relative is None:
+        return expand_hosts(host[1], path, line), int(counts[0]) if counts else None
     of_job = allocated()
-    if int(place[1]) >= len(of_job):
+    if int(relative[1]) >= len(of_job):
         what = f"{words[0]} means a host of the job around it, which has {len(of_job)}"
         raise FormatError(path, line, f"{what}, expected a name")
-    return [of_job[int(place[1])]], int(counts[0]) if counts else None
+    return [of_job[int(relative[1])]], int(counts[0]) if counts else None

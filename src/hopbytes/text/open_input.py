@@ -70,7 +70,7 @@ def plain_name(name: str) -> str:
 
 
 def path_text(path: object) -> str:
-    """Return a path as text; UnsupportedError where it is none."""
+    """Return a path as text; UnsupportedError if it is not one."""
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(text, str):
         raise UnsupportedError(f"a file name of type {type(path).__name__}, expected text or a path")
@@ -98,14 +98,14 @@ def open_stream(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> 
         promised = next((c for c in COMPRESSIONS if name.lower().endswith(c.suffix)), None)
         if kind is None and promised is not None:
             raise FormatError(name, None, f"does not start like a {promised.name} file, as its name promises")
-        size, stream = None, cast(io.BufferedReader, stored)
+        size, stream = None, cast("io.BufferedReader", stored)
         if kind is None:
             status = os.stat(raw.fileno()) if path != "-" else None
             size = status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
         else:
             inner = stack.enter_context(kind.opener(stored, "rb"))
             content = _Bounded(inner, name, max_bytes, "decompressed", counted)
-            stream = cast(io.BufferedReader, io.BufferedReader(content, BUFFER_BYTES))
+            stream = cast("io.BufferedReader", io.BufferedReader(content, BUFFER_BYTES))
             if not stream.peek(1):
                 raise FormatError(name, None, "nothing inside the compressed file, expected some content")
         _check_encoding(name, stream.peek(4)[:4])

@@ -105,8 +105,8 @@ def says_written(path: str) -> bool:
 
 
 def _state(path: str) -> bytes:
-    found = os.stat(path)
-    return b"%d %d" % (found.st_size, found.st_mtime_ns)
+    status = os.stat(path)
+    return b"%d %d" % (status.st_size, status.st_mtime_ns)
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import numpy as np
@@ -66,9 +66,7 @@ def whole(what: str, value: object, lowest: int) -> int:
 
 def check_functions(**given: object) -> None:
     """Raise WrongTypeError for an argument that is neither None nor callable."""
-    for what, value in given.items():
-        if value is not None and not callable(value):
-            raise WrongTypeError(f"{what} {value!r}, expected a function")
+    _check(given, callable, "a function")
 
 
 def check_truths(**given: object) -> None:
@@ -76,16 +74,18 @@ def check_truths(**given: object) -> None:
 
     >>> check_truths(pack=True, partition=None)
     """
-    for what, value in given.items():
-        if value is not None and not isinstance(value, (bool, np.bool_)):
-            raise WrongTypeError(f"{what} {value!r}, expected True or False")
+    _check(given, lambda value: isinstance(value, (bool, np.bool_)), "True or False")
 
 
 def check_texts(**given: object) -> None:
     """Raise WrongTypeError for an argument that is neither None nor a text."""
+    _check(given, lambda value: isinstance(value, str), "a text")
+
+
+def _check(given: dict[str, object], fits: Callable[[object], bool], expected: str) -> None:
     for what, value in given.items():
-        if value is not None and not isinstance(value, str):
-            raise WrongTypeError(f"{what} {value!r}, expected a text")
+        if value is not None and not fits(value):
+            raise WrongTypeError(f"{what} {value!r}, expected {expected}")
 
 
 def texts_of(what: str, value: object) -> tuple[str, ...]:
@@ -98,6 +98,6 @@ def texts_of(what: str, value: object) -> tuple[str, ...]:
     single = isinstance(several, bytes) or getattr(several, "shape", None) == ()  # an array without axes
     if isinstance(several, Iterable) and not single:
         listed = tuple(several)
-        if all(isinstance(each, str) for each in listed):
+        if all(isinstance(text, str) for text in listed):
             return listed
     raise WrongTypeError(f"{what} {value!r}, expected a text or several texts")

@@ -63,8 +63,8 @@ def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64
     if array.dtype.kind not in "iuf":  # np.issubdtype would accept time spans as signed integers
         raise bad_graph(f"{name} must be real numbers")
     if not bool(np.all((array >= 0) & (array < np.inf))):
-        place = int(np.flatnonzero(~((array >= 0) & (array < np.inf)))[0])
-        raise bad_graph(f"{name}[{place}] is {array[place]}, expected a finite number >= 0")
+        index = int(np.flatnonzero(~((array >= 0) & (array < np.inf)))[0])
+        raise bad_graph(f"{name}[{index}] is {array[index]}, expected a finite number >= 0")
     if int(array.max()) > MAX_SUM:
         factor = int(array.max()) // MAX_SUM + 1
         raise ScaleError(f"{name} holds {array.max()}, more than 2^63 - 1: divide by {factor:.3g} or more")
@@ -81,7 +81,7 @@ def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64
 def _factor(array: NDArray[np.floating[Any]], factor: int, most: int) -> int:
     """Return the first power of ten from `factor` on that makes whole numbers, or the largest that fits."""
     total = float(array.sum())
-    while factor < most and total * factor * 10 < 2**53 and _fractional(array * factor):
+    while factor < most and total * factor * 10 < 2**53 and np.any(np.rint(array * factor) != array * factor):
         factor *= 10
     return factor
 
@@ -91,7 +91,3 @@ def _array(name: str, values: ArrayLike) -> Array:
         return np.asarray(values)
     except ValueError:
         raise bad_graph(f"{name} are lists of unequal length, expected one list of numbers") from None
-
-
-def _fractional(values: NDArray[np.floating[Any]]) -> bool:
-    return bool(np.any(np.rint(values) != values))

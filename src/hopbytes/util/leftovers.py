@@ -27,8 +27,8 @@ def remove_left(folder: str, prefix: str, suffix: str = "") -> None:
     )
     with contextlib.suppress(OSError):
         for entry in os.scandir(folder or "."):
-            found = named.fullmatch(entry.name)
-            if found is None or _runs(int(found[1])):
+            match = named.fullmatch(entry.name)
+            if match is None or _runs(int(match[1])):
                 continue
             with contextlib.suppress(OSError):
                 status = entry.stat(follow_symlinks=False)

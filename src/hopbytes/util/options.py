@@ -55,7 +55,8 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
         key = key.strip().replace("-", "_")
         hint = _hints(kind).get(key)
         if hint is None or not equals:
-            suggestion = _suggestion(key, value, list(_hints(kind)))
+            near = nearest(key.lower(), _hints(kind))
+            suggestion = f" (did you mean {near[0]}={value.strip()}?)" if near else ""
             raise UnsupportedError(
                 f"{registry.kind} {name!r}: option {item!r} is unknown{suggestion}, {_listed(kind)}"
             )
@@ -68,9 +69,9 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
 
 
 def check_types(thing: Any, what: str = "") -> None:
-    """Raise WrongTypeError if an option of an algorithm is no integer, text or truth value as it should be.
+    """Raise WrongTypeError if an option of an algorithm is not of its type.
 
-    The error names the class unless it is told `what` the object is.
+    The error names the class unless `what` names the object.
 
     >>> from hopbytes.algorithms.mappers.multisection import Multisection
     >>> check_types(Multisection(slack="even"))
@@ -109,20 +110,15 @@ def _imported(what: str, module: str, name: str) -> Any:
     if added:
         sys.path.insert(0, os.getcwd())
     try:
-        found = getattr(importlib.import_module(module), name, None)
+        kind = getattr(importlib.import_module(module), name, None)
     except ImportError as error:
         raise UnsupportedError(f"{what} {module}:{name}: cannot be imported: {error}") from error
     finally:
         if added:
             sys.path.remove(os.getcwd())
-    if not isinstance(found, type):
+    if not isinstance(kind, type):
         raise UnsupportedError(f"{what} {module}:{name}: no class of that name in {module}")
-    return found
-
-
-def _suggestion(key: str, value: str, known: list[str]) -> str:
-    near = nearest(key.lower(), known)
-    return f" (did you mean {near[0]}={value.strip()}?)" if near else ""
+    return kind
 
 
 def describe(registry: Registry[type[T]], thing: T) -> str:
@@ -177,12 +173,12 @@ def _value(what: str, name: str, kind: type, key: str, text: str, hint: Any) -> 
             return _TRUTH[text.lower()]
         if wanted in (int, float, str):
             try:
-                found = wanted(text)
+                value = wanted(text)
             except ValueError:
                 continue
-            if wanted is int and not 0 <= found <= LARGEST_INTEGER:
+            if wanted is int and not 0 <= value <= LARGEST_INTEGER:
                 raise UnsupportedError(f"{what} {name!r}: {key}={text}, expected {_AN_INTEGER}")
-            return found
+            return value
     raise UnsupportedError(f"{what} {name!r}: {key}={text}, expected {_type_word(hint)} ({_listed(kind)})")
 
 

@@ -123,7 +123,8 @@ class Registry(Generic[T]):
     def _load_file(self, name: str) -> None:
         """Import the module that defines `name`, if it exists."""
         if name in self._modules:
-            importlib.import_module(self._modules[name])
+            module = self._modules[name]  # a name without dots is that of a module of the first package
+            importlib.import_module(module if "." in module else f"{self._packages[0]}.{module}")
         if name in self._modules or not name.isidentifier():
             return
         for package in self._packages:

@@ -40,7 +40,7 @@ def test_searches_relieve_the_rails_that_a_job_really_uses(refine):
     for pattern, most in (("ml:tp=4,pp=4,dp=8", 1.0), ("ml:tp=2,pp=8,dp=8", 0.7)):
         graph = hb.read(pattern)
         found = [
-            hb.map_tasks(graph, where, ["multisection", chain], seed=1, threads=1)
+            hb.map_tasks(graph, where, ["multisection", *chain], seed=1, threads=1)
             for chain in ((), (refine,))
         ]
         value = objectives["max_congestion"]().value

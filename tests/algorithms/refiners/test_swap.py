@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from helpers.machines import nodes
+from helpers.machines import allocated, nodes
 from hopbytes.algorithms.shared.search_distances import both_ways_differ
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.machines.kinds.table import Table
@@ -130,7 +130,7 @@ def test_presets_see_both_directions_where_neither_side_is_symmetric(preset):
 
 def test_constructions_by_nodes_compete_on_networks():
     """A grid of boxes on the sparse nodes of a torus: presets are as good as the best of these, refined."""
-    where = hb.allocate("torus:6x6x6@10 / core:8@1", hosts="sfc:nodes=27:holes=0.3:seed=2")
+    where = allocated("torus:6x6x6@10 / core:8@1", "sfc:nodes=27:holes=0.3:seed=2")
     graph = pattern("stencil:6x6x6")
     starts = [
         map_tasks(graph, where, [name, "uwh"], partition=False).info["comm_cost"]

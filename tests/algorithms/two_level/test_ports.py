@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from helpers.fabric_text import two_level_fabric
-from hopbytes.algorithms.two_level.groups import Capacity, groups_of_placement, move_groups, nodes_of
+from hopbytes.algorithms.base import Bounds, Effort
+from hopbytes.algorithms.two_level.groups import groups_of_placement, move_groups, nodes_of
 from hopbytes.algorithms.two_level.neighbourhood import levels_between, neighbourhood_of
 from hopbytes.algorithms.two_level.routing import MOST_VALUE, routed, routed_groups
 from hopbytes.cost.objectives.link_sums import endpoints_of
-from hopbytes.engine import PartitionSettings, RunControl
+from hopbytes.engine import RunControl
 from hopbytes.engine.routed_search import (
     CongestionSettings,
     HybridTerms,
@@ -22,7 +23,7 @@ from hopbytes.engine.routed_search import (
     hybrid_greedy,
 )
 from hopbytes.kernels.routes import link_amounts
-from hopbytes.machines.selection.allocate import allocate
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.model.comm_graph import CommGraph
 from reference import routed_groups as routed_twin
 
@@ -49,7 +50,7 @@ def test_every_task_of_a_group_uses_the_adapter_beside_it(seed, tmp_path):
     nodes, n = nodes_of(where), where.k
     graph = CommGraph.from_edges(*rng.integers(0, n, (2, 3 * n)), rng.integers(1, 9, 3 * n), n=n)
     pe = rng.permutation(n).astype(np.int32)
-    grouped = groups_of_placement(graph, where, pe, Capacity(np.ones(n, np.int64), None))
+    grouped = groups_of_placement(graph, where, pe, Bounds(np.ones(n, np.int64)))
     problem = routed_groups(graph, grouped, pe, "a test")
     routing, network = problem.routing, where.machine.network()
     assert routing.ports == len(set(where.machine.network_use.endpoint_of_core()[:4].tolist())) > 1
@@ -97,9 +98,7 @@ def test_every_task_of_a_group_uses_the_adapter_beside_it(seed, tmp_path):
     assert made > 0
     assert after[0] <= before[0]
     assert after[3] <= before[3]
-    moved = move_groups(
-        graph, grouped, pe, found, Capacity(np.ones(n, np.int64), None), PartitionSettings(), RunControl()
-    )
+    moved = move_groups(graph, grouped, pe, found, Bounds(np.ones(n, np.int64)), Effort())
     assert routed_twin.loads(world, found.tolist()) == loads(graph, where, moved)
 
 

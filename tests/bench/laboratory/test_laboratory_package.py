@@ -11,6 +11,7 @@ import hopbytes_laboratory
 from bench import BENCH, read_toml
 from hopbytes.algorithms.base import mappers
 from hopbytes.algorithms.mappers.multisection import partitioners
+from hopbytes.machines.allocate.hosts import samplers
 from hopbytes_laboratory import compare_runs
 
 ON_LINKS = hb.allocate("torus:4x4 / core:2")
@@ -19,7 +20,9 @@ ON_LINKS = hb.allocate("torus:4x4 / core:2")
 def test_entry_points_name_what_register_adds():
     points = read_toml(BENCH / "pyproject.toml")["project"]["entry-points"]
     assert points["hopbytes.mappers"] == hopbytes_laboratory.MAPPERS
-    for group, registry in (("hopbytes.mappers", mappers), ("hopbytes.partitioners", partitioners)):
+    assert points["hopbytes.hosts"] == hopbytes_laboratory.SAMPLERS
+    registries = {"mappers": mappers, "partitioners": partitioners, "hosts": samplers}
+    for group, registry in ((f"hopbytes.{name}", registry) for name, registry in registries.items()):
         for name, value in points[group].items():
             entry = importlib.metadata.EntryPoint(name, value, group)
             assert registry[name] is entry.load()

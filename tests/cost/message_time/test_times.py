@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from helpers.errors import mentions
 from helpers.strategies import graphs
-from hopbytes.cost.message_time.times import comm_time, knows_times, search_form, times_of
+from hopbytes.cost.message_time import comm_time, knows_times, search_form, times_of
 from hopbytes.errors import UnsupportedError
 
 #: Bytes travel between nodes as fast as inside, messages do not: latency and bandwidth disagree.

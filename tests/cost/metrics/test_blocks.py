@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.cost.metrics import blocks
-from hopbytes.cost.metrics.blocks import measure_blocks
+from hopbytes.cost.metrics import mapping_metrics as blocks
+from hopbytes.cost.metrics.mapping_metrics import measure_blocks
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from helpers.strategies import graphs
 from hopbytes.cost.metrics.link_metrics import dilation_of, hottest_links, measure_links
-from hopbytes.cost.metrics.traffic import measure_traffic
-from hopbytes.machines.selection.allocate import allocate
+from hopbytes.cost.metrics.mapping_metrics import measure_traffic
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 

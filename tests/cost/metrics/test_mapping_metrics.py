@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from helpers.errors import mentions
 from helpers.strategies import graphs, machines
 from hopbytes.cost.metrics.baselines import at_random, in_order
-from hopbytes.cost.metrics.evaluation import evaluate
+from hopbytes.cost.metrics.evaluation import evaluate, plain_table
 from hopbytes.cost.metrics.mapping_metrics import measure
-from hopbytes.cost.metrics.plain_text import plain_table
-from hopbytes.cost.objectives.scale import check_scale
+from hopbytes.cost.objectives.comm_cost import check_scale
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.machines.base import Level
 from hopbytes.machines.distances import TableDistance

@@ -13,7 +13,7 @@ from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.metrics.link_metrics import measure_links
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.report.network_text import route_facts, route_text
+from hopbytes.show.describe import route_facts, route_text
 from hopbytes.solve.formulate import formulate
 from hopbytes.solve.problem import Request
 from hopbytes.util.options import build

@@ -13,8 +13,8 @@ from helpers.placements import expand, mappings, place, read, write
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.formats.mappings.numbering import Numbering, parse_cpus
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.machines.allocate.slot_counts import spread
-from hopbytes.machines.selection.allocate import allocate
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import SlotUse
 from hopbytes.model.mapping import Mapping
@@ -215,10 +215,10 @@ def test_numbers_agree_with_counting_by_hand(nodes, cores, threads, allowed):
     for place_ in range(nodes * of_node):
         inside = place_ % of_node
         mine = np.array([place_])
-        assert numbering.in_node(mine) == (inside,)
+        assert numbering.os_cpus(mine) == (inside,)
         if inside not in allowed:
             continue
-        assert numbering.launcher_places(mine) == (sum(cpu in allowed for cpu in range(inside)),)
+        assert numbering.launcher_units(mine) == (sum(cpu in allowed for cpu in range(inside)),)
         usable = [core for core in range(cores) if any(core * threads + t in allowed for t in range(threads))]
         siblings = [cpu for cpu in allowed if cpu // threads == inside // threads and cpu < of_node]
         cores_found = numbering.launcher_cores(mine)
@@ -359,21 +359,14 @@ def test_coordinates_of_a_torus_come_back():
     where = allocate("torus:3x2x2@10 / core:2@1")
     pe = np.array([5, 23, 0, 4, 1], np.int32)
     mapping = Mapping(pe, where, {"problem": "processes"})
-    blue = write("bluegene", mapping)
-    assert blue.files[""].splitlines() == ["0 1 0 1", "2 1 1 1", "0 0 0 0", "0 1 0 0", "0 0 0 1"]
-    assert read("bluegene", blue.files[""], where=where, n=5).pe.tolist() == pe.tolist()
     fujitsu = write("fujitsu", mapping)
     assert fujitsu.files[""].splitlines() == ["(0,1,0)", "(2,1,1)", "(0,0,0)", "(0,1,0)", "(0,0,0)"]
     # The file holds nodes; ranks of a node then take its slots in order.
     assert read("fujitsu", fujitsu.files[""], where=where).pe.tolist() == [4, 22, 0, 5, 1]
 
 
-def test_five_dimensions_are_those_of_blue_gene_q():
-    where = allocate("torus:2x2x2x2x2@10 / core:2@1")
-    mapping = Mapping(np.array([63, 0], np.int32), where, {"problem": "processes"})
-    written = write("bluegene", mapping)
-    assert written.files[""] == "1 1 1 1 1 1\n0 0 0 0 0 0\n"
-    assert written.launch.startswith("runjob --np 2 --ranks-per-node 2 --mapping {stem} : ")
+def test_five_dimensions_are_too_many():
+    mapping = Mapping(np.array([63, 0], np.int32), allocate("torus:2x2x2x2x2@10 / core:2@1"))
     with pytest.raises(UnsupportedError, match=mentions("1", "2", "3", "5")):
         write("fujitsu", mapping)
 
@@ -384,9 +377,7 @@ def test_five_dimensions_are_those_of_blue_gene_q():
         ("fujitsu", "(0,0,0)\n(3,0,0)\n", "file:2: no node at (3, 0, 0)"),
         ("fujitsu", "(0,0)\n", "file:1: no node at (0, 0)"),
         ("fujitsu", "0,0,0\n", "file:1: '0,0,0', expected coordinates like (0,1,2)"),
-        ("bluegene", "0 0 0 2\n", "file:1: slot 2 of a node with 2 slots"),
-        ("bluegene", "0 0 0\n", "file:1: '0 0 0', expected coordinates and a slot like 0 1 2 0"),
-        ("bluegene", "", "file: 0 ranks, expected at least one"),
+        ("fujitsu", "", "file: 0 ranks, expected at least one"),
     ],
 )
 def test_bad_coordinates_are_named(form, text, message):
@@ -396,8 +387,7 @@ def test_bad_coordinates_are_named(form, text, message):
 
 
 def test_machines_without_coordinates_are_refused():
-    for form in ("fujitsu", "bluegene"):
-        with pytest.raises(UnsupportedError, match="expected a torus or mesh"):
-            write(form, IN_ORDER)
-        with pytest.raises(UnsupportedError, match="one node at each router"):
-            write(form, Mapping(np.array([0], np.int32), allocate("torus:2x2x2:nodes=2")))
+    with pytest.raises(UnsupportedError, match="expected a torus or mesh"):
+        write("fujitsu", IN_ORDER)
+    with pytest.raises(UnsupportedError, match="one node at each router"):
+        write("fujitsu", Mapping(np.array([0], np.int32), allocate("torus:2x2x2:nodes=2")))

@@ -11,7 +11,7 @@ import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Source
-from hopbytes.formats.patterns.nccl import HEAD_BYTES, said, said_in_files
+from hopbytes.formats.patterns.nccl import HEAD_BYTES, lines_in, log_lines
 
 #: (host, process) of the ranks 0 to 3.
 GPUS = (("n1", 100, 0), ("n1", 101, 1), ("n2", 100, 0), ("n2", 101, 1))
@@ -378,16 +378,16 @@ def test_damaged_logs_are_explained(tmp_path):
 
 
 def test_heads_are_looked_for_near_the_mark_only():
-    assert [words.thread[0] for words in said(b"x" * 10**6 + b" n1:1:2 [0] NCCL INFO a")] == [b"n1"]
-    assert said(b"n1:1:2" + b" " * (HEAD_BYTES + 9) + b" NCCL INFO a") == []
+    assert [words.thread[0] for words in lines_in(b"x" * 10**6 + b" n1:1:2 [0] NCCL INFO a")] == [b"n1"]
+    assert lines_in(b"n1:1:2" + b" " * (HEAD_BYTES + 9) + b" NCCL INFO a") == []
     many = b"n1:1:2 [0] NCCL INFO " * 3000
-    assert len(said(many)) == 3000
+    assert len(lines_in(many)) == 3000
 
 
 def texts(folder, name):
     path = folder / name
     source = Source(str(path), io.BufferedReader(io.BytesIO(path.read_bytes())), str(path))
-    return [words.text for _, _, words in said_in_files(source)]
+    return [words.text for _, _, words in log_lines(source)]
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from helpers.errors import mentions
-from helpers.fabric_text import two_level_fabric
+from helpers.fabric_text import route, two_level_fabric
 from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.fabrics.fabric import route
 from hopbytes.machines.kinds.machine import machine_text
 from hopbytes.machines.spec import parse_machine
 

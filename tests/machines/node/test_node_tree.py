@@ -12,7 +12,7 @@ from hopbytes.machines.allocate.units import units_of
 from hopbytes.machines.node.node_tree import NodeInventory, Part, node_tree
 from hopbytes.machines.node.sysfs import node_from_files
 from hopbytes.machines.node_machine import NodeMachine
-from hopbytes.report.show import machine_facts
+from hopbytes.show.describe import machine_facts
 
 HWLOC = """<topology version="2.0">
 <object type="Machine" os_index="0" cpuset="0xff" allowed_cpuset="{allowed}">

@@ -40,49 +40,46 @@ def grid(side, **options):
     return hb.read(f"stencil:{side}x{side}:bytes=1", **options)
 
 
+def coarse_graphs_of(monkeypatch, fewest, per_pe):
+    """Coarsen also the small graphs of these tests."""
+    for name, value in (("islands.FEWEST", fewest), ("mapping.FEWEST", fewest), ("mapping.PER_PE", per_pe)):
+        monkeypatch.setattr(f"hopbytes.mpi.distributed.{name}", value)
+
+
 @pytest.mark.parametrize("size", most([1, 2, 3, 7, 16], [1, 2, 3, 7]))
-@pytest.mark.parametrize("road", ["islands", "levels"])
-def test_quality_bounds_and_answer_of_a_grid(size, road, monkeypatch):
-    few = "hopbytes.mpi.distributed"
-    monkeypatch.setattr(f"{few}.islands.FEWEST", 600)
-    monkeypatch.setattr(f"{few}.mapping.FEWEST", 600)
-    monkeypatch.setattr(f"{few}.mapping.PER_PE", 20)
-    monkeypatch.setattr(f"{few}.refinement.LARGEST", 900)
+@pytest.mark.parametrize("strategy", ["islands", "levels"])
+def test_quality_bounds_and_answer_of_a_grid(size, strategy, monkeypatch):
+    coarse_graphs_of(monkeypatch, 600, 20)
+    monkeypatch.setattr("hopbytes.mpi.distributed.refinement.LARGEST", 900)
     graph = grid(80)
-    pe, info = checked(graph, TREE, size, road=road, preset="fast")
-    again, _ = mapped(graph, TREE, size, road=road, preset="fast")
+    pe, info = checked(graph, TREE, size, strategy=strategy, preset="fast")
+    again, _ = mapped(graph, TREE, size, strategy=strategy, preset="fast")
     assert pe.tobytes() == again.tobytes()
     alone = hb.map_tasks(graph, TREE, "eco", partition=True, threads=1).info["comm_cost"]
     assert info["comm_cost"] <= 1.25 * alone
-    course = info["courses"][road]
-    assert (size == 1 and road == "islands") or course["levels"][-1] == graph.n
+    history = info["history"][strategy]
+    assert (size == 1 and strategy == "islands") or history["levels"][-1] == graph.n
     assert len(info["sent"]) == size
     assert size == 1 or sum(info["sent"][0].values()) > 0
 
 
-def test_the_better_road_is_taken(monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.islands.FEWEST", 400)
-    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.FEWEST", 400)
-    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.PER_PE", 20)
-    _, info = checked(grid(50), TREE, 3, road="both", preset="fast")
-    assert set(info["roads"]) == {"islands", "levels"}
-    assert info["comm_cost"] == min(info["roads"].values()) == info["roads"][info["road"]]
+def test_the_better_strategy_is_taken(monkeypatch):
+    coarse_graphs_of(monkeypatch, 400, 20)
+    _, info = checked(grid(50), TREE, 3, strategy="both", preset="fast")
+    assert set(info["strategies"]) == {"islands", "levels"}
+    assert info["comm_cost"] == min(info["strategies"].values()) == info["strategies"][info["strategy"]]
 
 
 @pytest.mark.parametrize("on", ["torus:3x3@2 / core:2@1", "node:3@10 core:[1,2,4]@1", "core:1"])
 def test_other_machines(on, monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.islands.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.PER_PE", 10)
+    coarse_graphs_of(monkeypatch, 300, 10)
     _, info = checked(grid(36), on, 3, preset="fast")
-    assert info["road"] == ("levels" if on.startswith("torus") else info["road"])
+    assert info["strategy"] == ("levels" if on.startswith("torus") else info["strategy"])
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_weights_loads_and_a_shuffled_graph(seed, monkeypatch):
-    monkeypatch.setattr("hopbytes.mpi.distributed.islands.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.PER_PE", 10)
+    coarse_graphs_of(monkeypatch, 300, 10)
     rng = np.random.default_rng(seed)
     base = grid(48)
     name = rng.permutation(base.n).astype(np.int32)
@@ -93,8 +90,8 @@ def test_weights_loads_and_a_shuffled_graph(seed, monkeypatch):
         np.concatenate([tails, heads]), np.concatenate([heads, tails]), np.concatenate([volume, volume]),
         n=base.n, loads=rng.integers(1, 6, base.n),
     )
-    for road in ("islands", "levels"):
-        checked(graph, TREE, 4, preset="fast", seed=seed, road=road)
+    for strategy in ("islands", "levels"):
+        checked(graph, TREE, 4, preset="fast", seed=seed, strategy=strategy)
 
 
 def test_heavy_tasks_and_tasks_without_load(monkeypatch):
@@ -113,16 +110,14 @@ def test_heavy_tasks_and_tasks_without_load(monkeypatch):
 
 def test_a_hub(monkeypatch):
     """Leaves of a hub are joined in pairs, since its own cluster is soon full."""
-    monkeypatch.setattr("hopbytes.mpi.distributed.islands.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.FEWEST", 300)
-    monkeypatch.setattr("hopbytes.mpi.distributed.mapping.PER_PE", 10)
+    coarse_graphs_of(monkeypatch, 300, 10)
     n = 4000
     leaves = np.arange(1, n)
     graph = hb.CommGraph.from_edges(
         np.append(np.zeros(n - 1, np.int64), leaves), np.append(leaves, np.zeros(n - 1, np.int64)), n=n
     )
-    _, info = checked(graph, TREE, 3, preset="fast", road="levels")
-    assert info["courses"]["levels"]["levels"][0] < 1000
+    _, info = checked(graph, TREE, 3, preset="fast", strategy="levels")
+    assert info["history"]["levels"]["levels"][0] < 1000
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 12, 13])
@@ -166,7 +161,7 @@ def test_what_is_wrong_is_raised_on_all():
     path = (np.array([0, 1, 2]), np.array([1, 0]))
     refused(HopbytesError, "seed", good, seed=lambda rank: rank)
     refused(HopbytesError, "machine differs", good, on=lambda rank: "core:4" if rank else "core:8")
-    refused(HopbytesError, "unknown road", good, road="scenic")
+    refused(HopbytesError, "unknown strategy", good, strategy="scenic")
     refused(HopbytesError, "unknown preset", good, preset="quick")
     refused(HopbytesError, "both with equal weights", one_sided)
     refused(HopbytesError, "disk on fire", lambda rank: (lambda: broken(rank)))

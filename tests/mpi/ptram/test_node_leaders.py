@@ -9,10 +9,10 @@ from helpers.errors import mentions
 from helpers.paths import EXAMPLES
 from helpers.strategies import random_graph
 from helpers.together import together
-from hopbytes.algorithms.base import Effort
+from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
-from hopbytes.algorithms.two_level.groups import Capacity, groups_of_placement, nodes_of
+from hopbytes.algorithms.two_level.groups import groups_of_placement, nodes_of
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
 from hopbytes.algorithms.two_level.routing import routed_groups
 from hopbytes.errors import InfeasibleError
@@ -84,7 +84,7 @@ def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec
         rng, rule = np.random.default_rng(seed), ("paper", "count")[seed % 2]
         nearby = seed > 1
         refiner = HottestLink(nearest=9, rounds=6, rule=rule, ties="nearby" if nearby else "number")
-        share = Capacity(np.ones(where.k, np.int64), None)
+        share = Bounds(np.ones(where.k, np.int64))
         pe = rng.permutation(where.k)[: graph.n].astype(np.int32)
         grouped = groups_of_placement(graph, where, pe, share)
         problem = routed_groups(graph, grouped, None, "a test")

@@ -1,17 +1,15 @@
-"""Mappers: algorithms that compute a mapping, one file each.
-
-``hopbytes.mappers`` is this package. Every registered class is an attribute of it, including classes from
-other packages. The file of a class is loaded when the attribute is first used.
-"""
+"""Mappers: algorithms that compute a mapping. ``hopbytes.mappers`` is this package."""
 
 from __future__ import annotations
 
 import sys as _sys
-import types as _types
-import typing as _typing
 from typing import TYPE_CHECKING
 
+from hopbytes.algorithms import RegisteredClasses as _RegisteredClasses
+
 if TYPE_CHECKING:  # Editors and type checkers cannot know the attributes that are loaded on demand.
+    import typing as _typing
+
     from hopbytes.algorithms.mappers.geometric import Curve as Curve
     from hopbytes.algorithms.mappers.geometric import MultiJagged as MultiJagged
     from hopbytes.algorithms.mappers.integrated import Integrated as Integrated
@@ -30,30 +28,7 @@ if TYPE_CHECKING:  # Editors and type checkers cannot know the attributes that a
     from hopbytes.algorithms.mappers.two_phase import TwoPhase as TwoPhase
     from hopbytes.algorithms.mappers.ug import HopGreedy as HopGreedy
 
-
-def __getattr__(name: str) -> _typing.Any:
-    from hopbytes.algorithms.base import mappers
-
-    # Names of files are in lower case: they are imported as modules.
-    found = mappers.class_named(name) if name[:1].isupper() else None
-    if found is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return found
+    def __getattr__(name: str) -> _typing.Any: ...
 
 
-def __dir__() -> list[str]:
-    from hopbytes.algorithms.base import mappers
-
-    return sorted(thing.__name__ for _, thing in mappers.items())
-
-
-class _Names(_types.ModuleType):
-    """The package; ``list(hopbytes.mappers)`` has the names of all."""
-
-    def __iter__(self) -> _typing.Iterator[str]:
-        from hopbytes.algorithms.base import mappers
-
-        return iter(mappers)
-
-
-_sys.modules[__name__].__class__ = _Names
+_sys.modules[__name__].__class__ = _RegisteredClasses

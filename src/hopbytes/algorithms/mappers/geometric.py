@@ -13,7 +13,7 @@ from hopbytes._arrays import Float64, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import fill_along, room_for
-from hopbytes.algorithms.two_level.groups import capacity_of, nodes_of, place_inside, settings_of
+from hopbytes.algorithms.two_level.groups import nodes_of, place_inside
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.geometry import CURVES, curve_order, geometry_of, occupied
@@ -130,7 +130,7 @@ class MultiJagged(Mapper):
                 f"mapper 'multi_jagged' needs coordinates of tasks, but {graph.name[:40]!r} has none: give "
                 "multi_jagged:tasks=16x16x4 or tasks=FILE with a line per task; 'curve' works without them"
             )
-        nodes, share = nodes_of(where), capacity_of(graph, bounds)
+        nodes = nodes_of(where)
         room = np.add.reduceat(room_for(graph, bounds)[nodes.pes], nodes.start[:-1])
         best: tuple[int, Int32] | None = None
         for places, turned in self._rotated(_opened(geometry), points):
@@ -142,9 +142,7 @@ class MultiJagged(Mapper):
             if best is None or worth < best[0]:
                 best = worth, node
         assert best is not None
-        return place_inside(
-            graph, nodes, best[1], share.per_pe, share.loads, settings_of(1, 4), effort.run_control()
-        )
+        return place_inside(graph, nodes, best[1], bounds, effort)
 
     def _rotated(self, places: Int64, points: Int64) -> list[tuple[Int64, Int64]]:
         """Return the coordinates with permuted dimensions, beginning with the given order."""

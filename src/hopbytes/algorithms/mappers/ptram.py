@@ -11,11 +11,11 @@ import numpy as np
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
-from hopbytes.algorithms.two_level.groups import Grouped, capacity_of, cut, finish, move_groups, settings_of
+from hopbytes.algorithms.two_level.groups import Grouped, cut, finish, move_groups, settings_of
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
 from hopbytes.algorithms.two_level.routing import Routed, ports_of, routed_groups
-from hopbytes.cost.objectives.hybrid import Hybrid
 from hopbytes.cost.objectives.link_sums import traffic
+from hopbytes.cost.objectives.on_links import Hybrid
 from hopbytes.engine.routed_search import HybridTerms, hybrid_greedy, route_classes
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
@@ -100,10 +100,7 @@ class HybridGreedy(Mapper):
         seated = finish(graph, grouped, grouped.start, bounds, effort)
         problem = routed_groups(graph, grouped, seated, "mapper ptram")
         found = place(grouped, problem, self._terms(graph, where, seated, problem), effort)
-        moved = move_groups(
-            graph, grouped, seated, found, capacity_of(graph, bounds), settings_of(1, 4),
-            effort.run_control(),
-        )
+        moved = move_groups(graph, grouped, seated, found, bounds, effort)
         worse = self.guarded and _top(graph, where, seated) < _top(graph, where, moved)
         return seated if worse else moved
 

@@ -9,7 +9,7 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
 from hopbytes.algorithms.shared.sequential_assignment import random_order
-from hopbytes.engine.slots import ChainSettings, chain_search
+from hopbytes.engine.slots import chain_search
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -44,7 +44,7 @@ class Chains(Refiner):
         order = random_order(graph.n, effort.seed).astype(np.int32)
         found = chain_search(
             search_problem(graph, where, bounds), pe, bounds.room(graph.n), order,
-            ChainSettings(self.fruitless_moves, self.work * MILLION), control=effort.run_control(),
+            self.fruitless_moves, self.work * MILLION, control=effort.run_control(),
         )
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
         return cheaper(graph, where, pe, found.pe, bounds.linear_cost)

@@ -10,12 +10,12 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
-from hopbytes.algorithms.refiners.umpa import no_worse, relocated
-from hopbytes.algorithms.two_level.groups import capacity_of, groups_of_placement, nodes_of, record_work
+from hopbytes.algorithms.refiners.umpa import no_worse
+from hopbytes.algorithms.two_level.groups import groups_of_placement, move_groups, nodes_of, record_work
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
 from hopbytes.algorithms.two_level.routing import Routed, routed, routed_groups
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.cost.objectives.hybrid import Hybrid
+from hopbytes.cost.objectives.on_links import Hybrid
 from hopbytes.engine.routed_search import CongestionSettings, HybridTerms, Neighbourhood, congestion_search
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
@@ -89,13 +89,12 @@ class Congestion(Refiner):
         nodes = nodes_of(where)
         if graph.n == 0 or nodes.count < 2:
             return pe
-        share = capacity_of(graph, bounds)
         if self.group_work:
-            grouped = groups_of_placement(graph, where, pe, share)
+            grouped = groups_of_placement(graph, where, pe, bounds)
             problem = routed_groups(graph, grouped, pe, "refiner congestion", messages=not self._priced)
             near = neighbourhood_of(nodes, effort)
             place = self._search(problem, grouped.start, self.group_work, near, graph, where, effort, 0)
-            pe = self._kept(graph, where, pe, relocated(graph, grouped, pe, place, bounds, effort))
+            pe = self._kept(graph, where, pe, move_groups(graph, grouped, pe, place, bounds, effort))
         if self.task_work and graph.n == where.k and bounds.exact and len(np.unique(pe)) == where.k:
             ones = np.ones(graph.n, np.int64)
             problem = routed(

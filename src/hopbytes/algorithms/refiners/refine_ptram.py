@@ -8,8 +8,8 @@ from typing import ClassVar
 from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
-from hopbytes.algorithms.refiners.umpa import no_worse, relocated
-from hopbytes.algorithms.two_level.groups import Grouped, capacity_of, groups_of_placement, record_work
+from hopbytes.algorithms.refiners.umpa import no_worse
+from hopbytes.algorithms.two_level.groups import Grouped, groups_of_placement, move_groups, record_work
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
 from hopbytes.algorithms.two_level.routing import Routed, routed_groups
 from hopbytes.engine.routed_search import hottest_link_refine
@@ -78,13 +78,13 @@ class HottestLink(Refiner):
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, search: Search
     ) -> Int32:
         """Return a mapping with no higher maximum congestion; `search` finds the exchanges."""
-        grouped = groups_of_placement(graph, where, pe, capacity_of(graph, bounds)) if graph.n else None
+        grouped = groups_of_placement(graph, where, pe, bounds) if graph.n else None
         if grouped is None or grouped.nodes.count < 2:
             return pe
         problem = routed_groups(graph, grouped, pe, "refiner ptram")
         place, rounds, evaluations = search(grouped, problem, effort)
         record_work(effort, grouped.graph, evaluations, rounds=rounds)
-        after = relocated(graph, grouped, pe, place, bounds, effort)
+        after = move_groups(graph, grouped, pe, place, bounds, effort)
         return no_worse(graph, where, pe, after, self.objective)
 
     def search(self, grouped: Grouped, problem: Routed, effort: Effort) -> tuple[Int32, int, int]:

@@ -11,12 +11,9 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.mappers.ug import weighed
 from hopbytes.algorithms.two_level.groups import (
-    Grouped,
-    capacity_of,
     groups_of_placement,
     move_groups,
     record_work,
-    settings_of,
 )
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of, place_distances
 from hopbytes.algorithms.two_level.routing import routed_groups
@@ -151,22 +148,11 @@ RULES = ("lexicographic", "paper")
 MOST_EXCHANGES = 1000
 
 
-def relocated(
-    graph: CommGraph, grouped: Grouped, pe: Int32, place: Int32, bounds: Bounds, effort: Effort
-) -> Int32:
-    """Return the mapping with every group on its new node."""
-    if np.array_equal(place, grouped.start):
-        return pe
-    return move_groups(
-        graph, grouped, pe, place, capacity_of(graph, bounds), settings_of(1, 4), effort.run_control()
-    )
-
-
 def swap_for_hops(
     graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, delta: int, weight: str
 ) -> Int32:
     """Exchange the groups of nodes as long as hop-bytes (or hops of messages) fall."""
-    grouped = groups_of_placement(graph, where, pe, capacity_of(graph, bounds)) if graph.n else None
+    grouped = groups_of_placement(graph, where, pe, bounds) if graph.n else None
     if grouped is None or grouped.nodes.count < 2:
         return pe
     place, evaluations = hop_swap(
@@ -174,7 +160,7 @@ def swap_for_hops(
         grouped.start, delta, control=effort.run_control(),
     )
     record_work(effort, grouped.graph, evaluations)
-    after = relocated(graph, grouped, pe, place, bounds, effort)
+    after = move_groups(graph, grouped, pe, place, bounds, effort)
     if where.machine.network() is None:  # J also counts distances inside nodes, which may differ
         return no_worse(graph, where, pe, after, "comm_cost")
     return no_worse(graph, where, pe, after, "hops" if weight == "messages" else "hop_bytes")
@@ -201,7 +187,7 @@ def swap_for_congestion(
     *, delta: int, rule: str, messages: bool,
 ) -> Int32:
     """Exchange the groups of nodes as long as the maximum load of a link falls."""
-    grouped = groups_of_placement(graph, where, pe, capacity_of(graph, bounds)) if graph.n else None
+    grouped = groups_of_placement(graph, where, pe, bounds) if graph.n else None
     who = "refiner ummc" if messages else "refiner umc"
     if grouped is None or grouped.nodes.count < 2:
         return pe
@@ -211,7 +197,7 @@ def swap_for_congestion(
         paper_rule=rule == "paper", limit=MOST_EXCHANGES * len(grouped.sizes), control=effort.run_control(),
     )
     record_work(effort, grouped.graph, evaluations, swaps=made)
-    after = relocated(graph, grouped, pe, place, bounds, effort)
+    after = move_groups(graph, grouped, pe, place, bounds, effort)
     return no_worse(graph, where, pe, after, "max_messages" if messages else "max_congestion")
 
 

@@ -13,7 +13,7 @@ from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
 from hopbytes.engine import SearchProblem, SwapSettings, swap_refine
-from hopbytes.engine.slots import RepartitionSettings, repartition_pairs
+from hopbytes.engine.slots import repartition_pairs
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 from hopbytes.kernels.records import Csr, Distances
 from hopbytes.machines.distances import NetworkDistance, TreeDistance, kernel_distances
@@ -251,10 +251,9 @@ class PairwiseRepartitioning(Refiner):
                 spent.append(arcs)
                 effort.spend(arcs, whole)
 
-            settings = RepartitionSettings(new_bisections, self.rounds, left, effort.threads)
             found, gained = repartition_pairs(
-                problem, now, units.start, pairs, settings,
-                control=replace(effort.run_control(), spend=spend),
+                problem, now, units.start, pairs, new_bisections=new_bisections, rounds=self.rounds,
+                budget=left, control=replace(effort.run_control(), spend=spend),
             )
             effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps, repartitionings=gained)
             now, left = found.pe, left - sum(spent)

@@ -124,15 +124,13 @@ def quotient(graph: CommGraph, group: Int32, count: int) -> CommGraph:
     return CommGraph.of_own(indptr, columns, volume, message)
 
 
-def place_inside(
-    graph: CommGraph, nodes: Nodes, place: Int32, per_pe: Int64, loads: Int64 | None,
-    settings: PartitionSettings, control: RunControl,
-) -> Int32:
+def place_inside(graph: CommGraph, nodes: Nodes, place: Int32, bounds: Bounds, effort: Effort) -> Int32:
     """Return int32[n], the PE of every task on its given node.
 
     All nodes are partitioned together in one compiled call per level inside them. O(levels x (n + m)).
     """
-    where = nodes.where
+    where, settings, control = nodes.where, settings_of(1, 4), effort.run_control()
+    per_pe, loads = room_of(graph, bounds)
     problem = SearchProblem(graph.symmetric_positive(), loads)
     unit = place.astype(np.int32)  # the current unit of each task, at first its node
     parents = nodes.of_pe  # the current unit of each PE
@@ -176,32 +174,12 @@ class Grouped:
     start: Int32
 
 
-@frozen(eq=False)
-class Capacity:
-    """Capacity of the PEs: `per_pe` int64[k] in tasks (`loads` is None) or in units of `loads` int64[n]."""
-
-    per_pe: Int64
-    loads: Int64 | None
-
-
-def cut_into_groups(
-    graph: CommGraph, where: Allocation, share: Capacity, settings: PartitionSettings, control: RunControl
-) -> Grouped:
-    """Partition the tasks into one group per node, within the capacity of the node."""
-    nodes = nodes_of(where)
-    capacities = nodes.capacities(share.per_pe)
-    group = partition_to_nodes(graph, capacities, share.loads, settings, control)
-    return _grouped(graph, nodes, group, capacities, share.loads, np.arange(nodes.count, dtype=np.int32))
-
-
-def groups_of_placement(graph: CommGraph, where: Allocation, pe: Int32, share: Capacity) -> Grouped:
+def groups_of_placement(graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds) -> Grouped:
     """Return the tasks of each node of a mapping as a group; empty nodes have no group."""
-    nodes = nodes_of(where)
+    nodes, (per_pe, loads) = nodes_of(where), room_of(graph, bounds)
     used, group = np.unique(nodes.of_pe[pe], return_inverse=True)
-    return _grouped(
-        graph, nodes, group.astype(np.int32), nodes.capacities(share.per_pe), share.loads,
-        used.astype(np.int32),
-    )
+    capacities = nodes.capacities(per_pe)
+    return _grouped(graph, nodes, group.astype(np.int32), capacities, loads, used.astype(np.int32))
 
 
 def _grouped(
@@ -212,27 +190,25 @@ def _grouped(
 
 
 def move_groups(
-    graph: CommGraph, grouped: Grouped, pe: Int32, place: Int32, share: Capacity, settings: PartitionSettings,
-    control: RunControl,
+    graph: CommGraph, grouped: Grouped, pe: Int32, place: Int32, bounds: Bounds, effort: Effort
 ) -> Int32:
     """Return the mapping after every group has moved from its place to ``place[group]``.
 
     If both nodes have the same structure, tasks keep the position of their PE in the node; otherwise the
     tasks of the group are mapped to the PEs of the new node from scratch.
     """
+    if np.array_equal(place, grouped.start):
+        return pe
     nodes = grouped.nodes
     old, new = grouped.start[grouped.group], place[grouped.group]
-    kinds = _kinds(nodes, share.per_pe)
+    kinds = _kinds(nodes, room_of(graph, bounds)[0])
     within = np.empty(nodes.where.k, np.int64)
     within[nodes.pes] = np.arange(nodes.where.k) - np.repeat(nodes.start[:-1], np.diff(nodes.start))
     alike = kinds[old] == kinds[new]
     moved: Int32 = pe.copy()
     moved[alike] = nodes.pes[nodes.start[new[alike]] + within[pe[alike]]]
     if not alike.all():
-        anew = place_inside(
-            graph, nodes, new.astype(np.int32), share.per_pe, share.loads, settings, control
-        )
-        moved[~alike] = anew[~alike]
+        moved[~alike] = place_inside(graph, nodes, new.astype(np.int32), bounds, effort)[~alike]
     return moved
 
 
@@ -248,11 +224,11 @@ def _kinds(nodes: Nodes, per_pe: Int64) -> Int64:
     return kinds
 
 
-def capacity_of(graph: CommGraph, bounds: Bounds) -> Capacity:
-    """Return the capacity of the PEs: numbers of tasks if counts are exact, otherwise loads."""
+def room_of(graph: CommGraph, bounds: Bounds) -> tuple[Int64, Int64 | None]:
+    """Return int64[k], what each PE may hold, and the loads int64[n] that count; None: tasks are counted."""
     if bounds.exact and bounds.count is not None:
-        return Capacity(bounds.count, None)
-    return Capacity(bounds.load, graph.loads)
+        return bounds.count, None
+    return bounds.load, graph.loads
 
 
 def settings_of(repetitions: int, initial_partitions: int, region_growings: int = 4) -> PartitionSettings:
@@ -273,16 +249,13 @@ def record_work(effort: Effort, grouped: CommGraph, evaluations: int, **amounts:
 def cut(
     graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, settings: PartitionSettings
 ) -> Grouped:
-    """Partition the tasks into groups, one per node."""
-    return cut_into_groups(graph, where, capacity_of(graph, bounds), settings, effort.run_control())
+    """Partition the tasks into groups, one per node, within the capacity of the node."""
+    nodes, (per_pe, loads) = nodes_of(where), room_of(graph, bounds)
+    capacities = nodes.capacities(per_pe)
+    group = partition_to_nodes(graph, capacities, loads, settings, effort.run_control())
+    return _grouped(graph, nodes, group, capacities, loads, np.arange(nodes.count, dtype=np.int32))
 
 
-def finish(
-    graph: CommGraph, grouped: Grouped, place: Int32, bounds: Bounds, effort: Effort
-) -> Int32:
+def finish(graph: CommGraph, grouped: Grouped, place: Int32, bounds: Bounds, effort: Effort) -> Int32:
     """Map the tasks of every group to the PEs of its node."""
-    share = capacity_of(graph, bounds)
-    return place_inside(
-        graph, grouped.nodes, place[grouped.group].astype(np.int32), share.per_pe, share.loads,
-        settings_of(1, 4), effort.run_control(),
-    )
+    return place_inside(graph, grouped.nodes, place[grouped.group].astype(np.int32), bounds, effort)

@@ -9,8 +9,8 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64, UInt16, UInt64
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.two_level.groups import Nodes
-from hopbytes.cost.objectives.hop_distances import hop_distances_only
 from hopbytes.cost.objectives.link_sums import endpoints_of
+from hopbytes.cost.objectives.on_links import hop_distances_only
 from hopbytes.engine.routed_search import Neighbourhood
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Distances

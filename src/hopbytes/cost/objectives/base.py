@@ -12,7 +12,11 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.registry import Registry
 
-objectives: Registry[type[Objective]] = Registry("objective", "hopbytes.cost.objectives")
+_ON_LINKS = ("hops", "hop_bytes", "hybrid", "max_congestion", "max_messages")
+objectives: Registry[type[Objective]] = Registry(
+    "objective", "hopbytes.cost.objectives",
+    modules=dict.fromkeys(_ON_LINKS, "hopbytes.cost.objectives.on_links"),
+)  # fmt: skip
 
 
 class Objective(ABC):

@@ -8,10 +8,34 @@ from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.cost.objectives.base import Objective, objectives
+from hopbytes.errors import ScaleError
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.distances import NetworkDistance, TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.util.integers import MAX_SUM
+
+
+def in_scale(graph: CommGraph, where: Allocation) -> bool:
+    """Return whether no sum of volume x distance can exceed 63 bits."""
+    return _largest_sum(graph, int(where.distance.largest)) <= MAX_SUM
+
+
+def check_scale(graph: CommGraph, where: Allocation) -> None:
+    """Raise ScaleError if a sum of volume x distance could exceed 63 bits."""
+    widest = int(where.distance.largest)
+    largest = _largest_sum(graph, widest)
+    if largest > MAX_SUM:
+        factor = -(-largest // MAX_SUM)
+        raise ScaleError(
+            f"total volume {graph.total_volume} x largest distance {widest} is more than 2^63 - 1: "
+            f"divide the volumes or the distances by {factor} or more"
+        )
+
+
+def _largest_sum(graph: CommGraph, widest: int) -> int:
+    # Unweighted metrics count every arc once, even if its volume is 0.
+    return widest * max(graph.total_volume, graph.m)
 
 
 @objectives.register("comm_cost")
@@ -33,7 +57,7 @@ class CommCost(Objective):
     def value(self, graph: CommGraph, where: Allocation, pe: Int32, threads: int = 1) -> int:
         """Return J; O(m), shared by `threads`.
 
-        The value is exact below 2**63, see :func:`hopbytes.cost.objectives.scale.check_scale`.
+        The value is exact below 2**63, see :func:`hopbytes.cost.objectives.comm_cost.check_scale`.
 
         >>> from hopbytes.machines.base import Level
         >>> from hopbytes.machines.tree import Tree
@@ -43,6 +67,18 @@ class CommCost(Objective):
         50
         """
         return distance_sum(graph, graph.volumes, where, pe, threads)
+
+
+@frozen
+class SearchForm:
+    """Pattern and allocation on which J approximates another objective, with the error of the approximation.
+
+    Searches minimize sums of weight times distance; a time has a second term, the latency of each message.
+    """
+
+    graph: CommGraph  # the pattern with one weight per arc as its volumes
+    where: Allocation  # the allocation with one distance per level or hop
+    error: float  # relative error of the product; 0 if it is exact
 
 
 def distance_sum(
@@ -62,6 +98,21 @@ def arcs_distance_sum(arcs: Csr, where: Allocation, pe: Int32, threads: int = 1)
         labels, packed = distance.lowered()
         return kernels.comm_cost_network(arcs, pe, labels, packed, threads)
     return kernels.comm_cost_table(arcs, pe, distance.table.reshape(-1), threads)
+
+
+def parting_level(where: Allocation, near: Int32, far: Int32) -> Int64:
+    """Return int64[pairs], the number of the outermost level of the machine at which two PEs part.
+
+    Level 0 is the outermost one; pairs within the innermost unit get the number of levels. O(levels x pairs).
+    """
+    levels, first = len(where.machine.levels), where.first_core
+    parted, together = np.full(len(near), levels, np.int64), np.arange(len(near))
+    for number in range(levels):
+        unit = where.machine.ancestors(number)[first]
+        apart = unit[near[together]] != unit[far[together]]
+        parted[together[apart]] = number
+        together = together[~apart]
+    return parted
 
 
 def weight_by_level(

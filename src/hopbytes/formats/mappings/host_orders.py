@@ -11,7 +11,7 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.errors import UnsupportedError
-from hopbytes.formats.base import MARK, Capabilities, Written, formats
+from hopbytes.formats.base import MARK, Capabilities, Written
 from hopbytes.formats.mappings.host_lists import HostList, hosts_in_blocks
 from hopbytes.formats.mappings.launch_files import ANY_MAPPING, PLACEHOLDERS, Launch, LaunchFormat, prepare
 from hopbytes.model.comm_graph import CommGraph
@@ -141,7 +141,7 @@ def _check(world, rank=None):
 '''
 
 
-class Hosts(HostList):
+class Hosts(HostList, form="hosts"):
     """Hosts in the order of their node numbers: rank = node * ranks per node + slot in the node.
 
     The ranks of a host must be consecutive and in the order of its slots, and every host must hold the same
@@ -156,16 +156,13 @@ class Hosts(HostList):
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return a file with one line per node in use."""
         launch = prepare(mapping, options)
-        names, count = _hosts_in_order(launch, "hosts")
+        names, count = _hosts_in_order(launch, self.form)
         order = f"{count} ranks on each host: rank = line * {count} + place on the host, from 0"
         notices = (PLACEHOLDERS, order) if launch.hosts_unknown else (order,)
         return Written({"": "\n".join(names) + "\n"}, "", notices)
 
 
-formats.register("hosts")(Hosts())
-
-
-class Torchrun(LaunchFormat):
+class Torchrun(LaunchFormat, form="torchrun"):
     """A script for every node: torchrun with static rendezvous and the node rank of the host it runs on.
 
     RANK = node rank * processes per node + local rank, so only the order of nodes can be chosen
@@ -182,16 +179,13 @@ class Torchrun(LaunchFormat):
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return the script."""
         launch = prepare(mapping, options)
-        names, count = _hosts_in_order(launch, "torchrun")
+        names, count = _hosts_in_order(launch, self.form)
         notice = "the script runs once on every host, here started by srun; train.py is your program"
         notices = (PLACEHOLDERS, notice) if launch.hosts_unknown else (notice,)
         return Written({"": _script(names, count)}, _on_every_host(launch, "{stem}"), notices, ("",))
 
 
-formats.register("torchrun")(Torchrun())
-
-
-class Kubernetes(LaunchFormat):
+class Kubernetes(LaunchFormat, form="kubernetes"):
     """A ConfigMap with three files, for pods whose names or nodes are the hosts of the mapping.
 
     ``hosts`` has the host of node rank i in line i, ``hostfile`` the same with ``slots=`` for the ``mpirun``
@@ -210,7 +204,7 @@ class Kubernetes(LaunchFormat):
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return the ConfigMap."""
         launch = prepare(mapping, options)
-        names, count = _hosts_in_order(launch, "kubernetes")
+        names, count = _hosts_in_order(launch, self.form)
         script = _script(names, count).replace("host=$(hostname)", "host=${NODE_NAME:-$(hostname)}")
         text = _CONFIG_MAP.format(mark=MARK)
         for name, content in {
@@ -231,10 +225,7 @@ class Kubernetes(LaunchFormat):
         return Written({"": text}, "kubectl apply -f {stem}", notices)
 
 
-formats.register("kubernetes")(Kubernetes())
-
-
-class Mesh(LaunchFormat):
+class Mesh(LaunchFormat, form="mesh"):
     """A Python file with the process of every task, and functions that make the mesh of PyTorch and of JAX.
 
     Beside it are the same facts as JSON and a script that starts torchrun with the node rank of its host.
@@ -258,7 +249,7 @@ class Mesh(LaunchFormat):
         Options: `graph`, the pattern, whose kinds of parallelism are the axes; `hosts` and `oversubscribe`.
         """
         launch = prepare(mapping, options)
-        count = launch.equal_count("mesh")
+        count = launch.equal_count(self.form)
         if launch.most_tasks_on_a_slot() > 1:
             raise UnsupportedError("several tasks share a slot, but a mesh has one device per task")
         used, hosts = np.sort(mapping.pe), launch.used_hosts
@@ -283,9 +274,6 @@ class Mesh(LaunchFormat):
         if launch.hosts_unknown:
             notices.insert(0, "host names are unknown, {stem}.sh has placeholders: give `hosts`")
         return Written(files, _on_every_host(launch, "{stem}.sh"), tuple(notices), (".sh",))
-
-
-formats.register("mesh")(Mesh())
 
 
 def _hosts_in_order(launch: Launch, form: str) -> tuple[list[str], int]:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterable
 from collections.abc import Mapping as Dictionary
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
-from hopbytes.formats.base import Capabilities, Format, Written
+from hopbytes.formats.base import Capabilities, Format, Written, formats
 from hopbytes.formats.mappings.numbering import Numbering, Numbers
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.mapping import Mapping
+from hopbytes.text.hostlist import NODE_NAME
 
-#: Placeholder of the user's program in a printed command.
-PROGRAM = "./app"
 ASSUMED_CPUS = (
     "the CPU numbers of the operating system are unknown and assumed to be the core numbers; "
     "check with: hopbytes verify"
@@ -28,7 +26,6 @@ ONLY_GPUS = "slots are GPUs: {stem}.place.sh shows each rank its GPU, and no ran
 WITH_GPUS = "slots have GPUs: {stem}.place.sh binds each rank to its cores and shows it its GPU"
 RENUMBERED = "slots are renumbered inside nodes, so that one list of cores serves all; no metric changes"
 PLACEHOLDERS = "host names are unknown, the file has placeholders: give `hosts`"
-HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 #: What a format can express that names the host and the cores of every rank.
 ANY_MAPPING = Capabilities(
@@ -38,14 +35,25 @@ ANY_MAPPING = Capabilities(
 
 
 class LaunchFormat(Format):
-    """Base of the formats that hold a mapping."""
+    """Base of the formats that hold a mapping; ``class Hydra(LaunchFormat, form="hydra")`` registers one."""
 
     __slots__ = ()
     holds = "mapping"
+    form: ClassVar[str] = ""
 
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Return False: the format cannot be read, or its content may equally be another format."""
-        return False
+    def __init_subclass__(cls, form: str = "") -> None:
+        super().__init_subclass__()
+        cls.form = form
+        if form:
+            formats.register(form)(cls())
+
+    def started(
+        self, written: Written, mapping: Mapping, options: Dictionary[str, Any], stem: str
+    ) -> Written:
+        """Return the result with the commands of several programs, if the mapping has several."""
+        from hopbytes.formats.mappings.several_programs import programs_of, with_programs
+
+        return with_programs(written, programs_of(options, mapping), self.form, stem)
 
 
 @frozen
@@ -160,7 +168,7 @@ class Launch:
         return int(tasks[few])
 
     def nodelist(self) -> str:
-        """Return the option of srun that names the nodes in use, where a job with all nodes has others, too."""
+        """Return the option of srun that names the nodes in use, if a job with all nodes has others, too."""
         if self.hosts_unknown or len(self.used_hosts) == len(self.hosts):
             return ""
         return f" --nodelist={','.join(self.used_hosts)}"
@@ -221,7 +229,7 @@ def _host_names(hosts: tuple[str, ...], nodes: int) -> tuple[tuple[str, ...], bo
         raise InfeasibleError(f"{len(hosts)} host names for {nodes} nodes, expected one for each")
     seen: set[str] = set()
     for host in hosts:
-        if not HOST_NAME.fullmatch(host):
+        if not NODE_NAME.fullmatch(host):
             what = f"host name {host[:60]!r}, expected letters, digits and . _ - after a letter or digit"
             raise FormatError("hosts", None, what)
         if host in seen:
@@ -312,7 +320,8 @@ def renumbered(mapping: Mapping) -> Int32:
         return mapping.pe
     node_level = machine.level_named(NODE_NAMES)
     start = 0 if node_level is None else node_level + 1
-    units = [machine.ancestors(level)[where.first_core].tolist() for level in range(start, len(machine.levels))]
+    levels = range(start, len(machine.levels))
+    units = [machine.ancestors(level)[where.first_core].tolist() for level in levels]
     tasks_of: list[list[int]] = [[] for _ in range(where.k)]
     for task, pe in enumerate(mapping.pe.tolist()):
         tasks_of[pe].append(task)

@@ -1,4 +1,4 @@
-"""newrank and lammps: the new rank of every old rank, for programs that reorder their communicator themselves.
+"""newrank and lammps: the new rank of every old rank, for programs that reorder their communicator.
 
 The launcher starts old rank i on some PE; the program then gives that process the number of the task that is
 mapped to this PE. Option `launched` says how the launcher maps ranks to the slots in use: ``block`` (the
@@ -17,10 +17,11 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import MARK, LaunchLine, Source, Written, formats
+from hopbytes.formats.base import MARK, LaunchLine, Source, Written
 from hopbytes.formats.files import open_source
 from hopbytes.formats.mappings.host_lists import allocation_of, as_launched, check_count
-from hopbytes.formats.mappings.launch_files import ANY_MAPPING, PROGRAM, Launch, LaunchFormat, prepare
+from hopbytes.formats.mappings.launch_files import ANY_MAPPING, Launch, LaunchFormat, prepare
+from hopbytes.formats.mappings.launchers import PROGRAM
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.formats.mappings.stored import Plain
 from hopbytes.machines.allocate.slot_counts import spread
@@ -31,7 +32,7 @@ from hopbytes.model.mapping import Mapping
 MAX_LINE, MAX_COMMENTS = 100, 10_000
 
 
-class NewRank(LaunchFormat):
+class NewRank(LaunchFormat, form="newrank"):
     """Line i holds the new rank of old rank i, the key of ``MPI_Comm_split``; it works with every launcher.
 
     The program must reorder its ranks before it distributes data.
@@ -82,10 +83,7 @@ class NewRank(LaunchFormat):
         return as_launched(source, pe, where)
 
 
-formats.register("newrank")(NewRank())
-
-
-class Lammps(LaunchFormat):
+class Lammps(LaunchFormat, form="lammps"):
     """Lines with an old rank and its new rank, for ``lmp -reorder custom FILE``.
 
     LAMMPS splits its communicator by the new ranks before it lays its grid of processors, so that the file
@@ -109,9 +107,6 @@ class Lammps(LaunchFormat):
         return _written(launch, lines, new, launched, notices, " -reorder custom {stem} -in in.script")
 
 
-formats.register("lammps")(Lammps())
-
-
 def _new_ranks(mapping: Mapping, options: Dictionary[str, Any]) -> tuple[Launch, Int64, str]:
     """Return int64[n], the new rank of every old rank, and how old ranks are launched, as checked text."""
     launch, launched = prepare(mapping, {**options, "hosts": None}), options.get("launched") or "block"
@@ -130,12 +125,12 @@ def _written(
     launch: Launch, lines: list[str], new: Int64, launched: str, notices: list[str], arguments: str = ""
 ) -> Written:
     """Return the lines of a file, with a script if slots have GPUs, and a command for each launcher."""
-    files, scripts = {"": "\n".join(lines) + "\n"}, tuple[str, ...]()
+    files = {"": "\n".join(lines) + "\n"}
     if launch.has_gpus:  # the script looks up the launcher's process number, which is the old rank
-        files[".place.sh"], scripts = place_script(launch, order=new.tolist()), (".place.sh",)
+        files[".place.sh"] = place_script(launch, order=new.tolist())
     commands = _commands(launch, launched, arguments)
     first = commands[0].command if commands else ""
-    return Written(files, first, tuple(notices), scripts, lines=commands)
+    return Written(files, first, tuple(notices), tuple(files)[1:], lines=commands)
 
 
 def _commands(launch: Launch, launched: str, arguments: str) -> tuple[LaunchLine, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Literal
 
@@ -13,6 +12,7 @@ from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
 from hopbytes.model.allocation import Allocation
+from hopbytes.text.cpu_lists import format_list, number_range
 
 #: Names of innermost levels whose units are hardware threads, not cores.
 THREAD_NAMES = ("pu", "thread", "hwthread")
@@ -26,26 +26,14 @@ WORDS = {"core": "core", "thread": "hardware thread", "cpu": "CPU"}
 Line = tuple[str, int | None]
 
 
-def number_list(numbers: Iterable[int]) -> str:
-    """Return ascending numbers in the notation of launchers: ``0-3,6``."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1] = [runs[-1][0], number]
-        else:
-            runs.append([number])
-    return ",".join("-".join(map(str, run)) for run in runs)
-
-
 def numbers_in(text: str, most: int, error: FormatError) -> set[int]:
     """Return the numbers of ``0-3,6``; raise `error` for any other text or a run of more than `most`."""
     numbers: set[int] = set()
     for run in text.split(","):
-        match = re.fullmatch(r"\s*([0-9]{1,7})(?:-([0-9]{1,7}))?\s*", run, re.ASCII)
-        low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
-        if not low <= high <= low + most:
+        run_numbers = number_range(run, 7)
+        if run_numbers is None or len(run_numbers) > most:
             raise error
-        numbers.update(range(low, high + 1))
+        numbers.update(run_numbers)
     return numbers
 
 
@@ -73,7 +61,7 @@ class Numbering:
 
     @classmethod
     def of(cls, machine: Machine, allowed: str | None = None) -> Numbering:
-        """Return the numbering of a machine; `allowed` lists CPU numbers, the same on every node. O(units)."""
+        """Return the numbering of a machine; `allowed` lists CPU numbers of every node. O(units)."""
         node = machine.node_of_core().astype(np.int64)
         position = _counted(np.ones(len(node), np.int64), node)
         inventory = machine.inventory
@@ -173,7 +161,7 @@ def _core_of_unit(machine: Machine) -> Int64:
 
 
 class Slots:
-    """An index that finds the PE of a rank from its node and its cores, as launch files and probes name them."""
+    """Finds the PE of a rank from its node and its cores, as launch files and probes name them."""
 
     def __init__(self, where: Allocation) -> None:
         self.where = where
@@ -226,7 +214,7 @@ class Slots:
         if len(pes) == 1 and pes[0] >= 0:
             return int(pes[0])
         what = WORDS[counting]
-        listed = f"{what}s {number_list(numbers)} of node {node}"
+        listed = f"{what}s {format_list(numbers)} of node {node}"
         if pes[0] < 0:
             raise FormatError(*line, f"{listed}, expected {what}s the job may use")
         what = f"{listed} belong to {len(pes)} slots, expected those of one slot (`cores_per_task`, `per`)"

@@ -11,7 +11,7 @@ import numpy as np
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import MARK, LaunchLine, Source, Written, formats
+from hopbytes.formats.base import MARK, LaunchLine, Source, Written
 from hopbytes.formats.mappings.host_lists import (
     MAX_RANKS,
     allocation_of,
@@ -26,16 +26,17 @@ from hopbytes.formats.mappings.host_lists import (
 from hopbytes.formats.mappings.launch_files import (
     ANY_MAPPING,
     ASSUMED_CPUS,
-    PROGRAM,
     Launch,
     LaunchFormat,
     prepare,
 )
-from hopbytes.formats.mappings.numbering import Counting, Line, Numbers, Slots, number_list, numbers_in
+from hopbytes.formats.mappings.launchers import PROGRAM
+from hopbytes.formats.mappings.numbering import Counting, Line, Numbers, Slots, numbers_in
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.machines.node.node_tree import NodeTree
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
+from hopbytes.text.cpu_lists import format_list
 
 HARDWARE_THREADS = "Open MPI 4 cannot bind to single hardware threads by rankfile; this needs Open MPI 5"
 #: Characters of a host and its cores that versions 4 and 5.0 keep; they cut longer ones in silence
@@ -46,7 +47,7 @@ SEQUENCE = f"# Open MPI hosts in sequence {MARK}"
 CHECK = "'hopbytes verify' shows where ranks would run"
 
 
-class OpenMpi(LaunchFormat):
+class OpenMpi(LaunchFormat, form="openmpi"):
     """Rankfile: a host and a set of cores for every rank.
 
     Ranks are written in ascending order without gaps, because Open MPI 4 refuses anything else. Cores
@@ -58,6 +59,7 @@ class OpenMpi(LaunchFormat):
     """
 
     summary = "Open MPI rankfile and hostfile"
+    signature = re.compile(rb"(?:\A|\n)rank 0=|\A" + SEQUENCE.encode())
     several_files = True
     forbidden_characters = ":"  # --map-by rankfile:file=F of Open MPI 5
     forbidden_in_folders = ","  # --hostfile F of Open MPI 5, which makes F an absolute path
@@ -109,13 +111,6 @@ class OpenMpi(LaunchFormat):
             return mapping_by_hosts(source, rank_hosts(source))
         return read_rankfile(source)
 
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether a line begins with ``rank 0=``, or the first line is that of a list of hosts."""
-        return head.startswith((SEQUENCE.encode(), b"rank 0=")) or b"\nrank 0=" in head
-
-
-formats.register("openmpi")(OpenMpi())
-
 
 def _in_sequence(launch: Launch, reason: str = "") -> Written:
     """Return a list with the host of every rank; both versions of Open MPI take the same command.
@@ -140,7 +135,7 @@ def _slots(launch: Launch) -> tuple[dict[int, str], bool]:
     # If a slot has only some hardware threads of a core, all slots have to be given in hardware threads.
     threads = None in cores.values()
     return {
-        pe: number_list(numbering.launcher_units(cores_of(pe)) if threads or own is None else own)
+        pe: format_list(numbering.launcher_units(cores_of(pe)) if threads or own is None else own)
         for pe, own in cores.items()
     }, threads
 

@@ -8,7 +8,7 @@ from textwrap import indent
 from hopbytes.formats.base import MARK
 from hopbytes.formats.mappings.launch_files import Launch
 from hopbytes.formats.mappings.launchers import RANK_VARIABLES
-from hopbytes.formats.mappings.numbering import number_list
+from hopbytes.text.cpu_lists import format_list
 
 _HEAD = """\
 #!/bin/sh
@@ -148,5 +148,5 @@ def _settings(launch: Launch, task: int, makers: set[str]) -> str:
         own = {gpu.maker for gpu in launch.mapping.where.known_gpus(pe)}
         words += [f"maker={maker}" for maker in sorted(own - {""})[:1]]
     if launch.binds:
-        words = [f"cores={number_list(launch.cpus(task))}", f"threads={launch.threads_of_pe(pe)}", *words]
+        words = [f"cores={format_list(launch.cpus(task))}", f"threads={launch.threads_of_pe(pe)}", *words]
     return " ".join(words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -13,15 +14,17 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64, UInt8
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.base import MARK, TRACE, Source, Written, formats
-from hopbytes.formats.fingerprint import machine_sha256, pattern_sha256
-from hopbytes.formats.mappings.launch_files import ANY_MAPPING, HOST_NAME, LaunchFormat
-from hopbytes.formats.mappings.numbering import number_list
-from hopbytes.formats.patterns.openfoam import is_label_list, read_labels
+from hopbytes.formats.mappings.launch_files import ANY_MAPPING, LaunchFormat
 from hopbytes.machines.base import Machine
+from hopbytes.machines.distances import Distance, TableDistance, TreeDistance
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
+from hopbytes.text.cpu_lists import format_list
+from hopbytes.text.hostlist import NODE_NAME
 from hopbytes.text.open_input import named_in
+from hopbytes.util.quantities import plain_value
 
 T = TypeVar("T")
 KIND = "hopbytes mapping"
@@ -39,7 +42,7 @@ FOAM_HEADER = """FoamFile
 """
 
 
-class Plain(LaunchFormat):
+class Plain(LaunchFormat, form="plain"):
     """One line per task with the number of its PE, as graph partitioners write their partitions."""
 
     suffixes = (".txt", ".map", ".part")
@@ -73,9 +76,6 @@ class Plain(LaunchFormat):
         complete = head.splitlines()[:-1] or head.splitlines()
         lines = [line.strip() for line in complete if line.strip() and not line.startswith(COMMENTS)]
         return bool(lines) and all(line.isdigit() for line in lines)
-
-
-formats.register("plain")(Plain())
 
 
 def _number_lines(pe: Int32) -> str:
@@ -114,7 +114,7 @@ def _line_by_line(name: str, data: bytes, limit: int) -> Int32:
         if not text.isdigit() or len(text) > 18:
             found = text[:40].decode("utf-8", "backslashreplace")
             what = f"{found!r}, expected the number of a PE"
-            if not values and found[:1].isalpha() and HOST_NAME.fullmatch(found):
+            if not values and found[:1].isalpha() and NODE_NAME.fullmatch(found):
                 what += " (`read_mapping(format='pbs')` reads the host of every rank)"
             raise FormatError(name, number, what)
         if int(text) >= limit:
@@ -123,7 +123,7 @@ def _line_by_line(name: str, data: bytes, limit: int) -> Int32:
     return np.array(values, np.int32)
 
 
-class OpenFoam(LaunchFormat):
+class OpenFoam(LaunchFormat, form="openfoam"):
     """A list of labels in the folder ``constant`` of a case: cell i belongs to processor ``list[i]``.
 
     decomposePar reads it by ``method manual`` and writes one like it with ``-cellDist``. Processor i becomes
@@ -142,6 +142,8 @@ class OpenFoam(LaunchFormat):
         The option `n` is the expected number of cells. FormatError for no such list, a processor outside
         0..k-1, or another number of cells.
         """
+        from hopbytes.formats.parsing import read_labels
+
         where, n = source.options.get("where"), source.options.get("n")
         labels = read_labels(source.name, source.stream.read())
         limit = where.k if where is not None else 2**31 - 1
@@ -165,16 +167,16 @@ class OpenFoam(LaunchFormat):
 
     def sniff(self, name: str, head: bytes) -> bool:
         """Tell whether the file is a list of labels, and not one of a mesh."""
+        from hopbytes.formats.parsing import is_label_list
+
         return is_label_list(head) and os.path.basename(name) not in ("owner", "neighbour")
 
 
-formats.register("openfoam")(OpenFoam())
-
-
-class Json(LaunchFormat):
+class Json(LaunchFormat, form="json"):
     """A stored mapping: map once, launch often (``hopbytes write MAPPING.json --format F``)."""
 
     suffixes = (".json",)
+    signature = re.compile(rb"\A\s*\{.*" + KIND.encode(), re.DOTALL)
     summary = "mapping with machine, slots, hosts, hashes and metrics"
     capabilities = ANY_MAPPING
 
@@ -197,7 +199,7 @@ class Json(LaunchFormat):
             "machine_sha256": machine_sha256(where),
             "pattern_sha256": None if graph is None else pattern_sha256(graph),
             "hosts": list(where.hosts),
-            "slots": [number_list(where.cores_of(pe).tolist()) for pe in range(where.k)],
+            "slots": [format_list(where.cores_of(pe).tolist()) for pe in range(where.k)],
             "capacity": where.capacity,
             "endpoints": where.endpoints,
             "gpus": where.gpus,
@@ -205,7 +207,7 @@ class Json(LaunchFormat):
             "metrics": options.get("metrics"),
             "pe": mapping.pe.tolist(),
         }
-        lines = [f"{json.dumps(key)}: {json.dumps(value, default=_plain)}" for key, value in record.items()]
+        lines = [f"{json.dumps(k)}: {json.dumps(value, default=plain_value)}" for k, value in record.items()]
         return Written({"": "{\n" + ",\n".join(lines) + "\n}\n"})
 
     def read(self, source: Source) -> Mapping:
@@ -217,8 +219,10 @@ class Json(LaunchFormat):
         record = _Record(source.name, _parse(source))
         n, where, graph = (source.options.get(key) for key in ("n", "where", "graph"))
         # The given machine replaces an equal stored one, whose file may have been moved since then.
-        same = where is not None and record.fields.get("machine_sha256") == machine_sha256(where)
-        made_for = record.allocation(where.machine if where is not None and same else record.machine(source.path))
+        if where is not None and record.fields.get("machine_sha256") == machine_sha256(where):
+            made_for = record.allocation(where.machine)
+        else:
+            made_for = record.allocation(record.machine(source.path))
         try:
             mapping = Mapping(
                 record.integers("pe", np.int32), made_for, record.value("info", dict, "an object")
@@ -245,13 +249,6 @@ class Json(LaunchFormat):
             )
         return mapping
 
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the file is a JSON object with the kind of a stored mapping."""
-        return head.lstrip().startswith(b"{") and KIND.encode() in head
-
-
-formats.register("json")(Json())
-
 
 def check_same_machine(mapping: Mapping, where: Allocation, name: str = "mapping") -> None:
     """Raise UnsupportedError if a mapping was made for other slots, distances or nodes than `where`."""
@@ -261,10 +258,6 @@ def check_same_machine(mapping: Mapping, where: Allocation, name: str = "mapping
             for own in (mapping.where, where)
         ]
         raise UnsupportedError(f"{name}: was made for {described[0]}, expected {described[1]} (map again)")
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def _parse(source: Source) -> dict[str, Any]:
@@ -372,3 +365,52 @@ class _Record:
                 raise FormatError(self.name, None, f"slot {text[:40]!r}, expected cores of 0..{n_cores - 1}")
             runs.append(np.arange(low, high + 1, dtype=np.int64))
         return np.concatenate(runs)
+
+
+def pattern_sha256(graph: CommGraph) -> str:
+    """Return the hash of a pattern: tasks, arcs, volumes, messages and loads; O(n + m)."""
+    return _digest(graph.indptr, graph.targets, graph.volumes, graph.messages, graph.loads)
+
+
+def machine_sha256(where: Allocation) -> str:
+    """Return the hash of levels, distances, routes, nodes and the cores of every slot.
+
+    These determine the cost of a mapping. Names of files and hosts are not hashed, so the same machine
+    described by two files has one hash. O(k + size of the arrays that store the routes).
+    """
+    levels = ";".join(f"{level.name}@{level.distance}" for level in where.machine.levels)
+    return _digest(
+        np.frombuffer(levels.encode(), np.uint8), where.node_of_pe, where.core_start, where.cores,
+        where.capacity, *_distances(where.distance), *_routes(where),
+    )
+
+
+def _distances(distance: Distance) -> tuple[Any, ...]:
+    if isinstance(distance, TreeDistance):
+        return distance.labels, distance.bit_costs
+    if isinstance(distance, TableDistance):
+        return (distance.table,)
+    numbers = np.array([distance.inside_bits, distance.per_hop], np.int64)
+    return distance.labels, distance.inside_costs, numbers, distance.endpoint
+
+
+def _routes(where: Allocation) -> tuple[Any, ...]:
+    network = where.machine.network()
+    if network is None:
+        return ()
+    kind, *arrays = network.form.arguments
+    return np.array([kind], np.int64), *arrays, network.capacity, where.endpoints
+
+
+def _digest(*arrays: Any) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        if array is None:
+            digest.update(b"none;")
+            continue
+        # Type and shape precede the content, so that different lists of arrays never give the same bytes.
+        # The byte order is fixed to little-endian, so that the hash does not depend on the computer.
+        plain = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+        digest.update(f"{plain.dtype.str}{plain.shape};".encode())
+        digest.update(plain.tobytes())
+    return digest.hexdigest()

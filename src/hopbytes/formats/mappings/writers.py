@@ -1,8 +1,8 @@
 """Launchers that read a list of hosts, of ranks or of coordinates, and how each of them binds ranks.
 
-Most launchers take one list of CPUs for all nodes, in ascending order of the ranks of a node. Where nodes need
-different lists, slots are renumbered inside nodes, which changes no metric. If that does not give one list, or
-slots have GPUs, ``.place.sh`` binds. The options of all writers are those of
+Most launchers take one list of CPUs for all nodes, in ascending order of the ranks of a node. Where nodes
+need different lists, slots are renumbered inside nodes, which changes no metric. If that does not give one
+list, or slots have GPUs, ``.place.sh`` binds. The options of all writers are those of
 :func:`hopbytes.formats.mappings.launch_files.prepare`.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import MARK, LaunchLine, Source, Written, formats
+from hopbytes.formats.base import MARK, LaunchLine, Source, Written
 from hopbytes.formats.mappings.host_lists import (
     MAX_RANKS,
     HostList,
@@ -33,7 +33,6 @@ from hopbytes.formats.mappings.host_lists import (
 )
 from hopbytes.formats.mappings.launch_files import (
     ANY_MAPPING,
-    PROGRAM,
     Binding,
     Launch,
     LaunchFormat,
@@ -41,13 +40,15 @@ from hopbytes.formats.mappings.launch_files import (
     prepare,
     refuse_gpus,
 )
-from hopbytes.formats.mappings.launchers import LAUNCHERS, RANK_VARIABLES
-from hopbytes.formats.mappings.numbering import THREAD_NAMES, Numbers, number_list
+from hopbytes.formats.mappings.launchers import LAUNCHERS, PROGRAM, RANK_VARIABLES
+from hopbytes.formats.mappings.numbering import THREAD_NAMES, Numbers
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.machines.allocate.slot_counts import spread
 from hopbytes.machines.geometry import torus_geometry_of
 from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.mapping import Mapping
+from hopbytes.text.cpu_lists import format_list, number_range
+from hopbytes.text.lines import natural_key
 
 DIFFERENT = "nodes need different lists of cores, but the command takes one: {stem}.place.sh binds instead"
 
@@ -103,7 +104,7 @@ class ListBinder(HostList):
         return [launch.by_script(self.different)]
 
 
-class Hydra(ListBinder):
+class Hydra(ListBinder, form="hydra"):
     """Lines ``host:ranks`` in rank order for ``mpiexec.hydra -f``, and ``-bind-to user:``.
 
     Hydra treats a repeated host as another node, whose ranks share no memory with the first ones (tried with
@@ -120,7 +121,6 @@ class Hydra(ListBinder):
     )
     start = "mpiexec.hydra -f {stem} -n {n}"
     unbound = "-bind-to none"
-    form = "hydra"
 
     def _text(self, launch: Launch) -> str:
         runs = launch.block_runs(self.form)
@@ -131,10 +131,7 @@ class Hydra(ListBinder):
         return "-bind-to user:" + ",".join("+".join(map(str, own)) for own in cpus)
 
 
-formats.register("hydra")(Hydra())
-
-
-class Intel(Hydra):
+class Intel(Hydra, form="intel"):
     """Lines ``host:ranks`` in rank order for ``mpirun -machinefile``; environment variables pin processes.
 
     ``I_MPI_PIN_PROCESSOR_LIST`` names the CPU of the i-th rank of every host, ``I_MPI_PIN_DOMAIN`` its set
@@ -153,7 +150,6 @@ class Intel(Hydra):
     capabilities = replace(Hydra.capabilities, launcher="mpirun of Intel MPI")
     start = "mpirun -machinefile {stem} -n {n}"
     unbound = "-genv I_MPI_PIN=off"
-    form = "intel"
 
     def _notices(self, launch: Launch) -> list[str]:
         job = "inside a batch job put I_MPI_JOB_RESPECT_PROCESS_PLACEMENT=off before the command"
@@ -172,10 +168,7 @@ class Intel(Hydra):
         return f"{command} {option}{openmp} {PROGRAM}"
 
 
-formats.register("intel")(Intel())
-
-
-class Mvapich(ListBinder):
+class Mvapich(ListBinder, form="mvapich"):
     """Host of rank i in line i for ``mpirun_rsh -hostfile``; ``MV2_CPU_MAPPING`` names the CPUs.
 
     The variable lists the CPUs of the first, second, … rank of every host, separated by colons. Where the
@@ -196,16 +189,13 @@ class Mvapich(ListBinder):
     rank_variables = (LAUNCHERS["mvapich"].rank_variable, *RANK_VARIABLES)
 
     def _bound(self, launch: Launch, cpus: tuple[Numbers, ...]) -> str | None:
-        return "MV2_CPU_MAPPING=" + ":".join(map(number_list, cpus))
+        return "MV2_CPU_MAPPING=" + ":".join(map(format_list, cpus))
 
     def _complete(self, binding: Binding, command: str, option: str) -> str:
         return f"{command} {option} {binding.openmp}{PROGRAM}"
 
 
-formats.register("mvapich")(Mvapich())
-
-
-class Pals(ListBinder):
+class Pals(ListBinder, form="pals"):
     """One host per line, filled in that order with N ranks each: ``mpiexec --ppn N --hostfile F``.
 
     PALS accepts neither repeated hosts nor different numbers of ranks per host, so the ranks of a host must
@@ -224,19 +214,16 @@ class Pals(ListBinder):
     unbound = "--cpu-bind none"
 
     def _text(self, launch: Launch) -> str:
-        return "".join(f"{launch.hosts[run.node]}\n" for run in launch.block_runs("pals"))
+        return "".join(f"{launch.hosts[run.node]}\n" for run in launch.block_runs(self.form))
 
     def _command(self, launch: Launch) -> str:
-        return f"mpiexec -n {launch.n} --ppn {launch.equal_count('pals')} --hostfile {{stem}}"
+        return f"mpiexec -n {launch.n} --ppn {launch.equal_count(self.form)} --hostfile {{stem}}"
 
     def _bound(self, launch: Launch, cpus: tuple[Numbers, ...]) -> str | None:
-        return "--cpu-bind list:" + ":".join(map(number_list, cpus))
+        return "--cpu-bind list:" + ":".join(map(format_list, cpus))
 
 
-formats.register("pals")(Pals())
-
-
-class Flux(ListBinder):
+class Flux(ListBinder, form="flux"):
     """Host of rank i in line i for ``flux run --taskmap=hostfile:F``; one list of CPUs for all nodes.
 
     ``-o cpu-affinity=map:`` names the sets of the first, second, … rank of a node, separated by semicolons.
@@ -257,7 +244,7 @@ class Flux(ListBinder):
         return hosts_by_rank(launch)
 
     def _command(self, launch: Launch) -> str:
-        count = launch.equal_count("flux")
+        count = launch.equal_count(self.form)
         command = f"flux run -N {launch.n // count} --tasks-per-node={count}"
         if not launch.hosts_unknown and launch.hosts != ("localhost",):
             command += f" --requires=hosts:{','.join(launch.used_hosts)}"
@@ -273,13 +260,10 @@ class Flux(ListBinder):
         return ("-o gpu-affinity=off " if launch.has_gpus else "") + "-o cpu-affinity=off"
 
     def _bound(self, launch: Launch, cpus: tuple[Numbers, ...]) -> str | None:
-        return f"-o cpu-affinity='map:{';'.join(map(number_list, cpus))}'"
+        return f"-o cpu-affinity='map:{';'.join(map(format_list, cpus))}'"
 
 
-formats.register("flux")(Flux())
-
-
-class Slurm(ListBinder):
+class Slurm(ListBinder, form="slurm"):
     """Hostfile for ``srun --distribution=arbitrary``, with ``--cpu-bind`` or a script for the cores.
 
     The script binds also if the job has only a part of its nodes. It shows GPUs, too, because ``--gpu-bind``
@@ -342,9 +326,6 @@ class Slurm(ListBinder):
         return notices
 
 
-formats.register("slurm")(Slurm())
-
-
 def _has_whole_nodes(launch: Launch) -> bool:
     return launch.numbering.whole_nodes(np.concatenate([*map(launch.mapping.where.cores_of, launch.pes)]))
 
@@ -385,7 +366,7 @@ def _gpu_binding(launch: Launch) -> str | None:
     return "--gpu-bind=mask_gpu:" + ",".join(map(_mask, longest))
 
 
-class Cray(LaunchFormat):
+class Cray(LaunchFormat, form="cray"):
     """Comma-separated ranks: the k-th is the rank of the process that the launcher starts on slot k.
 
     The launcher fills one node after the other (``--distribution=block``) and Cray MPICH renumbers the
@@ -408,7 +389,7 @@ class Cray(LaunchFormat):
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return the rank order, ``.place.sh`` where a script has to bind, and the command."""
         launch = prepare(mapping, options)
-        count, order = launch.equal_count("cray"), _launched_order(launch)
+        count, order = launch.equal_count(self.form), _launched_order(launch)
         used = launch.n // count
         # The launcher starts its process k on the k-th slot in use.
         slots = launch.rearranged(Mapping(mapping.pe[order], mapping.where, mapping.info))
@@ -417,7 +398,8 @@ class Cray(LaunchFormat):
         srun += launch.nodelist() + _overcommit(launch)
         notices = ["slots are counted over the job's nodes in Slurm's order (by name), like SLURM_PROCID"]
         if launch.hosts_unknown:
-            notices.append("host names are unknown and assumed to be in machine order; otherwise give `hosts`")
+            names = "host names are unknown and assumed to be in machine order; otherwise give `hosts`"
+            notices.append(names)
         notices += launch.assumptions()[launch.hosts_unknown :]
         variables = "MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE={stem}"
         if binding.launch is slots and binding.cpus is not None:
@@ -459,9 +441,6 @@ class Cray(LaunchFormat):
         return name.startswith("mpich_rank_order") or head.startswith(self.title.encode())
 
 
-formats.register("cray")(Cray())
-
-
 def _launched_order(launch: Launch) -> Int64:
     """Return the task of every slot in use, in the order in which the launcher numbers slots.
 
@@ -469,13 +448,9 @@ def _launched_order(launch: Launch) -> Int64:
     """
     turn = np.arange(len(launch.hosts))
     if not launch.hosts_unknown:
-        by_name = sorted(range(len(launch.hosts)), key=lambda node: _slurm_key(launch.hosts[node]))
+        by_name = sorted(range(len(launch.hosts)), key=lambda node: natural_key(launch.hosts[node]))
         turn[by_name] = np.arange(len(by_name))
     return np.lexsort((launch.mapping.pe, turn[launch.node])).astype(np.int64)
-
-
-def _slurm_key(host: str) -> list[tuple[str, int]]:
-    return [(text, int(number or 0)) for text, number in re.findall(r"([^0-9]*)([0-9]*)", host)]
 
 
 def _rank_order(source: Source) -> list[int]:
@@ -483,22 +458,21 @@ def _rank_order(source: Source) -> list[int]:
     seen: set[int] = set()
     for number, line in lines_of(source):
         for word in filter(None, re.split(r"[,\s]+", line)):
-            run = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", word, re.ASCII)
-            low, high = (int(run[1]), int(run[2] or run[1])) if run else (0, -1)
-            if not low <= high < low + MAX_RANKS:
+            ranks = number_range(word)
+            if ranks is None or len(ranks) > MAX_RANKS:
                 raise FormatError(source.name, number, f"{word[:40]!r}, expected ranks like 0,1,4-7")
-            twice = next((rank for rank in range(low, high + 1) if rank in seen), None)
+            twice = next((rank for rank in ranks if rank in seen), None)
             if twice is not None:
                 raise FormatError(source.name, number, f"rank {twice} occurs twice, expected every rank once")
-            seen.update(range(low, high + 1))
-            order += range(low, high + 1)
+            seen.update(ranks)
+            order += ranks
     if order and max(order) >= len(order):
         missing = next(rank for rank in range(len(order)) if rank not in seen)
         raise FormatError(source.name, None, f"rank {missing} is missing, expected 0 to {max(order)}")
     return order
 
 
-class Pbs(HostList):
+class Pbs(HostList, form="pbs"):
     """Host of rank i in line i, like a copy of ``$PBS_NODEFILE`` in another order. place.sh binds.
 
     The file has no comment, because parsers of node files may not support comments. The option that makes
@@ -521,10 +495,7 @@ class Pbs(HostList):
         return _rank_by_rank(launch, {"": hosts_by_rank(launch)}, "{stem}")
 
 
-formats.register("pbs")(Pbs())
-
-
-class Lsf(HostList):
+class Lsf(HostList, form="lsf"):
     """Lines ``host ranks`` in rank order for ``bsub -hostfile``; a host may be repeated. place.sh binds.
 
     bsub takes the number of slots from the file and must not get the option ``-n``. Inside the job, Open MPI
@@ -548,14 +519,12 @@ class Lsf(HostList):
         return _rank_by_rank(launch, files, "{stem}.ranks", "bsub -hostfile {stem} ")
 
 
-formats.register("lsf")(Lsf())
-
-
 def _rank_by_rank(launch: Launch, files: dict[str, str], hosts: str, before: str = "") -> Written:
     """Return commands that start rank i on the host in line i of a file, where place.sh binds it."""
     start, program = f"{before}mpiexec -n {launch.n}", f"sh {{stem}}.place.sh {PROGRAM}"
+    seq = "--map-by seq --bind-to none"
     lines = (
-        LaunchLine("Open MPI", "openmpi", f"{start} --hostfile {hosts} --map-by seq --bind-to none {program}"),
+        LaunchLine("Open MPI", "openmpi", f"{start} --hostfile {hosts} {seq} {program}"),
         LaunchLine("MPICH", "hydra", f"{start} -f {hosts} {Hydra.unbound} {program}"),
         LaunchLine("Intel MPI", "intel", f"{start} -machinefile {hosts} {Intel.unbound} {program}"),
     )
@@ -563,7 +532,7 @@ def _rank_by_rank(launch: Launch, files: dict[str, str], hosts: str, before: str
     return Written(files, lines[0].command, tuple(launch.assumptions()), (".place.sh",), lines=lines)
 
 
-class Jsrun(LaunchFormat):
+class Jsrun(LaunchFormat, form="jsrun"):
     """A host, hardware threads and GPUs for every rank, for ``jsrun --erf_input``.
 
     jsrun counts hardware threads (four per core of POWER9), so the machine needs a level ``pu``. Hosts
@@ -594,18 +563,15 @@ class Jsrun(LaunchFormat):
             host = f"hostname: {launch.host(rank)}"
             if launch.hosts_unknown:
                 host = f"host: {launch.node[rank] + 1}"
-            threads = number_list(launch.numbering.launcher_units(mapping.where.cores_of(pe)))
-            gpus = f"; gpu: {{{number_list(launch.gpus(rank))}}}" if launch.gpus(rank) else ""
+            threads = format_list(launch.numbering.launcher_units(mapping.where.cores_of(pe)))
+            gpus = f"; gpu: {{{format_list(launch.gpus(rank))}}}" if launch.gpus(rank) else ""
             lines.append(f"rank: {rank}: {{ {host}; cpu: {{{threads}}}{gpus} }}")
         unknown = "host names are unknown: hosts are numbered in the job's order; or give `hosts`"
         command = f"jsrun --erf_input {{stem}} {PROGRAM}"
         return Written({"": "\n".join(lines) + "\n"}, command, (unknown,) if launch.hosts_unknown else ())
 
 
-formats.register("jsrun")(Jsrun())
-
-
-class Fujitsu(LaunchFormat):
+class Fujitsu(LaunchFormat, form="fujitsu"):
     """Line i holds the coordinates of rank i in the job's torus, ``(x,y,z)``; every rank has a line.
 
     The launcher chooses the cores inside a node. The job has to be submitted with the same shape
@@ -617,6 +583,7 @@ class Fujitsu(LaunchFormat):
 
     marked = False
     summary = "coordinates of every rank for Fujitsu's mpiexec -vcoordfile"
+    signature = re.compile(rb"\A\(\d.{0,37}\)", re.DOTALL)
     capabilities = replace(
         ANY_MAPPING, per_rank_cores=False, per_node_cores=False, several_cores_per_rank=False, gpus=False,
         launcher="mpiexec of Fujitsu MPI",
@@ -625,7 +592,7 @@ class Fujitsu(LaunchFormat):
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return one line per rank and the command."""
         launch = prepare(mapping, options)
-        refuse_gpus(launch, "fujitsu")
+        refuse_gpus(launch, self.form)
         lines = [f"({','.join(map(str, at))})" for at in _coordinates(mapping.where)[launch.node].tolist()]
         command = f"mpiexec -n {launch.n} -vcoordfile {{stem}} {PROGRAM}"
         notice = "the launcher chooses the cores inside a node"
@@ -653,13 +620,6 @@ class Fujitsu(LaunchFormat):
         node = np.array([node_at[at] for _, at in rows], np.int64)
         return mapping_on_nodes(source, where, node, [number for number, _ in rows])
 
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the first line begins with numbers in parentheses."""
-        return head.startswith(b"(") and head[1:2].isdigit() and b")" in head[:40]
-
-
-formats.register("fujitsu")(Fujitsu())
-
 
 def _coordinates(where: Allocation) -> Int64:
     """Return int64[nodes, dimensions], the coordinates of every node of a torus or mesh."""
@@ -667,7 +627,7 @@ def _coordinates(where: Allocation) -> Int64:
     geometry = torus_geometry_of(machine)
     expected = "fujitsu maps ranks by coordinates, expected a torus or mesh of 1 or 2 or 3 dimensions"
     if geometry is None:
-        raise UnsupportedError(f"{expected} (`spec='torus:4x4x4 / core:4'`)")
+        raise UnsupportedError(f"{expected} (`machine='torus:4x4x4 / core:4'`)")
     coordinates: Int64 = geometry.places.T
     if coordinates.shape[1] > 3:
         raise UnsupportedError(f"{expected}, found {coordinates.shape[1]}")

@@ -65,7 +65,7 @@ class Sums:
         for group in definitions.groups:
             if _name(group.group_type) == "COMM_LOCATIONS" and _name(group.paradigm) == "MPI":
                 # The threads of a rank are different locations in one group of locations.
-                self.rank = {member.group: place for place, member in enumerate(group.members)}
+                self.rank = {member.group: number for number, member in enumerate(group.members)}
 
     def groups_of(self, comm: Any) -> tuple[tuple[int, ...], ...]:
         """Return the world ranks of the group of a communicator, or of both if there are two."""

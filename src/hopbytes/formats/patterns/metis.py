@@ -226,10 +226,10 @@ def _asymmetry(indptr: Int64, targets: Int32, volumes: Int64 | None, arc: int) -
 
     def weight(a: int, b: int) -> int | None:
         row = slice(int(indptr[a]), int(indptr[a + 1]))
-        place = int(np.searchsorted(targets[row], b))
-        if place == row.stop - row.start or targets[row][place] != b:
+        arc = int(np.searchsorted(targets[row], b))
+        if arc == row.stop - row.start or targets[row][arc] != b:
             return None
-        return 1 if volumes is None else int(volumes[row][place])
+        return 1 if volumes is None else int(volumes[row][arc])
 
     # The kernel reports the first mismatch of the two sorted directions, which may be one arc too late.
     # Therefore the whole row is checked.
@@ -316,8 +316,8 @@ def _scotch_header(source: Source) -> _ScotchHeader:
     if version.split() != [b"0"]:
         raise source.error(f"{shown(version.strip())}, expected the version 0 alone", line)
     line, counts = first_line(source, b"", after=line)
-    found = re.fullmatch(rb"\s*([0-9]{1,18})\s+([0-9]{1,18})\s*", counts)
-    if found is None or int(found[1]) > MAX_TASKS:
+    match = re.fullmatch(rb"\s*([0-9]{1,18})\s+([0-9]{1,18})\s*", counts)
+    if match is None or int(match[1]) > MAX_TASKS:
         what = f"{shown(counts.strip())}, expected the numbers of vertices (at most {MAX_TASKS}) and of arcs"
         raise source.error(what, line)
     line, text = first_line(source, b"", after=line)
@@ -326,7 +326,7 @@ def _scotch_header(source: Source) -> _ScotchHeader:
         what = f"{shown(text.strip())}, expected the first vertex number, 0 or 1, and three flags 0 or 1"
         raise source.error(what, line)
     labels, edge_loads, loads = (flag == "1" for flag in flags[2].decode().zfill(3))
-    return _ScotchHeader(line, int(found[1]), int(found[2]), int(flags[1]), labels, edge_loads, loads)
+    return _ScotchHeader(line, int(match[1]), int(match[2]), int(flags[1]), labels, edge_loads, loads)
 
 
 def _scotch_rows(source: Source, header: _ScotchHeader, numbers: Int64) -> tuple[Int64, Int64]:
@@ -358,8 +358,8 @@ def _places(source: Source, names: Int64, ends: Int64) -> Int64:
     if bool(np.any(known[1:] == known[:-1])):
         twice = known[1:][known[1:] == known[:-1]][0]
         raise source.error(f"label {twice} a second time, expected distinct labels")
-    place = np.minimum(np.searchsorted(known, ends), max(len(known) - 1, 0))
-    missing = known[place] != ends if len(known) else np.ones(len(ends), bool)
+    position = np.minimum(np.searchsorted(known, ends), max(len(known) - 1, 0))
+    missing = known[position] != ends if len(known) else np.ones(len(ends), bool)
     if bool(np.any(missing)):
         raise source.error(f"neighbour {ends[missing][0]}, expected a vertex of the file")
-    return order[place]
+    return order[position]

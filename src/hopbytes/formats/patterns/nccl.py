@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.base import Format, Source, registered
-from hopbytes.formats.patterns.recorded import Traffic, check_complete
+from hopbytes.formats.patterns.recorded import Traffic, check_complete, faults
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import check_model, expand
 from hopbytes.text.lines import bounded_lines
@@ -30,7 +30,7 @@ MOST_FILES = 2**17
 Thread: TypeAlias = tuple[bytes, bytes, bytes]
 
 
-class Said(NamedTuple):
+class LogLine(NamedTuple):
     """A line of a thread: the number of its GPU in the process, if the line has it, and the text."""
 
     thread: Thread
@@ -38,40 +38,40 @@ class Said(NamedTuple):
     text: bytes
 
 
-def said(line: bytes) -> list[Said]:
-    """Return what a line says; those of several processes may have come into each other.
+def lines_in(line: bytes) -> list[LogLine]:
+    """Return the lines of threads in a line of text; those of several processes may be mixed.
 
-    >>> [words.text for words in said(b"0: n1:7:8 [0] NCCL INFO comm 0xab ra n1:9:9 [1] NCCL INFO Ring")]
+    >>> [words.text for words in lines_in(b"0: n1:7:8 [0] NCCL INFO comm 0xab ra n1:9:9 [1] NCCL INFO Ring")]
     [b'comm 0xab ra', b'Ring']
     """
-    found: list[Said] = []
+    lines: list[LogLine] = []
     mark, end = line.rfind(MARK), len(line)
     while mark >= 0:
         begin = max(0, mark - HEAD_BYTES)
         head = HEAD.search(line[begin:mark])
         if head:
             host, process, thread, device = head.groups()
-            found.append(Said((host, process, thread), device, line[mark + len(MARK) : end].rstrip()))
+            lines.append(LogLine((host, process, thread), device, line[mark + len(MARK) : end].rstrip()))
             end = begin + head.start()
         mark = line.rfind(MARK, 0, mark)
-    return found[::-1]
+    return lines[::-1]
 
 
-def said_in_files(source: Source) -> Iterator[tuple[str, int, Said]]:
+def log_lines(source: Source) -> Iterator[tuple[str, int, LogLine]]:
     """Yield (file, line, what it says) of a log, with the files of all processes where there is one for each.
 
     The name of such a file has the host and the process of its lines (``NCCL_DEBUG_FILE=nccl.%h.%p.log``);
     the others are those of the folder whose names differ in nothing else.
     """
-    first: Said | None = None
+    first: LogLine | None = None
     for line_number, line in bounded_lines(source.stream, source.name):
-        for words in said(line):
+        for words in lines_in(line):
             first = first or words
             yield source.name, line_number, words
     for path in () if first is None else _others(source.path or "", *first.thread[:2]):
         with open_stream(path, max_bytes=source.max_bytes) as opened:
             for line_number, line in bounded_lines(opened.stream, opened.name):
-                for words in said(line):
+                for words in lines_in(line):
                     yield opened.name, line_number, words
 
 
@@ -221,15 +221,15 @@ class Channels:
         self, traffic: Traffic, members: Sequence[int], kind: str, volumes: Sequence[int], root: int,
         calls: int,
     ) -> None:
-        for place, ring in enumerate(self.rings.values()):
-            own = [_part(volumes[rank], place, len(self.rings)) for rank in ring]
+        for part, ring in enumerate(self.rings.values()):
+            own = [_part(volumes[rank], part, len(self.rings)) for rank in ring]
             for source, target, volume, count in expand(kind, "ring", own, ring.index(root), calls):
                 traffic.add(members[ring[source]], members[ring[target]], volume, count)
 
     def _along_trees(self, traffic: Traffic, members: Sequence[int], volume: int, calls: int) -> None:
         """Add an all-reduce: every rank sends to its parent and back."""
-        for place, parents in enumerate(self.trees.values()):
-            own = _part(volume, place, len(self.trees))
+        for part, parents in enumerate(self.trees.values()):
+            own = _part(volume, part, len(self.trees))
             for child, parent in parents.items():
                 traffic.add(members[child], members[parent], own, calls)
                 traffic.add(members[parent], members[child], own, calls)
@@ -302,13 +302,13 @@ class NcclLog(Format):
 
     def sniff(self, name: str, head: bytes) -> bool:
         """Tell whether the start of the file has lines of NCCL."""
-        return b" NCCL INFO " in head and any(said(line) for line in head.splitlines())
+        return b" NCCL INFO " in head and any(lines_in(line) for line in head.splitlines())
 
     def read(self, source: Source) -> CommGraph:
         """Return the messages of all calls, or of one byte per channel where the log has none."""
         model = source.options.get("collectives")
         log = _Log(source.name, None if model is None else check_model(model))
-        for name, line_number, words in said_in_files(source):
+        for name, line_number, words in log_lines(source):
             log.take(name, line_number, words)
         return log.graph(source)
 
@@ -320,8 +320,8 @@ def _add_channel(member: _Member, text: bytes) -> None:
         comm.connected(own, text.startswith(b"Connected all rings"))
     elif text.startswith(b"Trees "):
         for tree in TREE.finditer(text):
-            one, other = ([int(rank) for rank in tree[group].split(b"/")] for group in (2, 4))
-            up, below = (one, other) if len(other) > len(one) else (other, one)  # NCCL 2.4 has them reversed
+            left, right = ([int(rank) for rank in tree[group].split(b"/")] for group in (2, 4))
+            up, below = (left, right) if len(right) > len(left) else (right, left)  # NCCL 2.4: reversed
             comm.add_tree(int(tree[1]), int(tree[3]), up[0], below)
     elif ring := RING.match(text):
         comm.add_ring(int(ring[1]), [int(word) for word in ring[2].split()], cut=ring[3] is not None)
@@ -357,11 +357,11 @@ class _Log:
         self.of_process: dict[tuple[bytes, bytes], list[_Member]] = {}
         self.announces = False  # since NCCL 2.18 communicators are named before their channels are
 
-    def take(self, name: str, line_number: int, words: Said) -> None:
+    def take(self, name: str, line_number: int, words: LogLine) -> None:
         """Process a line."""
         text = words.text
         member, choice, call = MEMBER.search(text), CHOICE.match(text), CALL.match(text)
-        try:
+        with faults(name, line_number):
             if member:
                 self._join(words, member)
             elif choice:
@@ -371,12 +371,8 @@ class _Log:
                 self._call(words, call)
             elif text.startswith(ABOUT_CHANNELS):
                 self._channel(words)
-        except (UnsupportedError, ScaleError) as error:
-            raise type(error)(f"{name}:{line_number}: {error}") from None
-        except ValueError as error:
-            raise FormatError(name, line_number, str(error)) from None
 
-    def _channel(self, words: Said) -> None:
+    def _channel(self, words: LogLine) -> None:
         """Process a line about channels: of the communicator it names, or that its thread sets up.
 
         Connections that are made later, for the first call, belong to the only communicator in which the
@@ -386,14 +382,15 @@ class _Log:
         member = self.members.get((*words.thread[:2], named[1])) if named else self.current.get(words.thread)
         if member is None and self.announces and (link := LINK.match(words.text)):
             own = int(link[3] if link[4] == b"receive" else link[2])
-            candidates = [found for found in self.of_process.get(words.thread[:2], []) if found.rank == own]
+            ranks = self.of_process.get(words.thread[:2], [])
+            candidates = [candidate for candidate in ranks if candidate.rank == own]
             member = candidates[0] if len(candidates) == 1 else None
         if member is not None:
             _add_channel(member, words.text)
         elif not self.announces:
             self.early.setdefault(words.thread, []).append(words.text)
 
-    def _join(self, words: Said, found: re.Match[bytes]) -> None:
+    def _join(self, words: LogLine, found: re.Match[bytes]) -> None:
         """Add a rank to its communicator; repeated lines about it change nothing."""
         host, pid, _ = words.thread
         rank, size = int(found[2]), int(found[3])
@@ -433,7 +430,7 @@ class _Log:
             self.announces = True
             self.current[words.thread] = known
 
-    def _call(self, words: Said, found: re.Match[bytes]) -> None:
+    def _call(self, words: LogLine, found: re.Match[bytes]) -> None:
         kind, member = KINDS.get(found[1].lower()), self.members.get((*words.thread[:2], found[5]))
         if kind is None:
             raise UnsupportedError(f"call {found[1].decode()!r}, which hopbytes does not know")

@@ -39,23 +39,23 @@ class Otf2(Format):
     def read(self, source: Source) -> CommGraph:
         """Return directed traffic between ranks of MPI_COMM_WORLD."""
         model = chosen_model(source)
-        found = _sums(source)
-        n = found["ranks"]
+        sums = _sums(source)
+        n = sums["ranks"]
         if not n:
             raise UnsupportedError(f"{source.name}: the archive has no MPI ranks, expected a trace of MPI")
         traffic, collectives = Traffic(), Collectives()
-        for pair in found["messages"]:
+        for pair in sums["messages"]:
             traffic.add(*pair)
-        for own, members, kind, root, volume, calls in found["collectives"]:
+        for own, members, kind, root, volume, calls in sums["collectives"]:
             collectives.add(members.index(own), kind, volume, root, tuple(members), calls)
         collectives.expand_into(traffic, model, n)
         notices = left_out(model, collectives.calls, collectives.volume)
-        if found["uneven"] and model != "ignore":
+        if sums["uneven"] and model != "ignore":
             notices.append(
-                f"{found['uneven']} all-to-all calls have a count per rank: the archive stores only sums, "
+                f"{sums['uneven']} all-to-all calls have a count per rank: the archive stores only sums, "
                 "which are distributed evenly over the ranks"
             )
-        unknown = found["unknown"] + found["between"]
+        unknown = sums["unknown"] + sums["between"]
         if unknown:
             notices.append(f"{unknown} collective calls between two groups or of other kinds are left out")
         return traffic.graph(source, "otf2", n, notices=notices, collectives=model)
@@ -79,5 +79,5 @@ def _sums(source: Source) -> dict[str, Any]:
         # If the library printed no message, the last line is the exception of the package.
         why = complaint[1] if complaint else (errors.strip().splitlines() or ["its reader crashed"])[-1]
         raise source.error(f"{why[:200]}, expected a complete OTF2 archive")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    sums: dict[str, Any] = json.loads(done.stdout)
+    return sums

@@ -15,6 +15,7 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Array, Int32, Int64
 from hopbytes.formats.base import Format, Source, Written, check_symmetric, losses, registered
+from hopbytes.formats.parsing import filled
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.integers import MAX_TASKS
 
@@ -124,15 +125,15 @@ def _width(flags: int, narrow: int) -> int:
 def _take(source: Source, what: str, dtype: str, count: int) -> Array:
     """Return numbers from the stream; without a size of the file, memory grows with the content only."""
     # The size of the file, where it is known, was compared with the header.
-    found: Array = np.empty(0 if source.size is None else count, dtype)
+    numbers: Array = np.empty(0 if source.size is None else count, dtype)
     for held in range(0, count, NUMBERS_PER_PIECE):
-        found = _with_room(found, held, count)
-        _fill(source, what, found[held : held + NUMBERS_PER_PIECE], count)
+        numbers = _with_room(numbers, held, count)
+        _fill(source, what, numbers[held : held + NUMBERS_PER_PIECE], count)
     if sys.byteorder == "big":
-        found = found.astype(found.dtype.newbyteorder("="))
-    if dtype[1] == "i" and count and int(found.min()) < 0:
-        raise source.error(f"{what}: {found.min()}, expected numbers >= 0")
-    return found
+        numbers = numbers.astype(numbers.dtype.newbyteorder("="))
+    if dtype[1] == "i" and count and int(numbers.min()) < 0:
+        raise source.error(f"{what}: {numbers.min()}, expected numbers >= 0")
+    return numbers
 
 
 def _take_targets(source: Source, dtype: str, count: int) -> tuple[Int32, int]:
@@ -140,36 +141,31 @@ def _take_targets(source: Source, dtype: str, count: int) -> tuple[Int32, int]:
 
     Numbers of 64 bits are read piece by piece, so that there never are as many of them as arcs.
     """
-    found: Int32 = np.empty(0 if source.size is None else count, np.int32)
+    targets: Int32 = np.empty(0 if source.size is None else count, np.int32)
     piece: Array = np.empty(min(count, NUMBERS_PER_PIECE), dtype)
     largest = -1
     for held in range(0, count, NUMBERS_PER_PIECE):
-        found = _with_room(found, held, count)
+        targets = _with_room(targets, held, count)
         read = piece[: min(NUMBERS_PER_PIECE, count - held)]
         _fill(source, "neighbours", read, count)
         largest = max(largest, int(read.max()))
-        found[held : held + len(read)] = read.astype(np.int32)
-    return found, largest
+        targets[held : held + len(read)] = read.astype(np.int32)
+    return targets, largest
 
 
-def _with_room(found: Any, held: int, count: int) -> Any:
+def _with_room(numbers: Any, held: int, count: int) -> Any:
     """Return the numbers, of which `held` are known, in an array with room for a piece more of `count`."""
-    if min(held + NUMBERS_PER_PIECE, count) <= len(found):
-        return found
-    grown = np.empty(min(count, 2 * len(found) + NUMBERS_PER_PIECE), found.dtype)
-    grown[:held] = found[:held]
+    if min(held + NUMBERS_PER_PIECE, count) <= len(numbers):
+        return numbers
+    grown = np.empty(min(count, 2 * len(numbers) + NUMBERS_PER_PIECE), numbers.dtype)
+    grown[:held] = numbers[:held]
     return grown
 
 
 def _fill(source: Source, what: str, numbers: Array, count: int) -> None:
     """Read all of these numbers, which are some of `count`, from the stream."""
-    left = numbers.view(np.uint8)
-    while len(left):
-        got = source.stream.readinto(left.data)
-        if not got:
-            found_end = f"the file ends inside the {what}, expected {count} numbers there"
-            raise source.error(found_end)
-        left = left[got:]
+    if not filled(numbers, source.stream):
+        raise source.error(f"the file ends inside the {what}, expected {count} numbers there")
 
 
 def _graph(

@@ -79,14 +79,11 @@ def _read_part(name: str, stream: BufferedReader, traffic: Traffic) -> tuple[set
         elif letter == b"D":
             certain = fields[1:2] in ([known] for known in CERTAIN)
             if fields[1:2] == [b"MPI_COMM_WORLD"]:
-                members = max(members, _members(name, line_number, fields[-1]))
+                ranks = (rank(name, line_number, token) for token in fields[-1].split(b","))
+                members = max(members, 1 + max(ranks, default=-1))
         elif letter != b"C":
             raise FormatError(name, line_number, f"{shown(letter)}, expected a letter such as E")
     return own, members
-
-
-def _members(name: str, line_number: int, listed: bytes) -> int:
-    return max((rank(name, line_number, token) for token in listed.split(b",")), default=-1) + 1
 
 
 #: Calls that send; calls that receive are ignored, because they repeat the same messages.

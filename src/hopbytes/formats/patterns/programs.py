@@ -6,6 +6,7 @@ import math
 import os
 import re
 import shlex
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,6 @@ from hopbytes.errors import FormatError
 from hopbytes.formats.base import Format, Source, registered
 from hopbytes.formats.exchange import read_pattern
 from hopbytes.formats.files import open_source
-from hopbytes.formats.mappings.several_programs import startable
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
 from hopbytes.patterns.base import is_pattern_spec
 from hopbytes.text.open_input import named_in
@@ -45,7 +45,7 @@ class Programs(Format):
     summary = "several programs of one command: a pattern of each, and the traffic between them"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the first line that is no comment names a program."""
+        """Tell whether the first line that is not a comment names a program."""
         return _is_list(head)
 
     def read(self, source: Source) -> CommGraph:
@@ -53,7 +53,8 @@ class Programs(Format):
         programs: list[_Program] = []
         between: list[tuple[int, CommGraph]] = []
         for number, words in _lines(source):
-            graph = _nested(source, number, words[1])
+            with named_in(source.path):
+                graph = _pattern_called(source, number, words[1])
             if words[0] == "program":
                 programs.append(_Program(graph, words[2:]))
             else:
@@ -63,6 +64,12 @@ class Programs(Format):
             if graph.n > n:
                 raise source.error(f"{graph.n} ranks, but the programs have {n}", number)
         return _together(source, programs, [graph for _, graph in between], n)
+
+
+def startable(words: Sequence[str]) -> bool:
+    """Tell whether launchers take words as one program: it begins with a name, and ``:`` is no word of it."""
+    named = bool(words) and not words[0].startswith("-") and words[0] != ""
+    return named and ":" not in words and all(word.isprintable() for word in words)
 
 
 def _is_list(head: bytes) -> bool:
@@ -75,7 +82,7 @@ def _is_list(head: bytes) -> bool:
 
 def _lines(source: Source) -> list[tuple[int, list[str]]]:
     """Return the number and the words of every line, all of which are checked before a pattern is read."""
-    found = []
+    lines = []
     for number, line in enumerate(source.text().splitlines(), 1):
         try:
             words = shlex.split(line, comments=True)
@@ -90,13 +97,13 @@ def _lines(source: Source) -> list[tuple[int, list[str]]]:
         if words[0] == "program" and not startable(words[2:]):
             what = f"{' '.join(words[2:])[:60]!r}, expected a program and its arguments, none of them ':'"
             raise source.error(what, number)
-        found.append((number, words))
-    count = sum(words[0] == "program" for _, words in found)
+        lines.append((number, words))
+    count = sum(words[0] == "program" for _, words in lines)
     if not count:
         raise source.error("no program, expected lines `program PATTERN COMMAND`")
     if count > MOST_PROGRAMS:
         raise source.error(f"{count} programs, expected at most {MOST_PROGRAMS}")
-    return found
+    return lines
 
 
 def _check_size(source: Source, number: int, spec: str) -> None:
@@ -108,13 +115,8 @@ def _check_size(source: Source, number: int, spec: str) -> None:
         raise source.error(what, number)
 
 
-def _nested(source: Source, number: int, name: str) -> CommGraph:
-    """Return the pattern that a line names."""
-    with named_in(source.path):
-        return _pattern_called(source, number, name)
-
-
 def _pattern_called(source: Source, number: int, name: str) -> CommGraph:
+    """Return the pattern that a line names."""
     path = name
     if not is_pattern_spec(name) or os.path.exists(name):
         path = os.path.join(os.path.dirname(source.path or ""), name)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from array import array
 from collections.abc import Iterator, Sequence
 from io import BufferedReader
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from hopbytes.errors import FormatError, ScaleError
+from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.base import Source
 from hopbytes.formats.parsing import check_tasks, shown
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
 from hopbytes.patterns.collective_messages import check_model, expand, expand_between
-from hopbytes.text.open_input import check_reference, named_in, open_stream
+from hopbytes.text.open_input import Opened, check_reference, named_in, open_stream
 from hopbytes.util.integers import MAX_SUM
 
 #: If fewer than this share of the ranks send anything, a notice calls the pattern nearly empty.
@@ -65,19 +67,13 @@ class Traffic:
         check_tasks(source, None, n, len(src))
         if tasks > n:
             raise source.error(f"task {tasks - 1}, expected 0 to {n - 1}")
-        notices = [*facts.pop("notices", ()), *emptiness(n, src)]
+        notices, sending = [*facts.pop("notices", ())], len(np.unique(src))
+        if n > 1 and sending < SENDING_SHARE * n:
+            notices.append(f"the pattern is nearly empty: only {sending} of {n} ranks have recorded sends")
         meta = {"name": source.title, "format": format, "tasks": PROCESSES, **facts}
         if notices:
             meta["notices"] = notices
         return CommGraph.from_edges(src, dst, volumes, counts, n=n, meta=meta)
-
-
-def emptiness(n: int, sources: Any) -> list[str]:
-    """Return a notice if few of n ranks send anything."""
-    sending = len(np.unique(sources))
-    if n < 2 or sending >= SENDING_SHARE * n:
-        return []
-    return [f"the pattern is nearly empty: only {sending} of {n} ranks have recorded sends"]
 
 
 def chosen_model(source: Source) -> str:
@@ -104,10 +100,10 @@ def number(where: str, line: int | None, token: bytes, what: str) -> int:
 
 def rank(where: str, line: int | None, token: bytes) -> int:
     """Return a rank number; FormatError if it is not one."""
-    found = number(where, line, token, "a rank")
-    if found >= 2**31 - 2:
-        raise FormatError(where, line, f"rank {found}, expected less than 2^31 - 2")
-    return found
+    value = number(where, line, token, "a rank")
+    if value >= 2**31 - 2:
+        raise FormatError(where, line, f"rank {value}, expected less than 2^31 - 2")
+    return value
 
 
 def files_of_set(
@@ -123,20 +119,39 @@ def files_of_set(
         yield None, source.name, source.stream
         return
     folder = os.path.dirname(source.path or "")
-    found: dict[int, str] = {}
+    files: dict[int, str] = {}
     for name in os.listdir(folder or "."):
         match = names.fullmatch(name)
         if match and all(match[part] == own[part] for part in ("before", "after")):
-            found[int(match["rank"]) - first] = os.path.join(folder, name)
-    check_complete(source.name, found, max(found) + 1)
-    for place in sorted(found):
-        if place == int(own["rank"]) - first:
-            yield place, source.name, source.stream
+            files[int(match["rank"]) - first] = os.path.join(folder, name)
+    check_complete(source.name, files, max(files) + 1)
+    for rank, path in sorted(files.items()):
+        if rank == int(own["rank"]) - first:
+            yield rank, source.name, source.stream
         else:
-            with named_in(source.path):
-                check_reference(found[place])
-            with open_stream(found[place], max_bytes=source.max_bytes) as opened:
-                yield place, opened.name, opened.stream
+            with open_beside(source, path) as opened:
+                yield rank, opened.name, opened.stream
+
+
+@contextlib.contextmanager
+def open_beside(source: Source, path: str) -> Iterator[Opened]:
+    """Open another file of a recording, which the file of the source stands for."""
+    with named_in(source.path):
+        check_reference(path)
+    with open_stream(path, max_bytes=source.max_bytes) as opened:
+        yield opened
+
+
+@contextlib.contextmanager
+def faults(name: str, line_number: int | None = None, where: str = "") -> Iterator[None]:
+    """Say of errors inside the block in which file, line and record they are; ValueError is a FormatError."""
+    try:
+        yield
+    except (UnsupportedError, ScaleError) as error:
+        at = name if line_number is None else f"{name}:{line_number}"
+        raise type(error)(f"{at}: {where}{error}") from None
+    except ValueError as error:
+        raise FormatError(name, line_number, f"{where}{error}") from None
 
 
 def check_complete(where: str, found: Any, n: int) -> None:
@@ -144,12 +159,7 @@ def check_complete(where: str, found: Any, n: int) -> None:
     absent = n - len(found)
     if absent <= 0:
         return
-    missing: list[int] = []
-    for place in range(n):
-        if place not in found:
-            missing.append(place)
-            if len(missing) == 8:
-                break
+    missing = list(islice((rank for rank in range(n) if rank not in found), 8))
     named = ", ".join(map(str, missing)) + (", …" if absent > len(missing) else "")
     raise FormatError(where, None, f"{absent} of {n} ranks are missing ({named}), expected all of them")
 

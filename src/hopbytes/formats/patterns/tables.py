@@ -397,30 +397,23 @@ class Csv(Format):
 
 def counts_beside(path: str | None) -> str | None:
     """Return the existing matrix of message counts that belongs to a matrix of bytes, or None."""
-    if path is None:
-        return None
-    name = plain_name(path)
-    packed = path[len(name) :]
-    for size, count in PAIRS:
-        if name.endswith(size) and not name.endswith(count):
-            other = name[: -len(size)] + count
-            return next((p for p in (other + packed, other) if os.path.isfile(p)), None)
-    return None
+    name = plain_name(path or "")
+    pairs = [(size, count) for size, count in PAIRS if name.endswith(size) and not name.endswith(count)]
+    return _beside(path, pairs[:1])
 
 
 def bytes_of_counts(path: str | None) -> str | None:
     """Return the existing matrix of bytes to which a matrix of counts belongs by its name, or None."""
-    if path is None:
-        return None
-    name = plain_name(path)
-    packed = path[len(name) :]
-    for size, count in PAIRS:
-        other = name[: -len(count)] + size
-        if name.endswith(count) and name != count:
-            found = next((p for p in (other + packed, other) if os.path.isfile(p)), None)
-            if found is not None:
-                return found
-    return None
+    name = plain_name(path or "")
+    return _beside(path, [(count, size) for size, count in PAIRS if name.endswith(count) and name != count])
+
+
+def _beside(path: str | None, endings: list[tuple[str, str]]) -> str | None:
+    """Return the first existing file whose name has another ending, packed like `path` or not."""
+    name = plain_name(path or "")
+    others = [name.removesuffix(own) + other for own, other in endings]
+    packed = (path or "")[len(name) :]
+    return next(filter(os.path.isfile, (file for other in others for file in (other + packed, other))), None)
 
 
 def _header(head: bytes) -> str | None:

@@ -8,13 +8,19 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from hopbytes.errors import FormatError, ScaleError, UnsupportedError
+from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Format, Source, registered
-from hopbytes.formats.patterns.recorded import Collectives, Traffic, check_complete, files_of_set
+from hopbytes.formats.patterns.recorded import (
+    Collectives,
+    Traffic,
+    check_complete,
+    faults,
+    files_of_set,
+    open_beside,
+)
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import ROOTED, check_model
 from hopbytes.text.documents import parse_object
-from hopbytes.text.open_input import check_reference, named_in, open_stream
 from hopbytes.util.integers import MAX_SUM
 
 #: Calls by their names without underscores and endings, and the collectives that they are.
@@ -110,7 +116,7 @@ class TorchCalls:
 
         `root` is the place of the root among `members`; the first one where it was not recorded.
         """
-        place = self._place(own, members)
+        member = self._place(own, members)
         if kind in ROOTED and root is None:
             self.rootless += calls
         if kind == "alltoall":
@@ -119,23 +125,23 @@ class TorchCalls:
             volume = received
         else:
             volume = max(sent, received) if kind == "bcast" else sent
-        self.collectives.add(place, kind, volume, root or 0, members, calls)
+        self.collectives.add(member, kind, volume, root or 0, members, calls)
 
     def add_parts(self, own: int, members: tuple[int, ...], parts: Sequence[int]) -> None:
         """Add an all-to-all of rank `own` with another number of bytes for each member."""
-        place = self._place(own, members)
+        member = self._place(own, members)
         if len(parts) != len(members):
             raise ValueError(f"{len(parts)} parts for {len(members)} ranks, expected one for each")
         self.collectives.calls += 1
         self.collectives.volume += sum(parts)
         for other, volume in enumerate(parts if self.model != "ignore" else ()):
-            if other != place:
+            if other != member:
                 self.traffic.add(own, members[other], volume, 1)
 
     def _place(self, own: int, members: tuple[int, ...]) -> int:
         places = self._places.get(members)
         if places is None:
-            places = self._places[members] = {rank: place for place, rank in enumerate(members)}
+            places = self._places[members] = {rank: member for member, rank in enumerate(members)}
         if own not in places:
             raise ValueError(f"rank {own} calls in a group of {str(members)[:40]}, expected one of its ranks")
         return places[own]
@@ -147,22 +153,12 @@ class TorchCalls:
             raise source.error(f"rank {highest} in a group, expected 0 to {n - 1}")
         calls, volume = self.collectives.calls, self.collectives.volume
         what = f"{calls} collective calls of {volume} bytes are "
-        told = [what + ("left out" if self.model == "ignore" else f"counted by the model {self.model}")]
+        counted = [what + ("left out" if self.model == "ignore" else f"counted by the model {self.model}")]
         if self.rootless and self.model != "ignore":
-            told.append(f"the root of {self.rootless} calls was not recorded, the first rank is assumed")
+            counted.append(f"the root of {self.rootless} calls was not recorded, the first rank is assumed")
         self.collectives.expand_into(self.traffic, self.model, n)
-        told = [*notices, *(told if calls else ())]
-        return self.traffic.graph(source, format, n, notices=told, collectives=self.model, **facts)
-
-
-def guarded(name: str, number: int, error: Exception) -> FormatError | ScaleError | UnsupportedError:
-    """Return the error to raise for a fault in record `number` of a file."""
-    where = f"record {number}: {error}"
-    if isinstance(error, UnsupportedError):
-        return UnsupportedError(f"{name}: {where}")
-    if isinstance(error, ScaleError):
-        return ScaleError(f"{name}: {where}")
-    return FormatError(name, None, where)
+        counted = [*notices, *(counted if calls else ())]
+        return self.traffic.graph(source, format, n, notices=counted, collectives=self.model, **facts)
 
 
 #: The rank is the last number in the name of a file.
@@ -222,23 +218,21 @@ class FlightRecorder(Format):
 class _Dump:
     """The calls of one rank, summed by group and kind."""
 
-    def __init__(self, name: str, found: dict[str, Any]) -> None:
+    def __init__(self, name: str, content: dict[str, Any]) -> None:
         self.name = name
         self.named: dict[str, None] = {}
         self.collective: dict[tuple[str, str], Sums] = {}
         self.sends: dict[tuple[str, int], Sums] = {}
-        entries = found.get("entries")
+        entries = content.get("entries")
         if not isinstance(entries, list):
             raise FormatError(name, None, "no list of entries, expected a dump of the flight recorder")
-        self.ranks = _groups(name, found.get("pg_config"))
+        self.ranks = _groups(name, content.get("pg_config"))
         self.lost = 0
         for number, entry in enumerate(entries):
-            try:
+            with faults(name, where=f"record {number}: "):
                 self._take(entry)
                 if number == 0:
                     self.lost = whole(entry.get("record_id", 0), "a number of a record")
-            except (ValueError, ScaleError, UnsupportedError) as error:
-                raise guarded(name, number, error) from None
 
     def _take(self, entry: Any) -> None:
         if not isinstance(entry, dict):
@@ -264,7 +258,7 @@ class _Dump:
 
     def add_to(self, calls: TorchCalls, own: int, members: dict[str, tuple[int, ...]]) -> None:
         """Add the calls of rank `own`, given the ranks of each group."""
-        try:
+        with faults(self.name):
             for (group, kind), (sent, received, count) in self.collective.items():
                 calls.add(own, kind, members[group], sent, received, calls=count)
             for (group, peer), (sent, _, count) in self.sends.items():
@@ -273,18 +267,14 @@ class _Dump:
                     what = f"a send to member {peer} of group {group[:40]!r}"
                     raise ValueError(f"{what}, expected 0 to {len(ranks) - 1}")
                 calls.traffic.add(own, ranks[peer], sent, count)
-        except ValueError as error:
-            raise FormatError(self.name, None, str(error)) from None
 
 
-def _groups(name: str, found: Any) -> dict[str, tuple[int, ...]]:
+def _groups(name: str, config: Any) -> dict[str, tuple[int, ...]]:
     """Return the ranks of each group that the dump tells."""
     groups = {}
-    for group, facts in (found if isinstance(found, dict) else {}).items():
-        try:
+    for group, facts in (config if isinstance(config, dict) else {}).items():
+        with faults(name, where=f"group {group[:40]!r}: "):
             ranks = rank_list(facts.get("ranks", [])) if isinstance(facts, dict) else None
-        except ValueError as error:
-            raise FormatError(name, None, f"group {group[:40]!r}: {error}") from None
         if ranks:
             groups[group] = ranks
     return groups
@@ -295,10 +285,10 @@ def _total(shapes: Any, types: Any) -> int:
     if not isinstance(shapes, list) or not isinstance(types, list):
         raise ValueError("no sizes and dtypes, expected those of tensors")
     total = 0
-    for place, shape in enumerate(shapes):
+    for number, shape in enumerate(shapes):
         if not isinstance(shape, list) or not types:
             raise ValueError(f"{str(shape)[:40]!r}, expected the shape of a tensor and its type")
-        size = bytes_of_type(types[min(place, len(types) - 1)])
+        size = bytes_of_type(types[min(number, len(types) - 1)])
         for extent in shape:
             size *= whole(extent, "an extent of a tensor")
         total += whole(size, "a tensor of less than 2^63 bytes")
@@ -324,7 +314,7 @@ def gloo_calls(events: list[Any]) -> Iterator[GlooCall]:
     its own, so a root is known where all calls of a kind have the same one; sends follow their operators.
     """
     roots: dict[str, list[tuple[float, int]]] = {}
-    found: list[tuple[float, str, int]] = []
+    calls: list[tuple[float, str, int]] = []
     for event in events:
         name = event.get("name") if isinstance(event, dict) else None
         if not isinstance(name, str) or not name.startswith(("gloo:", "c10d::")):
@@ -342,9 +332,9 @@ def gloo_calls(events: list[Any]) -> Iterator[GlooCall]:
         elif operator == name:
             kind = call_kind(name)
             if kind is not None:
-                found.append((time, kind, _bytes(args, kind)))
+                calls.append((time, kind, _bytes(args, kind)))
     receivers = iter(root for _, root in sorted(roots.get("send", [])))
-    for _, kind, sent in sorted(found):
+    for _, kind, sent in sorted(calls):
         known = {root for _, root in roots.get(kind, [])}
         only = known.pop() if len(known) == 1 else None
         yield GlooCall(kind, sent, next(receivers, None) if kind == "send" else only)
@@ -416,32 +406,28 @@ def _files(source: Source) -> Iterator[tuple[str, bytes]]:
     for other in sorted(os.listdir(folder or ".")):
         if other != own and alike.fullmatch(other):
             path = os.path.join(folder, other)
-            with named_in(source.path):
-                check_reference(path)
-            with open_stream(path, max_bytes=source.max_bytes) as opened:
+            with open_beside(source, path) as opened:
                 yield opened.name, opened.stream.read()
 
 
 class _Trace:
     """The trace of one rank."""
 
-    def __init__(self, name: str, found: dict[str, Any]) -> None:
+    def __init__(self, name: str, content: dict[str, Any]) -> None:
         self.name = name
-        facts = found.get("distributedInfo")
+        facts = content.get("distributedInfo")
         if not isinstance(facts, dict):
             what = "no distributedInfo, expected a trace of a program that uses torch.distributed"
             raise FormatError(name, None, what)
-        events = found.get("traceEvents")
+        events = content.get("traceEvents")
         if not isinstance(events, list):
             raise FormatError(name, None, "no traceEvents, expected a trace of torch.profiler")
         self.events = events
-        self.host = str(found.get("host_name") or "")
-        try:
+        self.host = str(content.get("host_name") or "")
+        with faults(name, where="distributedInfo: "):
             self.rank = whole(facts.get("rank"), "a rank", LARGEST_RANK)
             self.size = whole(facts.get("world_size"), "a number of ranks", LARGEST_RANK)
             self.groups = _groups_of_trace(facts.get("pg_config"))
-        except ValueError as error:
-            raise FormatError(name, None, f"distributedInfo: {error}") from None
 
     def add_to(self, calls: TorchCalls) -> None:
         """Add the calls of this rank."""
@@ -449,10 +435,8 @@ class _Trace:
         for number, event in enumerate(self.events):
             if isinstance(event, dict) and event.get("name") == "record_param_comms":
                 records += 1
-                try:
+                with faults(self.name, where=f"record {number}: "):
                     self._take(calls, event.get("args"))
-                except (ValueError, ScaleError, UnsupportedError) as error:
-                    raise guarded(self.name, number, error) from None
         if not records:
             self._take_gloo(calls)
 
@@ -489,16 +473,16 @@ class _Trace:
 
     def _take_gloo(self, calls: TorchCalls) -> None:
         """Add calls of gloo, which has no records with groups."""
-        try:
-            found = list(gloo_calls(self.events))
-            if not found:
+        with faults(self.name):
+            gloo = list(gloo_calls(self.events))
+            if not gloo:
                 return
             groups = {ranks for ranks in self.groups.values() if len(ranks) > 1}
             if len(groups) != 1:
                 what = f"calls of gloo without their groups, of which there are {len(groups)}"
                 raise UnsupportedError(f"{what}, expected one (the flight recorder names them)")
             (members,) = groups
-            for call in found:
+            for call in gloo:
                 if call.kind == "send":
                     peer = whole(call.root, "a rank", len(members) - 1)
                     calls.traffic.add(self.rank, members[peer], call.sent, 1)
@@ -507,10 +491,6 @@ class _Trace:
                         calls.add_parts(self.rank, members, [call.sent] * len(members))
                 else:
                     calls.add(self.rank, call.kind, members, call.sent, call.sent, root=call.root)
-        except (UnsupportedError, ScaleError) as error:
-            raise type(error)(f"{self.name}: {error}") from None
-        except ValueError as error:
-            raise FormatError(self.name, None, str(error)) from None
 
 
 def rank_sizes(value: Any) -> list[int]:
@@ -522,10 +502,10 @@ def rank_sizes(value: Any) -> list[int]:
     return [] if "..." in texts else [whole(word, "a number of elements") for word in texts]
 
 
-def _groups_of_trace(found: Any) -> dict[str, tuple[int, ...]]:
+def _groups_of_trace(config: Any) -> dict[str, tuple[int, ...]]:
     """Return the ranks of each group of ``pg_config``."""
     groups = {}
-    for group in found if isinstance(found, list) else ():
+    for group in config if isinstance(config, list) else ():
         if isinstance(group, dict) and "ranks" in group:
             ranks = rank_list(group["ranks"])
             if ranks:

@@ -151,8 +151,8 @@ class _Calls:
     def _volume(self, count: bytes, datatype: bytes) -> int:
         named = NAMED.fullmatch(self._text(datatype))
         if not named or named[1] not in DUMPI_BYTES:
-            found = self._text(datatype)[:40].decode(errors="replace")
-            what = f"datatype {found}, whose size the trace does not contain, expected a predefined datatype"
+            unknown = self._text(datatype)[:40].decode(errors="replace")
+            what = f"datatype {unknown}, of a size that is not in the trace, expected a predefined datatype"
             raise UnsupportedError(f"{self.name}:{self.line_number}: {what}")
         return self._number(count) * DUMPI_BYTES[named[1]]
 

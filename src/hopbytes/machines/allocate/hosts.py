@@ -1,11 +1,10 @@
-"""Which nodes of a machine `hosts` means, and what they are called."""
+"""Which nodes of a machine `hosts` means, by name, by number or by a table, and what they are called."""
 
 from __future__ import annotations
 
-import csv
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +14,22 @@ from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.geometry import coordinates_of
 from hopbytes.machines.node_machine import NodeMachine
+from hopbytes.machines.tree import shorten
 from hopbytes.text.hostlist import HOST_NAME, MAX_HOSTS, is_table, match_hosts, read_hosts
+from hopbytes.text.lines import natural_key
 from hopbytes.text.open_input import check_reference
+from hopbytes.util.registry import Registry
+
+LISTED = re.compile(r"[0-9]{1,9}(-[0-9]{1,9})?", re.ASCII)
+#: Ways to choose nodes that other packages add; ``sfc:nodes=8`` calls the one named ``sfc`` with the machine
+#: and the whole text, and it returns bool[nodes].
+samplers: Registry[Callable[[Machine, str], Bool]] = Registry(
+    "way to choose hosts", (), entry_points="hopbytes.hosts"
+)
 
 
 class ChosenHosts(NamedTuple):
-    """The machine to use, names of all its nodes (or none), bool[nodes]: those to use, and what to say."""
+    """The machine to use, names of all its nodes (or none), bool[nodes]: those to use, and notices."""
 
     machine: Machine
     names: tuple[str, ...]
@@ -35,20 +44,21 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     known = hosts_known.names
     if hosts is None:
         return ChosenHosts(machine, known, np.ones(nodes, np.bool_))
-    from hopbytes.machines.allocate.sampled_allocations import is_sampled, sample_nodes
-
-    if is_sampled(hosts):
-        return ChosenHosts(machine, known, sample_nodes(machine, str(hosts)))
-
-    placed = None if known and hosts_known.fixed else placed_hosts(machine, hosts)
-    if placed is not None:
-        return _some(machine, placed.names, placed.nodes, nodes)
+    if isinstance(hosts, str):
+        way, colon, rest = hosts.partition(":")
+        if colon and way == "nodes":
+            return ChosenHosts(machine, known, _at(_numbers(hosts, rest, nodes), nodes))
+        if colon and way in samplers:
+            return ChosenHosts(machine, known, samplers[way](machine, hosts))
+        if os.path.isfile(hosts) and not (known and hosts_known.fixed):
+            placed = _placed_hosts(machine, hosts)
+            if placed is not None:
+                return _some(machine, *placed, nodes)
     names = read_hosts(hosts)
     short = {name.partition(".")[0] for name in known}
     if known and (hosts_known.fixed or any(name.partition(".")[0] in short for name in names)):
-        used = np.zeros(nodes, np.bool_)
-        used[match_hosts(names, known, hosts_known.hint)] = True
-        return ChosenHosts(machine, known, used)
+        numbers = np.array(match_hosts(names, known, hosts_known.hint), np.int64)
+        return ChosenHosts(machine, known, _at(numbers, nodes))
     if isinstance(machine, NodeMachine) and nodes == 1 and len(names) > 1 and not known:
         repeated = machine.repeated(names)
         if repeated is not None:
@@ -60,6 +70,23 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
         what = f"{len(names)} hosts for {nodes} nodes, expected one per node{hint}"
         raise FormatError("`hosts`", None, what)
     return ChosenHosts(machine, names, np.ones(nodes, np.bool_))
+
+
+def _at(numbers: Int64, nodes: int) -> Bool:
+    used = np.zeros(nodes, np.bool_)
+    used[numbers] = True
+    return used
+
+
+def _numbers(text: str, rest: str, count: int) -> Int64:
+    found = []
+    for word in rest.split(","):
+        low, _, high = word.partition("-")
+        if not LISTED.fullmatch(word) or not int(low) <= int(high or low) < count:
+            what = f"{shorten(word)}, expected numbers like 0-15,40 below {count}"
+            raise FormatError("`hosts`", None, f"{shorten(text)}: {what}")
+        found.append(np.arange(int(low), int(high or low) + 1))
+    return np.concatenate(found)
 
 
 def _own_names(machine: Machine, names: Sequence[str], nodes: int) -> ChosenHosts:
@@ -78,79 +105,63 @@ def _own_names(machine: Machine, names: Sequence[str], nodes: int) -> ChosenHost
         listed = f"({', '.join(wrong[:3])})"
         more = "expected one per node, some of those, or nodes:0-15 by number"
         raise FormatError("`hosts`", None, f"{what}{listed}, {more}")
-    used = np.zeros(nodes, np.bool_)
-    used[[int(name[1:]) for name in names]] = True
-    return ChosenHosts(machine, own, used)
+    return ChosenHosts(machine, own, _at(np.array([int(name[1:]) for name in names], np.int64), nodes))
 
 
 def _some(
-    machine: Machine, names: Sequence[str], places: Int64, nodes: int, notices: tuple[str, ...] = ()
+    machine: Machine, names: Sequence[str], chosen: Int64, nodes: int, notices: tuple[str, ...] = ()
 ) -> ChosenHosts:
     """Name some nodes and use only these; the others keep names of their own."""
     taken = set(names)
     own = [f"n{node}" if f"n{node}" not in taken else f"n{node}-unused" for node in range(nodes)]
-    used = np.zeros(nodes, np.bool_)
-    used[places] = True
-    for name, place in zip(names, places.tolist(), strict=True):
-        own[place] = name
-    return ChosenHosts(machine, tuple(own), used, notices)
+    for name, node in zip(names, chosen.tolist(), strict=True):
+        own[node] = name
+    return ChosenHosts(machine, tuple(own), _at(chosen, nodes), notices)
 
 
-class PlacedHosts(NamedTuple):
-    """Names of hosts and int64[hosts]: the node that each is."""
-
-    names: tuple[str, ...]
-    nodes: Int64
-
-
-def placed_hosts(machine: Machine, hosts: object) -> PlacedHosts | None:
-    """Read a table of hosts and their places; None for hosts that are given otherwise.
+def _placed_hosts(machine: Machine, path: str) -> tuple[tuple[str, ...], Int64] | None:
+    """Return the hosts of a table ``node,group,switch`` and the node of each; None for other files.
 
     Hosts at one switch are its nodes in the order of the file. O(hosts + nodes).
     """
-    if not isinstance(hosts, str) or not os.path.isfile(hosts):
-        return None
-    check_reference(hosts)
-    with open(hosts, encoding="utf-8-sig", errors="replace", newline="") as stream:
+    import csv
+
+    check_reference(path)
+    with open(path, encoding="utf-8-sig", errors="replace", newline="") as stream:
         rows = [(number, row) for number, row in enumerate(csv.reader(stream), start=1) if _counts(row)]
     if not rows or not is_table(",".join(rows[0][1])):
         return None
-    known, places = _coordinates(machine)
-    if not known:
+    (line, head), *rows = rows
+    found = coordinates_of(machine)
+    if found is None or (found.sizes and machine.known_hosts.names):
         what = "a table of places for a machine without such places, expected one host per line"
-        raise FormatError(hosts, rows[0][0], what)
-    header = [word.strip().lower() for word in rows[0][1]]
-    if len(header) != len(known) + 1 or set(header[1:]) != set(known):
-        what = f"columns {','.join(header)[:60]}, expected {','.join(('node', *known))}"
-        raise FormatError(hosts, rows[0][0], what)
-    names, values = _columns(hosts, rows[1:], [header.index(name) for name in known])
-    sizes = places.max(axis=1) + 1
-    wanted = _numbered(hosts, rows[1:], known, values, sizes)
-    return PlacedHosts(names, _nodes(hosts, rows[1:], names, wanted, places))
+        raise FormatError(path, line, what)
+    header = [word.strip().lower() for word in head]
+    if len(header) != len(found.names) + 1 or set(header[1:]) != set(found.names):
+        what = f"columns {','.join(header)[:60]}, expected {','.join(('node', *found.names))}"
+        raise FormatError(path, line, what)
+    names = _names(path, rows, len(header))
+    outer = [""] * len(rows)
+    numbers = []
+    for name, size in zip(found.names, (found.places.max(axis=1) + 1).tolist(), strict=True):
+        words = [row[header.index(name)].strip() for _, row in rows]
+        numbers.append(_column(path, rows, name, words, outer, size))
+        outer = words
+    return tuple(names), _nodes(path, names, list(zip(*numbers, strict=True)), found.places)
 
 
 def _counts(row: list[str]) -> bool:
     return bool(row) and not row[0].lstrip().startswith("#") and any(word.strip() for word in row)
 
 
-def _coordinates(machine: Machine) -> tuple[tuple[str, ...], Int64]:
-    """Names of the coordinates of nodes, and int64[coordinates, nodes]."""
-    found = coordinates_of(machine)
-    if found is None or (found.sizes and machine.known_hosts.names):
-        return (), np.empty((0, 0), np.int64)
-    return found.names, found.places
-
-
-def _columns(
-    path: str, rows: list[tuple[int, list[str]]], order: list[int]
-) -> tuple[tuple[str, ...], list[list[str]]]:
-    """Names of hosts, and the words of each column."""
+def _names(path: str, rows: list[tuple[int, list[str]]], columns: int) -> dict[str, int]:
+    """Return the names of hosts, and the line of each."""
     names: dict[str, int] = {}
     if not 0 < len(rows) <= MAX_HOSTS:
         raise FormatError(path, None, f"{len(rows)} hosts, expected 1 to {MAX_HOSTS}")
     for line, row in rows:
-        if len(row) != len(order) + 1:
-            raise FormatError(path, line, f"{len(row)} columns, expected {len(order) + 1}")
+        if len(row) != columns:
+            raise FormatError(path, line, f"{len(row)} columns, expected {columns}")
         name = row[0].strip()
         if not HOST_NAME.fullmatch(name):
             what = f"host name {name[:40]!r}, expected letters, digits, '.', '_' and '-' only"
@@ -158,58 +169,42 @@ def _columns(
         if name in names:
             raise FormatError(path, line, f"host {name!r} a second time, first at line {names[name]}")
         names[name] = line
-    return tuple(names), [[row[place].strip() for _, row in rows] for place in order]
+    return names
 
 
-def _numbered(
-    path: str, rows: list[tuple[int, list[str]]], known: tuple[str, ...], values: list[list[str]],
-    sizes: Int64,
-) -> Int64:
-    """int64[coordinates, hosts]: numbers as they stand, or those of names in their natural order."""
-    found = []
-    outer = [""] * len(rows)
-    for name, words, size in zip(known, values, sizes.tolist(), strict=True):
-        if all(word.isascii() and word.isdigit() and len(word) < 10 for word in words):
-            numbers = [int(word) for word in words]
-            for (line, _), number in zip(rows, numbers, strict=True):
-                if number >= size:
-                    raise FormatError(path, line, f"{name} {number}, expected 0 to {size - 1}")
-        else:  # switches are numbered in their group
-            inside: dict[str, dict[str, int]] = {}
-            for around, word in sorted(set(zip(outer, words, strict=True)), key=_natural):
-                numbers_here = inside.setdefault(around, {})
-                numbers_here[word] = len(numbers_here)
-            for around, numbers_here in inside.items():
-                if len(numbers_here) > size:
-                    at = f" of {around}" if around else ""
-                    raise FormatError(path, None, f"{len(numbers_here)} names of {name}{at}, expected {size}")
-            numbers = [inside[around][word] for around, word in zip(outer, words, strict=True)]
-        found.append(numbers)
-        outer = words
-    return np.array(found, np.int64)
+def _column(
+    path: str, rows: list[tuple[int, list[str]]], name: str, words: list[str], outer: list[str], size: int
+) -> list[int]:
+    """Return the coordinate of every host: numbers as they stand, or those of names in natural order."""
+    if all(word.isascii() and word.isdigit() and len(word) < 10 for word in words):
+        for (line, _), word in zip(rows, words, strict=True):
+            if int(word) >= size:
+                raise FormatError(path, line, f"{name} {int(word)}, expected 0 to {size - 1}")
+        return [int(word) for word in words]
+    inside: dict[str, dict[str, int]] = {}  # switches are numbered in their group
+    pairs = set(zip(outer, words, strict=True))
+    for around, word in sorted(pairs, key=lambda pair: (natural_key(pair[0]), natural_key(pair[1]))):
+        numbers = inside.setdefault(around, {})
+        numbers[word] = len(numbers)
+    for around, numbers in inside.items():
+        if len(numbers) > size:
+            at = f" of {around}" if around else ""
+            raise FormatError(path, None, f"{len(numbers)} names of {name}{at}, expected {size}")
+    return [inside[around][word] for around, word in zip(outer, words, strict=True)]
 
 
-def _natural(pair: tuple[str, str]) -> list[tuple[int, str]]:
-    """Order of names in which s2 stands before s10; numbers of any length by their digits."""
-    parts = re.findall(r"[0-9]+|[^0-9]+", f"{pair[0]}\0{pair[1]}")
-    digits = [part.lstrip("0") if part[0] in "0123456789" else None for part in parts]
-    return [(-1, part) if of is None else (len(of), of) for part, of in zip(parts, digits, strict=True)]
-
-
-def _nodes(
-    path: str, rows: list[tuple[int, list[str]]], names: tuple[str, ...], wanted: Int64, places: Int64
-) -> Int64:
+def _nodes(path: str, names: dict[str, int], wanted: list[tuple[int, ...]], places: Int64) -> Int64:
     """int64[hosts]: the next node at the place of each host."""
     free: dict[tuple[int, ...], list[int]] = {}
     for node, place in enumerate(zip(*places.tolist(), strict=True)):
         free.setdefault(place, []).append(node)
-    sizes = {place: len(nodes) for place, nodes in free.items()}
     taken: dict[tuple[int, ...], int] = {}
     nodes = []
-    for (line, _), name, place in zip(rows, names, zip(*wanted.tolist(), strict=True), strict=True):
+    for (name, line), place in zip(names.items(), wanted, strict=True):
         turn = taken[place] = taken.get(place, -1) + 1
-        if turn >= sizes.get(place, 0):
-            what = f"host {name!r} at {place}, which has {sizes.get(place, 0)} nodes, expected no more hosts"
+        count = len(free.get(place, ()))
+        if turn >= count:
+            what = f"host {name!r} at {place}, which has {count} nodes, expected no more hosts"
             raise FormatError(path, line, what)
         nodes.append(free[place][turn])
     return np.array(nodes, np.int64)

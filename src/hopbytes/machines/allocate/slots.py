@@ -1,67 +1,91 @@
-"""Slots cut out of the cores that a job may use: so many cores each, or one slot per unit of a level."""
+"""Slots cut out of the cores of a job: so many cores each, or one slot per unit of a level or per GPU."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64
-from hopbytes._frozen import frozen
+from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.machines.allocate.units import rank_in_runs, units_of
 from hopbytes.machines.base import GPU_NAMES, NODE_NAMES, Machine
+from hopbytes.model.allocation import Allocation
 
-#: Values of `per` that make slots of `cores_per_task` places; any other is a level to cut by.
-PLACES = (None, "core", "pu")
+#: Values of `per` that make slots of `cores_per_task` cores; any other is a level to cut by.
+CORES = (None, "core", "pu")
 
 
-def place_name(hardware: Machine, per: str | None) -> str | None:
-    """Return the level whose units are the places slots are made of; None when that is single leaves."""
+def asked_of_gpus(machine: Machine, per: str | None, size: int, size_given: bool) -> tuple[str | None, int]:
+    """Return by which level slots are cut, and how many cores each has, on a machine with a level of GPUs.
+
+    On such a machine a slot is a GPU unless the user requests another level.
+    """
+    level = machine.gpu_level()
+    if level is None:
+        return per, size
+    name = machine.levels[level].name
+    if machine.leaves_are_gpus():
+        if per in ("core", "pu") or (size_given and size > 1):
+            what = f"`per={per!r}`" if per in ("core", "pu") else f"`cores_per_task={size}`"
+            raise UnsupportedError(
+                f"{what}: the smallest units of '{machine.spec()[:60]}' are GPUs, one for each slot, "
+                f"expected cores inside them, like {name}:4 core:16"
+            )
+        return (None if per in (None, *GPU_NAMES, name) else per), 1
+    return (name if per in (None, *GPU_NAMES) else per), size
+
+
+def cut_slots(
+    hardware: Machine, allowed: Bool, names: tuple[str, ...], size: int, per: str | None
+) -> Allocation:
+    """Cut the allowed cores into slots."""
+    gpus = hardware.gpu_of_core()
+    unit_name = _unit_name(hardware, per)
+    if per in CORES and size == 1 and unit_name is None and allowed.all():
+        return replace(Allocation.whole(hardware, names), gpus=gpus)
+    cores = np.flatnonzero(allowed)
+    if per == "gpu" and gpus is None:
+        starts, kept, near = _slots_of_gpus(hardware, cores, size)
+        notices = _notices(cores, len(kept), size, "gpu", 0)
+        return Allocation(hardware, starts, kept, names, gpus=near, notices=notices)
+    unit = _numbered(cores if unit_name is None else units_of(hardware, unit_name)[cores])
+    head = cores[np.flatnonzero(np.diff(unit, prepend=-1))]  # one core stands for each unit
+    straddling = 0
+    if per in CORES:
+        levels = _levels_inside_nodes(hardware, head)
+        slot = _cut_units(levels, size)
+        straddling = _count_straddling(levels[1:-1], slot)
+    else:
+        slot = _per_unit(hardware, str(per), head)
+        if size > 1:  # the first of full units
+            slot = np.where((np.bincount(slot)[slot] >= size) & (rank_in_runs(slot) < size), slot, -1)
+    if int(slot.max(initial=-1)) < 0:
+        raise InfeasibleError(f"no node or {per or 'unit'} has the {size} free cores one task asks for")
+    slot_of_core = slot[unit]
+    kept = np.flatnonzero(slot_of_core >= 0)
+    # Slots in the order of their first core.
+    slots, first = np.unique(slot_of_core[kept], return_index=True)
+    number = np.empty(int(slots.max()) + 1, np.int64)
+    number[slots[np.argsort(first)]] = np.arange(len(slots))
+    owner = number[slot_of_core[kept]]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(owner))]).astype(np.int64)
+    own = cores[kept[np.argsort(owner, kind="stable")]]
+    gpu_of_slot: Int32 | None = None
+    if gpus is not None:  # none when some slot lies in several
+        lowest, highest = (f.reduceat(gpus[own], starts[:-1]) for f in (np.minimum, np.maximum))
+        gpu_of_slot = lowest.astype(np.int32) if np.array_equal(lowest, highest) else None
+    notices = _notices(cores, len(kept), size, per, straddling)
+    return Allocation(hardware, starts, own, names, gpus=gpu_of_slot, notices=notices)
+
+
+def _unit_name(hardware: Machine, per: str | None) -> str | None:
+    """Return the level whose units slots are made of; None when these are single leaves."""
     merged = hardware.inventory is not None and "core" in hardware.inventory.same_as
     has_cores = merged or hardware.level_named(("core",)) is not None
     whole_cores = per == "core" or (per != "pu" and hardware.level_named(("pu",)) is not None)
     return "core" if has_cores and whole_cores else None
-
-
-@frozen
-class Slots:
-    """Slots as rows of cores, and what to tell about how they were cut."""
-
-    starts: Int64
-    cores: Int64
-    notices: tuple[str, ...]
-
-    @classmethod
-    def cut(cls, hardware: Machine, cores: Int64, size: int, per: str | None) -> Slots:
-        """Cut the allowed `cores` (ascending) into slots."""
-        name = place_name(hardware, per)
-        place = _numbered(cores if name is None else units_of(hardware, name)[cores])
-        head = cores[np.flatnonzero(np.diff(place, prepend=-1))]  # one core stands for each place
-        straddling = 0
-        if per in PLACES:
-            levels = _levels_inside_nodes(hardware, head)
-            slot = _cut_places(levels, size)
-            straddling = _count_straddling(levels[1:-1], slot)
-        else:
-            unit = _per_unit(hardware, str(per), head)
-            slot = unit if size == 1 else np.where(_first_of_full_units(unit, size), unit, -1)
-        if int(slot.max(initial=-1)) < 0:
-            raise InfeasibleError(f"no node or {per or 'unit'} has the {size} free cores one task asks for")
-        slot_of_core = slot[place]
-        kept = np.flatnonzero(slot_of_core >= 0)
-        # Slots in the order of their first core.
-        first = np.unique(slot_of_core[kept], return_index=True)
-        number = np.empty(int(first[0].max()) + 1, np.int64)
-        number[first[0][np.argsort(first[1])]] = np.arange(len(first[0]))
-        owner = number[slot_of_core[kept]]
-        counts = np.bincount(owner)
-        return cls(
-            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            cores[kept[np.argsort(owner, kind="stable")]],
-            notices_of_slots(cores, len(kept), size, per, straddling),
-        )
 
 
 def _numbered(ids: Int64) -> Int64:
@@ -70,17 +94,17 @@ def _numbered(ids: Int64) -> Int64:
 
 
 def _levels_inside_nodes(hardware: Machine, head: Int64) -> list[Int64]:
-    """Per level from single places out to nodes: unit of each place."""
+    """Per level from single units out to nodes: unit of each of them."""
     node = hardware.level_named(NODE_NAMES)
     inner = range(len(hardware.levels) - 1, -1 if node is None else node, -1)
     units = [hardware.ancestors(level)[head].astype(np.int64) for level in inner]
     return [np.arange(len(head), dtype=np.int64), *units, hardware.node_of_core()[head].astype(np.int64)]
 
 
-def _cut_places(levels: list[Int64], size: int) -> Int64:
-    """int64[places]: slot of each place, -1 for left over.
+def _cut_units(levels: list[Int64], size: int) -> Int64:
+    """int64[units]: slot of each unit, -1 for left over.
 
-    From the inside out, every unit with room for a slot is cut into as many as fit; what is too small
+    From the inside out, every outer unit with room for a slot is cut into as many as fit; what is too small
     for one is joined to its neighbours in the next unit outside.
     """
     slot = np.full(len(levels[0]), -1, np.int64)
@@ -127,12 +151,7 @@ def _per_unit(hardware: Machine, per: str, head: Int64) -> Int64:
     return _numbered(unit)
 
 
-def _first_of_full_units(unit: Int64, size: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    full: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = np.bincount(unit)[unit] >= size
-    return full & (rank_in_runs(unit) < size)
-
-
-def notices_of_slots(cores: Int64, used: int, size: int, per: str | None, straddling: int) -> tuple[str, ...]:
+def _notices(cores: Int64, used: int, size: int, per: str | None, straddling: int) -> tuple[str, ...]:
     """Sentences about cores that are left over and slots that straddle units."""
     notices = []
     if used < len(cores):
@@ -145,23 +164,12 @@ def notices_of_slots(cores: Int64, used: int, size: int, per: str | None, stradd
     return tuple(notices)
 
 
-class GpuSlots(NamedTuple):
-    """Rows of places, the GPU of each row, and how many places are in no slot.
-
-    `starts` int64[k+1], `places` int64[...], `gpus` int32[k], counted on their node.
-    """
-
-    starts: Int64
-    places: Int64
-    gpus: Int32
-
-
-def gpu_slots(machine: Machine, allowed: Int64, size: int) -> GpuSlots:
-    """Cut places into one slot for each GPU.
+def _slots_of_gpus(machine: Machine, allowed: Int64, size: int) -> tuple[Int64, Int64, Int32]:
+    """Cut cores into one slot for each GPU: starts of the slots, their cores, the GPU of each on its node.
 
     From the smallest units outwards, the free cores of a unit are divided in machine order among the GPUs
     that are attached to it, so that their numbers of cores differ by at most one. Nothing is divided beyond
-    packages: the cores of a package without a GPU stay free. O(places x levels).
+    packages: the cores of a package without a GPU stay free. O(cores x levels).
     """
     nodes, cores, everywhere = machine.node_of_core(), units_of(machine, "core"), _units_inside_out(machine)
     inventory = machine.inventory
@@ -170,50 +178,45 @@ def gpu_slots(machine: Machine, allowed: Int64, size: int) -> GpuSlots:
     ends = np.searchsorted(nodes, np.arange(int(nodes[-1]) + 2)).tolist()
     known: dict[tuple[int, bytes], list[Int64]] = {}  # equal nodes are divided equally
     for node, (tree, (first, end)) in enumerate(zip(trees, pairwise(ends), strict=False)):
-        if not tree.gpus:
-            continue
         free = allowed[slice(*np.searchsorted(allowed, [first, end]))] - first
-        if not len(free):  # a host that is not used
+        if not tree.gpus or not len(free):  # without free cores the host is not used
             continue
         units = [(units[first:end], beyond) for units, beyond in everywhere]
-        dealt = known.get((id(tree), free.tobytes()))
-        if dealt is None:
+        key = id(tree), free.tobytes()
+        if key not in known:
             near = [np.flatnonzero(np.isin(tree.os_pus, gpu.pus)) for gpu in tree.gpus]
             near = [places if len(places) else np.arange(end - first) for places in near]
-            dealt = known[id(tree), free.tobytes()] = _deal(free, units, near)
-        for gpu, places in zip(tree.gpus, dealt, strict=True):
-            kept = _first_cores(cores, places + first, size) if size > 1 else places + first
-            if kept is None or not len(kept):
-                has = len(np.unique(units[0][0][places]))
+            known[key] = _deal(free, units, near)
+        for gpu, dealt in zip(tree.gpus, known[key], strict=True):
+            own = dealt + first
+            rank = np.cumsum(np.diff(cores[own], prepend=-1) != 0)  # of cores, from 1 on
+            if not len(own) or (size > 1 and int(rank[-1]) < size):
+                has = len(np.unique(units[0][0][dealt]))
                 raise InfeasibleError(
                     f"GPU {gpu.index} of node {node} gets {has} of the free cores near it, "
                     f"expected {size} or more for each of {len(tree.gpus)} GPUs"
                 )
-            rows.append((kept, gpu.index))
+            rows.append((own[rank <= size] if size > 1 else own, gpu.index))
     if not rows:
         raise InfeasibleError("no node with a GPU, expected some for slots per gpu (hwloc files list them)")
     rows.sort(key=lambda row: int(row[0][0]))
-    starts = np.cumsum([0, *(len(places) for places, _ in rows)]).astype(np.int64)
-    gpus = np.array([gpu for _, gpu in rows], np.int32)
-    return GpuSlots(starts, np.concatenate([places for places, _ in rows]), gpus)
+    starts = np.cumsum([0, *(len(own) for own, _ in rows)]).astype(np.int64)
+    return starts, np.concatenate([own for own, _ in rows]), np.array([gpu for _, gpu in rows], np.int32)
 
 
 def _units_inside_out(machine: Machine) -> list[tuple[Int64, bool]]:
-    """Units of every place, from cores to the whole node, and whether they lie beyond packages."""
-    package = machine.level_named(("package",))
-    node = machine.level_named(NODE_NAMES)
-    inside = range(len(machine.levels) - 1, -1 if node is None else node, -1)
+    """Units of every leaf, from cores to the whole node, and whether they lie beyond packages."""
+    package, node = machine.level_named(("package",)), machine.level_named(NODE_NAMES)
     found = [(units_of(machine, "core"), False)]
-    for level in inside:
+    for level in range(len(machine.levels) - 1, -1 if node is None else node, -1):
         found.append((machine.ancestors(level).astype(np.int64), package is not None and level < package))
-    found.append((machine.node_of_core().astype(np.int64), package is not None))
-    return found
+    return [*found, (machine.node_of_core().astype(np.int64), package is not None)]
 
 
 def _deal(free: Int64, levels: list[tuple[Int64, bool]], near: list[Int64]) -> list[Int64]:
-    """Places of each GPU; all numbers are counted on the node."""
+    """Leaves of each GPU; all numbers are counted on the node."""
     cores = levels[0][0]
-    owner = np.full(len(cores), -1, np.int64)  # GPU of each place
+    owner = np.full(len(cores), -1, np.int64)  # GPU of each leaf
     is_free = np.zeros(len(cores), np.bool_)
     is_free[free] = True
     for units, beyond in levels:
@@ -231,47 +234,11 @@ def _deal(free: Int64, levels: list[tuple[Int64, bool]], near: list[Int64]) -> l
 
 def _deal_evenly(left: Int64, cores: Int64, gpus: list[int], owner: Int64) -> None:
     """Give whole cores, in order, so that the GPUs end with equal numbers as far as these cores allow."""
-    heads = np.flatnonzero(np.diff(cores[left], prepend=-1))
+    rank = np.cumsum(np.diff(cores[left], prepend=-1) != 0) - 1
     has = [len(np.unique(cores[owner == g])) for g in gpus]
     wanted = list(has)
-    for _ in heads:  # the next core goes to whoever has fewest; then runs are dealt in order
-        poorest = min(range(len(gpus)), key=lambda place: (wanted[place], place))
+    for _ in range(int(rank[-1]) + 1):  # the next core goes to whoever has fewest
+        poorest = min(range(len(gpus)), key=lambda g: (wanted[g], g))
         wanted[poorest] += 1
     shares = np.array(wanted) - np.array(has)
-    rank = np.cumsum(np.diff(cores[left], prepend=-1) != 0) - 1
     owner[left] = np.asarray(gpus)[np.searchsorted(np.cumsum(shares), rank, side="right")]
-
-
-def _first_cores(core_of_place: Int64, places: Int64, size: int) -> Int64 | None:
-    """Places of the first `size` cores; None when there are fewer."""
-    rank = np.cumsum(np.diff(core_of_place[places], prepend=-1) != 0) - 1
-    return places[rank < size] if len(places) and int(rank[-1]) + 1 >= size else None
-
-
-def gpu_of_slots(gpus: Int32 | None, starts: Int64, places: Int64) -> Int32 | None:
-    """int32[slots]: the GPU each slot lies in; None without GPUs, or when some slot lies in several."""
-    if gpus is None:
-        return None
-    own = gpus[places]
-    first, last = np.minimum.reduceat(own, starts[:-1]), np.maximum.reduceat(own, starts[:-1])
-    return first.astype(np.int32) if np.array_equal(first, last) else None
-
-
-def asked_of_gpus(machine: Machine, per: str | None, size: int, size_given: bool) -> tuple[str | None, int]:
-    """Return by which level slots are cut, and how many cores each has, on a machine with a level of GPUs.
-
-    On such a machine a slot is a GPU unless the user requests another level.
-    """
-    level = machine.gpu_level()
-    if level is None:
-        return per, size
-    name = machine.levels[level].name
-    if machine.leaves_are_gpus():
-        if per in ("core", "pu") or (size_given and size > 1):
-            what = f"`per={per!r}`" if per in ("core", "pu") else f"`cores_per_task={size}`"
-            raise UnsupportedError(
-                f"{what}: the smallest units of '{machine.spec()[:60]}' are GPUs, one for each slot, "
-                f"expected cores inside them, like {name}:4 core:16"
-            )
-        return (None if per in (None, *GPU_NAMES, name) else per), 1
-    return (name if per in (None, *GPU_NAMES) else per), size

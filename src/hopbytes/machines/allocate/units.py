@@ -171,20 +171,20 @@ def rank_in_runs(ids: Int64) -> Int64:
     return places - starts
 
 
-def said_cores(hardware: Machine, places: Bool) -> str:
+def number_of_cores(hardware: Machine, places: Bool) -> str:
     """Say how many cores some places belong to."""
     count = len(np.unique(units_of(hardware, "core")[places]))
     return f"{count} core{'s' * (count != 1)}"
 
 
-def said_missing(hardware: Machine, of_hosts: Bool, allowed: Bool) -> tuple[str, ...]:
+def taken_away(hardware: Machine, of_hosts: Bool, allowed: Bool) -> tuple[str, ...]:
     """Say what was taken away: whole cores, and threads of cores that go on being places with the rest."""
     if not np.any(of_hosts & ~allowed):
         return ()
     core = units_of(hardware, "core")
     gone = np.setdiff1d(core[of_hosts], core[allowed])
     cut = int((of_hosts & ~allowed & ~np.isin(core, gone)).sum())
-    found = [f"{len(gone)} of {said_cores(hardware, of_hosts)}"] if len(gone) else []
+    found = [f"{len(gone)} of {number_of_cores(hardware, of_hosts)}"] if len(gone) else []
     if cut:
         among = "more" if found else f"of {int(of_hosts.sum())}"
         found.append(f"{cut} {among} hardware thread{'s' * (cut > 1 or among != 'more')}")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import takewhile
 from typing import NamedTuple
 
 from hopbytes._frozen import frozen
@@ -20,63 +21,6 @@ from hopbytes.text.lines import natural_key
 #: ``osdev_type`` of OpenFabrics devices: a number up to hwloc 2, since hwloc 3 a set of bits, perhaps with
 #: that of network devices.
 OPENFABRICS = ("3", "32", "48")
-
-Path = tuple[int, ...]
-
-
-class Adapter(NamedTuple):
-    """Name of an adapter, and the objects that contain it, from the machine inwards."""
-
-    name: str
-    path: Path
-
-
-def find_adapters(machine: Element) -> tuple[Adapter, ...]:
-    """Return the OpenFabrics devices (``mlx5_0``, ``hfi1_0``) of a node, in the natural order of names."""
-    found: dict[str, Adapter] = {}
-    stack: list[tuple[Element, Path]] = [(machine, ())]
-    while stack:
-        element, path = stack.pop()
-        name = element.get("name")
-        if element.get("type") == "OSDev" and element.get("osdev_type") in OPENFABRICS and name:
-            found.setdefault(name, Adapter(name, path))
-        inside = (*path, id(element))
-        stack.extend((child, inside) for child in element.named("object"))
-    return tuple(sorted(found.values(), key=lambda adapter: natural_key(adapter.name)))
-
-
-def adapters_of(paths: Sequence[Path], adapters: Sequence[Adapter]) -> list[NearAdapter | None]:
-    """Return the adapter of each GPU, given the objects that contain it; None where either is unknown.
-
-    An adapter is nearer the more of these objects contain it too: the same PCI switch, the same root
-    complex, the same package. Of equally near adapters a GPU takes one that the fewest GPUs have so far.
-
-    >>> two = [Adapter("mlx5_0", (1, 2)), Adapter("mlx5_1", (1, 3))]
-    >>> [near.name for near in adapters_of([(1, 3, 4), (1, 2, 5), (1, 6), (1, 7)], two) if near]
-    ['mlx5_1', 'mlx5_0', 'mlx5_0', 'mlx5_1']
-    """
-    taken = [0] * len(adapters)
-    found: list[NearAdapter | None] = []
-    for path in paths:
-        shared = [_shared(path, adapter.path) for adapter in adapters]
-        best = min(range(len(adapters)), key=lambda i: (-shared[i], taken[i], i), default=None)
-        if best is None or not path:
-            found.append(None)
-            continue
-        taken[best] += 1
-        found.append(NearAdapter(adapters[best].name, best, len(adapters)))
-    return found
-
-
-def _shared(one: Path, other: Path) -> int:
-    same = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        same += 1
-    return same
-
-
 #: Runtimes whose names hwloc gives to GPUs, and whose GPUs they are. The first that names all GPUs of its
 #: maker counts; opencl, whose numbers no variable takes, only where no other names any.
 RUNTIMES = {"cuda": "nvidia", "nvml": "nvidia", "rsmi": "amd", "ze": "intel", "opencl": ""}
@@ -88,6 +32,170 @@ ACCELERATORS = ("0302", "0380", "1200")
 DISPLAY_MAKERS = ("nvidia", "amd")
 VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
 PCI_TYPE = re.compile(r"([0-9a-f]{4})(?:\s*\[([0-9a-f]{4}):)?", re.ASCII | re.IGNORECASE)
+#: Objects with hardware threads inside, and the kinds they are. Caches of hwloc 1.x tell their level apart.
+KINDS = {
+    "Package": "package", "Socket": "package", "Die": "die", "Group": "group", "NUMANode": "numa",
+    "Core": "core", "PU": "pu", "L1Cache": "l1", "L2Cache": "l2", "L3Cache": "l3", "L4Cache": "l4",
+    "L5Cache": "l5",
+}  # fmt: skip
+#: Groups that are units of their own kind: those of IBM Z.
+SUBTYPES = {"Book": "book", "Drawer": "drawer"}
+#: Objects that are attached beside the tree.
+OUTSIDE = ("Bridge", "PCIDev", "OSDev", "Misc")
+#: Outermost objects. hwloc 1.x leaves the machine out where something else is the same.
+ROOTS = ("Machine", "System", "NUMANode", "Group", "Package", "Socket", "Die")
+NEWEST = 3
+Path = tuple[int, ...]
+
+
+@machines.register("hwloc")
+@frozen(eq=False)
+class Hwloc(NodeMachine):
+    """Nodes from hwloc XML files (1.x, 2.x and 3.x; read without libhwloc).
+
+    ``hwloc:node.xml`` is one node, ``hwloc:node.xml@n[1-8]`` eight of them, and
+    ``hwloc:a.xml@n[1-8],hwloc:b.xml@n[9-16]`` unlike nodes. Distances may follow: ``hwloc:node.xml:l3=3``.
+    """
+
+    @classmethod
+    def parse(cls, text: str) -> Hwloc:
+        """Read the files named in what follows ``hwloc:``."""
+        split = partial(file_and_hosts, "hwloc")
+        inventory, hosts, replaced, spec = unlike_nodes("hwloc", text, split, read_hwloc)
+        return cls(spec, inventory, hosts, replaced)
+
+
+def read_hwloc(path: str) -> NodeTree:
+    """Read the node an hwloc XML file describes.
+
+    The logical number of an object is its rank among those of its type, in document order. hwloc 1.x has
+    memory nodes in the main tree; later ones attach them beside the parts they belong to, possibly in a
+    memory-side cache, and then they become a unit around those parts. Instruction caches and unknown types
+    of objects are passed through. O(size of the file).
+
+    Source: the documentation of hwloc 2.14, "XML" and "Object types".
+    """
+    top = read_xml(path, root="topology")
+    version = top.get("version", "1.0")
+    generation = re.match(r"[0-9]{1,4}", version)
+    if generation is None:
+        raise FormatError(path, top.line, f"version {version[:20]!r}, expected one like 2.0")
+    if int(generation[0]) > NEWEST:
+        raise UnsupportedError(
+            f"{path}: hwloc XML version {version[:20]}, this hopbytes reads 1 to {NEWEST} "
+            "(lstopo --of xml --export-xml-flags v2 writes an older one)"
+        )
+    roots = list(top.named("object"))
+    if len(roots) != 1 or roots[0].get("type") not in ROOTS:
+        what = f"{len(roots)} outermost objects, expected one of type Machine"
+        raise FormatError(path, top.line, what)
+    reader = _Objects(path)
+    machine = Part("machine", 0, reader.inside(top if reader.kind(roots[0]) else roots[0]))
+    allowed = reader.usable(roots[0])
+    host = next((info.get("value") for info in _infos(top, roots[0]) if info.get("name") == "HostName"), "")
+    gpus, notices = find_gpus(path, top, roots[0], allowed)
+    return node_tree(
+        machine, allowed, gpus=gpus, host=host, numa=max(1, len(reader.memory)), where=path,
+        numa_barred=reader.barred(roots[0]), notices=notices,
+    )  # fmt: skip
+
+
+def _infos(top: Element, machine: Element) -> list[Element]:
+    return [*machine.named("info"), *top.named("info")]  # hwloc 3 moved them up
+
+
+@dataclass
+class _Objects:
+    """Walks the objects of a file."""
+
+    where: str
+    memory: list[int] = field(default_factory=list)  # numbers of memory nodes
+    pus: set[int] = field(default_factory=set)
+
+    def inside(self, element: Element) -> tuple[Part, ...]:
+        """Parts of an object, its memory nodes as one unit around the rest."""
+        parts: list[Part] = []
+        memory: list[Element] = []
+        for child in element.named("object"):
+            kind = self.kind(child)
+            if child.get("type") in OUTSIDE:
+                continue
+            if child.get("type") == "MemCache" or (kind == "numa" and not self.has_pus(child)):
+                memory += self.memory_nodes(child)
+                continue
+            if kind == "numa":
+                self.memory.append(self.number(child, "os_index", -1))
+            inner = self.inside(child)
+            if kind == "pu":
+                parts.append(Part("pu", self.pu(child)))
+            elif kind is None:
+                parts += inner
+            elif inner:
+                parts.append(Part(kind, self.number(child, "os_index", -1), inner))
+        self.memory += [self.number(node, "os_index", -1) for node in memory]
+        local = [node for node in memory if "cpuset" not in node.attributes or self.cpuset(node, "cpuset")]
+        if local and parts:
+            return (Part("numa", self.number(local[0], "os_index", -1), tuple(parts)),)
+        return tuple(parts)
+
+    def kind(self, element: Element) -> str | None:
+        """Kind of an object; None for what is passed through."""
+        name = element.get("type")
+        if name != "Cache":
+            return (name == "Group" and SUBTYPES.get(element.get("subtype"))) or KINDS.get(name)
+        instructions = element.get("cache_type") == "2"
+        return None if instructions else KINDS.get(f"L{element.get('depth')}Cache")
+
+    def has_pus(self, element: Element) -> bool:
+        """Whether hardware threads lie inside, as in memory nodes of hwloc 1.x."""
+        stack = [element]
+        while stack:
+            found = stack.pop()
+            if found.get("type") == "PU":
+                return True
+            stack.extend(found.named("object"))
+        return False
+
+    def memory_nodes(self, element: Element) -> list[Element]:
+        """Memory nodes of a memory child: itself, or those behind memory-side caches."""
+        if element.get("type") == "NUMANode":
+            return [element]
+        return [node for child in element.named("object") for node in self.memory_nodes(child)]
+
+    def pu(self, element: Element) -> int:
+        number = self.number(element, "os_index", -1)
+        if not 0 <= number < MAX_PUS:
+            what = f"PU number {element.get('os_index', 'missing')[:20]}, expected 0 to {MAX_PUS - 1}"
+            raise FormatError(self.where, element.line, what)
+        if number in self.pus:
+            raise FormatError(self.where, element.line, f"PU {number} twice, expected every PU once")
+        self.pus.add(number)
+        return number
+
+    def number(self, element: Element, name: str, default: int) -> int:
+        text = element.get(name)
+        return int(text) if text.isdecimal() and len(text) < 10 else default
+
+    def cpuset(self, element: Element, name: str) -> set[int] | None:
+        """PUs of a set among those seen so far or to come; None when the file does not say."""
+        text = element.attributes.get(name)
+        return None if text is None else parse_cpuset(text, self.where, element.line)
+
+    def barred(self, machine: Element) -> int:
+        """How many memory nodes may not be used."""
+        allowed = self.cpuset(machine, "allowed_nodeset")
+        return 0 if allowed is None else sum(number not in allowed for number in self.memory if number >= 0)
+
+    def usable(self, machine: Element) -> set[int]:
+        """PUs that exist, are online and may be used."""
+        usable = set(self.pus)
+        for name in ("cpuset", "online_cpuset", "allowed_cpuset"):
+            members = self.cpuset(machine, name)
+            usable &= usable if members is None else members
+        if not usable:
+            what = f"none of its {len(self.pus)} PUs is online and allowed, expected at least one"
+            raise FormatError(self.where, machine.line, what)
+        return usable
 
 
 class _Number(NamedTuple):
@@ -121,17 +229,13 @@ class _Found(NamedTuple):
     ids: frozenset[str]
 
 
-class GpusOfNode(NamedTuple):
-    """GPUs of a node, and what had to be assumed about them."""
-
-    gpus: tuple[Gpu, ...]
-    notices: tuple[str, ...]
-
-
-def find_gpus(path: str, top: Element, machine: Element, usable: set[int]) -> GpusOfNode:
-    """Return the GPUs of a node."""
+def find_gpus(
+    path: str, top: Element, machine: Element, usable: set[int]
+) -> tuple[tuple[Gpu, ...], tuple[str, ...]]:
+    """Return the GPUs of a node, and what had to be assumed about them."""
     devices: list[_Device] = []
     packages: dict[str, frozenset[int]] = {}
+    adapters: dict[str, Path] = {}  # OpenFabrics devices (``mlx5_0``, ``hfi1_0``)
     stack: list[tuple[Element, frozenset[int], _Device | None, tuple[int, ...]]] = [
         (machine, frozenset(usable), None, ())
     ]
@@ -143,6 +247,8 @@ def find_gpus(path: str, top: Element, machine: Element, usable: set[int]) -> Gp
             devices.append(device)
         elif kind == "OSDev":
             _add_name(element, here, device, devices)
+            if element.get("osdev_type") in OPENFABRICS and element.get("name"):
+                adapters.setdefault(element.get("name"), path_in)
         elif "cpuset" in element.attributes:
             held = parse_cpuset(element.get("cpuset"), path, element.line) & usable
             here = frozenset(held) or here
@@ -152,16 +258,41 @@ def find_gpus(path: str, top: Element, machine: Element, usable: set[int]) -> Gp
         stack.extend((child, here, device, inside) for child in reversed(list(element.named("object"))))
     found, notices = _counted(devices)
     ties = _ties(top)
-    adapters = adapters_of([gpu.device.path for gpu in found], find_adapters(machine))
+    nearest = adapters_of([gpu.device.path for gpu in found], adapters)
     shown = _shown(found)
     plain = len(set(shown)) == len(shown) and all(text.isdecimal() for text in shown)
     gpus = []
-    for place, (gpu, adapter) in enumerate(zip(found, adapters, strict=True)):
+    for place, (gpu, adapter) in enumerate(zip(found, nearest, strict=True)):
         near = tuple(sorted(_nearest(gpu, packages, ties, len(usable))))
         index = int(shown[place]) if plain else place
         number = "" if shown[place] == str(index) else shown[place]
         gpus.append(Gpu(index, _name(gpu), near, adapter, gpu.device.maker, number))
-    return GpusOfNode(tuple(gpus), notices)
+    return tuple(gpus), notices
+
+
+def adapters_of(paths: Sequence[Path], adapters: Mapping[str, Path]) -> list[NearAdapter | None]:
+    """Return the adapter of each GPU, given the objects that contain either; None where one is unknown.
+
+    An adapter is nearer the more of these objects contain it too: the same PCI switch, the same root
+    complex, the same package. Of equally near adapters a GPU takes one that the fewest GPUs have so far.
+
+    >>> two = {"mlx5_0": (1, 2), "mlx5_1": (1, 3)}
+    >>> [near.name for near in adapters_of([(1, 3, 4), (1, 2, 5), (1, 6), (1, 7)], two) if near]
+    ['mlx5_1', 'mlx5_0', 'mlx5_0', 'mlx5_1']
+    """
+    names = sorted(adapters, key=natural_key)
+    taken = [0] * len(names)
+    found: list[NearAdapter | None] = []
+    for path in paths:
+        pairs = [zip(path, adapters[name], strict=False) for name in names]
+        shared = [sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], own)) for own in pairs]
+        best = min(range(len(names)), key=lambda i: (-shared[i], taken[i], i), default=None)
+        if best is None or not path:
+            found.append(None)
+            continue
+        taken[best] += 1
+        found.append(NearAdapter(names[best], best, len(names)))
+    return found
 
 
 def _counted(devices: list[_Device]) -> tuple[list[_Found], tuple[str, ...]]:
@@ -298,168 +429,3 @@ def _ties(top: Element) -> dict[tuple[str, str], int]:
 def _words(matrix: Element, tag: str) -> Iterator[str]:
     for piece in matrix.named(tag):
         yield from piece.text.split()
-
-
-#: Objects with hardware threads inside, and the kinds they are. Caches of hwloc 1.x tell their level apart.
-KINDS = {
-    "Package": "package", "Socket": "package", "Die": "die", "Group": "group", "NUMANode": "numa",
-    "Core": "core", "PU": "pu", "L1Cache": "l1", "L2Cache": "l2", "L3Cache": "l3", "L4Cache": "l4",
-    "L5Cache": "l5",
-}  # fmt: skip
-#: Groups that are units of their own kind: those of IBM Z.
-SUBTYPES = {"Book": "book", "Drawer": "drawer"}
-#: Objects that are attached beside the tree.
-OUTSIDE = ("Bridge", "PCIDev", "OSDev", "Misc")
-#: Outermost objects. hwloc 1.x leaves the machine out where something else is the same.
-ROOTS = ("Machine", "System", "NUMANode", "Group", "Package", "Socket", "Die")
-NEWEST = 3
-
-
-def read_hwloc(path: str) -> NodeTree:
-    """Read the node an hwloc XML file describes.
-
-    The logical number of an object is its rank among those of its type, in document order. hwloc 1.x has
-    memory nodes in the main tree; later ones attach them beside the parts they belong to, possibly in a
-    memory-side cache, and then they become a unit around those parts. Instruction caches and unknown types
-    of objects are passed through. O(size of the file).
-
-    Source: the documentation of hwloc 2.14, "XML" and "Object types".
-    """
-    top = read_xml(path, root="topology")
-    version = top.get("version", "1.0")
-    generation = re.match(r"[0-9]{1,4}", version)
-    if generation is None:
-        raise FormatError(path, top.line, f"version {version[:20]!r}, expected one like 2.0")
-    if int(generation[0]) > NEWEST:
-        raise UnsupportedError(
-            f"{path}: hwloc XML version {version[:20]}, this hopbytes reads 1 to {NEWEST} "
-            "(lstopo --of xml --export-xml-flags v2 writes an older one)"
-        )
-    roots = list(top.named("object"))
-    if len(roots) != 1 or roots[0].get("type") not in ROOTS:
-        what = f"{len(roots)} outermost objects, expected one of type Machine"
-        raise FormatError(path, top.line, what)
-    reader = _Objects(path)
-    machine = Part("machine", 0, reader.inside(top if reader.kind(roots[0]) else roots[0]))
-    allowed = reader.usable(roots[0])
-    host = next((info.get("value") for info in _infos(top, roots[0]) if info.get("name") == "HostName"), "")
-    gpus, notices = find_gpus(path, top, roots[0], allowed)
-    return node_tree(
-        machine, allowed, gpus=gpus, host=host, numa=max(1, len(reader.memory)), where=path,
-        numa_barred=reader.barred(roots[0]), notices=notices,
-    )  # fmt: skip
-
-
-def _infos(top: Element, machine: Element) -> list[Element]:
-    return [*machine.named("info"), *top.named("info")]  # hwloc 3 moved them up
-
-
-@dataclass
-class _Objects:
-    """Walks the objects of a file."""
-
-    where: str
-    memory: list[int] = field(default_factory=list)  # numbers of memory nodes
-    pus: set[int] = field(default_factory=set)
-
-    def inside(self, element: Element) -> tuple[Part, ...]:
-        """Parts of an object, its memory nodes as one unit around the rest."""
-        parts: list[Part] = []
-        memory: list[Element] = []
-        for child in element.named("object"):
-            kind = self.kind(child)
-            if child.get("type") in OUTSIDE:
-                continue
-            if child.get("type") == "MemCache" or (kind == "numa" and not self.has_pus(child)):
-                memory += self.memory_nodes(child)
-                continue
-            if kind == "numa":
-                self.memory.append(self.number(child, "os_index", -1))
-            inner = self.inside(child)
-            if kind == "pu":
-                parts.append(Part("pu", self.pu(child)))
-            elif kind is None:
-                parts += inner
-            elif inner:
-                parts.append(Part(kind, self.number(child, "os_index", -1), inner))
-        self.memory += [self.number(node, "os_index", -1) for node in memory]
-        local = [node for node in memory if "cpuset" not in node.attributes or self.cpuset(node, "cpuset")]
-        if local and parts:
-            return (Part("numa", self.number(local[0], "os_index", -1), tuple(parts)),)
-        return tuple(parts)
-
-    def kind(self, element: Element) -> str | None:
-        """Kind of an object; None for what is passed through."""
-        name = element.get("type")
-        if name != "Cache":
-            return (name == "Group" and SUBTYPES.get(element.get("subtype"))) or KINDS.get(name)
-        instructions = element.get("cache_type") == "2"
-        return None if instructions else KINDS.get(f"L{element.get('depth')}Cache")
-
-    def has_pus(self, element: Element) -> bool:
-        """Whether hardware threads lie inside, as in memory nodes of hwloc 1.x."""
-        stack = [element]
-        while stack:
-            found = stack.pop()
-            if found.get("type") == "PU":
-                return True
-            stack.extend(found.named("object"))
-        return False
-
-    def memory_nodes(self, element: Element) -> list[Element]:
-        """Memory nodes of a memory child: itself, or those behind memory-side caches."""
-        if element.get("type") == "NUMANode":
-            return [element]
-        return [node for child in element.named("object") for node in self.memory_nodes(child)]
-
-    def pu(self, element: Element) -> int:
-        number = self.number(element, "os_index", -1)
-        if not 0 <= number < MAX_PUS:
-            what = f"PU number {element.get('os_index', 'missing')[:20]}, expected 0 to {MAX_PUS - 1}"
-            raise FormatError(self.where, element.line, what)
-        if number in self.pus:
-            raise FormatError(self.where, element.line, f"PU {number} twice, expected every PU once")
-        self.pus.add(number)
-        return number
-
-    def number(self, element: Element, name: str, default: int) -> int:
-        text = element.get(name)
-        return int(text) if text.isdecimal() and len(text) < 10 else default
-
-    def cpuset(self, element: Element, name: str) -> set[int] | None:
-        """PUs of a set among those seen so far or to come; None when the file does not say."""
-        text = element.attributes.get(name)
-        return None if text is None else parse_cpuset(text, self.where, element.line)
-
-    def barred(self, machine: Element) -> int:
-        """How many memory nodes may not be used."""
-        allowed = self.cpuset(machine, "allowed_nodeset")
-        return 0 if allowed is None else sum(number not in allowed for number in self.memory if number >= 0)
-
-    def usable(self, machine: Element) -> set[int]:
-        """PUs that exist, are online and may be used."""
-        usable = set(self.pus)
-        for name in ("cpuset", "online_cpuset", "allowed_cpuset"):
-            members = self.cpuset(machine, name)
-            usable &= usable if members is None else members
-        if not usable:
-            what = f"none of its {len(self.pus)} PUs is online and allowed, expected at least one"
-            raise FormatError(self.where, machine.line, what)
-        return usable
-
-
-@machines.register("hwloc")
-@frozen(eq=False)
-class Hwloc(NodeMachine):
-    """Nodes from hwloc XML files (1.x, 2.x and 3.x; read without libhwloc).
-
-    ``hwloc:node.xml`` is one node, ``hwloc:node.xml@n[1-8]`` eight of them, and
-    ``hwloc:a.xml@n[1-8],hwloc:b.xml@n[9-16]`` unlike nodes. Distances may follow: ``hwloc:node.xml:l3=3``.
-    """
-
-    @classmethod
-    def parse(cls, text: str) -> Hwloc:
-        """Read the files named in what follows ``hwloc:``."""
-        split = partial(file_and_hosts, "hwloc")
-        inventory, hosts, replaced, spec = unlike_nodes("hwloc", text, split, read_hwloc)
-        return cls(spec, inventory, hosts, replaced)

@@ -10,7 +10,7 @@ import numpy as np
 from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.fabrics.fabric import Arrival, Fabric, follow, leaf_switches, read_fabric, with_shortest_routes
+from hopbytes.fabrics.fabric import Fabric, follow, leaf_switches, read_fabric, unrouted, with_shortest_routes
 from hopbytes.fabrics.hosts import Host, group_hosts, read_node_name_map
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import KnownHosts, NetworkUse, machines
@@ -64,7 +64,7 @@ class InfiniBand(NetworkMachine):
     spread: bool = False  # flows divide over all shortest paths, instead of taking the routes of the tables
     nodes: tuple[int, ...] = ()  # hosts of the job, by which ``same`` counts adapters; empty: all hosts
     links: Network | None = field(default=None, repr=False)
-    arrival: Arrival | None = field(default=None, repr=False)
+    arrival: Int32 | None = field(default=None, repr=False)  # see :func:`hopbytes.fabrics.fabric.follow`
 
     def __post_init__(self) -> None:
         if self.rails not in RAILS:
@@ -169,7 +169,7 @@ class InfiniBand(NetworkMachine):
     def _unrouted(self, used: Bool) -> Int64:
         """int64[pairs, 2]: adapters of different hosts in use, without a route from the one to the other."""
         assert self.arrival is not None
-        lost = self.arrival.unrouted(self.fabric)
+        lost = unrouted(self.fabric, self.arrival)
         owner = np.full(len(self.fabric.adapters), -1, np.int64)
         for node in np.flatnonzero(used).tolist():
             owner[list(self.hosts[node].adapters)] = node
@@ -224,7 +224,7 @@ class InfiniBand(NetworkMachine):
         leaves, representative, position = np.unique(leaf, return_index=True, return_inverse=True)
         if len(leaves) == 1 or leaves[0] < 0:
             return list(nodes[:, None])
-        hops = self.arrival.links[np.ix_(leaves, first[representative])].astype(np.int64)
+        hops = self.arrival[np.ix_(leaves, first[representative])].astype(np.int64)
         hops[hops < 0] = int(hops.max()) + 1
         part = split_by_distance(hops + hops.T)[position]
         return [nodes[part == number] for number in range(int(part.max()) + 1)]

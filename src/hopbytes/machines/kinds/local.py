@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import machines
-from hopbytes.machines.node.job import find_job, manager_without_job, same_host
+from hopbytes.machines.node.job import JobInfo, find_job, manager_without_job, missing_list, same_host
 from hopbytes.machines.node.node_tree import NodeInventory, NodeTree
 from hopbytes.machines.node.sysfs import collect, node_from_files
 from hopbytes.machines.node_machine import NodeMachine, cut_overrides
+from hopbytes.text.hostlist import read_slots
+from hopbytes.text.open_input import check_file
 
 #: Where jobs say which GPUs of a maker are theirs.
 VARIABLES = {
@@ -76,3 +78,75 @@ def gpu_notices(node: NodeTree, environment: Mapping[str, str]) -> Iterator[str]
     divided = glob.glob("/proc/driver/nvidia/capabilities/gpu[0-9]*/mig/gi[0-9]*")
     if divided:
         yield f"GPUs of this host are divided into MIG instances ({len(divided)}), each GPU counts as one"
+
+
+PROBE = "'hopbytes probe -o job.machine.json -- srun …' asks each node"
+
+
+@machines.register("job")
+@frozen(eq=False)
+class JobMachine(NodeMachine):
+    """The hosts of the running Slurm, PBS, LSF, Flux, OAR or Grid Engine job, or of a host file.
+
+    ``job`` reads the environment, ``job:FILE`` a host file. Only this host can be examined from here: the
+    others are assumed to be like it. ``hopbytes probe`` asks each of them instead.
+    """
+
+    stands_alone = True
+
+    @classmethod
+    def parse(cls, text: str) -> JobMachine:
+        """Find the job; `text` may be a host file, and distances."""
+        path, replaced = cut_overrides(text if not text or os.path.exists(text) else f":{text}")
+        path = path.removeprefix(":")
+        job = _of_host_file(path) if path else find_job(os.environ)
+        if job is None:
+            here = "not inside a job of Slurm, PBS, LSF, Flux, OAR or Grid Engine, and no default host file"
+            raise UnsupportedError(
+                f"{missing_list(os.environ) or here}, expected the hosts of a job (or `machine='local'`, "
+                "job:HOSTFILE, hwloc:FILE@hosts)"
+            )
+        trees, warnings = nodes_of(job, this_node(), platform.node())
+        job = job.with_cores([int(tree.cores[-1]) + 1 for tree in trees])
+        spec = f"job:{path}" if path else "job"
+        return cls(spec, NodeInventory.of(trees), job.hosts, replaced, None, (*job.notices, *warnings), job)
+
+
+def _of_host_file(path: str) -> JobInfo:
+    def around() -> tuple[str, ...]:
+        job = find_job(os.environ)
+        return () if job is None else job.hosts
+
+    check_file(path)
+    hosts, slots = read_slots(path, around)
+    return JobInfo("host file", hosts, None, slots)
+
+
+def nodes_of(job: JobInfo, here: NodeTree, host: str) -> tuple[list[NodeTree], tuple[str, ...]]:
+    """Guess the nodes of a job from the one this runs on."""
+    pus, cores = len(here.os_pus), int(here.cores[-1]) + 1
+    trees, guessed, cut = [], [], []
+    for node, name in enumerate(job.hosts):
+        if same_host(name, host) or name == "localhost":
+            trees.append(here)
+            continue
+        count = None if job.cpus is None else job.cpus[node]
+        guessed.append(name)
+        if count in (None, pus, cores):
+            trees.append(here)
+        elif count is not None and 0 < count < pus:
+            cut.append(name)
+            rank = here.cores if count < cores else here.logical_pus
+            trees.append(here.restricted(here.os_pus[rank < rank[0] + count].tolist()))
+        else:
+            raise UnsupportedError(
+                f"{name} has {count} CPUs for this job and this host {pus}: unlike nodes; {PROBE}"
+            )
+    warnings = []
+    if guessed:
+        others = f"{len(guessed)} host{'s' if len(guessed) > 1 else ''}"
+        warnings.append(f"only {host} was looked at, {others} of the job taken to be like it; {PROBE}")
+    if cut:
+        some = f"{len(cut)} hosts have" if len(cut) > 1 else f"{cut[0]} has"
+        warnings.append(f"{some} fewer CPUs for this job: the first ones are assumed")
+    return trees, tuple(warnings)

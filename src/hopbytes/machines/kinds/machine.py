@@ -30,243 +30,6 @@ MAX_BYTES = 512 * 2**20
 DEVICE = re.compile(r"(?:[0-9]{1,9}(?:\.[0-9]{1,9})?)?", re.ASCII)
 
 
-def machine_record(machine: Machine, source: str) -> dict[str, Any]:
-    """Return what a file of a machine holds."""
-    record: dict[str, Any] = {"kind": KIND, "by": "written by hopbytes", "version": VERSION, "source": source}
-    levels = [_level_record(level) for level in machine.levels]
-    if not isinstance(machine, NodeMachine):
-        return record | {"spec": machine.spec(), "levels": levels}
-    job, inventory = machine.job, machine.inventory
-    return record | {
-        "levels": levels,
-        "hosts": list(machine.hosts),
-        "tree_of_node": list(inventory.tree_of_node),
-        "job": None if job is None else _job_record(job),
-        "trees": [_tree_record(tree) for tree in inventory.trees],
-    }
-
-
-def machine_text(machine: Machine, source: str) -> str:
-    """Return the text of a machine file: JSON, one field or tree a line."""
-    fields = []
-    for key, value in machine_record(machine, source).items():
-        if key == "trees":
-            text = "[\n" + ",\n".join(json.dumps(tree) for tree in value) + "\n]"
-        else:
-            text = json.dumps(value)
-        fields.append(f"{json.dumps(key)}: {text}")
-    return "{\n" + ",\n".join(fields) + "\n}\n"
-
-
-def _level_record(level: Level) -> dict[str, Any]:
-    return {
-        "name": level.name, "distance": level.distance,
-        "latency": level.latency, "bandwidth": level.bandwidth,
-    }  # fmt: skip
-
-
-def _job_record(job: JobInfo) -> dict[str, Any]:
-    return {
-        "system": job.system, "cpus": job.cpus, "tasks": job.tasks, "cpus_per_task": job.cpus_per_task,
-        "threads_per_core": job.threads_per_core,
-    }  # fmt: skip
-
-
-def _tree_record(tree: NodeTree) -> dict[str, Any]:
-    rows = np.column_stack([tree.os_pus, tree.logical_pus, tree.logical_cores, tree.units])
-    gpus = [
-        {
-            "index": gpu.index, "name": gpu.name, "pus": format_list(gpu.pus), "adapter": gpu.adapter,
-            "maker": gpu.maker, "device": gpu.device,
-        }
-        for gpu in tree.gpus
-    ]  # fmt: skip
-    return {
-        "kinds": tree.kinds, "numa": tree.numa, "gpus": gpus, "pus": rows.tolist(),
-        "numa_barred": tree.numa_barred, "pus_known": tree.pus_known, "notices": tree.notices,
-    }  # fmt: skip
-
-
-class Record:
-    """The fields of a machine file, each checked when it is asked for."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        with open_stream(path, max_bytes=MAX_BYTES) as opened:
-            content = opened.stream.read()
-        try:
-            fields = json.loads(content)
-        except (ValueError, RecursionError) as error:
-            line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-            raise FormatError(path, line, "no JSON, expected a stored machine") from None
-        if not isinstance(fields, dict) or fields.get("kind") != KIND:
-            raise FormatError(path, None, f'no "kind": "{KIND}", expected a stored machine')
-        version = fields.get("version")
-        if not isinstance(version, int) or version < 1:
-            raise FormatError(path, None, f"version {str(version)[:20]}, expected {VERSION}")
-        if version > VERSION:
-            raise UnsupportedError(f"{path}: version {version}, this hopbytes reads up to {VERSION}")
-        self.fields: dict[str, Any] = fields
-
-    def bad(self, what: str) -> FormatError:
-        """An error about the content."""
-        return FormatError(self.path, None, what)
-
-    def spec(self) -> str | None:
-        """The spec of a machine without nodes of its own."""
-        spec = self.fields.get("spec")
-        if spec is not None and not isinstance(spec, str):
-            raise self.bad("spec is no text")
-        return spec
-
-    def hosts(self) -> tuple[str, ...]:
-        """Names of the nodes; empty when the file has none."""
-        hosts = self.fields.get("hosts", [])
-        if not isinstance(hosts, list) or not all(
-            isinstance(name, str) and HOST_NAME.fullmatch(name) for name in hosts
-        ):
-            raise self.bad("hosts are no list of host names")
-        check_names(hosts, self.path)
-        return tuple(hosts)
-
-    def tree_of_node(self, trees: int, hosts: int) -> tuple[int, ...]:
-        """Number of the tree of every node."""
-        numbers = self.integers(self.fields.get("tree_of_node"), "tree_of_node", 1, trees - 1)
-        if len(numbers) != max(1, hosts) and hosts:
-            raise self.bad(f"tree_of_node has {len(numbers)} entries for {hosts} hosts, expected one each")
-        if not len(numbers):
-            raise self.bad("tree_of_node is empty, expected one node or more")
-        return tuple(numbers.tolist())
-
-    def integers(self, value: Any, name: str, dimensions: int, largest: int, smallest: int = 0) -> Any:
-        """int64 array of a list (or list of lists) of integers in a range."""
-        try:
-            array = np.array(value if isinstance(value, list) else None)
-        except ValueError:  # rows of unequal length
-            raise self.bad(f"{name} is no table of integers") from None
-        if array.ndim != dimensions or (array.size and array.dtype.kind != "i"):
-            raise self.bad(f"{name} is no {'list' if dimensions == 1 else 'table'} of integers")
-        if array.size and not smallest <= int(array.min()) <= int(array.max()) <= largest:
-            found = f"{int(array.min())} to {int(array.max())}"
-            raise self.bad(f"{name} has {found}, expected {smallest} to {largest}")
-        return array.astype(np.int64)
-
-    def trees(self) -> tuple[NodeTree, ...]:
-        """Distinct nodes."""
-        trees = self.fields.get("trees")
-        if not isinstance(trees, list) or not trees or not all(isinstance(tree, dict) for tree in trees):
-            raise self.bad("trees are no list of nodes")
-        return tuple(self.tree(tree) for tree in trees)
-
-    def tree(self, fields: Mapping[str, Any]) -> NodeTree:
-        """One node."""
-        kinds = fields.get("kinds")
-        known = isinstance(kinds, list) and all(
-            isinstance(kind, str) and base_kind(kind) in DEFAULT_DISTANCE and len(kind) < 40 for kind in kinds
-        )
-        if not known or not kinds or kinds[-1] != "pu" or len(set(kinds)) != len(kinds):
-            raise self.bad(f"kinds {str(kinds)[:60]}, expected distinct ones that end in pu")
-        rows = self.integers(fields.get("pus"), "pus", 2, 2 * MAX_PUS, -1)
-        if rows.shape[1] != len(kinds) + 3 or (rows[:, :3] < 0).any() or (rows[:, -1] < 0).any():
-            raise self.bad(f"pus has rows of {rows.shape[1]} numbers, expected {len(kinds) + 3} of 0 or more")
-        numa = fields.get("numa")
-        try:
-            return NodeTree(
-                tuple(kinds), np.ascontiguousarray(rows[:, 3:], dtype=np.int32),
-                rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy(),
-                self.gpus(fields.get("gpus", [])), numa=numa if isinstance(numa, int) else 0,
-                numa_barred=_barred(fields), notices=_notices(fields.get("notices")),
-                pus_known=fields.get("pus_known") is not False,
-            )  # fmt: skip
-        except FormatError as error:
-            raise self.bad(error.what) from None
-
-    def gpus(self, items: Any) -> tuple[Gpu, ...]:
-        """GPUs of a node."""
-        gpus = []
-        for item in items if isinstance(items, list) else [None]:
-            if (
-                not isinstance(item, dict) or not isinstance(item.get("index"), int)
-                or not 0 <= item["index"] < MAX_PUS or not isinstance(item.get("name"), str)
-                or not isinstance(item.get("pus"), str)
-            ):  # fmt: skip
-                raise self.bad("gpus are no list of index, name and pus")
-            near = parse_list(item["pus"], self.path)
-            maker, device = (str(item.get(key, "")) for key in ("maker", "device"))
-            if maker not in ("", *MAKERS) or not DEVICE.fullmatch(device):
-                raise self.bad(f"a GPU of maker {maker[:20]!r}, number {device[:20]!r}, expected known ones")
-            name, pus = item["name"][:80], tuple(sorted(near))
-            gpus.append(Gpu(item["index"], name, pus, self.adapter(item), maker, device))
-        if len({gpu.index for gpu in gpus}) != len(gpus):
-            raise self.bad("a GPU twice, expected every index once")
-        return tuple(gpus)
-
-    def adapter(self, item: Mapping[str, Any]) -> NearAdapter | None:
-        """Adapter near a GPU: its name, its number and how many there are; None when unknown."""
-        found = item.get("adapter")
-        if found is None:
-            return None
-        name, number, count = found if isinstance(found, list) and len(found) == 3 else (None, -1, 0)
-        whole = isinstance(number, int) and isinstance(count, int)
-        if not isinstance(name, str) or not whole or not 0 <= number < count < MAX_PUS:
-            raise self.bad(f"adapter {str(found)[:60]} of a GPU, expected its name, its number, how many")
-        return NearAdapter(name[:80], number, count)
-
-    def job(self, hosts: tuple[str, ...]) -> JobInfo | None:
-        """The job it was stored in."""
-        fields = self.fields.get("job")
-        if not isinstance(fields, dict):
-            return None
-        counts = []
-        for name in ("cpus", "tasks"):
-            value = fields.get(name)
-            numbers = None if value is None else self.integers(value, name, 1, 2**31)
-            if numbers is not None and len(numbers) != len(hosts):
-                raise self.bad(f"{name} of {len(numbers)} hosts, expected {len(hosts)}")
-            counts.append(None if numbers is None else tuple(numbers.tolist()))
-        per_task, threads = (
-            value if isinstance(value, int) and 0 < value <= MAX_PUS else None
-            for value in (fields.get("cpus_per_task"), fields.get("threads_per_core"))
-        )
-        system = str(fields.get("system"))[:40]
-        return JobInfo(system, hosts, counts[0], counts[1], per_task, threads_per_core=threads)
-
-    def levels(self) -> tuple[Level, ...] | None:
-        """Levels with what was measured."""
-        items = self.fields.get("levels")
-        if items is None:
-            return None
-        levels = []
-        for item in items if isinstance(items, list) else [{}]:
-            try:
-                bandwidth, latency = (
-                    None if item[key] is None else float(item[key]) for key in ("bandwidth", "latency")
-                )
-                name, distance = item["name"], item["distance"]
-                if not isinstance(distance, int) or not isinstance(name, str):
-                    raise TypeError
-                levels.append(Level(name, distance, bandwidth=bandwidth, latency=latency))
-            except HopbytesError:
-                raise
-            except (TypeError, KeyError, ValueError, OverflowError):
-                raise self.bad("levels are no list of name, distance, latency and bandwidth") from None
-        return tuple(levels)
-
-
-def _barred(fields: Mapping[str, Any]) -> int:
-    barred = fields.get("numa_barred")
-    return barred if isinstance(barred, int) and 0 <= barred <= MAX_PUS else 0
-
-
-def _notices(items: Any) -> tuple[str, ...]:
-    return tuple(item[:400] for item in items if isinstance(item, str)) if isinstance(items, list) else ()
-
-
-def within(path: str, error: HopbytesError) -> FormatError:
-    """Say that an error is about the content of a file."""
-    return FormatError(path, None, error.what if isinstance(error, FormatError) else str(error))
-
-
 @machines.register("machine")
 @frozen(eq=False)
 class Stored(NodeMachine):
@@ -317,3 +80,212 @@ def _with_levels(machine: Machine, levels: Sequence[Level], text: str) -> Machin
         raise FormatError("machine", None, f"levels {', '.join(known)[:60]}, expected those of spec: {names}")
     base = machine.with_distances({level.name: level.distance for level in levels})
     return MeasuredMachine(base, tuple(levels), text)
+
+
+def machine_text(machine: Machine, source: str) -> str:
+    """Return the text of a machine file: JSON, one field or tree a line."""
+    record: dict[str, Any] = {"kind": KIND, "by": "written by hopbytes", "version": VERSION, "source": source}
+    names = ("name", "distance", "latency", "bandwidth")
+    levels = [{name: getattr(level, name) for name in names} for level in machine.levels]
+    if not isinstance(machine, NodeMachine):
+        record |= {"spec": machine.spec(), "levels": levels}
+    else:
+        job, inventory = machine.job, machine.inventory
+        facts = ("system", "cpus", "tasks", "cpus_per_task", "threads_per_core")
+        record |= {
+            "levels": levels, "hosts": machine.hosts, "tree_of_node": inventory.tree_of_node,
+            "job": None if job is None else {name: getattr(job, name) for name in facts},
+            "trees": [_tree_record(tree) for tree in inventory.trees],
+        }
+    fields = []
+    for key, value in record.items():
+        text = json.dumps(value)
+        if key == "trees":
+            text = "[\n" + ",\n".join(map(json.dumps, value)) + "\n]"
+        fields.append(f"{json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
+def _tree_record(tree: NodeTree) -> dict[str, Any]:
+    rows = np.column_stack([tree.os_pus, tree.logical_pus, tree.logical_cores, tree.units])
+    gpus = [
+        {
+            "index": gpu.index, "name": gpu.name, "pus": format_list(gpu.pus), "adapter": gpu.adapter,
+            "maker": gpu.maker, "device": gpu.device,
+        }
+        for gpu in tree.gpus
+    ]  # fmt: skip
+    return {
+        "kinds": tree.kinds, "numa": tree.numa, "gpus": gpus, "pus": rows.tolist(),
+        "numa_barred": tree.numa_barred, "pus_known": tree.pus_known, "notices": tree.notices,
+    }  # fmt: skip
+
+
+class Record:
+    """The fields of a machine file, each checked when it is asked for."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        with open_stream(path, max_bytes=MAX_BYTES) as opened:
+            content = opened.stream.read()
+        try:
+            fields = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+            raise FormatError(path, line, "not JSON, expected a stored machine") from None
+        if not isinstance(fields, dict) or fields.get("kind") != KIND:
+            raise FormatError(path, None, f'no "kind": "{KIND}", expected a stored machine')
+        version = fields.get("version")
+        if not isinstance(version, int) or version < 1:
+            raise FormatError(path, None, f"version {str(version)[:20]}, expected {VERSION}")
+        if version > VERSION:
+            raise UnsupportedError(f"{path}: version {version}, this hopbytes reads up to {VERSION}")
+        self.fields: dict[str, Any] = fields
+
+    def bad(self, what: str) -> FormatError:
+        """An error about the content."""
+        return FormatError(self.path, None, what)
+
+    def spec(self) -> str | None:
+        """The spec of a machine without nodes of its own."""
+        spec = self.fields.get("spec")
+        if spec is not None and not isinstance(spec, str):
+            raise self.bad("spec is not a text")
+        return spec
+
+    def hosts(self) -> tuple[str, ...]:
+        """Names of the nodes; empty when the file has none."""
+        hosts = self.fields.get("hosts", [])
+        if not isinstance(hosts, list) or not all(
+            isinstance(name, str) and HOST_NAME.fullmatch(name) for name in hosts
+        ):
+            raise self.bad("hosts are not a list of host names")
+        check_names(hosts, self.path)
+        return tuple(hosts)
+
+    def tree_of_node(self, trees: int, hosts: int) -> tuple[int, ...]:
+        """Number of the tree of every node."""
+        numbers = self.integers(self.fields.get("tree_of_node"), "tree_of_node", 1, trees - 1)
+        if len(numbers) != max(1, hosts) and hosts:
+            raise self.bad(f"tree_of_node has {len(numbers)} entries for {hosts} hosts, expected one each")
+        if not len(numbers):
+            raise self.bad("tree_of_node is empty, expected one node or more")
+        return tuple(numbers.tolist())
+
+    def integers(self, value: Any, name: str, dimensions: int, largest: int, smallest: int = 0) -> Any:
+        """int64 array of a list (or list of lists) of integers in a range."""
+        try:
+            array = np.array(value if isinstance(value, list) else None)
+        except ValueError:  # rows of unequal length
+            raise self.bad(f"{name} is not a table of integers") from None
+        if array.ndim != dimensions or (array.size and array.dtype.kind != "i"):
+            raise self.bad(f"{name} is not a {'list' if dimensions == 1 else 'table'} of integers")
+        if array.size and not smallest <= int(array.min()) <= int(array.max()) <= largest:
+            found = f"{int(array.min())} to {int(array.max())}"
+            raise self.bad(f"{name} has {found}, expected {smallest} to {largest}")
+        return array.astype(np.int64)
+
+    def trees(self) -> tuple[NodeTree, ...]:
+        """Distinct nodes."""
+        trees = self.fields.get("trees")
+        if not isinstance(trees, list) or not trees or not all(isinstance(tree, dict) for tree in trees):
+            raise self.bad("trees are not a list of nodes")
+        return tuple(self.tree(tree) for tree in trees)
+
+    def tree(self, fields: Mapping[str, Any]) -> NodeTree:
+        """One node."""
+        kinds = fields.get("kinds")
+        known = isinstance(kinds, list) and all(
+            isinstance(kind, str) and base_kind(kind) in DEFAULT_DISTANCE and len(kind) < 40 for kind in kinds
+        )
+        if not known or not kinds or kinds[-1] != "pu" or len(set(kinds)) != len(kinds):
+            raise self.bad(f"kinds {str(kinds)[:60]}, expected distinct ones that end in pu")
+        rows = self.integers(fields.get("pus"), "pus", 2, 2 * MAX_PUS, -1)
+        if rows.shape[1] != len(kinds) + 3 or (rows[:, :3] < 0).any() or (rows[:, -1] < 0).any():
+            raise self.bad(f"pus has rows of {rows.shape[1]} numbers, expected {len(kinds) + 3} of 0 or more")
+        numa, barred, notices = (fields.get(name) for name in ("numa", "numa_barred", "notices"))
+        words = notices if isinstance(notices, list) else ()
+        try:
+            return NodeTree(
+                tuple(kinds), np.ascontiguousarray(rows[:, 3:], dtype=np.int32),
+                rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy(),
+                self.gpus(fields.get("gpus", [])), numa=numa if isinstance(numa, int) else 0,
+                numa_barred=barred if isinstance(barred, int) and 0 <= barred <= MAX_PUS else 0,
+                notices=tuple(word[:400] for word in words if isinstance(word, str)),
+                pus_known=fields.get("pus_known") is not False,
+            )  # fmt: skip
+        except FormatError as error:
+            raise self.bad(error.what) from None
+
+    def gpus(self, items: Any) -> tuple[Gpu, ...]:
+        """GPUs of a node."""
+        gpus = []
+        for item in items if isinstance(items, list) else [None]:
+            if (
+                not isinstance(item, dict) or not isinstance(item.get("index"), int)
+                or not 0 <= item["index"] < MAX_PUS or not isinstance(item.get("name"), str)
+                or not isinstance(item.get("pus"), str)
+            ):  # fmt: skip
+                raise self.bad("gpus are not a list of index, name and pus")
+            near = parse_list(item["pus"], self.path)
+            maker, device = (str(item.get(key, "")) for key in ("maker", "device"))
+            if maker not in ("", *MAKERS) or not DEVICE.fullmatch(device):
+                raise self.bad(f"a GPU of maker {maker[:20]!r}, number {device[:20]!r}, expected known ones")
+            name, pus = item["name"][:80], tuple(sorted(near))
+            gpus.append(Gpu(item["index"], name, pus, self.adapter(item), maker, device))
+        if len({gpu.index for gpu in gpus}) != len(gpus):
+            raise self.bad("a GPU twice, expected every index once")
+        return tuple(gpus)
+
+    def adapter(self, item: Mapping[str, Any]) -> NearAdapter | None:
+        """Adapter near a GPU: its name, its number and how many there are; None when unknown."""
+        found = item.get("adapter")
+        if found is None:
+            return None
+        name, number, count = found if isinstance(found, list) and len(found) == 3 else (None, -1, 0)
+        whole = isinstance(number, int) and isinstance(count, int)
+        if not isinstance(name, str) or not whole or not 0 <= number < count < MAX_PUS:
+            raise self.bad(f"adapter {str(found)[:60]} of a GPU, expected its name, its number, how many")
+        return NearAdapter(name[:80], number, count)
+
+    def job(self, hosts: tuple[str, ...]) -> JobInfo | None:
+        """The job it was stored in."""
+        fields = self.fields.get("job")
+        if not isinstance(fields, dict):
+            return None
+        counts = []
+        for name in ("cpus", "tasks"):
+            value = fields.get(name)
+            numbers = None if value is None else self.integers(value, name, 1, 2**31)
+            if numbers is not None and len(numbers) != len(hosts):
+                raise self.bad(f"{name} of {len(numbers)} hosts, expected {len(hosts)}")
+            counts.append(None if numbers is None else tuple(numbers.tolist()))
+        per_task, threads = (
+            value if isinstance(value, int) and 0 < value <= MAX_PUS else None
+            for value in (fields.get("cpus_per_task"), fields.get("threads_per_core"))
+        )
+        system = str(fields.get("system"))[:40]
+        return JobInfo(system, hosts, counts[0], counts[1], per_task, threads_per_core=threads)
+
+    def levels(self) -> tuple[Level, ...] | None:
+        """Levels with what was measured."""
+        items = self.fields.get("levels")
+        if items is None:
+            return None
+        try:
+            levels = []
+            for item in items if isinstance(items, list) else [{}]:
+                name, distance, *times = (item[key] for key in ("name", "distance", "bandwidth", "latency"))
+                if not isinstance(distance, int) or not isinstance(name, str):
+                    raise TypeError
+                bandwidth, latency = (None if time is None else float(time) for time in times)
+                levels.append(Level(name, distance, bandwidth, latency))
+        except (TypeError, KeyError, ValueError, OverflowError):
+            what = "levels are not a list of name, distance, latency and bandwidth"
+            raise self.bad(what) from None
+        return tuple(levels)
+
+
+def within(path: str, error: HopbytesError) -> FormatError:
+    """Say that an error is about the content of a file."""
+    return FormatError(path, None, error.what if isinstance(error, FormatError) else str(error))

@@ -53,6 +53,20 @@ class Nvidia(NodeMachine):
         return cls(spec, inventory, tuple(hosts), replaced)
 
 
+@machines.register("amd")
+@frozen(eq=False)
+class Amd(Nvidia):
+    """Hosts with GPUs, as AMD's tools describe one of them: ``amd:topo.txt@n[1-8]``.
+
+    The file is what ``amd-smi topology`` or ``rocm-smi --showtopo`` prints, as text or JSON, or what RCCL
+    writes to ``NCCL_TOPO_DUMP_FILE``. A slot is a GPU; the tools do not tell which CPUs are near to it, but
+    RCCL does. GPUs of one device that is partitioned are a unit (``card``), others that XGMI or a memory
+    domain join are one where they are neither a single GPU nor the host. Distances may follow: ``:gpu=3``.
+    """
+
+    kind = "amd"
+
+
 def read_gpu_hosts(path: str) -> GpuHosts:
     """Read the GPUs of a host, or of the hosts that share NVLink, from what a tool of their maker tells."""
     head = read_bytes(path, MAX_FILE)

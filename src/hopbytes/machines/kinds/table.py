@@ -28,50 +28,30 @@ class Table(Machine):
     The diagonal is the distance of a place to itself, usually 0; it is the cost per unit of volume between
     tasks of one place, and of a task to itself (as in quadratic assignment problems).
 
-    An asymmetric table is kept as it is: the distance of an arc i → j is ``table[p(i), p(j)]``.
-    Searches that need one distance per pair take the sum of both directions, and so does
-    :meth:`split`.
+    An asymmetric table is kept as it is: the distance of an arc i → j is ``table[p(i), p(j)]``. Searches that
+    need one distance per pair take the sum of both directions, and so does :meth:`split`.
 
-    Parameters
-    ----------
-    table : int64[k, k]
-        Distances >= 0, k from 1 to 4096.
-    path : str
-        File the table came from, for :meth:`spec`.
-
-    Raises
-    ------
-    FormatError
-        A shape or value other than that.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hopbytes.machines.kinds.table import Table
     >>> line = Table(np.abs(np.subtract.outer(range(4), range(4))))
     >>> [part.tolist() for part in line.split(np.arange(4))]
     [[0, 1], [2, 3]]
     """
 
-    table: Int64
-    path: str = ""
+    table: Int64  # int64[k, k]: distances >= 0, k from 1 to 4096
+    path: str = ""  # the file it came from
 
     def __post_init__(self) -> None:
         table = self.table
         where = self.path or "table"
         if table.ndim != 2 or table.shape[0] != table.shape[1] or not 1 <= len(table) <= MAX_PLACES:
-            raise FormatError(
-                where, None, f"a table of shape {table.shape}, expected k x k with k from 1 to {MAX_PLACES}"
-            )
+            what = f"a table of shape {table.shape}, expected k x k with k from 1 to {MAX_PLACES}"
+            raise FormatError(where, None, what)
         if not np.issubdtype(table.dtype, np.integer):
             raise FormatError(where, None, f"a table of {table.dtype}, expected integers")
         wrong = (table < 0) | (table > MAX_DISTANCE)
         if wrong.any():
             row, column = map(int, np.argwhere(wrong)[0])
-            raise FormatError(
-                where, None,
-                f"distance {table[row, column]} from {row} to {column}, expected an integer from 0 to 2**62",
-            )
+            what = f"distance {table[row, column]} from {row} to {column}"
+            raise FormatError(where, None, f"{what}, expected an integer from 0 to 2**62")
         object.__setattr__(self, "table", own(np.ascontiguousarray(table, np.int64)))
 
     def __eq__(self, other: object) -> bool:
@@ -110,18 +90,10 @@ class Table(Machine):
         raise IndexError(f"a table has no level {level}")
 
     def split(self, cores: Int64) -> list[Int64]:
-        """Cut where distances are largest.
-
-        If the places fall apart into clusters that all keep the largest distance from each other
-        (the table of a tree does), those are the parts. Otherwise two parts, none below a quarter of
-        the places: see :func:`two_halves`. Ties go to lower numbers. O(k^2) for k places.
-        """
+        """Cut where distances are largest, see :func:`split_by_distance`; O(k^2) for k places."""
         if len(cores) < 2:
             return [cores]
-        both = self._both_directions(cores)
-        clusters = clusters_below(both, int(both.max()))
-        if clusters is None or int(clusters.max()) == 0:
-            clusters = two_halves(both)
+        clusters = split_by_distance(self._both_directions(cores))
         order = np.argsort(clusters, kind="stable")
         cuts = np.flatnonzero(np.diff(clusters[order])) + 1
         return list(np.split(cores[order], cuts))
@@ -154,6 +126,25 @@ class Table(Machine):
         both: Int64 = part + part.T if int(part.max()) < MAX_DISTANCE else part // 2 + part.T // 2
         np.fill_diagonal(both, 0)
         return both
+
+
+def split_by_distance(distance: Int64) -> Int64:
+    """Return the part of each place of which nothing but the distances is known.
+
+    If the places fall apart into clusters that all keep the largest distance from each other (the table of
+    a tree does), those are the parts. Otherwise two parts, none below a quarter of the places. Ties go to
+    lower numbers.
+
+    >>> split_by_distance(np.array([[0, 2, 4], [2, 0, 4], [4, 4, 0]])).tolist()
+    [0, 0, 1]
+    """
+    own = np.array(distance, np.int64)
+    np.fill_diagonal(own, 0)
+    clusters = clusters_below(own, int(own.max()))
+    if clusters is None or int(clusters.max()) == 0:
+        clusters = two_halves(own)
+    # A single part is left where all places are at distance 0.
+    return clusters if int(clusters.max()) else np.arange(len(own), dtype=np.int64)
 
 
 def clusters_below(distance: Int64, bound: int) -> Int64 | None:
@@ -259,20 +250,3 @@ def _row(path: str, number: int, words: list[bytes]) -> Int64:
             text = shorten(word.decode("ascii", "backslashreplace"))
             raise FormatError(path, number, f"{text}, expected an integer from 0 to 2**62")
     return np.array([int(word) for word in words], np.int64)
-
-
-def split_by_distance(distance: Int64) -> Int64:
-    """Return the part of each place: clusters at the largest distance from each other, else two halves.
-
-    >>> import numpy as np
-    >>> split_by_distance(np.array([[0, 2, 4], [2, 0, 4], [4, 4, 0]])).tolist()
-    [0, 0, 1]
-    """
-    own = np.array(distance, np.int64)
-    np.fill_diagonal(own, 0)
-    clusters = clusters_below(own, int(own.max()))
-    if clusters is None or int(clusters.max()) == 0:
-        clusters = two_halves(own)
-    if int(clusters.max()) == 0:  # all places at distance 0
-        clusters = np.arange(len(own), dtype=np.int64)
-    return clusters

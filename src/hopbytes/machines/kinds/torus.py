@@ -137,6 +137,14 @@ class Torus(NetworkMachine):
         return [nodes[along <= cut], nodes[along > cut]]
 
 
+@machines.register("mesh")
+class Mesh(Torus):
+    """Mesh of any dimension: a torus without wrap-around links (see ``torus``)."""
+
+    __slots__ = ()
+    kind = "mesh"
+
+
 @lru_cache(maxsize=16)
 def _network(
     sizes: tuple[int, ...], wrapped: tuple[bool, ...], nodes: int, bandwidth: tuple[int, ...], order: str,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import io
 import itertools
 import math
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,10 @@ from hopbytes._arrays import Array, Float64, Int32, Int64
 from hopbytes.errors import FormatError, UnsupportedError, damaged
 from hopbytes.formats.base import HEAD_BYTES, Source, formats
 from hopbytes.formats.files import check_writable
-from hopbytes.formats.patterns.metis import Header, read_header
-from hopbytes.formats.patterns.parhip import HEADER_BYTES, Layout, read_layout
+from hopbytes.formats.patterns.metis import Header, MetisRows, read_header
+from hopbytes.formats.patterns.parhip import read_layout
 from hopbytes.formats.recognition import fits
+from hopbytes.kernels.records import Slot
 from hopbytes.mpi.distributed.rows import (
     DistributedMapping,
     Member,
@@ -33,8 +33,6 @@ from hopbytes.mpi.processes import Comm
 from hopbytes.text.open_input import COMPRESSIONS
 from hopbytes.util.leftovers import name_of_process, remove_left
 
-#: Bytes that one call of the operating system reads or writes.
-AT_ONCE = 1 << 26
 GENERATORS = ("grid", "geometric")
 #: Points of a geometric graph per cell, whose side is the radius, and so a third of the mean degree.
 POINTS_PER_CELL = 3
@@ -47,12 +45,13 @@ NAMES = {
     "weights": ("adjwgt", "weights", "data", "volumes"),
     "loads": ("vwgt", "loads", "vertex_weights"),
 }
-#: Bytes of text that are parsed at once.
+#: Names of sections of ParHIP files.
+SECTIONS = {
+    "rows": "offsets", "neighbours": "neighbours", "weights": "edge weights", "loads": "vertex weights"
+}  # fmt: skip
+#: Bytes of text that are counted at once.
 TEXT_AT_ONCE = 1 << 23
-_DIGITS = np.zeros(256, np.bool_)
-_DIGITS[ord("0") : ord("9") + 1] = True
-_ALLOWED = _DIGITS.copy()
-_ALLOWED[[ord(letter) for letter in " \t\r\n"]] = True
+COMMENT = re.compile(rb"^[ \t\r]*%", re.MULTILINE)
 #: Length of the header of a binary file, and lines that are made at once.
 HEADER, LINES_AT_ONCE = 128, 1 << 18
 MAGIC = b"\x93NUMPY\x01\x00"
@@ -61,43 +60,26 @@ MAGIC = b"\x93NUMPY\x01\x00"
 def read_slab(comm: Comm, graph: str) -> Slab:
     """Return the rows of this process of a graph on disk, or of a generated one; collective.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    graph : str
-        A METIS or a ParHIP file, not compressed, an HDF5 file (``mesh.h5``, ``mesh.h5:GROUP``, see
-        :func:`hopbytes.mpi.distributed.files.hdf5_rows`), or a generator: ``grid:512x512``,
-        ``grid:64x64x64`` or ``geometric:100000``.
-
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes: the file is malformed, cut short or compressed.
-
-    Notes
-    -----
-    Rows of ParHIP and HDF5 files are divided by vertices and arcs, those of METIS files by bytes.
-    O((n + m) / P).
+    `graph` is a METIS or a ParHIP file, not compressed, an HDF5 file (``mesh.h5``, ``mesh.h5:GROUP``), or a
+    generator: ``grid:512x512``, ``grid:64x64x64`` or ``geometric:100000``. Rows of ParHIP and HDF5 files are
+    divided by vertices and arcs, those of METIS files by bytes. O((n + m) / P). HopbytesError is raised on
+    all processes if the file is malformed, cut short or compressed.
     """
     member = Member(comm)
     if graph.partition(":")[0] in GENERATORS:
         return generated_slab(graph, member.rank, member.size)  # an error is one on all processes
-
-    def own_rows() -> tuple[str, Slab | _TextRows]:
-        kind = _kind(graph)
-        if kind == "metis":
-            return kind, _TextRows(graph, member.rank, member.size)
-        return kind, (hdf5_rows if kind == "hdf5" else _parhip_rows)(graph, member.rank, member.size)
-
-    kind, rows = member.agreed(own_rows)
+    kind = member.agreed(lambda: _kind(graph))
     member.same("format of the graph", kind)
-    return rows.slab(member) if isinstance(rows, _TextRows) else rows
+    if kind == "metis":
+        return _metis_rows(member, graph)
+    read = hdf5_rows if kind == "hdf5" else _parhip_rows
+    return member.agreed(lambda: read(graph, member.rank, member.size))
 
 
 def _kind(path: str) -> str:
     if NAME.fullmatch(path):
         return "hdf5"
-    with contextlib.closing(RangeFile(path)) as file:
+    with RangeFile(path) as file:
         head = file.bytes(0, min(file.size, HEAD_BYTES))
     suffix = os.path.splitext(path)[1].lower()
     for kind in ("parhip", "metis"):
@@ -107,159 +89,118 @@ def _kind(path: str) -> str:
     raise UnsupportedError(f"{path}: {what}")
 
 
+def _divided_rows(
+    path: str, n: int, arcs: int, present: Container[str], numbers: Callable[[str, int, int], Int64],
+    rank: int, size: int,
+) -> Slab:
+    """Return the rows of one of `size` processes, of which every one has about as many vertices and arcs.
+
+    `numbers` reads a range of "rows" (the first arc of each, and the number of all), "neighbours", "weights"
+    or "loads", as far as they are present. O((n + m) / P) memory.
+    """
+    first, end = (
+        first_row(n, arcs, lambda vertex: int(numbers("rows", vertex, vertex + 1)[0]), part, size)
+        for part in (rank, rank + 1)
+    )
+    begins = numbers("rows", first, end + 1)
+    low, high, degrees = int(begins[0]), int(begins[-1]), np.diff(begins)
+    if np.any(degrees < 0):
+        row = first + int(np.argmin(degrees))
+        raise FormatError(path, None, f"the offset of vertex {row + 1} is below that of vertex {row}")
+    if not 0 <= low <= high <= arcs:
+        raise FormatError(path, None, f"offsets of the rows {first} to {end} are outside of the file")
+    targets = numbers("neighbours", low, high)
+    if len(targets) and not 0 <= int(targets.min()) <= int(targets.max()) < n:
+        wrong = targets[(targets < 0) | (targets >= n)][0]
+        raise FormatError(path, None, f"neighbour {wrong}, expected numbers from 0 to {n - 1}")
+    weights = numbers("weights", low, high) if "weights" in present else None
+    return Slab(begins - low, targets, weights, numbers("loads", first, end) if "loads" in present else None)
+
+
 def _parhip_rows(path: str, rank: int, size: int) -> Slab:
-    with contextlib.closing(RangeFile(path)) as file:
-        header = _buffered(file.bytes(0, min(HEADER_BYTES, file.size)))
-        layout = read_layout(Source(path, header, path, {}, file.size))
+    with RangeFile(path) as file:
+        file.seek(0)
+        layout = read_layout(Source(path, file, path, {}, file.size))
+        parts = {name: layout.parts[word] for name, word in SECTIONS.items() if word in layout.parts}
+        kind, _, origin = parts["neighbours"]
+        width = np.dtype(kind).itemsize
 
-        def arcs_before(vertex: int) -> int:
-            return int(_row_offsets(file, layout, vertex, vertex + 1)[0])
+        def numbers(what: str, first: int, end: int) -> Int64:
+            dtype, _, start = parts[what]
+            values: Int64 = file.numbers(dtype, start, first, end - first).astype(np.int64)
+            if what != "rows":
+                return values
+            rest = (values - origin) % width  # rows begin at bytes of the file
+            if np.any(rest):
+                vertex = first + int(np.argmax(rest > 0))
+                what = f"the offset of vertex {vertex} is not a multiple of {width} bytes"
+                raise FormatError(path, None, f"{what} behind the first neighbour")
+            return (values - origin) // width
 
-        first, end = (first_row(layout.n, layout.arcs, arcs_before, part, size) for part in (rank, rank + 1))
-        offsets = _row_offsets(file, layout, first, end + 1)
-        indptr = offsets - offsets[0]
-        if len(indptr) > 1 and int(np.diff(indptr).min()) < 0:
-            row = first + int(np.argmin(np.diff(indptr)))
-            raise FormatError(path, None, f"the offset of vertex {row + 1} is below that of vertex {row}")
-        low, high = int(offsets[0]), int(offsets[-1])
-        if not 0 <= low <= high <= layout.arcs:
-            raise FormatError(path, None, f"offsets of the rows {first} to {end} are outside of the file")
-
-        def section(what: str, begin: int, stop: int) -> Int64 | None:
-            if what not in layout.parts:
-                return None
-            dtype, _, start = layout.parts[what]
-            return file.numbers(dtype, start, begin, stop - begin).astype(np.int64)
-
-        targets = section("neighbours", low, high)
-        assert targets is not None
-        weights = section("edge weights", low, high)
-        return Slab(indptr, targets, weights, section("vertex weights", first, end))
+        return _divided_rows(path, layout.n, layout.arcs, parts, numbers, rank, size)
 
 
-def _row_offsets(file: RangeFile, layout: Layout, first: int, end: int) -> Int64:
-    """Return the numbers of the first arcs of rows."""
-    dtype, _, start = layout.parts["offsets"]
-    kind, _, begin = layout.parts["neighbours"]
-    width = np.dtype(kind).itemsize
-    offsets: Int64 = file.numbers(dtype, start, first, end - first).astype(np.int64) - begin
-    if np.any(offsets % width):
-        vertex = first + int(np.argmax(offsets % width > 0))
-        what = f"the offset of vertex {vertex} is not a multiple of {width} bytes"
-        raise FormatError(file.path, None, f"{what} behind the first neighbour")
-    return offsets // width
+def _metis_rows(member: Member, path: str) -> Slab:
+    """Return the rows whose lines begin in the own range of bytes of a METIS file; collective."""
+    header, begin, end, lines, own = member.agreed(lambda: _own_lines(path, member.rank, member.size))
+    counts = member.all((lines, own))
+    lines_before, first = (sum(column) for column in zip(*counts[: member.rank], (0, 0), strict=True))
+    first, last = min(first, header.n), min(first + own, header.n)
+    if (rows := sum(own for _, own in counts)) < header.n:
+        what = f"the file ends after {rows} vertices, expected {header.n} (is the file complete?)"
+        raise FormatError(path, None, what)
+
+    def parsed() -> MetisRows:
+        with RangeFile(path) as file:
+            file.seek(begin)
+            file.end = end
+            source = Source(path, file, path, {}, end - begin)
+            # Rows before the own ones are zeros that are never touched and so take no memory.
+            rows = MetisRows(source, header, last, min(2 * header.edges, (end - begin) // 2 + 1))
+            rows.state[Slot.ROW], rows.state[Slot.LINE] = first, header.line + 1 + lines_before
+            for _ in rows.fill():
+                if rows.state[Slot.ROW] == last:
+                    break
+                rows.more()  # raises an error: there are more neighbours than the header says
+            return rows
+
+    rows = member.agreed(parsed)
+    indptr, arcs = rows.indptr[first:].copy(), int(rows.indptr[last])
+    weights = rows.weights[:arcs] if header.edge_weights else None
+    fault = None
+    if weights is not None and len(weights) and weights.min() < 1:
+        vertex = first + int(np.searchsorted(indptr, np.argmin(weights), "right"))
+        fault = FormatError(path, None, f"vertex {vertex}: {weights.min()}, expected weights above 0")
+    member.agree(fault)
+    rows.state[Slot.ROW] = header.n
+    rows.check_end(member.total(arcs))
+    loads = rows.loads[first:] if header.loads else None
+    return Slab(indptr, rows.targets[:arcs].astype(np.int64), weights, loads)
 
 
-class _TextRows:
-    """The lines of a METIS file whose first bytes are in the range of a process."""
-
-    def __init__(self, path: str, rank: int, size: int) -> None:
-        with contextlib.closing(RangeFile(path)) as file:
-            self.path, self.header, data = path, *_text_header(file)
-            span = file.size - data
-            begin, end = (file.line_start(data + span * part // size, data) for part in (rank, rank + 1))
-            degrees, numbers = [], []
-            while begin < end:
-                stop = min(file.line_start(min(begin + TEXT_AT_ONCE, end), data), end)
-                counts, values = self._parsed(file.bytes(begin, stop - begin))
-                degrees.append(counts)
-                numbers.append(values)
-                begin = stop
-        self.counts = np.concatenate([np.empty(0, np.int64), *degrees])
-        self.numbers = np.concatenate([np.empty(0, np.int64), *numbers])
-
-    def _parsed(self, text: bytes) -> tuple[Int64, Int64]:
-        """Return the number of words of every line, and all numbers."""
-        if b"%" in text:
-            text = b"".join(line for line in text.splitlines(keepends=True) if not line.startswith(b"%"))
-        if text and not text.endswith(b"\n"):
-            text += b"\n"
-        letters = np.frombuffer(text, np.uint8)
-        if not np.all(_ALLOWED[letters]):
-            at = int(np.argmin(_ALLOWED[letters]))
-            wrong = text[at : at + 20].split(None, 1)[0].decode("utf-8", "replace")
-            raise FormatError(self.path, None, f"{wrong!r}, expected whole numbers >= 0")
-        digit = _DIGITS[letters]
-        starts = digit.copy()
-        starts[1:] &= ~digit[:-1]
-        ends = np.flatnonzero(letters == ord("\n"))
-        if len(letters) > 18 and bool(np.any(np.diff(np.flatnonzero(~digit), prepend=-1) > 19)):
-            raise FormatError(self.path, None, "a number of more than 18 digits")
-        words = np.cumsum(starts)[ends] if len(ends) else np.empty(0, np.int64)
-        if len(ends) == 0:
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        counts = np.diff(words, prepend=0).astype(np.int64)
-        values = np.fromstring(text, np.int64, sep=" ") if words[-1] else np.empty(0, np.int64)
-        return counts, values
-
-    def slab(self, member: Member) -> Slab:
-        """Return the rows, once all processes know how many lines precede theirs; collective."""
-        header, lines = self.header, member.all(len(self.counts))
-        first = sum(lines[: member.rank])
-        keep = max(0, min(len(self.counts), header.n - first))
-        fault: FormatError | None = None
-        slab = Slab(np.zeros(1, np.int64), np.empty(0, np.int64))
-        try:
-            if sum(lines) < header.n:
-                what = f"the file ends after {sum(lines)} vertices, expected {header.n}"
-                raise FormatError(self.path, None, f"{what} (is the file complete?)")
-            if int(self.counts[keep:].sum()):
-                raise FormatError(self.path, None, f"more than {header.n} lines, expected one per vertex")
-            slab = self._rows(first, keep)
-        except FormatError as error:
-            fault = error
-        member.agree(fault)
-        arcs = member.total(len(slab.targets))
-        if arcs != 2 * header.edges:
-            what = f"{arcs} neighbours, expected {2 * header.edges} for {header.edges} edges"
-            raise FormatError(self.path, header.line, what)
-        return slab
-
-    def _rows(self, first: int, keep: int) -> Slab:
-        header, counts = self.header, self.counts[:keep]
-        before, each = header.sizes + header.loads, 1 + header.edge_weights
-        bad = (counts < before) | ((counts - before) % each > 0)
-        if np.any(bad):
-            row = int(np.argmax(bad))
-            what = f"vertex {first + row + 1} has {counts[row]} numbers, expected {before} and then"
-            raise FormatError(self.path, None, f"{what} {'pairs' if each == 2 else 'neighbours'}")
-        begins = np.cumsum(counts) - counts
-        loads = self.numbers[begins + header.sizes] if header.loads else None
-        arc = np.ones(len(self.numbers), np.bool_)
-        for word in range(before):
-            arc[begins + word] = False
-        words = self.numbers[arc]
-        targets, weights = (words[::2] - 1, words[1::2].copy()) if each == 2 else (words - 1, None)
-        indptr = row_pointers((counts - before) // each)
-        outside = np.flatnonzero((targets < 0) | (targets >= header.n))
-        empty = np.empty(0, np.int64) if weights is None else np.flatnonzero(weights < 1)
-        for wrong, expected in ((outside, f"neighbours from 1 to {header.n}"), (empty, "weights above 0")):
-            if len(wrong):
-                vertex = first + int(np.searchsorted(indptr, wrong[0], "right"))
-                found = targets[wrong[0]] + 1 if weights is None or wrong is outside else weights[wrong[0]]
-                raise FormatError(self.path, None, f"vertex {vertex}: {found}, expected {expected}")
-        return Slab(indptr, np.ascontiguousarray(targets), weights, loads)
-
-
-def _text_header(file: RangeFile) -> tuple[Header, int]:
-    """Return the header and the byte behind its line."""
-    at = 0
-    while file.bytes(at, min(1, file.size - at)) == b"%":
-        at = file.line_start(at + 1, 0)
-    end = file.line_start(at + 1, 0)
-    source = Source(file.path, _buffered(file.bytes(0, end)), file.path, {}, file.size)
-    return read_header(source), end
-
-
-def _buffered(data: bytes) -> io.BufferedReader:
-    return io.BufferedReader(io.BytesIO(data))
+def _own_lines(path: str, rank: int, size: int) -> tuple[Header, int, int, int, int]:
+    """Return the header, the range of bytes of one of `size` processes, and its numbers of lines and rows."""
+    with RangeFile(path) as file:
+        file.seek(0)
+        header = read_header(Source(path, file, path, {}, file.size))
+        data = file.tell()
+        bounds = (data + (file.size - data) * part // size for part in (rank, rank + 1))
+        begin, end = (file.line_start(bound, data) for bound in bounds)
+        lines = comments = 0
+        at = begin
+        while at < end:
+            stop = min(file.line_start(min(at + TEXT_AT_ONCE, end), data), end)
+            text = file.bytes(at, stop - at)
+            lines += text.count(b"\n") + (not text.endswith(b"\n"))
+            comments += len(COMMENT.findall(text)) if b"%" in text else 0
+            at = stop
+    return header, begin, end, lines, lines - comments
 
 
 def hdf5_rows(graph: str, rank: int, size: int) -> Slab:
     """Return the rows of one of `size` processes.
 
-    Every process opens the file to read it, so that HDF5 with MPI is not needed. Rows are divided so that
-    every process has about as many vertices and arcs. O((n + m) / P) memory.
+    Every process opens the file to read it, so that HDF5 with MPI is not needed.
     """
     try:
         import h5py
@@ -278,36 +219,32 @@ def hdf5_rows(graph: str, rank: int, size: int) -> Slab:
 
 
 def _hdf5_read(path: str, group: Any, rank: int, size: int) -> Slab:
-    rows, neighbours = _dataset(group, "rows"), _dataset(group, "neighbours")
-    for what, data in (("rows", rows), ("neighbours", neighbours)):
-        if data is None:
+    data = {what: dataset for what in NAMES if (dataset := _dataset(group, what)) is not None}
+    for what in ("rows", "neighbours"):
+        if what not in data:
             expected = f"a dataset with one of the names {', '.join(NAMES[what])}"
             raise FormatError(path, None, f"{group.name} has {_some_names(group)}, expected {expected}")
-    weights, loads = _dataset(group, "weights"), _dataset(group, "loads")
-    n, m = _dataset_length(path, rows) - 1, _dataset_length(path, neighbours)
-    for data, count in ((weights, m), (loads, n)):
-        if data is not None and _dataset_length(path, data) != count:
-            raise FormatError(path, None, f"{data.name} has {len(data)} numbers, expected {count}")
-    if n < 0 or _hdf5_range(path, rows, 0, 1)[0] != 0 or _hdf5_range(path, rows, n, n + 1)[0] != m:
-        what = f"{rows.name}: expected numbers from 0 to {m}"
+    for dataset in data.values():
+        if len(dataset.shape) != 1 or dataset.dtype.kind not in "iuf":
+            what = f"{dataset.name}: {dataset.dtype} of shape {dataset.shape}"
+            raise FormatError(path, None, f"{what}, expected a list of integers")
+    n, m = len(data["rows"]) - 1, len(data["neighbours"])
+    for what, count in (("weights", m), ("loads", n)):
+        if what in data and len(data[what]) != count:
+            length = f"{data[what].name} has {len(data[what])} numbers"
+            raise FormatError(path, None, f"{length}, expected {count}")
+
+    def numbers(what: str, first: int, end: int) -> Int64:
+        values = data[what][first:end]
+        whole: Int64 = values.astype(np.int64)  # floating-point numbers have to be whole
+        if data[what].dtype.kind != "i" and not np.array_equal(whole, values):
+            raise FormatError(path, None, f"{data[what].name}: expected whole numbers below 2^63")
+        return whole
+
+    if n < 0 or numbers("rows", 0, 1)[0] != 0 or numbers("rows", n, n + 1)[0] != m:
+        what = f"{data['rows'].name}: expected numbers from 0 to {m}"
         raise FormatError(path, None, f"{what}, the number of neighbours")
-
-    def arcs_before(vertex: int) -> int:
-        return int(_hdf5_range(path, rows, vertex, vertex + 1)[0])
-
-    first, end = (first_row(n, m, arcs_before, part, size) for part in (rank, rank + 1))
-    begins = _hdf5_range(path, rows, first, end + 1)
-    low, high = int(begins[0]), int(begins[-1])
-    if not 0 <= low <= high <= m or (len(begins) > 1 and int(np.diff(begins).min()) < 0):
-        raise FormatError(path, None, f"{rows.name} descends between rows {first} and {end}")
-    targets = _hdf5_range(path, neighbours, low, high)
-    if len(targets) and not 0 <= int(targets.min()) <= int(targets.max()) < n:
-        wrong = targets[(targets < 0) | (targets >= n)][0]
-        raise FormatError(path, None, f"{neighbours.name}: {wrong}, expected numbers from 0 to {n - 1}")
-    return Slab(
-        begins - low, targets, None if weights is None else _hdf5_range(path, weights, low, high),
-        None if loads is None else _hdf5_range(path, loads, first, end),
-    )
+    return _divided_rows(path, n, m, data, numbers, rank, size)
 
 
 def _hdf5_group(path: str, file: Any, name: str | None) -> Any:
@@ -332,22 +269,6 @@ def _dataset(group: Any, what: str) -> Any:
 def _some_names(group: Any) -> str:
     names = sorted(group)
     return ", ".join(names[:6]) + (", …" if len(names) > 6 else "") if names else "nothing"
-
-
-def _dataset_length(path: str, data: Any) -> int:
-    if len(data.shape) != 1 or data.dtype.kind not in "iuf":
-        what = f"{data.name}: {data.dtype} of shape {data.shape}"
-        raise FormatError(path, None, f"{what}, expected a list of integers")
-    return int(data.shape[0])
-
-
-def _hdf5_range(path: str, data: Any, first: int, end: int) -> Int64:
-    """Return a range of a dataset as int64; floating-point numbers have to be whole."""
-    values = data[first:end]
-    whole: Int64 = values.astype(np.int64)
-    if data.dtype.kind != "i" and not np.array_equal(whole, values):
-        raise FormatError(path, None, f"{data.name}: expected whole numbers below 2^63")
-    return whole
 
 
 def generated_slab(spec: str, rank: int, size: int) -> Slab:
@@ -424,20 +345,9 @@ def _points(cells: Int64, side: int) -> tuple[Float64, Float64]:
 def write_distributed(comm: Comm, mapping: DistributedMapping, path: str, *, force: bool = False) -> None:
     """Write the PE of every task; every process writes its own part of the file; collective.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    mapping : DistributedMapping
-    path : str
-        A name that ends with ``.npy`` gets an array of int32, which ``numpy.load`` reads; any other name one
-        line per task, as the format ``plain``.
-    force : bool
-        Overwrite an existing file.
-
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes if one cannot write; the old file is still there then.
+    A `path` that ends with ``.npy`` gets an array of int32, which ``numpy.load`` reads; any other one line
+    per task, as the format ``plain``. With `force` an existing file is overwritten. HopbytesError is raised
+    on all processes if one cannot write; the old file is still there then.
     """
     if path.endswith(".npy"):
         described = {"descr": "<i4", "fortran_order": False, "shape": (mapping.total,)}
@@ -460,6 +370,7 @@ def write_ranges(
 
     All processes have to see the same file system.
     """
+
     def begun() -> str:
         if member.rank:
             return ""
@@ -494,39 +405,25 @@ def write_ranges(
 
 
 def _write_at(path: str, at: int, pieces: list[bytes]) -> None:
-    descriptor = os.open(path, os.O_WRONLY)
-    try:
-        for piece in pieces:
-            rest = memoryview(piece)
-            while rest:
-                done = os.pwrite(descriptor, rest[:AT_ONCE], at)
-                rest, at = rest[done:], at + done
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with open(path, "r+b") as stream:
+        stream.seek(at)
+        stream.writelines(pieces)
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def read_distributed(comm: Comm, path: str, n: int) -> Int32:
     """Return the PEs of the n own tasks, those that follow the tasks of lower ranks; collective.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    path : str
-        A file as :func:`write_distributed` writes it, or one line per task.
-    n : int
-
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes: the file is malformed, or has not the PEs of all tasks.
+    The file is one that :func:`write_distributed` wrote, or has one line per task. HopbytesError is raised on
+    all processes if it is malformed, or has not the PEs of all tasks.
     """
     member = Member(comm)
     tasks = member.all(n)
     first, total = sum(tasks[: member.rank]), sum(tasks)
 
     def own_part() -> tuple[Int64, bool]:
-        with contextlib.closing(RangeFile(path)) as file:
+        with RangeFile(path) as file:
             binary = file.bytes(0, min(file.size, len(MAGIC))) == MAGIC
             return _binary(file, first, n, total) if binary else _text(file, member.rank, member.size), binary
 
@@ -578,36 +475,33 @@ def _to_owners(member: Member, pe: Int64, tasks: list[int], path: str) -> Int64:
     return own
 
 
-class RangeFile:
-    """A file that is read by ranges."""
+class RangeFile(io.BufferedReader):
+    """A file that is read by ranges; as a stream it ends at the byte `end`."""
 
     def __init__(self, path: str) -> None:
-        self.path = path
         try:
-            self._descriptor = os.open(path, os.O_RDONLY)
-            self.size = os.fstat(self._descriptor).st_size
-            head = self.bytes(0, min(self.size, 8))
+            super().__init__(io.FileIO(path))
         except OSError as error:
             raise FormatError(path, None, str(error.strerror)) from None
+        self.path, self.size = path, os.fstat(self.fileno()).st_size
+        self.end = self.size
+        head = self.bytes(0, min(self.size, 8))
         if any(head.startswith(kind.magic) for kind in COMPRESSIONS):
             self.close()
             raise FormatError(path, None, "a compressed file, expected a plain one that is read by ranges")
 
-    def close(self) -> None:
-        """Close the file."""
-        os.close(self._descriptor)
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer with what follows, up to the end of the range."""
+        return super().readinto(memoryview(buffer)[: max(0, self.end - self.tell())])
 
     def bytes(self, begin: int, count: int) -> bytes:
         """Return bytes from one on; FormatError if the file ends before."""
-        pieces, at = [], begin
-        while at < begin + count:
-            piece = os.pread(self._descriptor, min(AT_ONCE, begin + count - at), at)
-            if not piece:
-                what = f"the file ends after {at} bytes, expected {begin + count}"
-                raise FormatError(self.path, None, f"{what} (is the file complete?)")
-            pieces.append(piece)
-            at += len(piece)
-        return b"".join(pieces)
+        self.seek(begin)
+        data = self.read(count)
+        if len(data) < count:
+            what = f"the file ends after {begin + len(data)} bytes, expected {begin + count}"
+            raise FormatError(self.path, None, f"{what} (is the file complete?)")
+        return data
 
     def numbers(self, dtype: str, begin: int, first: int, count: int) -> Array:
         """Return numbers `first` to `first + count` - 1 of a section that begins at a byte."""
@@ -618,11 +512,7 @@ class RangeFile:
         """Return the first byte from `byte` on at which a line begins; lines begin at `first`."""
         if byte <= first:
             return first
-        at = byte - 1
-        while at < self.size:
-            piece = os.pread(self._descriptor, min(1 << 16, self.size - at), at)
-            end = piece.find(b"\n")
-            if end >= 0:
-                return at + end + 1
-            at += max(len(piece), 1)
-        return self.size
+        self.seek(byte - 1)
+        while (piece := self.readline(1 << 16)) and not piece.endswith(b"\n"):
+            pass
+        return self.tell()

@@ -47,8 +47,8 @@ from hopbytes.solve.sides import PlaceLike, place_side
 from hopbytes.util.integers import MAX_SUM
 
 #: Ways to map; "auto" is islands where the machine has equally distant outermost units, levels elsewhere.
-ROADS = ("auto", "islands", "levels", "both")
-#: Vertices of the graph that every rank maps on the road of levels: per PE, and at least.
+STRATEGIES = ("auto", "islands", "levels", "both")
+#: Vertices of the graph that every rank maps by the strategy "levels": per PE, and at least.
 PER_PE, FEWEST = 200, 20_000
 
 
@@ -57,7 +57,7 @@ def map_distributed(
     slab: Slab | Callable[[], Slab],
     where: PlaceLike,
     *,
-    road: str = "auto",
+    strategy: str = "auto",
     cutter: str = "own",
     preset: str = "eco",
     imbalance: float | str = 0.03,
@@ -73,7 +73,7 @@ def map_distributed(
         The rows of this process. An error that the function raises on any process is raised on all.
     where : Allocation, or an object that can be converted to one
         The k PEs, the same on all processes.
-    road : {"auto", "islands", "levels", "both"}
+    strategy : {"auto", "islands", "levels", "both"}
         "islands" cuts the graph along the outermost level of the machine over all processes, then every
         island goes to processes of its own. "levels" maps a coarse graph on every process and refines the
         best mapping on the way back. "both" takes the better of the two; "auto" is islands where the
@@ -122,7 +122,7 @@ def map_distributed(
     member = Member(comm)
     with member.phase("read"):
         options = (preset, str(imbalance), strict_balance, seed)
-        rows, allocation = _begin(member, slab, where, (road, cutter), options)
+        rows, allocation = _begin(member, slab, where, (strategy, cutter), options)
     unit = _unit_over_ranks(rows, allocation)
     units = rows if unit == 1 else replace(rows, loads=rows.loads // unit)
     bound = _bound_over_ranks(units, allocation, exact_imbalance(imbalance))
@@ -130,7 +130,7 @@ def map_distributed(
     heaviest = max(member.all(int(within.loads.max(initial=1))))
     task = Task(allocation, bound.caps, heaviest, preset, seed, cutter)
     candidates, histories = {}, {}
-    for name in _strategies(road, allocation):
+    for name in _strategies(strategy, allocation):
         histories[name] = History()
         with member.phase(name):
             way = _by_way_of_islands if name == "islands" else _by_way_of_levels
@@ -152,9 +152,9 @@ def map_distributed(
     info = {
         "problem": "partition", "preset": preset, "seed": seed, "ranks": member.size, "version": __version__,
         "comm_cost": judged.comm_cost, "imbalance": kept.imbalance, "balance": "met" if met else "relaxed",
-        "bound_asked": asked, "bound_kept": held, "road": best, "empty": int(np.sum(judged.tasks == 0)),
-        "roads": {name: candidate.comm_cost for name, (candidate, _) in candidates.items()},
-        "courses": {name: asdict(history) for name, history in histories.items()}, **_by_rank(member, rows),
+        "bound_asked": asked, "bound_kept": held, "strategy": best, "empty": int(np.sum(judged.tasks == 0)),
+        "strategies": {name: candidate.comm_cost for name, (candidate, _) in candidates.items()},
+        "history": {name: asdict(history) for name, history in histories.items()}, **_by_rank(member, rows),
     }
     return DistributedMapping(pe, rows.first, rows.total, allocation, info)
 
@@ -167,7 +167,7 @@ def _begin(
     def checked() -> Allocation:
         exact_imbalance(options[1])
         presets[options[0]]
-        for what, name, known in zip(("road", "cutter"), ways, (ROADS, CUTTERS), strict=True):
+        for what, name, known in zip(("strategy", "cutter"), ways, (STRATEGIES, CUTTERS), strict=True):
             if name not in known:
                 raise unknown_name(what, name, known)
         if ways[1] != "own" and (lacking := missing_ptscotch()):
@@ -176,7 +176,7 @@ def _begin(
 
     allocation = member.agreed(checked)
     member.same("machine", (allocation.machine.spec(), allocation.k))
-    member.same("choice of road and cutter", ways)
+    member.same("choice of strategy and cutter", ways)
     member.same("choice of preset, imbalance, strictness and seed", options)
     rows = checked_rows(member, member.agreed(slab) if callable(slab) else slab)
     check_sums_over_ranks(rows, allocation)
@@ -211,11 +211,11 @@ def _counted(rows: Rows, where: Allocation, bound: LoadBound) -> Int64:
     return np.minimum(rows.loads, int(bound.caps.max())) if bound.heavy else rows.loads
 
 
-def _strategies(road: str, where: Allocation) -> tuple[str, ...]:
+def _strategies(strategy: str, where: Allocation) -> tuple[str, ...]:
     islands = ("islands",) if has_islands(where) else ()
-    if road == "both":
+    if strategy == "both":
         return (*islands, "levels")
-    return islands or ("levels",) if road in ("auto", "islands") else ("levels",)
+    return islands or ("levels",) if strategy in ("auto", "islands") else ("levels",)
 
 
 def _by_way_of_islands(rows: Rows, task: Task, history: History) -> Int32:
@@ -246,32 +246,14 @@ def _by_rank(member: Member, rows: Rows) -> dict[str, list[Any]]:
 def evaluate_distributed(comm: Comm, slab: Slab, pe: Int32, where: PlaceLike) -> dict[str, Any]:
     """Return metrics of a mapping, the same on all processes; collective.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    slab : Slab
-        The rows of this process.
-    pe : int32[n]
-        The PEs of their tasks.
-    where : Allocation, or an object that can be converted to one
+    `slab` has the rows of this process, `pe`, int32[n], the PEs of their tasks, and `where` is an Allocation
+    or what can be converted to one. The metrics are "comm_cost" (J), "volume" and "cut" (of all arcs, and of
+    those between PEs), "tasks", "imbalance", "largest_load", "empty" (PEs without a task), "ranks", and on
+    trees "volume_by_distance" (by the distance of the two PEs).
 
-    Returns
-    -------
-    dict
-        "comm_cost" (J), "volume" and "cut" (of all arcs, and of those between PEs), "tasks", "imbalance",
-        "largest_load", "empty" (PEs without a task), and on trees "volume_by_distance" (by the
-        distance of the two PEs).
-
-    Raises
-    ------
-    HopbytesError
-        Raised on all processes: a slab is malformed, or a task has no PE of the machine.
-    ScaleError
-        If volumes or distances are too large for 64-bit sums.
-
-    Notes
-    -----
-    O(m / P) per process, and one exchange of the PEs of ghosts.
+    HopbytesError is raised on all processes if a slab is malformed or a task has no PE of the machine,
+    ScaleError if volumes or distances are too large for 64-bit sums. O(m / P) per process, and one exchange
+    of the PEs of ghosts.
     """
     member = Member(comm)
     allocation = member.agreed(lambda: place_side(where))
@@ -367,7 +349,7 @@ def mapped_sentence(record: dict[str, Any]) -> str:
     """Return the lines about a distributed mapping."""
     sent = sum(sum(by_phase.values()) for by_phase in record["sent"])
     peak = max(record["peak_bytes"]) / 2**20
-    whole = ("read", "verify", *record["roads"])
+    whole = ("read", "verify", *record["strategies"])
     seconds = sum(value for name, value in record["seconds"][0].items() if name in whole)
     return (
         f"partition: J {record['comm_cost']:,}; {record['tasks']:,} tasks on {record['pes']:,} PEs, at most "

@@ -71,18 +71,17 @@ class Member:
 
     def summed(self, array: Int64) -> Int64:
         """Return the sums of the entries of an int64 array (MPI_Allreduce); they have to fit into 63 bits."""
-        sums = np.empty_like(array)
-        self._book(array.nbytes if self.size > 1 else 0)
-        self._call(self.comm.Allreduce, np.ascontiguousarray(array), sums)
-        return sums
+        return self._reduced(self.comm.Allreduce, array)
 
     def before(self, array: Int64) -> Int64:
         """Return the sums of the entries over the members of lower rank (MPI_Exscan)."""
+        sums = self._reduced(self.comm.Exscan, array)
+        return sums if self.rank else np.zeros_like(array)  # MPI leaves the result of rank 0 undefined
+
+    def _reduced(self, call: Callable[..., Any], array: Int64) -> Int64:
         sums = np.zeros_like(array)
         self._book(array.nbytes if self.size > 1 else 0)
-        self._call(self.comm.Exscan, np.ascontiguousarray(array), sums)
-        if self.rank == 0:  # where MPI leaves the result undefined
-            sums[:] = 0
+        self._call(call, np.ascontiguousarray(array), sums)
         return sums
 
     def counts(self, mine: Int64) -> Int64:
@@ -214,29 +213,17 @@ def agree_on_slab(member: Member, slab: Slab) -> None:
 
 @frozen(eq=False)
 class DistributedMapping:
-    """The part of a mapping that a process holds.
+    """The part of a mapping that a process holds."""
 
-    Parameters
-    ----------
-    pe : int32[n]
-        The PE of every task of this process.
-    first : int
-        The first of these tasks.
-    total : int
-        Number of tasks of all processes.
-    where : Allocation
-    info : dict
-        The same on all processes: "comm_cost", "imbalance", "bound_asked", "bound_kept", "balance" ("met" or
-        "relaxed"), "road" (the better one) and "roads" (J of each). "courses" lists vertices and costs of the
-        levels of each road, and the costs of the first solutions of all ranks. By rank: "sent" (bytes by
-        phase), "seconds" (by phase), "computing" (processor seconds outside collective calls), "peak_bytes"
-        (of the process) and "held" (vertices, ghosts and arcs).
-    """
-
-    pe: Int32
-    first: int
-    total: int
+    pe: Int32  # int32[n]: The PE of every task of this process
+    first: int  # the first of these tasks
+    total: int  # number of tasks of all processes
     where: Allocation
+    #: The same on all processes: "comm_cost", "imbalance", "bound_asked", "bound_kept", "balance" ("met" or
+    #: "relaxed"), "strategy" (the better one), "strategies" (J of each), and "history" (vertices and costs of
+    #: the levels of each strategy, costs of the first solutions of all ranks). By rank: "sent" (bytes by
+    #: phase), "seconds" (by phase), "computing" (processor seconds outside collective calls), "peak_bytes"
+    #: (of the process) and "held" (vertices, ghosts and arcs).
     info: dict[str, Any]
 
     @property
@@ -330,8 +317,8 @@ class Rows:
         theirs = self.member.counts(mine)
         (asked,) = self.member.exchange(mine, theirs, wanted)
         (answers,) = self.member.exchange(theirs, mine, values[asked - self.first])
-        found: Int64 = answers[position]
-        return found
+        all_values: Int64 = answers[position]
+        return all_values
 
 
 def checked_rows(member: Member, slab: Slab) -> Rows:
@@ -389,8 +376,8 @@ def first_row(n: int, m: int, arcs_before: Callable[[int], int], part: int, size
 
 def mixed(numbers: UInt64) -> UInt64:
     """Return hashes of 64-bit words: the step of the generator SplitMix64."""
-    x = numbers + _ODD
+    x: UInt64 = numbers + _ODD
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    found: UInt64 = x ^ (x >> np.uint64(31))
-    return found
+    x ^= x >> np.uint64(31)
+    return x

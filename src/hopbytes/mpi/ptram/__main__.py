@@ -17,12 +17,11 @@ from hopbytes.algorithms.two_level.groups import nodes_of
 from hopbytes.cost.objectives.link_sums import network_of
 from hopbytes.errors import HopbytesError, UnsupportedError, printable
 from hopbytes.formats.exchange import read, write
-from hopbytes.machines.selection.allocate import allocate
+from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.mpi.distributed.rows import sentence
+from hopbytes.mpi.distributed.rows import Member, sentence
 from hopbytes.mpi.ptram.leaders import Leaders, StrandedError, map_with_leaders
-from hopbytes.report.summary import map_record
+from hopbytes.show.verdict import map_record
 from hopbytes.util.options import build
 
 EXPECTED = (HopbytesError, OSError, MemoryError)
@@ -66,21 +65,22 @@ def _parse_arguments(rank: int) -> argparse.Namespace:
 
 def _lead(comm: Any, arguments: argparse.Namespace) -> int:
     rank, began = comm.Get_rank(), time.perf_counter()
-    fault, leaders, pattern = "", None, None
-    try:
-        steps = _steps(arguments)
+
+    def begin() -> tuple[Leaders, tuple[HybridGreedy, HottestLink], Allocation, Any]:
+        mapper, refiner = build(mappers, arguments.mapper), build(refiners, arguments.refine)
+        if not isinstance(mapper, HybridGreedy) or not isinstance(refiner, HottestLink):
+            what = f"mapper {arguments.mapper}, refiner {arguments.refine}"
+            raise UnsupportedError(f"{what}: expected ptram for both")
         where = allocate(arguments.on, hosts=arguments.hosts)
         leaders = Leaders(comm, network_of(where, "hopbytes.mpi.ptram"))
         leaders.check(nodes_of(where).count)
-        if rank == 0:
-            pattern = read(arguments.pattern)
-            if not isinstance(pattern, CommGraph):
-                raise UnsupportedError(f"{arguments.pattern}: a mapping, expected a pattern")
-    except EXPECTED as error:
-        fault = sentence(error)
-    faults = [text for text in comm.allgather(fault) if text]
-    if faults or leaders is None:
-        return _complain(faults[0]) if rank == 0 else 1
+        pattern = None if rank else read(arguments.pattern, holds="pattern")
+        return leaders, (mapper, refiner), where, pattern
+
+    try:
+        leaders, steps, where, pattern = Member(comm).agreed(begin)
+    except HopbytesError as error:
+        return 1 if rank else _complain(str(error))
     record: dict[str, Any] = {}
     if rank:
         code = leaders.serve()
@@ -110,15 +110,6 @@ def _map(
         return 1, {}
     leaders.close(0)
     return 0, map_record(pattern, mapping, read_seconds, receipt)
-
-
-def _steps(arguments: argparse.Namespace) -> tuple[HybridGreedy, HottestLink]:
-    mapper, refiner = build(mappers, arguments.mapper), build(refiners, arguments.refine)
-    if not isinstance(mapper, HybridGreedy) or not isinstance(refiner, HottestLink):
-        raise UnsupportedError(
-            f"mapper {arguments.mapper}, refiner {arguments.refine}: expected ptram for both"
-        )
-    return mapper, refiner
 
 
 def _complain(text: str) -> int:

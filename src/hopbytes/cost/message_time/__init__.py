@@ -1,1 +1,0 @@
-"""Time of messages: latency and bytes over bandwidth, by level of a tree and by link of a network."""

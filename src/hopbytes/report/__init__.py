@@ -1,1 +1,0 @@
-"""Texts, tables and pictures about mappings, machines, patterns and benchmark runs."""

@@ -1,0 +1,377 @@
+"""The traffic of a pattern under mappings as arrays: its matrix, by level, by hops, on links, heaviest pairs.
+
+Charts and tables show these numbers. Mappings of other sizes than the pattern raise FormatError. Arcs of a
+task to itself are left out everywhere.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from collections.abc import Mapping as Dictionary
+
+import numpy as np
+
+from hopbytes._arrays import Float64, Int32, Int64, UInt8
+from hopbytes._frozen import frozen
+from hopbytes.cost.metrics.baselines import in_order
+from hopbytes.cost.metrics.link_metrics import dilation_of
+from hopbytes.cost.objectives.link_sums import endpoints_of, network_of, traffic
+from hopbytes.errors import FormatError
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
+from hopbytes.show.names import node_name, pe_name
+from hopbytes.util.checks import whole
+
+#: Up to this many tasks every task has a row of its own; above it, rows hold sums, at most `MOST_CELLS` rows.
+TASKS_SHOWN, MOST_CELLS = 1024, 512
+#: Shades of :meth:`CommMatrix.shades`; 0 means that nothing is sent.
+SHADES = 255
+#: Names of levels in words, where that is more than an s behind the name.
+PLURALS = {
+    "switch": "switches", "box": "boxes", "chassis": "chassis", "l3": "L3 caches", "l2": "L2 caches",
+    "numa": "NUMA domains", "pu": "hardware threads", "gpu": "GPUs",
+}  # fmt: skip
+SAME_PE = "same PE"
+
+
+def launcher_mapping(graph: CommGraph, mapping: Mapping, launcher: str = "fill") -> Mapping:
+    """Return the launcher's own mapping, with which :func:`hopbytes.evaluate` compares `mapping`."""
+    _check_tasks(graph, mapping)
+    return Mapping(in_order(graph, mapping, launcher), mapping.where, {"mapper": launcher})
+
+
+def volume_unit(graph: CommGraph) -> str:
+    """Return ``"B"`` if the pattern counts bytes, else ``""``: its volumes were scaled, or are all 1."""
+    return "B" if graph.scale == 1 and graph.volumes is not None else ""
+
+
+def _check_tasks(graph: CommGraph, mapping: Mapping) -> None:
+    if mapping.n != graph.n:
+        raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
+
+
+@frozen(eq=False)
+class CommMatrix:
+    """A communication matrix in machine order."""
+
+    #: int64[rows, rows]: What the tasks of a row send to the tasks of a column, in bytes (in the units of the
+    #: source where it has no bytes)
+    cells: Int64
+    tasks: int  # number of tasks n
+    #: consecutive tasks (in `order`) whose sums a row holds: 1 up to `TASKS_SHOWN` tasks. The last row may
+    #: hold fewer.
+    tasks_per_cell: int
+    #: int32[n]: The task at each position of the matrix: ascending PEs, and ascending tasks on one PE
+    order: Int32
+    #: int64[nodes + 1]: Positions (counted in tasks) where the tasks of the next node begin; first 0, last n.
+    #: Only nodes with tasks occur. ``[0, n]`` where there is no mapping, or one node.
+    borders: Int64
+    #: name of the node between two borders: its host name, else ``"node 3"``. Empty without a mapping.
+    nodes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Number of rows and of columns."""
+        return len(self.cells)
+
+    def extremes(self) -> tuple[int, int]:
+        """Return the smallest positive and the largest cell; (0, 0) if nothing is sent."""
+        return common_extremes([self])
+
+    def shades(self, lowest: int | None = None, highest: int | None = None) -> UInt8:
+        """Return the cells on a logarithmic scale."""
+        own = self.extremes()
+        low, high = own[0] if lowest is None else lowest, own[1] if highest is None else highest
+        sent, shades = self.cells > 0, np.zeros(self.cells.shape, np.uint8)
+        part = np.ones(int(np.count_nonzero(sent)))
+        if 0 < low < high:
+            part = np.clip(np.log(self.cells[sent] / low) / np.log(high / low), 0, 1)
+        shades[sent] = 1 + np.rint(part * (SHADES - 1)).astype(np.uint8)
+        return shades
+
+
+def common_extremes(matrices: Iterable[CommMatrix]) -> tuple[int, int]:
+    """Return the smallest positive and the largest cell of several matrices, for one scale of colours."""
+    cells = np.concatenate([np.zeros(0, np.int64), *(one.cells[one.cells > 0] for one in matrices)])
+    return (int(cells.min()), int(cells.max())) if len(cells) else (0, 0)
+
+
+def comm_matrix(
+    graph: CommGraph, mapping: Mapping | None = None, *, weight: str = "bytes", most_rows: int | None = None
+) -> CommMatrix:
+    """Return the communication matrix of a pattern with the tasks in machine order.
+
+    Rows hold sums, so that no traffic vanishes. Where all nodes hold equally many tasks, rows end at
+    borders of nodes if up to twice as many tasks per row achieve that. O(n log n + m + rows^2).
+
+    >>> import hopbytes as hb
+    >>> ring = hb.CommGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [5, 6, 7, 8])
+    >>> found = comm_matrix(ring, hb.Mapping([0, 2, 1, 3], hb.allocate("node:2@10 core:2@1", hosts="a,b")))
+    >>> found.order.tolist(), found.borders.tolist(), found.nodes
+    ([0, 2, 1, 3], [0, 2, 4], ('a', 'b'))
+    >>> found.cells.tolist()
+    [[0, 0, 5, 0], [0, 0, 0, 7], [0, 6, 0, 0], [8, 0, 0, 0]]
+    """
+    order, borders = np.arange(graph.n, dtype=np.int32), np.array([0, graph.n], np.int64)
+    nodes: tuple[str, ...] = ()
+    if mapping is not None:
+        _check_tasks(graph, mapping)
+        order, borders, nodes = _machine_order(mapping)
+    if most_rows is None:
+        most_rows = TASKS_SHOWN if graph.n <= TASKS_SHOWN else MOST_CELLS
+    per_row = _tasks_per_row(graph.n, np.diff(borders), whole("most_rows", most_rows, 1))
+    rows = -(-graph.n // per_row)
+    position = np.empty(graph.n, np.int64)
+    position[order] = np.arange(graph.n) // per_row
+    sources, weights = graph.sources(), graph.arc_messages() if weight == "messages" else graph.arc_volumes()
+    apart = sources != graph.targets
+    cells = np.zeros(rows * rows, np.int64)
+    np.add.at(cells, position[sources[apart]] * rows + position[graph.targets[apart]], weights[apart])
+    return CommMatrix(cells.reshape(rows, rows), graph.n, per_row, order, borders, nodes)
+
+
+def _machine_order(mapping: Mapping) -> tuple[Int32, Int64, tuple[str, ...]]:
+    """Return the tasks in machine order, the borders of their nodes, and the names of these."""
+    order = np.argsort(mapping.pe, kind="stable").astype(np.int32)
+    node = mapping.where.node_of_pe[mapping.pe[order]]
+    # Nodes of exotic allocations need not ascend with PEs: a node may then have several parts.
+    starts = np.flatnonzero(np.diff(node, prepend=-1)).astype(np.int64)
+    names = tuple(node_name(mapping.where, number) for number in node[starts].tolist())
+    return order, np.append(starts, mapping.n), names
+
+
+def _tasks_per_row(n: int, per_node: Int64, most_rows: int) -> int:
+    least = max(1, -(-n // most_rows))
+    if least > 1 and len(per_node) > 1 and int(per_node.min()) == int(per_node.max()):
+        same = int(per_node[0])
+        for tasks in range(least, 2 * least + 1):
+            if same % tasks == 0 or tasks % same == 0:
+                return tasks
+    return least
+
+
+@frozen(eq=False)
+class LevelBytes:
+    """Volume between units of each level, per mapping."""
+
+    mappings: tuple[str, ...]  # names of the mappings, as given
+    #: names of the levels, outermost first; the last is ``"same PE"``, for tasks that share one
+    levels: tuple[str, ...]
+    #: int64[mappings, levels]: Volume of the arcs whose PEs first differ at the level
+    volumes: Int64
+    messages: Int64  # int64[mappings, levels]: Messages of the same arcs
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The levels in words: ``"between nodes"``, ``"between cores"``, ``"inside one PE"``."""
+        return (*(f"between {PLURALS.get(name, f'{name}s')}" for name in self.levels[:-1]), "inside one PE")
+
+
+def level_bytes(graph: CommGraph, mappings: Dictionary[str, Mapping]) -> LevelBytes:
+    """Return the volume per level of the machine for several mappings of a pattern on one machine.
+
+    >>> import hopbytes as hb
+    >>> graph = hb.CommGraph.from_edges([0, 1], [1, 2], [5, 7], n=4)
+    >>> where = hb.allocate("node:2 core:2")
+    >>> found = level_bytes(graph, {"in order": hb.Mapping([0, 1, 2, 3], where)})
+    >>> found.labels, found.volumes.tolist()
+    (('between nodes', 'between cores', 'inside one PE'), [[7, 5, 0]])
+    """
+    names = (*_level_names(next(iter(mappings.values())).where), SAME_PE)
+    volumes, messages = [], []
+    apart = graph.sources() != graph.targets
+    sources, targets = graph.sources()[apart], graph.targets[apart]
+    for mapping in mappings.values():
+        _check_tasks(graph, mapping)
+        level = _parting_level(mapping.where, mapping.pe[sources], mapping.pe[targets])
+        volumes.append(group_sums(level, graph.arc_volumes()[apart], len(names)))
+        messages.append(group_sums(level, graph.arc_messages()[apart], len(names)))
+    return LevelBytes(tuple(mappings), names, np.array(volumes, np.int64), np.array(messages, np.int64))
+
+
+def _level_names(where: Allocation) -> tuple[str, ...]:
+    return tuple(level.name for level in where.machine.levels) or ("core",)
+
+
+def _parting_level(where: Allocation, first: Int32, second: Int32) -> Int32:
+    """Return the outermost level at which PEs differ, counted from 0; for equal ones the number of levels."""
+    count = len(where.machine.levels)
+    if not count:
+        return np.equal(first, second).astype(np.int32)
+    level = np.full(len(first), count, np.int32)
+    for number in reversed(range(count)):
+        unit = where.machine.ancestors(number)[where.first_core]
+        level[unit[first] != unit[second]] = number
+    return level
+
+
+@frozen(eq=False)
+class HopHistogram:
+    """Traffic by the number of hops (links of the shortest route), per mapping."""
+
+    mappings: tuple[str, ...]
+    #: int64[bars]: 0 for arcs that use no link; then every number of hops that occurs in some mapping,
+    #: ascending
+    hops: Int64
+    flows: Int64  # int64[mappings, bars]: Arcs, their messages and their volume
+    messages: Int64  # int64[mappings, bars]
+    volumes: Int64  # int64[mappings, bars]
+
+
+def hop_histogram(graph: CommGraph, mappings: Dictionary[str, Mapping]) -> HopHistogram:
+    """Return the traffic by number of hops for several mappings on a machine with links.
+
+    >>> import hopbytes as hb
+    >>> graph = hb.CommGraph.from_edges([0, 0], [1, 2], [5, 7], n=4)
+    >>> found = hop_histogram(graph, {"mine": hb.Mapping([0, 1, 2, 3], hb.allocate("torus:4"))})
+    >>> found.hops.tolist(), found.volumes.tolist()
+    ([0, 1, 2], [[0, 5, 7]])
+    """
+    rows: list[dict[int, Int64]] = []
+    sources, nothing = graph.sources(), np.zeros(3, np.int64)
+    for mapping in mappings.values():
+        _check_tasks(graph, mapping)
+        network_of(mapping.where, "a histogram of hops")
+        dilation = dilation_of(graph, mapping.where, mapping.pe)
+        row = {one.hops: np.array([one.flows, one.messages, one.volume], np.int64) for one in dilation}
+        ends = endpoints_of(mapping.where)[mapping.pe]
+        inside = (ends[sources] == ends[graph.targets]) & (sources != graph.targets)
+        weights = (inside, graph.arc_messages()[inside], graph.arc_volumes()[inside])
+        row[0] = row.get(0, nothing) + np.array([int(weight.sum()) for weight in weights], np.int64)
+        rows.append(row)
+    hops = sorted({number for row in rows for number in row})
+    sums = np.array([[row.get(number, nothing) for number in hops] for row in rows], np.int64)
+    return HopHistogram(tuple(mappings), np.array(hops, np.int64), *np.moveaxis(sums, 2, 0))
+
+
+@frozen(eq=False)
+class LinkLoads:
+    """The load of every link that exists, in the order of link numbers."""
+
+    links: Int64  # int64[links]: Number of each link in the network
+    names: tuple[str, ...]  # ``"A -> B"``, as ``hopbytes eval`` names them
+    capacities: Int64  # int64[links]: In `unit`
+    unit: str  # unit of capacities, such as ``"Mbit/s"``, or ``"as given"``
+    volumes: Float64  # float64[links]: What crosses the link; integers if every flow takes a single path
+    messages: Float64  # float64[links]
+
+    @property
+    def congestion(self) -> Float64:
+        """float64[links]: volume over capacity, by which links of different capacity are compared."""
+        return self.volumes / self.capacities
+
+    def most_loaded(self, count: int = 10) -> Int64:
+        """Return the positions of the links with the highest congestion, descending; only links in use.
+
+        Ties are broken by link number. Names are ``[loads.names[i] for i in loads.most_loaded()]``; the flows
+        that cross them are in ``hopbytes.evaluate(graph, mapping).hottest``.
+        """
+        order = np.argsort(-self.congestion, kind="stable")[: max(0, count)]
+        return order[self.volumes[order] > 0].astype(np.int64)
+
+
+def link_loads(graph: CommGraph, mapping: Mapping) -> LinkLoads:
+    """Return the load of every link under a mapping.
+
+    >>> import hopbytes as hb
+    >>> graph = hb.CommGraph.from_edges([0, 0], [1, 2], [5, 7], n=4)
+    >>> loads = link_loads(graph, hb.Mapping([0, 1, 2, 3], hb.allocate("mesh:4")))
+    >>> [(loads.names[i], int(loads.volumes[i])) for i in loads.most_loaded(2).tolist()]
+    [('r0 -> r1 (x+)', 12), ('r1 -> r2 (x+)', 7)]
+    """
+    _check_tasks(graph, mapping)
+    where, purpose = mapping.where, "loads of links"
+    network = network_of(where, purpose)
+    volume = traffic(graph, graph.volumes, where, mapping.pe, purpose, priced=True)
+    messages = volume
+    if graph.messages is not None or graph.volumes is not None:
+        messages = traffic(graph, graph.messages, where, mapping.pe, purpose, priced=False)
+    links = np.flatnonzero(network.capacity > 0).astype(np.int64)
+    names = tuple(network.name_link(link) for link in links.tolist())
+    amounts = (sums.amounts[links] / float(1 << sums.shift) for sums in (volume, messages))
+    return LinkLoads(links, names, network.capacity[links], network.unit, *amounts)
+
+
+@frozen(eq=False)
+class LoadHistogram:
+    """How many links are how congested, per mapping."""
+
+    #: float64[bins + 1]: Borders of the bins, from 0 to the highest congestion of all mappings, equally wide
+    edges: Float64
+    counts: Int64  # int64[mappings, bins]: Links in each bin; idle links are not counted
+    idle: Int64  # int64[mappings]: Links without traffic
+
+
+def load_histogram(loads: Sequence[LinkLoads], bins: int = 20) -> LoadHistogram:
+    """Return how many links are how congested, with common bins for several mappings. O(links)."""
+    highest = max((float(one.congestion.max(initial=0)) for one in loads), default=0.0)
+    edges = np.linspace(0.0, highest or 1.0, bins + 1)
+    counts = [np.histogram(one.congestion[one.volumes > 0], edges)[0] for one in loads]
+    idle = [int(np.count_nonzero(one.volumes == 0)) for one in loads]
+    return LoadHistogram(edges, np.array(counts, np.int64).reshape(-1, bins), np.array(idle, np.int64))
+
+
+@frozen
+class HeavyPair:
+    """Two tasks and what they exchange."""
+
+    first: int  # tasks, first < second
+    second: int
+    there: int  # volume from the first to the second, and from the second to the first
+    back: int
+    first_pe: str = ""  # where they are: ``"n1 core 4"``; empty without a mapping
+    second_pe: str = ""
+    #: outermost level of the machine at which their PEs differ (``"node"``, ``"core"``); ``"same PE"`` if
+    #: they share one; empty without a mapping
+    level: str = ""
+    hops: int | None = None  # links between them; None on machines without links
+
+    @property
+    def volume(self) -> int:
+        """Volume in both directions."""
+        return self.there + self.back
+
+
+def heaviest_pairs(
+    graph: CommGraph, mapping: Mapping | None = None, count: int = 10
+) -> tuple[HeavyPair, ...]:
+    """Return the pairs of tasks that exchange most, descending; ties by task numbers.
+
+    Pairs that exchange nothing are left out. O(m log m).
+
+    >>> import hopbytes as hb
+    >>> graph = hb.CommGraph.from_edges([0, 1, 2], [1, 0, 0], [5, 6, 9], n=4)
+    >>> mapping = hb.Mapping([0, 1, 2, 3], hb.allocate("node:2 core:2", hosts="a,b"))
+    >>> [(p.first_pe, p.second_pe, p.volume) for p in heaviest_pairs(graph, mapping)]
+    [('a core 0', 'a core 1', 11), ('a core 0', 'b core 0', 9)]
+    """
+    if mapping is not None:
+        _check_tasks(graph, mapping)
+    sources, targets = graph.sources().astype(np.int64), graph.targets.astype(np.int64)
+    apart = np.flatnonzero(sources != targets)
+    low, high = np.minimum(sources, targets)[apart], np.maximum(sources, targets)[apart]
+    keys, pair = np.unique(low * graph.n + high, return_inverse=True)
+    there_and_back = np.zeros((len(keys), 2), np.int64)
+    back = (sources > targets)[apart].astype(np.int64)
+    np.add.at(there_and_back, (pair.reshape(-1), back), graph.arc_volumes()[apart])
+    volume = there_and_back.sum(axis=1)
+    order = np.argsort(-volume, kind="stable")[: max(0, count)]
+    order = order[volume[order] > 0]
+    first, second = np.divmod(keys[order], graph.n)
+    pairs = [HeavyPair(*row) for row in np.column_stack([first, second, there_and_back[order]]).tolist()]
+    return tuple(pairs if mapping is None else (_located(pair, mapping) for pair in pairs))
+
+
+def _located(pair: HeavyPair, mapping: Mapping) -> HeavyPair:
+    """Return a pair with where its tasks are, the level at which their PEs differ, and the links between."""
+    where, pes = mapping.where, mapping.pe[[pair.first, pair.second]]
+    level = int(_parting_level(where, pes[:1], pes[1:])[0])
+    network, hops = where.machine.network(), None
+    if network is not None:
+        hops = int(network.hops(*endpoints_of(where)[pes]).reshape(-1)[0])
+    first, second = (pe_name(where, pe) for pe in pes.tolist())
+    name = (*_level_names(where), SAME_PE)[level]
+    return dataclasses.replace(pair, first_pe=first, second_pe=second, level=name, hops=hops)

@@ -1,0 +1,355 @@
+"""The verdict on a mapping: is it worth a change? Traffic and time beside the launcher's order.
+
+What takes time to import is imported by the functions that need it, since ``map --quiet`` needs none of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hopbytes._frozen import frozen
+from hopbytes.errors import HopbytesError
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
+from hopbytes.util.quantities import amount, duration, number, percent
+
+if TYPE_CHECKING:
+    from hopbytes.cost.metrics.evaluation import Evaluation
+    from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
+    from hopbytes.formats.exchange import Receipt
+    from hopbytes.simulation.simulate import Prediction
+
+CHANGE, KEEP, OPEN = "change", "keep", "not decided"
+#: Share of the predicted time below which a gain is not worth a change, and which is printed as none.
+WORTH, NOTHING = 0.05, 0.0005
+#: Arcs of a pattern, and flows between nodes, above which no time is predicted beside a mapping.
+MOST_ARCS, MOST_FLOWS = 200_000, 10_000
+#: Number of random mappings for comparison; a graph with more arcs than the limit gets one, to save time.
+RANDOM_SEEDS, ARCS_FOR_ALL_SEEDS = 10, 2_000_000
+
+#: Descriptions of the launcher's own order, by its name in
+#: :func:`hopbytes.machines.allocate.slot_counts.launcher_placement`.
+ORDERS = {
+    "fill": "nodes filled in order, as mpirun does",
+    "block": "equally many in order on every node, as srun does",
+    "cyclic": "nodes in turn, as srun --distribution=cyclic does",
+    "bynode": "nodes in turn, as mpirun --map-by node does",
+}
+#: Descriptions of the choice of slots, by its name in ``Mapping.info["slots"]``.
+SLOTS = {
+    "filled": "nodes are filled, as mpirun does",
+    "spread": "every node holds equally many",
+    "free": "the slots with the lowest cost are used",
+    "job": "each node holds as many as the job says",
+}
+#: Other choices of slots, with the option that makes them.
+OTHERWISE = {
+    "filled": ("with nodes filled, as mpirun does", "--pack"),
+    "spread": ("with every node holding equally many", "--spread"),
+}
+
+
+@frozen(eq=False)
+class Verdict:
+    """What all verbs print about a mapping beside the launcher's own order."""
+
+    decision: str | None  # ``"change"``, ``"keep"`` or ``"not decided"``; None for a partition
+    sentence: str  # the decision in words; "" for a partition
+    remark: str  # what a gain of time means; "" without one
+    #: the bytes between nodes (or outermost units) of this mapping, in order, and as recorded, in words
+    traffic: tuple[str, ...]
+    comm_cost: int  # J
+    comm_cost_in_order: int
+    between: int | None  # volume between nodes; None on a machine of one node
+    between_in_order: int | None
+    unit: str  # of volumes: ``"B"``, ``"messages"``, or "" if they are no bytes
+    predicted: Prediction | None  # of this mapping and of the launcher's order, if a time was predicted
+    usual: Prediction | None
+
+    @property
+    def keep(self) -> bool | None:
+        """Whether to keep the launcher's own order; None where that is not decided."""
+        return {CHANGE: False, KEEP: True}.get(str(self.decision))
+
+    @property
+    def sentences(self) -> list[str]:
+        """The traffic, then the decision and what it means."""
+        return [text for text in (*self.traffic, self.sentence, self.remark) if text]
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """The line that is set off on a terminal, with its style."""
+        return {self.sentence: self.decision} if self.decision else {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        own, usual = self.predicted, self.usual
+        return {
+            "decision": self.decision, "keep": self.keep, "sentences": self.sentences,
+            "comm_cost": self.comm_cost, "comm_cost_in_order": self.comm_cost_in_order,
+            "between_nodes": self.between, "between_nodes_in_order": self.between_in_order,
+            "unit": self.unit, "grade": None if own is None else own.grade,
+            "seconds": None if own is None else own.seconds,
+            "seconds_in_order": None if usual is None else usual.seconds,
+            "assumed": None if own is None else own.assumed or None,
+        }  # fmt: skip
+
+
+def verdict(
+    graph: CommGraph, mapping: Mapping, evaluation: Evaluation, *, name: str = "this mapping",
+    usual: Mapping | None = None, predictions: tuple[Prediction, Prediction] | None = None,
+) -> Verdict:
+    """Return the verdict on a mapping.
+
+    It is by the predicted time of the messages (:func:`hopbytes.simulate`, grade flows): a change that saves
+    less than 5 % is not worth it. Where no time can be predicted, or only bounds of it, nothing is decided.
+
+    Up to 200,000 arcs and 10,000 flows are simulated: O(flows x links of a route), some tenths of a second.
+
+    >>> import hopbytes as hb
+    >>> graph = hb.CommGraph.from_edges([0, 1], [2, 3], [5000, 5000])
+    >>> mapping = hb.map_tasks(graph, hb.allocate("node:2@10 core:2@1"))
+    >>> first, second, _ = verdict(graph, mapping, hb.evaluate(graph, mapping)).sentences
+    >>> print(first.replace("; ", ";\\n"))
+    Between nodes: 0 B, none of all bytes;
+    in order (nodes filled in order, as mpirun does) 10 kB, 100 %: all of it less.
+    >>> print(second.replace(" (6", "\\n(6"))
+    Use this mapping: the messages are predicted to take 800 ns instead of 2 us
+    (60 % less) at assumed speeds (hdr100).
+    """
+    from hopbytes.cost.metrics.baselines import in_order, is_partition
+    from hopbytes.patterns.ml import is_training
+
+    own, base = evaluation.mapping, evaluation.in_order
+    assert base is not None
+    training = is_training(graph)
+    if usual is None and not is_partition(mapping):
+        usual = Mapping(in_order(graph, mapping, evaluation.launcher), mapping.where)
+    decision, sentence = None, ""
+    if usual is not None:
+        times = predictions or _predicted(graph, usual, mapping)
+        decision, sentence = _decided(times, usual, mapping, name, training)
+        if decision == OPEN:
+            sentence += _by_cost(own.comm_cost, base.comm_cost)
+        predictions = None if isinstance(times, str) else times
+    between, before = (
+        None if one.traffic is None else int(one.traffic.inter_node_volume) for one in (own, base)
+    )
+    measure = "" if training else " ('hopbytes bench-pattern' measures it)"
+    remark = f"The program gains this share of the time that it waits for them{measure}."
+    unit, what = volume_unit(graph, mapping), "volume"
+    if mapping.info.get("weight", "bytes") in ("messages", "unit"):
+        unit = what = "messages"
+    elif unit:
+        what = "bytes"
+    return Verdict(
+        decision, sentence, remark if decision == CHANGE else "",
+        tuple(_between_units(evaluation, mapping, unit, what, training)),
+        own.comm_cost, base.comm_cost, between, before, unit,
+        predictions[1] if predictions else None, predictions[0] if predictions else None,
+    )  # fmt: skip
+
+
+class Judged(NamedTuple):
+    """The metrics of a mapping, and the verdict on it."""
+
+    evaluation: Evaluation
+    verdict: Verdict
+
+
+def judged(
+    graph: CommGraph, mapping: Mapping, *, launcher: str = "fill", chance: bool = False
+) -> Judged:
+    """Return the metrics of a mapping under the weights for which it was made, and the verdict on it.
+
+    Measures the mapping, the launcher's own and, with `chance`, random ones: O(n + m) each.
+    """
+    from hopbytes.cost.metrics.evaluation import evaluate
+
+    seeds = (RANDOM_SEEDS if graph.m <= ARCS_FOR_ALL_SEEDS else 1) if chance else 0
+    weighted, threads = graph.with_weights(mapping.info.get("weight", "bytes")), mapping.info.get("threads")
+    evaluation = evaluate(weighted, mapping, random_seeds=seeds, launcher=launcher, threads=threads)
+    return Judged(evaluation, verdict(graph, mapping, evaluation))
+
+
+def verdict_of(graph: CommGraph, mapping: Mapping, evaluation: Evaluation) -> Verdict:
+    """Return the verdict on a mapping whose bytes were evaluated; `map` gave the same when it made it."""
+    if mapping.info.get("weight", "bytes") in ("bytes", "time"):
+        return verdict(graph, mapping, evaluation)
+    return judged(graph, mapping, launcher=evaluation.launcher).verdict
+
+
+def map_summary(graph: CommGraph, mapping: Mapping, found: Judged) -> list[str]:
+    """Return the sentences about a mapping: the verdict, the slots in use, then one line of numbers."""
+    from hopbytes.show.evaluation_text import parallelism, summary
+
+    line = f"{mapping.info['problem']}: {summary(found.evaluation, mapping)}"
+    if "migrations" in mapping.info:
+        moved, price = mapping.info["migrations"], mapping.info["migration_cost"]
+        line += f" · {moved} of {mapping.n} tasks migrate" + (f" for {price:,}" if price else "")
+    kinds = map(str, parallelism(graph, mapping))
+    return [text for text in (*found.verdict.sentences, *kinds, slots_sentence(mapping), line) if text]
+
+
+def map_record(
+    graph: CommGraph, mapping: Mapping, read_seconds: float, receipt: Receipt | None,
+    found: Verdict | None = None,
+) -> dict[str, Any]:
+    """Return the object that ``map --json`` prints: facts of the run, verdict, files, launch command."""
+    info: dict[str, Any] = dict(mapping.info)
+    record = {key: info.pop(key) for key in ("comm_cost", "imbalance", "balance", "problem")}
+    record["seconds"] = {"read": read_seconds, **info.pop("seconds")}
+    record |= {"n": mapping.n, "k": mapping.where.k, "machine": mapping.where.machine.spec()}
+    record |= info | {"verdict": None if found is None else found.to_dict()}
+    record["notices"] = [
+        *graph.meta.get("notices", ()),
+        *([f"{graph.n:,} tasks = {graph.meta['sizes']}"] if "sizes" in graph.meta else ()),
+        *mapping.where.notices,
+        *record.get("notices", ()),
+        *(receipt.notices if receipt else ()),
+    ]
+    if graph.meta.get("format") == "generated":
+        from hopbytes.show.evaluation_text import parallelism_record
+
+        record |= parallelism_record(graph, mapping)
+    record["files"] = list(receipt.paths) if receipt else []
+    record["launch"] = receipt.launch if receipt else ""
+    record["launches"] = {line.mpi: line.command for line in receipt.lines} if receipt else {}
+    return record
+
+
+def volume_unit(graph: CommGraph, mapping: Mapping) -> str:
+    """Return "B" if volumes of the pattern are bytes, otherwise ""."""
+    from hopbytes.cost.metrics.baselines import is_partition
+
+    return "" if graph.scale != 1 or graph.volumes is None or is_partition(mapping) else "B"
+
+
+def slots_sentence(mapping: Mapping) -> str:
+    """Return which slots are used and what the alternatives would cost; "" if there was no choice."""
+    info = mapping.info
+    slots, values = info.get("slots"), dict(info.get("alternatives", {}))
+    if slots not in SLOTS or not values:
+        return ""
+    objective = str(info.get("objective", "comm_cost"))
+    name = "J" if objective == "comm_cost" else objective.replace("_", " ")
+    what = "tasks" if info.get("problem") == "partition" else "processes"
+    sentences = [f"{mapping.n:,} {what} on {mapping.where.k:,} slots: {SLOTS[str(slots)]}"]
+    sentences += [
+        f"{words}: {name} {number(values[other])} ({option})"
+        for other, (words, option) in OTHERWISE.items()
+        if other != slots and other in values
+    ]
+    return "; ".join(sentences)
+
+
+def _predicted(
+    graph: CommGraph, usual: Mapping, mapping: Mapping
+) -> tuple[Prediction, Prediction] | str:
+    """Return predictions of both mappings, or in words why there are none."""
+    from hopbytes.simulation.simulate import simulate
+
+    if graph.volumes is None:
+        return "the pattern has no bytes"
+    if graph.m > MOST_ARCS:
+        return f"{graph.m:,} messages are too many to simulate here ('hopbytes simulate' does)"
+    try:
+        if graph.m > MOST_FLOWS:
+            bounds = simulate(graph, usual, grade="bound"), simulate(graph, mapping, grade="bound")
+            if max(one.flows for one in bounds) > MOST_FLOWS:
+                return bounds
+        return simulate(graph, usual), simulate(graph, mapping)
+    except HopbytesError as error:
+        return str(error).removeprefix("simulate: ")
+
+
+def _decided(
+    times: tuple[Prediction, Prediction] | str, usual: Mapping, mapping: Mapping, name: str, training: bool
+) -> tuple[str, str]:
+    """Return the decision, and the sentence about it."""
+    order = "ranks in order" if training else "the launcher's own order"
+    if np.array_equal(usual.pe, mapping.pe):
+        if "said_by" in mapping.info:
+            form = mapping.info["said_by"]
+            return KEEP, f"There is nothing to gain as long as ranks stay in the order that {form} keeps."
+        return KEEP, f"There is nothing to gain: {name} is {order}. Start the program as always."
+    if isinstance(times, str):
+        return OPEN, f"Not decided: no time is predicted, since {times}"
+    before, after = (one.seconds for one in times)
+    instead = f", {duration(after)} instead of {duration(before)}"
+    if times[1].grade == "bound":
+        if abs(after - before) <= NOTHING * before:
+            return OPEN, f"Not decided: the lower bounds of the time are equal ({duration(after)})"
+        return OPEN, f"Not decided: there are lower bounds of the time only{instead}"
+    saved = 1 - after / before if before else 0.0
+    assumed = f" at assumed speeds ({times[1].assumed})" if times[1].assumed else ""
+    if abs(saved) < NOTHING:
+        same = f"the messages are predicted to take {duration(after)} with {name} and with {order}"
+        return KEEP, f"There is nothing to gain: {same}. Start the program as always."
+    if saved < 0:
+        what = f"with {name} the messages are predicted to take longer"
+        return KEEP, f"Not worth a change: {what}{instead}{assumed}."
+    if saved < WORTH:
+        what = f"{name} is predicted to save only {percent(saved)} of the messages' time"
+        return KEEP, f"Not worth a change: {what}{instead}{assumed}."
+    less = f"{duration(after)} instead of {duration(before)} ({percent(saved)} less)"
+    return CHANGE, f"Use {name}: the messages are predicted to take {less}{assumed}."
+
+
+def _by_cost(own: int, base: int) -> str:
+    """Return how J changes, as the end of a sentence that decides nothing."""
+    if own == base or not base:
+        return "; J is the same as in order."
+    return f"; J is {percent(abs(own / base - 1))} {'lower' if own < base else 'higher'} than in order."
+
+
+def _between_units(
+    evaluation: Evaluation, mapping: Mapping, unit: str, what: str, training: bool
+) -> list[str]:
+    """Return the traffic between nodes: of this mapping, in order, and in the recorded run."""
+    from hopbytes.cost.metrics.baselines import is_partition
+
+    base, total = evaluation.in_order, evaluation.total_volume
+    assert base is not None
+    nodes = mapping.where.node_of_pe
+    several = bool(len(nodes)) and bool(np.any(nodes != nodes[0]))
+    if not total or not (several or len(base.levels) > 1):
+        return []
+    where = "node" if several else base.levels[0].name
+    own, theirs = _leaving(evaluation.mapping, several), _leaving(base, several)
+    order = ORDERS.get(evaluation.launcher, f"the launcher's order {evaluation.launcher}")
+    if training and evaluation.launcher == "fill":
+        order = "ranks node by node, as torchrun numbers them"
+    if is_partition(mapping) and int(mapping.tasks_per_pe().max()) > 1:
+        order = "blocks of consecutive tasks"
+    sentences = [
+        f"Between {where}s: {amount(own, unit)}, {_share(own, total)} of all {what}; in order ({order}) "
+        f"{amount(theirs, unit)}, {_share(theirs, total)}{_change(own, theirs)}."
+    ]
+    if evaluation.recorded is not None:
+        then = _leaving(evaluation.recorded, several)
+        sentences.append(f"As it was recorded: {amount(then, unit)} between {where}s{_change(own, then)}.")
+    return sentences
+
+
+def _leaving(one: MappingMetrics, several_nodes: bool) -> int:
+    """Return the volume between nodes, or on a single node between its outermost units."""
+    if several_nodes:
+        return 0 if one.traffic is None else int(one.traffic.inter_node_volume)
+    return one.levels[0].volume
+
+
+def _share(part: int, whole: int) -> str:
+    if part in (0, whole):
+        return "none" if part == 0 else "100 %"
+    return f"{100 * (part / whole):.0f} %" if part / whole >= 0.1 else f"{100 * (part / whole):.2g} %"
+
+
+def _change(own: float, base: float) -> str:
+    if not base or abs(own / base - 1) < 0.0005:  # changes that would be printed as 0.0 %
+        return ""
+    if not own:
+        return ": all of it less"
+    return f": {abs(own / base - 1):.1%} {'less' if own < base else 'more'}".replace("%", " %")

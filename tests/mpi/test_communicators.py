@@ -1,0 +1,167 @@
+"""Grids of ranks: the fewest cells between ranks, compared with counting them one by one."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from hopbytes.errors import FormatError
+from hopbytes.mpi.communicators import (
+    best_dims,
+    checked_neighbours,
+    create_cart,
+    create_dist_graph_adjacent,
+    face_cells,
+    grid_neighbours,
+    neighbours_sends,
+)
+from hopbytes.mpi.processes import checked_sends
+
+
+def cells_between(dims, extents, rings):
+    """Count the pairs of neighbouring cells on different ranks, for extents that the grid divides."""
+    total = 0
+    for cell in product(*map(range, extents)):
+        for axis, (size, count, ring) in enumerate(zip(extents, dims, rings, strict=True)):
+            other = cell[axis] + 1
+            if other == size and not ring:
+                continue
+            block = size // count
+            total += cell[axis] // block != other % size // block
+    return total
+
+
+@pytest.mark.parametrize(
+    ("ranks", "extents", "rings"),
+    [
+        (8, (8, 8), (False, False)), (8, (8, 8), (True, False)), (8, (8, 4, 8), (False, True, False)),
+        (12, (24, 12), (True, True)), (6, (6, 12), (False, False)), (4, (4, 16), (False, True)),
+    ],
+)  # fmt: skip
+def test_no_grid_sends_fewer_cells(ranks, extents, rings):
+    chosen = best_dims(ranks, extents, rings)
+    grids = [
+        dims for dims in product(range(1, ranks + 1), repeat=len(extents))
+        if _product(dims) == ranks and all(e % d == 0 for e, d in zip(extents, dims, strict=True))
+    ]  # fmt: skip
+    assert chosen in grids
+    assert cells_between(chosen, extents, rings) == min(cells_between(dims, extents, rings) for dims in grids)
+
+
+def _product(numbers):
+    total = 1
+    for number in numbers:
+        total *= number
+    return total
+
+
+class OneProcess:
+    """What create_cart asks of a communicator before it uses MPI."""
+
+    def Get_size(self):  # noqa: N802, the name in mpi4py
+        return 8
+
+    def Create_cart(self, dims, periods, reorder):  # noqa: N802
+        return dims, periods, reorder
+
+
+def test_create_cart_chooses_dimensions():
+    made = create_cart(OneProcess(), "auto", reorder=False, extents=(400, 100))
+    assert made == ([8, 1], [False, False], False)
+    for dims in ("auto", "best"):
+        with pytest.raises(FormatError, match="expected numbers, or 'auto'"):
+            create_cart(OneProcess(), dims, extents=None if dims == "auto" else (4, 4))
+
+
+def test_faces_are_weights_of_directions():
+    assert grid_neighbours(0, (2, 3), (False, True), face_cells((2, 3), (20, 30))) == {3: 10, 1: 10, 2: 10}
+    assert grid_neighbours(0, (2, 2), (False, False), face_cells((2, 2), (20, 60))) == {2: 30, 1: 10}
+    with pytest.raises(FormatError, match="1 extents"):
+        face_cells((2, 2), (4,))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ((8, ()), "1 to 6"), ((8, (4, 0)), "numbers >= 1"), ((8, (4, "x")), "numbers"),
+        ((8, (2, 2)), "a cell"), ((8, (8, 8), (True,)), "1 periods"), ((8, (2.5, 8)), "numbers"),
+    ],
+)
+def test_bad_extents_are_one_line(arguments, word):
+    with pytest.raises(FormatError) as caught:
+        best_dims(*arguments)
+    assert word in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("sends", [
+    {1: 8, 2: 0}, [0, 8, 0], np.array([0, 8, 0]), {np.int32(1): np.int64(8)}, (0, np.uint8(8), 0),
+])  # fmt: skip
+def test_bytes_by_rank(sends):
+    assert checked_sends(sends, 0, 3) == ({1: 8}, "")
+
+
+@pytest.mark.parametrize(("sends", "fault"), [
+    ([1, 2], "gives 2 numbers of bytes, expected 8, one for each rank"),
+    ([0] * 9, "gives 9 numbers of bytes, expected 8"),
+    ({1: 2.5}, "sends 2.5 bytes to rank 1, expected a whole number"),
+    (np.full(8, 2.0), "sends 2.0 bytes to rank 0, expected a whole number"),
+    ({1: True}, "sends True bytes to rank 1, expected a whole number"),
+    ({1: "8"}, "sends 8 bytes to rank 1, expected a whole number"),
+    ({8: 1}, "sends to rank 8, expected 0..7"), ({-1: 1}, "sends to rank -1, expected"),
+    ({1.5: 1}, "sends to rank 1.5, expected"), ({1: -3}, "sends -3 bytes, expected 0 to 2^63 - 1"),
+    ({1: 2**63}, "expected 0 to 2^63 - 1"), (7, "'7', expected bytes by rank or a sequence of 8"),
+    (None, "'None', expected bytes by rank"),
+])  # fmt: skip
+def test_faults(sends, fault):
+    told, said = checked_sends(sends, 3, 8)
+    assert told == {}
+    assert said.startswith("rank 3")
+    assert fault in said
+
+
+@pytest.fixture
+def mpi():
+    """mpi4py's constants without MPI_Init, which ends a process that no MPI can start in."""
+    package = pytest.importorskip("mpi4py")
+    before, package.rc.initialize = package.rc.initialize, False
+    try:
+        from mpi4py import MPI
+    finally:
+        package.rc.initialize = before
+    return MPI
+
+
+def test_neighbours(mpi):
+    assert checked_neighbours([1], (2, 2), None, None) == (([1], [2, 2], None, None), "")
+    assert neighbours_sends(([1], [2, 2], None, None)) == {2: 2}
+    assert neighbours_sends(([1], [2, 2], None, [5, 7])) == {2: 12}
+    assert checked_neighbours([1], [2], mpi.UNWEIGHTED, mpi.UNWEIGHTED) == (([1], [2], None, None), "")
+    assert checked_neighbours([], [2], mpi.WEIGHTS_EMPTY, [3]) == (([], [2], [], [3]), "")
+    for given, fault in [
+        (([1], [2], None, mpi.WEIGHTS_EMPTY), "destweights: WEIGHTS_EMPTY for 1 neighbours, expected 1"),
+        (([1], [2], [1, 2], None), "sourceweights: 2 numbers, expected 1"),
+        (([1], [2], None, [2.5]), r"destweights: [2.5], expected whole numbers"),
+        (([1], [2], None, 77), "destweights: 77, expected whole numbers"),
+        (([1.5], [2], None, None), "neighbours that are not ranks"),
+    ]:
+        assert fault in checked_neighbours(*given)[1]
+
+
+class Adjacent:
+    """Keeps what an MPI would be told."""
+
+    def Create_dist_graph_adjacent(self, *ends, **more):  # noqa: N802
+        return ends, more
+
+
+@pytest.mark.parametrize(("weights", "told"), [
+    ((None, None), {}), (([3], [5, 7]), {"sourceweights": [3], "destweights": [5, 7]}),
+    ((None, [5, 7]), {"sourceweights": None, "destweights": [5, 7]}),
+    (([3], None), {"sourceweights": [3], "destweights": None}),
+])  # fmt: skip
+def test_weights_of_neighbours_are_handed_on(mpi, weights, told):
+    made = create_dist_graph_adjacent(Adjacent(), [1], [2, 2], *weights, reorder=False)
+    assert made == (([1], [2, 2]), {"reorder": False, **told})

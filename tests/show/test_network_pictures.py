@@ -1,0 +1,129 @@
+"""Pictures of networks: everything is inside the picture, hosts are named, loads have colours."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from helpers.paths import SHARED_SAMPLES
+from hopbytes.show.back_ends import svg
+from hopbytes.show.marks import Line, Panel, Rectangle, Words, scaled
+from hopbytes.show.network import IDLE, UNLOADED
+from hopbytes.show.network_layouts import network_panel
+from hopbytes.show.pictures import allocation_picture, evaluation_picture, mapping_picture
+from hopbytes.show.traffic import link_loads
+
+SPECS = {
+    "ring": "torus:8", "torus": "torus:4x3x3", "four dimensions": "torus:2x2x3x2",
+    "several nodes": "mesh:3x3:nodes=2", "hyperx": "hyperx:3x4", "fat tree": "fattree:4x8",
+    "tall tree": "fattree:4x4x4", "wide tree": "fattree:2x40", "dragonfly": "dragonfly:4x4x2",
+    "dragonfly+": "dragonfly_plus:4x2x2:spines=2",
+}  # fmt: skip
+
+
+def inside(panel: Panel) -> None:
+    """Check that the picture is well-formed and that rectangles and lines lie in it."""
+    ElementTree.fromstring(svg(panel))
+    for mark in panel.marks:
+        corners = []
+        if isinstance(mark, Rectangle):
+            corners = [(mark.left, mark.top), (mark.left + mark.width, mark.top + mark.height)]
+        elif isinstance(mark, Line):
+            corners = list(mark.points)
+        for x, y in corners:
+            assert -1 <= x <= panel.width + 1, mark
+            assert -1 <= y <= panel.height + 1, mark
+
+
+def said(panel: Panel) -> str:
+    """Return all words and tool tips of a picture."""
+    words = [mark.text for mark in panel.marks if isinstance(mark, Words)]
+    return "\n".join([*words, *(mark.tip for mark in panel.marks if isinstance(mark, (Line, Rectangle)))])
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+def test_every_node_and_cable_is_drawn(spec):
+    count = int(hb.allocate(spec).machine.node_of_core()[-1]) + 1
+    where = hb.allocate(spec, hosts=f"h[1-{count}]")
+    panel = network_panel(where)
+    inside(panel)
+    words = said(panel)
+    assert all(f"h{number}" in words for number in range(1, count + 1))
+    assert any(isinstance(mark, Line) and mark.colour == UNLOADED for mark in panel.marks)
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+def test_loads_have_colours_and_the_busiest_link_a_name(spec):
+    where = hb.allocate(spec)
+    graph = hb.read(f"stencil:{min(where.k, 32)}:bytes=1000000")
+    mapping = hb.Mapping(np.random.default_rng(2).permutation(where.k)[: graph.n], where)
+    loads = link_loads(graph, mapping)
+    panel = network_panel(where, loads=loads, mapping=mapping)
+    inside(panel)
+    busiest = loads.names[int(loads.most_loaded(1)[0])]
+    assert f"busiest here: {busiest}, " in said(panel)
+    assert "ranks " in said(panel)
+
+
+def test_the_darkest_colour_is_the_busiest_link():
+    graph = hb.CommGraph.from_edges([0, 1], [1, 2], [1, 100], n=3)
+    mapping = hb.Mapping([0, 1, 2], hb.allocate("mesh:4"))
+    panel = network_panel(mapping.where, loads=link_loads(graph, mapping))
+    colours = {mark.tip: mark.colour for mark in panel.marks if isinstance(mark, Line) and mark.tip}
+    assert colours == {
+        "node 0 – node 1: 1 B on its busiest link": scaled(0.01),
+        "node 1 – node 2: 100 B on its busiest link": "#1d2a62",
+        "node 2 – node 3: idle": IDLE,
+    }  # fmt: skip
+
+
+def test_slices_of_a_torus_are_named():
+    words = [mark.text for mark in network_panel(hb.allocate("torus:3x3x2")).marks if isinstance(mark, Words)]
+    assert {"z = 0", "z = 1", *map(str, range(18))} <= set(words)
+
+
+def test_things_on_networks_are_drawn_as_networks():
+    where = hb.allocate("torus:2x2x2 / core:4", hosts="h[1-8]")
+    machine = said(allocation_picture(where)[0])
+    assert "4 cores in each node" in machine
+    assert all(f"h{number}" in machine for number in range(1, 9))
+    mapping = hb.Mapping(np.arange(32)[::-1], where)
+    words = said(mapping_picture(mapping)[0])
+    assert all(f"\n{rank}\n" in words for rank in range(32))
+    evaluation, _ = evaluation_picture(hb.read("stencil:8x4:bytes=1000"), mapping)
+    assert "Links, before: ranks in order, nodes filled" in said(evaluation)
+
+
+def test_networks_that_are_too_large_are_refused():
+    with pytest.raises(hb.UnsupportedError, match="hosts and switches, expected at most 16384"):
+        allocation_picture(hb.allocate("torus:64x64x8"))
+
+
+@pytest.mark.shared
+def test_a_real_fabric_is_drawn_by_host_names():
+    folder = SHARED_SAMPLES / "infiniband/avakas"
+    if not folder.is_dir():
+        pytest.skip("the developers' sample folder is missing")
+    panel, _ = allocation_picture(hb.allocate(f"ib:{folder}"))
+    inside(panel)
+    words = [mark.text for mark in panel.marks if isinstance(mark, Words)]
+    assert {"node001", "node264", "visu01", "L101", "S209A"} <= set(words)
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not SHARED_SAMPLES.exists(), reason="no folder of developers' samples")
+def test_many_leaf_switches_are_told_apart():
+    """A09-P1-IBLEAF-01-02 without what all switches share; hosts from the first to the last."""
+    folder = SHARED_SAMPLES / "infiniband/ndr_dgx_40sw"
+    panel = network_panel(hb.allocate(f"ib:{folder}:tables=dump_fts_dfsssp.txt.gz"))
+    inside(panel)
+    tips = {mark.tip for mark in panel.marks if isinstance(mark, Rectangle)}
+    leaves = [tip for tip in tips if tip.startswith("switch ") and "LEAF" in tip]
+    said = [mark.text for mark in panel.marks if isinstance(mark, Words)]
+    short = [text for text in said if text.count("-") == 2 and "…" not in text and "P1" not in text]
+    assert len(short) == len(set(short)) == len(leaves)
+    assert "a07-p1-dgx-03-c01 … 18 (18)" in said
+    assert not any("…e" in text for text in said)

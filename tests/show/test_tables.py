@@ -1,0 +1,93 @@
+"""The table and the one-line summary: what people read about a mapping."""
+
+import re
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from helpers.placements import place
+from hopbytes.cost.metrics.evaluation import evaluate
+from hopbytes.cost.objectives.base import objectives
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.show.evaluation_text import evaluation_table, summary
+from hopbytes.util.quantities import number
+
+
+def ring(n, volume):
+    return CommGraph.from_edges(range(n), [*range(1, n), 0], [volume] * n)
+
+
+def shown(evaluation, width=120):
+    return evaluation_table(evaluation, width)
+
+
+def test_table_shows_what_print_shows():
+    mapping = place("node:2@10 package:2@3 core:4@1", np.random.default_rng(1).permutation(16))
+    evaluation = evaluate(ring(16, 1_000_000), mapping)
+    assert shown(evaluation).split() == str(evaluation).split()
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_a_narrow_terminal_keeps_every_number_it_shows(width):
+    """The range of the random placements goes first; nothing is cut off with dots."""
+    mapping = place("node:2@10 package:2@3 core:4@1", np.random.default_rng(1).permutation(16))
+    text = shown(evaluate(ring(16, 10**9), mapping), width)
+    assert ("random, range" in text) == (width == 200)
+    assert max(map(len, text.splitlines())) <= width
+    cost = next(line for line in text.splitlines() if line.startswith("communication cost J"))
+    assert all(cell.replace(",", "").isdigit() for cell in cost[22:].replace("…", " ").split())
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_a_first_look_fits_and_names_sizes_with_units(width):
+    mapping = place("node:2@10 package:2@3 core:4@1", np.random.default_rng(1).permutation(16))
+    evaluation = evaluate(ring(16, 10**9), mapping)
+    text = evaluation_table(evaluation, width, complete=False, unit="B")
+    assert max(map(len, text.splitlines())) <= width
+    row = next(line for line in text.splitlines() if line.startswith("volume between nodes"))
+    assert row.split()[3:5] == [f"{evaluation.mapping.traffic.inter_node_volume // 10**9}", "GB"]
+    assert f"{evaluation.mapping.comm_cost:,}" in text
+    whole = evaluation_table(evaluation, width, unit="B")
+    assert len(text.splitlines()) < len(whole.splitlines()) / 1.5
+    assert "(ICV)" in whole
+    assert "(ICV)" not in text
+
+
+def test_without_baselines_there_is_one_column_of_numbers():
+    text = shown(evaluate(ring(4, 5), place("core:4", [0, 1, 2, 3]), baselines=False))
+    assert "in order" not in text
+    assert "random" not in text
+
+
+def test_summary_of_processes_tells_cost_gain_and_where_they_went():
+    mapping = place("node:4@10 package:2@3 core:2@1", [0, 4, 1, 5], problem="processes")
+    evaluation = evaluate(CommGraph.from_edges([0, 1], [2, 3], [500, 500]), mapping, random_seeds=0)
+    assert summary(evaluation, mapping) == (
+        "J 1,000 (bytes x distance), 66.7 % below in order; 2 tasks per node on 2 of 4, "
+        "2 tasks per package on 2 of 8"
+    )
+
+
+@pytest.mark.parametrize("objective", [name for name in objectives if name != "comm_cost"])
+def test_summary_tells_the_objective_before_and_after(objective):
+    """A ring in an order that no torus likes: the value of the mapping, then in order and at random."""
+    order = np.random.default_rng(0).permutation(16)
+    ring = hb.CommGraph.from_edges(order, np.roll(order, 1), np.full(16, 7), n=16)
+    mapping = hb.map_tasks(ring, hb.allocate("torus:4x4"), "fast", objective=objective)
+    facts = hb.evaluate(ring, mapping, random_seeds=2)
+    told = summary(facts, mapping)
+    own, base = (getattr(one.links, objective) for one in (facts.mapping, facts.in_order))
+    assert own < base
+    percent = f"{100 - 100 * own / base:.1f} % below in order ({number(base)})"
+    assert told.startswith(f"{objective.replace('_', ' ')} {number(own)}, {percent}, ")
+    assert " random (" in told.partition("; J ")[0]
+
+
+def test_summary_of_a_partition_tells_the_balance():
+    mapping = place(
+        "island:2@100 node:2@10 core:1@1", [0, 0, 1, 2, 3, 3, 3], problem="partition", balance="relaxed"
+    )
+    text = summary(evaluate(ring(7, 1), mapping), mapping)
+    assert text.endswith("1 to 3 tasks per node; imbalance 71.4 % (bound relaxed)")
+    assert re.search(r"\d % (below|above) random", text)

@@ -115,8 +115,8 @@ def test_bars_show_the_change_in_words():
     both = {"in order": hb.Mapping([0, 2, 1, 4, 3, 5], where), "mine": hb.Mapping(np.arange(6), where)}
     words = words_of(level_panel(level_bytes(graph, both)))
     assert "12 MB" in words
-    assert "0 B (all of it less)" in words
-    assert "12 MB (all of it less)" not in words
+    assert "0 B (100 % less)" in words
+    assert "12 MB (100 % less)" not in words
 
 
 def test_bars_of_nothing_say_so():

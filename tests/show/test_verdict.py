@@ -100,7 +100,7 @@ def test_the_launcher_decides_what_in_order_means():
     graph = ring(4, 1000)
     mapping = place("node:2@10 core:4@1", [0, 1, 2, 3], problem="processes")
     assert "mpirun" in said(graph, mapping)[0]
-    assert "2 kB, 50 %: all of it less" in said(graph, mapping, launcher="block")[0]
+    assert "2 kB, 50 %: 100 % less" in said(graph, mapping, launcher="block")[0]
     assert "srun" in said(graph, mapping, launcher="block")[0]
 
 

@@ -69,10 +69,6 @@ def svg(panel: Panel, title: str = "") -> bytes:
     """Return a picture as SVG.
 
     Control characters in texts, which names from files may contain, become question marks.
-
-    >>> picture = svg(Panel(96, 48, (Words(4, 20, "a < b"),)), "two letters")
-    >>> b"a &lt; b" in picture, b"written by hopbytes" in picture
-    (True, True)
     """
     head = f'<?xml version="1.0" encoding="utf-8"?>\n<!-- {MARK} -->\n'
     return (head + fragment(panel, title)).encode()
@@ -155,9 +151,6 @@ def png_of(cells: UInt8, colours: Sequence[str], *, see_through: bool = False) -
     """Return a matrix of numbered colours as an image with a palette.
 
     Cells are enlarged to whole numbers of pixels. Source: PNG specification, third edition, W3C 2025.
-
-    >>> png_of(np.zeros((2, 2), np.uint8), ["#ffffff"])[:4]
-    b'\\x89PNG'
     """
     rows, columns = cells.shape
     enlarged = max(1, -(-SIDE // max(rows, columns)))

@@ -92,7 +92,7 @@ def _change(base: float, value: float) -> str:
     if not base or abs(value / base - 1) < 0.0005:
         return ""
     if not value:
-        return " (all of it less)"
+        return " (100 % less)"
     if value >= 2 * base:
         return f" ({value / base:.3g} times)"
     share = 100 * abs(value / base - 1)
@@ -161,15 +161,7 @@ class CostHistory:
 
 
 def cost_history(mapping: Mapping) -> CostHistory:
-    """Return J over time from ``mapping.info["history"]``.
-
-    >>> import hopbytes as hb
-    >>> graph = hb.CommGraph.from_edges([0, 1, 2, 3], [2, 3, 0, 1], [5, 5, 5, 5])
-    >>> mapping = hb.map_tasks(graph, hb.allocate("node:2@10 core:2@1"))
-    >>> history = cost_history(mapping)
-    >>> int(history.costs[-1]) == mapping.comm_cost, bool(history.end >= history.seconds[-1])
-    (True, True)
-    """
+    """Return J over time from ``mapping.info["history"]``."""
     steps = mapping.info.get("history")
     if not steps:
         raise UnsupportedError(

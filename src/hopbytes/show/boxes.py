@@ -175,13 +175,7 @@ def _box(
 
 
 def folded(box: Box, most: int = MOST_LEAVES) -> Box:
-    """Return a box in which adjacent alike units are one, from the outside on, until few leaves are left.
-
-    >>> from hopbytes.machines.allocate.allocate import allocate
-    >>> (boxed,) = boxes_of(allocate("node:64 core:32", hosts="n[1-64]"))
-    >>> [inner.title for inner in folded(boxed.box).inside]
-    ['64 x node n1 … n64']
-    """
+    """Return a box in which adjacent alike units are one, from the outside on, until few leaves are left."""
     if box.leaves <= most or not box.inside:
         return box
     runs = [_one_for(run) for run in _runs(box.inside)]
@@ -212,15 +206,7 @@ def _runs(boxes: Sequence[Box]) -> list[list[Box]]:
 
 
 def drawing(boxed: Boxed) -> list[str]:
-    """Return a node as indented lines; adjacent units of equal shape share a line with their number.
-
-    >>> from hopbytes.machines.allocate.allocate import allocate
-    >>> print("\\n".join(drawing(boxes_of(allocate("synthetic:pack:2 l3:2 core:4 pu:1"))[0])))
-    node  PU 0-15
-      2 x package  PU 0-15
-        2 x l3  PU 0-7
-          4 x core  PU 0-3
-    """
+    """Return a node as indented lines; adjacent units of equal shape share a line with their number."""
     what = "GPU" if boxed.box.only_gpus else "PU"
     heading = dataclasses.replace(boxed, known=True).heading
     lines = [f"{heading}  {what} {_short(boxed.box.numbers)}", *_lines(boxed.box.inside, 1, what)]

@@ -48,11 +48,7 @@ def explain(
     thing: str, *, input_format: str | None = None, route: tuple[str, str] | None = None,
     machine_options: Facts | None = None, **options: Any,
 ) -> tuple[Facts, str]:
-    """Return the description of a thing, for programs and for people.
-
-    >>> explain("node:2 core:4")[0]["pes"]
-    8
-    """
+    """Return the description of a thing, for programs and for people."""
     if route is not None:
         from hopbytes.machines.allocate.allocate import allocate
 
@@ -72,7 +68,7 @@ def explain(
     if ":" not in thing:
         near = nearest(thing, [*KINDS, *(row["name"] for _, row in kinds)])
         raise UnsupportedError(
-            f"{thing!r} is no registered name ('hopbytes show KIND'), no file and no machine like "
+            f"{thing!r} is not a registered name ('hopbytes show KIND'), a file or a machine like "
             "'node:2 core:4'" + (f"; did you mean {near[0]!r}?" if near else "")
         )
     return _explain_machine(thing, {})
@@ -155,12 +151,7 @@ def _text(value: Any) -> str:
 
 
 def pattern_facts(graph: CommGraph) -> Facts:
-    """Return the size and shape of a pattern; O(n + m).
-
-    >>> facts = pattern_facts(CommGraph.from_edges([0, 1, 1], [1, 0, 1], [5, 5, 2]))
-    >>> facts["tasks"], facts["arcs"], facts["volume"], facts["volume_to_itself"]
-    (2, 3, 12, 2)
-    """
+    """Return the size and shape of a pattern; O(n + m)."""
     from hopbytes import kernels
     from hopbytes.cost.metrics.mapping_metrics import diagonal_volume
     from hopbytes.patterns.base import recorded_hosts
@@ -201,14 +192,7 @@ def _pattern_text(facts: Facts) -> str:
 
 
 def ranks_per_node(mapping: Mapping, columns: int | None = None, nodes: int = MOST_NODES) -> list[str]:
-    """Return a line per node in use: its name and its ranks (tasks of a partition).
-
-    >>> import hopbytes as hb
-    >>> pattern, where = hb.read("stencil:8"), hb.allocate("node:2@10 core:4@1", hosts="n[1-2]")
-    >>> print("\\n".join(ranks_per_node(hb.map_tasks(pattern, where, "identity"), 60)))
-    n1: ranks 0-3
-    n2: ranks 4-7
-    """
+    """Return a line per node in use: its name and its ranks (tasks of a partition)."""
     columns = columns or width()
     word = "ranks" if mapping.info.get("problem") == "processes" else "tasks"
     used = ranks_of_nodes(mapping)
@@ -232,13 +216,7 @@ def _fitting(head: str, tasks: Int64, columns: int) -> str:
 
 
 def machine_facts(where: Allocation) -> Facts:
-    """Return the facts of :func:`machine_text` with keys for JSON.
-
-    >>> import hopbytes as hb
-    >>> facts = machine_facts(hb.allocate("node:2@10 core:[3,4]@1", exclude="core=0"))
-    >>> facts["spec"], facts["pes"], facts["cores"], facts["pes_per_node"]
-    ('node:2@10 core:[3,4]@1', 5, 7, [2, 3])
-    """
+    """Return the facts of :func:`machine_text` with keys for JSON."""
     machine = where.machine
     per_node = np.bincount(where.node_of_pe)
     facts: Facts = {
@@ -316,18 +294,7 @@ def _span(pair: list[int]) -> str:
 
 
 def machine_text(where: Allocation) -> str:
-    """Return a description for people; the first line's spec parses to the same machine.
-
-    >>> import hopbytes as hb
-    >>> print(machine_text(hb.allocate("node:2@10 core:[3,4]@1")))
-    machine    node:2@10 core:[3,4]@1
-    cores      7, 3-4 per node
-    nodes      2
-    <BLANKLINE>
-    level  units  in use  per outer unit  distance
-    node       2       2               2        10
-    core       7       7             3-4         1
-    """
+    """Return a description for people; the first line's spec parses to the same machine."""
     facts = machine_facts(where)
     idle, per_node = facts["cores"] - facts["cores_in_slots"], f"{_span(facts['pes_per_node'])} per node"
     unit, slot, own = "core" if where.has_cores else "GPU", where.slot_word, facts["cores_per_pe"]
@@ -412,12 +379,7 @@ def _network_rows(facts: Facts) -> list[tuple[str, str]]:
 
 
 def route_facts(where: Allocation, source: str, target: str) -> Facts:
-    """Return the links from one node to another.
-
-    >>> import hopbytes as hb
-    >>> [link["name"] for link in route_facts(hb.allocate("torus:4"), "3", "1")["links"]]
-    ['r3 -> r0 (x+)', 'r0 -> r1 (x+)']
-    """
+    """Return the links from one node to another."""
     network = where.machine.network()
     if network is None:
         raise UnsupportedError(
@@ -465,11 +427,10 @@ def route_text(facts: Facts) -> str:
     """Return a route as lines: links with their capacities, and shares if there are several paths."""
     hops = f"{facts['hops']:g} hops" + (" on average" if isinstance(facts["hops"], float) else "")
     title = f"{facts['from']} to {facts['to']}: {hops} (capacities {facts['capacity_unit']})"
-    longest = max((len(link["name"]) for link in facts["links"]), default=0)
-    lines = []
+    rows = []
     for link in facts["links"]:
         part = Fraction(*link["share"])
         words = str(part) if part.denominator <= MOST_DENOMINATOR else f"{float(part):.3%}".replace("%", " %")
         share = "" if part == 1 else f"  {words} of the flow"
-        lines.append(f"  {link['name']:<{longest}}  {link['capacity']}{share}")
-    return "\n".join([title, *lines])
+        rows.append((link["name"], f"{link['capacity']}{share}"))
+    return "\n".join([title, *(f"  {line}" for line in table_lines(rows, "<"))])

@@ -88,16 +88,6 @@ def summary(evaluation: Evaluation, mapping: Mapping) -> str:
     """Return one line about a new mapping: J, the gain, the tasks per unit, the balance.
 
     Another objective than J comes first, with its values for in order and random mappings.
-
-    >>> import numpy as np
-    >>> from hopbytes.model.allocation import Allocation
-    >>> from hopbytes.model.comm_graph import CommGraph
-    >>> from hopbytes.machines.spec import parse_machine
-    >>> from hopbytes.cost.metrics.evaluation import evaluate
-    >>> graph = CommGraph.from_edges([0, 1], [2, 3], [5, 5])
-    >>> mapping = Mapping(np.array([0, 2, 1, 3], np.int32), Allocation.whole(parse_machine("node:2 core:2")))
-    >>> summary(evaluate(graph, mapping, random_seeds=0), mapping)
-    'J 10 (bytes x distance), 90.0 % below in order; 2 tasks per node; imbalance 0.0 %'
     """
     parts = [
         _objective(evaluation, mapping.info), _cost(evaluation, mapping.info), _tasks(evaluation),
@@ -328,14 +318,6 @@ def parallelism(graph: CommGraph, mapping: Mapping) -> list[KindOfTraffic]:
     """Return the traffic of each kind of parallelism that sends anything; empty unless `graph` is ``ml:``.
 
     The pattern is generated again, O(arcs).
-
-    >>> import numpy as np
-    >>> import hopbytes as hb
-    >>> graph = hb.read("ml:tp=2,pp=1,dp=2,hidden=8,layers=1,seq=4,micro=1")
-    >>> mapping = hb.Mapping(np.arange(4, dtype=np.int32), hb.allocate("rails:2x2"))
-    >>> for kind in parallelism(graph, mapping): print(kind)
-    tensor parallelism: 1.02 kB per step, 100 % inside an NVLink domain, 0 % on one rail, 0 % between rails
-    data parallelism: 3.07 kB per step, 0 % inside an NVLink domain, 100 % on one rail, 0 % between rails
     """
     from hopbytes.machines.gpu_domains import gpu_domains
     from hopbytes.patterns.ml import training_of

@@ -102,11 +102,7 @@ def moved(mark: Mark, right: float, down: float) -> Mark:
 
 
 def beside(panels: Sequence[Panel], gap: float = 24.0) -> Panel:
-    """Return panels side by side, aligned at the top.
-
-    >>> beside([Panel(10, 20, ()), Panel(30, 5, ())], gap=4)
-    Panel(width=44.0, height=20, marks=())
-    """
+    """Return panels side by side, aligned at the top."""
     marks: list[Mark] = []
     left = 0.0
     for panel in panels:
@@ -174,20 +170,12 @@ def colour_bar(width: float, *, only_darkest: bool = False) -> list[Mark]:
 
 
 def width_of(text: str, size: float) -> float:
-    """Return the width that a text takes at most, about.
-
-    >>> round(width_of("rank", 10), 1)
-    24.4
-    """
+    """Return the width that a text takes at most, about."""
     return len(text) * LETTER * size
 
 
 def cut(text: str, width: float, size: float) -> str:
-    """Return a text that fits into a width, shortened in the middle where it has to be.
-
-    >>> cut("compute-node-0017", 60, 10), cut("n1", 60, 10), cut("n1", 3, 10)
-    ('comp…0017', 'n1', '')
-    """
+    """Return a text that fits into a width, shortened in the middle where it has to be."""
     letters = int(width / (LETTER * size))
     if len(text) <= letters:
         return text
@@ -199,12 +187,7 @@ def cut(text: str, width: float, size: float) -> str:
 
 @lru_cache(maxsize=1)
 def scale_colours() -> tuple[str, ...]:
-    """Return the 256 colours of shades: white for nothing, then the lightest to the darkest.
-
-    >>> colours = scale_colours()
-    >>> len(colours), colours[0], colours[1], colours[255]
-    (256, '#ffffff', '#e3f1c9', '#1d2a62')
-    """
+    """Return the 256 colours of shades: white for nothing, then the lightest to the darkest."""
     return ("#ffffff", *(scaled(shade / 254) for shade in range(255)))
 
 

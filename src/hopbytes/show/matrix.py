@@ -55,11 +55,7 @@ def matrix_panel(
 
 
 def side_of(rows: int) -> float:
-    """Return the side of a matrix: about `SIDE`, and for images whole units per row, which keeps them sharp.
-
-    >>> side_of(64), side_of(100), side_of(342), side_of(512)
-    (400.0, 400.0, 342.0, 512.0)
-    """
+    """Return the side of a matrix: about `SIDE`, and for images whole units per row."""
     return float(SIDE if rows <= CELLS_WITH_TIPS else rows * max(1, round(SIDE / rows)))
 
 
@@ -130,11 +126,7 @@ def _rank_marks(matrix: CommMatrix, square: Rectangle) -> list[Mark]:
 
 
 def round_step(least: float) -> int:
-    """Return the least power of two that is at least a number: ranks are counted in such steps.
-
-    >>> round_step(10.5), round_step(0.2)
-    (16, 1)
-    """
+    """Return the least power of two that is at least a number: ranks are counted in such steps."""
     return 1 << max(0, math.ceil(least) - 1).bit_length()
 
 

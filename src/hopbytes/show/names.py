@@ -16,22 +16,12 @@ SEPARATORS = " ;:/._-"
 
 
 def node_name(where: Allocation, node: int) -> str:
-    """Return the name of a node for people: its host name, else its number.
-
-    >>> import hopbytes as hb
-    >>> node_name(hb.allocate("node:2 core:2"), 1), node_name(hb.allocate("node:2 core:2", hosts="a,b"), 1)
-    ('node 1', 'b')
-    """
+    """Return the name of a node for people: its host name, else its number."""
     return where.hosts[node] if node < len(where.hosts) else f"node {node}"
 
 
 def pe_name(where: Allocation, pe: int) -> str:
-    """Return the name of a PE for people: its node, and the first of its cores, counted on the node.
-
-    >>> import hopbytes as hb
-    >>> pe_name(hb.allocate("node:2 core:4", hosts="a,b"), 6), pe_name(hb.allocate("node:2 gpu:4"), 6)
-    ('b core 2', 'node 1 GPU 2')
-    """
+    """Return the name of a PE for people: its node, and the first of its cores, counted on the node."""
     nodes, core = where.machine.node_of_core(), int(where.first_core[pe])
     name = node_name(where, int(nodes[core]))
     first, end = (int(np.searchsorted(nodes, nodes[core], side=side)) for side in ("left", "right"))
@@ -54,20 +44,12 @@ def short_name(name: str) -> str:
 
 
 def without_shared_end(names: Sequence[str]) -> list[str]:
-    """Return names without the end that all of them share, from a separator on, such as a domain.
-
-    >>> without_shared_end(["n1.grid.fr", "n2.grid.fr"]), without_shared_end(["a1", "b1"])
-    (['n1', 'n2'], ['a1', 'b1'])
-    """
+    """Return names without the end that all of them share, from a separator on, such as a domain."""
     return [name[::-1] for name in without_shared_start([name[::-1] for name in names])]
 
 
 def without_shared_start(names: Sequence[str]) -> list[str]:
-    """Return names without the beginning that all of them share, up to a separator.
-
-    >>> without_shared_start(["switch A L1", "switch A L2"]), without_shared_start(["leaf1", "leaf2"])
-    (['L1', 'L2'], ['leaf1', 'leaf2'])
-    """
+    """Return names without the beginning that all of them share, up to a separator."""
     if len(set(names)) < 2:
         return list(names)
     same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))

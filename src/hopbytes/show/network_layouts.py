@@ -33,7 +33,7 @@ from hopbytes.text.cpu_lists import format_list
 from hopbytes.util.quantities import amount, number
 
 Point = tuple[float, float]
-Place = tuple[int, ...]  # coordinates of a router
+Coordinates = tuple[int, ...]  # of a router
 #: The hosts of switches: for every switch, nodes and their cables. A node may be on several.
 Hosts = dict[int, list[tuple[int, int]]]
 
@@ -116,18 +116,18 @@ def _slices(look: Look) -> Panel:
     sizes, names = figure.geometry.sizes, figure.geometry.names[2:]
     routers = _routers(figure)
     at_endpoints = zip(figure.vertex_of_endpoint.tolist(), figure.geometry.places.T.tolist(), strict=True)
-    places = {routers.get(vertex, vertex): tuple(place) for vertex, place in at_endpoints}
-    marks: dict[Place, list[Mark]] = {rest: [] for rest in itertools.product(*map(range, sizes[2:]))}
+    positions = {routers.get(vertex, vertex): tuple(position) for vertex, position in at_endpoints}
+    marks: dict[Coordinates, list[Mark]] = {rest: [] for rest in itertools.product(*map(range, sizes[2:]))}
     for cable, (first, second) in enumerate(figure.ends.tolist()):
         a, b = routers.get(first, first), routers.get(second, second)
         if a != b:
-            for rest, line in _between_routers(look, cable, *sorted((places[a], places[b]))):
+            for rest, line in _between_routers(look, cable, *sorted((positions[a], positions[b]))):
                 marks[rest].append(line)
     nodes: dict[int, list[int]] = {}
     for vertex, own in enumerate(figure.nodes):
         nodes.setdefault(routers.get(vertex, vertex), []).extend(own)
-    for vertex, place in places.items():
-        marks[place[2:]] += _router(look, nodes.get(vertex, []), place)
+    for vertex, position in positions.items():
+        marks[position[2:]] += _router(look, nodes.get(vertex, []), position)
     width = (sizes[0] - 1) * STEP_X + WIDE + 2 * MARGIN
     height = ((sizes[1] if len(sizes) > 1 else 1) - 1) * STEP_Y + HIGH + 2 * MARGIN
     panels = []
@@ -147,14 +147,14 @@ def _routers(figure: NetworkFigure) -> dict[int, int]:
     return dict(pairs.tolist())
 
 
-def _corner(place: Place) -> Point:
-    return MARGIN + place[0] * STEP_X, MARGIN + (place[1] if len(place) > 1 else 0) * STEP_Y
+def _corner(position: Coordinates) -> Point:
+    return MARGIN + position[0] * STEP_X, MARGIN + (position[1] if len(position) > 1 else 0) * STEP_Y
 
 
-def _router(look: Look, nodes: list[int], place: Place) -> list[Mark]:
-    left, top = _corner(place)
+def _router(look: Look, nodes: list[int], position: Coordinates) -> list[Mark]:
+    left, top = _corner(position)
     looks = [look.node(node) for node in nodes]
-    tip = "; ".join([f"router {','.join(map(str, place))}", *(text for _, text in looks)])
+    tip = "; ".join([f"router {','.join(map(str, position))}", *(text for _, text in looks)])
     names = [look.figure.hosts[node].removeprefix("node ") for node in nodes]
     label = cut(names[0], WIDE - 2, 9) if names else ""
     if len(names) > 1:
@@ -165,15 +165,17 @@ def _router(look: Look, nodes: list[int], place: Place) -> list[Mark]:
     ]
 
 
-def _between_routers(look: Look, cable: int, a: Place, b: Place) -> list[tuple[Place, Line]]:
-    """Return the lines of a cable between two routers that differ in one dimension, each with its slice."""
+def _between_routers(
+    look: Look, cable: int, a: Coordinates, b: Coordinates
+) -> list[tuple[Coordinates, Line]]:
+    """Return the lines of a cable between routers that differ in one dimension, each with its slice."""
     geometry = look.figure.geometry
     assert geometry is not None
     dimension = next(number for number, pair in enumerate(zip(a, b, strict=True)) if pair[0] != pair[1])
     if dimension == 2:
         over = b[2] - a[2] > 1  # closes the ring: the last slice comes before the first
         stubs = ((a, not over), (b, over))
-        return [(place[2:], _stub(look, cable, place, forward=forward)) for place, forward in stubs]
+        return [(position[2:], _stub(look, cable, position, forward=forward)) for position, forward in stubs]
     if dimension > 2:
         return []
     (x, y), (u, v) = _corner(a), _corner(b)
@@ -187,9 +189,10 @@ def _between_routers(look: Look, cable: int, a: Place, b: Place) -> list[tuple[P
     elif geometry.wrapped[dimension]:
         lines += _over_the_border(look, cable, middle, dimension)
     else:  # a bow, the higher the farther the routers are apart
-        high = min(MARGIN - 4, 5.0 + 4.0 * apart)
-        side = (0.0, -high) if dimension == 0 else (high + WIDE / 4, 0.0)
-        lines.append(look.cable(cable, _curve(*middle, side), 1.2))
+        (x, y), (u, v), high = *middle, 2 * min(MARGIN - 4, 5.0 + 4.0 * apart)
+        aside = (0.0, -high) if dimension == 0 else (high + WIDE / 2, 0.0)
+        control = (x + u) / 2 + aside[0], (y + v) / 2 + aside[1]
+        lines.append(look.cable(cable, _curve(middle[0], control, middle[1]), 1.2))
     return [(a[2:], line) for line in lines]
 
 
@@ -201,21 +204,21 @@ def _over_the_border(look: Look, cable: int, middle: tuple[Point, Point], dimens
     return [look.cable(cable, pair, 1.6) for pair in zip(middle, ends, strict=True)]
 
 
-def _stub(look: Look, cable: int, place: Place, *, forward: bool) -> Line:
-    left, top = _corner(place)
+def _stub(look: Look, cable: int, position: Coordinates, *, forward: bool) -> Line:
+    left, top = _corner(position)
     if forward:
         return look.cable(cable, ((left + WIDE - 2, top + 2), (left + WIDE + 8, top - 8)), 1.6)
     return look.cable(cable, ((left + 2, top + HIGH - 2), (left - 8, top + HIGH + 8)), 1.6)
 
 
-def _curve(start: Point, end: Point, side: Point) -> list[Point]:
-    """Return a bow between two points whose middle is moved to a side."""
-    (x, y), (u, v) = start, end
+def _curve(start: Point, control: Point, end: Point) -> list[Point]:
+    """Return a quadratic Bézier curve as points."""
     points = []
     for step in range(13):
         part = step / 12
-        lift = 4 * part * (1 - part)
-        points.append((x + (u - x) * part + side[0] * lift, y + (v - y) * part + side[1] * lift))
+        a, b, c = (1 - part) ** 2, 2 * part * (1 - part), part**2
+        x, y = (a * s + b * m + c * e for s, m, e in zip(start, control, end, strict=True))
+        points.append((x, y))
     return points
 
 
@@ -236,8 +239,7 @@ def _layers(look: Look) -> Panel:
     figure = look.figure
     top = int(figure.layers.max())
     hosts: Hosts = {}
-    for cable in range(len(figure.ends)):
-        lower, upper = figure.by_layer(cable)
+    for cable, (lower, upper) in enumerate(figure.upwards()):
         if figure.layers[lower] == 0 and figure.nodes[lower]:
             hosts.setdefault(upper, []).append((figure.nodes[lower][0], cable))
     leaves = np.flatnonzero(figure.layers == 1).tolist()
@@ -252,8 +254,7 @@ def _layers(look: Look) -> Panel:
         across |= _row_of_switches(figure, layer, across, width)
     down = {vertex: 12 + (top - int(figure.layers[vertex])) * LAYER_GAP for vertex in across}
     lines = []
-    for cable in range(len(figure.ends)):
-        lower, upper = figure.by_layer(cable)
+    for cable, (lower, upper) in enumerate(figure.upwards()):
         if lower in across and upper in across:
             ends = (across[lower], down[lower]), (across[upper], down[upper] + SWITCH_HIGH)
             lines.append(look.cable(cable, ends))
@@ -281,8 +282,7 @@ def _row_of_switches(
 ) -> dict[int, float]:
     """Return evenly spaced positions for the switches of a layer, in the order of their neighbours below."""
     neighbours: dict[int, list[float]] = {}
-    for cable in range(len(figure.ends)):
-        lower, upper = figure.by_layer(cable)
+    for lower, upper in figure.upwards():
         if figure.layers[upper] == layer and lower in across:
             neighbours.setdefault(upper, []).append(across[lower])
     order = sorted(neighbours, key=lambda vertex: (float(np.mean(neighbours[vertex])), vertex))
@@ -393,8 +393,11 @@ def _circle(look: Look) -> Panel:
     marks: list[Mark] = []
     for cable, (first, second) in enumerate(figure.ends.tolist()):
         if first in spot and second in spot:
-            near = groups.get(first) == groups.get(second)
-            lines.append(look.cable(cable, _chord(spot[first], spot[second], middle, near=near)))
+            # Drawn towards the middle: little inside a group.
+            pull = 0.25 if groups.get(first) == groups.get(second) else 0.62
+            start, end = spot[first], spot[second]
+            x, y = ((a + b) / 2 + (middle - (a + b) / 2) * pull for a, b in zip(start, end, strict=True))
+            lines.append(look.cable(cable, _curve(start, (x, y), end)))
         else:
             switch, host = (first, second) if first in spot else (second, first)
             if switch in spot:
@@ -436,18 +439,6 @@ def _groups(figure: NetworkFigure, hosts_of: dict[int, list[int]]) -> dict[int, 
             if figure.layers[spine] == 2 and figure.layers[leaf] == 1 and leaf in groups:
                 groups[spine] = groups[leaf]
     return groups
-
-
-def _chord(start: Point, end: Point, middle: float, *, near: bool) -> list[Point]:
-    """Return a curve between two switches, drawn towards the middle: little inside a group."""
-    pull = 0.25 if near else 0.62
-    x, y = ((a + b) / 2 + (middle - (a + b) / 2) * pull for a, b in zip(start, end, strict=True))
-    points = []
-    for step in range(13):
-        part = step / 12
-        a, b, c = (1 - part) ** 2, 2 * part * (1 - part), part**2
-        points.append((a * start[0] + b * x + c * end[0], a * start[1] + b * y + c * end[1]))
-    return points
 
 
 def _host(

@@ -191,11 +191,7 @@ def _command(words: Sequence[str]) -> str:
 
 
 def as_map(words: Sequence[str]) -> list[str]:
-    """Return the words of a command line that stores the mapping which ``report`` has made.
-
-    >>> as_map(["report", "a.csv", "--on", "node:2 core:2", "-o", "r.html", "--seed=3"])
-    ['map', 'a.csv', '--on', 'node:2 core:2', '--seed=3', '-o', 'mapping.json']
-    """
+    """Return the words of a command line that stores the mapping which ``report`` has made."""
     kept, left = ["map"], iter(words[1:])
     for word in left:
         if word.partition("=")[0] in OWN:
@@ -207,11 +203,7 @@ def as_map(words: Sequence[str]) -> list[str]:
 
 
 def names_of(paths: Sequence[str]) -> list[str]:
-    """Return a short name for each file: without folders, where that makes a difference between them.
-
-    >>> names_of(["runs/a.json", "runs/b.json"]), names_of(["x/a.json", "y/a.json"])
-    (['a.json', 'b.json'], ['x/a.json', 'y/a.json'])
-    """
+    """Return a short name for each file: without folders, where that makes a difference between them."""
     short = [os.path.basename(path) for path in paths]
     return short if len(set(short)) == len(set(paths)) else list(paths)
 

@@ -42,13 +42,7 @@ Drawn = tuple[Panel, str]
 
 
 def pattern_picture(graph: CommGraph) -> Drawn:
-    """Draw the communication matrix of a pattern in the order of its ranks; also return the title. O(n + m).
-
-    >>> import hopbytes as hb
-    >>> panel, title = pattern_picture(hb.read("stencil:4x4"))
-    >>> panel.width > 400, title
-    (True, 'Who sends how much to whom: stencil:dims=4x4,bytes=65536')
-    """
+    """Draw the communication matrix of a pattern in the order of its ranks; also return the title."""
     matrix, unit = comm_matrix(graph, most_rows=MOST_ROWS), volume_unit(graph)
     total = f"{amount(graph.total_volume, unit)} in {graph.m:,} pairs among {graph.n:,} ranks"
     scale = scale_panel(matrix.extremes(), matrix, unit)
@@ -88,12 +82,7 @@ def picture_of(thing: CommGraph | Allocation | Mapping) -> Drawn:
 
 
 def svg_of(thing: CommGraph | Allocation | Mapping) -> str | None:
-    """Return a picture for a notebook; None where it is too large or cannot be drawn.
-
-    >>> import hopbytes as hb
-    >>> svg_of(hb.allocate("node:2 core:2"))[:4], svg_of(hb.allocate("core:5000"))
-    ('<svg', None)
-    """
+    """Return a picture for a notebook; None where it is too large or cannot be drawn."""
     if isinstance(thing, CommGraph):
         cheap = thing.n > 0 and thing.m <= MOST_ARCS
     else:

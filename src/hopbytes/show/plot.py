@@ -222,10 +222,6 @@ def performance_profile(values: Dictionary[str, Dictionary[str, float | None]]) 
     """Return the performance profiles of several contenders (Dolan and Moré, 2002).
 
     A value of 0 beside a larger one counts as a ratio of infinity for the larger one. O(values log values).
-
-    >>> found = performance_profile({"a": {"x": 10, "y": 40}, "b": {"x": 20, "y": 20}})
-    >>> found.factors.tolist(), found.shares.tolist()
-    ([1.0, 2.0], [[0.5, 1.0], [0.5, 1.0]])
     """
     inputs = list(dict.fromkeys(name for own in values.values() for name in own))
     rows = [[own.get(name) for name in inputs] for own in values.values()]

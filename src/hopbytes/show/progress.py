@@ -1,4 +1,4 @@
-"""Estimates of the edges that a mapping scans, for progress bars."""
+"""Progress on a terminal: one bar for all stages. There is none in a pipe, a file or a batch job."""
 
 from __future__ import annotations
 
@@ -24,11 +24,7 @@ FEW = 500
 
 
 def expected_edges(tasks: int, arcs: int, preset: str | None, *, partition: bool) -> float:
-    """Return an estimate of the edges that mapping a pattern scans, good enough for a progress bar.
-
-    >>> expected_edges(65536, 261120, "fast", partition=True)
-    32665600
-    """
+    """Return an estimate of the edges that mapping a pattern scans, good enough for a progress bar."""
     per = PARTITION if partition else FEW_PROCESSES if tasks <= FEW else MANY_PROCESSES
     return per.get(preset or "eco", per["eco"]) * (tasks + arcs)
 
@@ -47,12 +43,7 @@ SURE = 0.9
 
 @contextmanager
 def progress_bar(*, quiet: bool = False) -> Iterator[Progress]:
-    """Show progress for the length of a ``with`` block.
-
-    >>> with progress_bar(quiet=True) as progress:
-    ...     progress.report is None
-    True
-    """
+    """Show progress for the length of a ``with`` block."""
     watched = not quiet and sys.stderr.isatty()
     progress = Progress(watched)
     if not watched:
@@ -146,9 +137,9 @@ class Progress:
 
     def _report(self, stage: str, done: int, total: int) -> None:
         name, _, cost = stage.partition(", J ")
-        found = re.match(r"[\d,]+", cost)
-        if found and found[0] != "0":
-            self.state.cost = found[0]
+        digits = re.match(r"[\d,]+", cost)
+        if digits and digits[0] != "0":
+            self.state.cost = digits[0]
         self.state.stage = name + (f", {cost.partition(', ')[2]}" if ", " in cost else "")
 
     def _draw_often(self) -> None:
@@ -166,22 +157,21 @@ class Progress:
             if self._end.is_set():
                 return
             self._shown = True
-            try:
-                sys.stderr.write("\r\x1b[K" + state.line(time.monotonic(), columns, _signs()))
-                sys.stderr.flush()
-            except (OSError, ValueError):  # the terminal is gone
-                self._end.set()
+            self._write(state.line(time.monotonic(), columns, _signs()))
 
     def close(self) -> None:
         """Remove the bar."""
         self._end.set()
         with self._lock:
             if self._shown:
-                try:
-                    sys.stderr.write("\r\x1b[K")
-                    sys.stderr.flush()
-                except (OSError, ValueError):
-                    return
+                self._write("")
+
+    def _write(self, text: str) -> None:
+        try:
+            sys.stderr.write("\r\x1b[K" + text)
+            sys.stderr.flush()
+        except (OSError, ValueError):  # the terminal is gone
+            self._end.set()
 
 
 def _columns() -> int:

@@ -106,14 +106,6 @@ def comm_matrix(
 
     Rows hold sums, so that no traffic vanishes. Where all nodes hold equally many tasks, rows end at
     borders of nodes if up to twice as many tasks per row achieve that. O(n log n + m + rows^2).
-
-    >>> import hopbytes as hb
-    >>> ring = hb.CommGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [5, 6, 7, 8])
-    >>> found = comm_matrix(ring, hb.Mapping([0, 2, 1, 3], hb.allocate("node:2@10 core:2@1", hosts="a,b")))
-    >>> found.order.tolist(), found.borders.tolist(), found.nodes
-    ([0, 2, 1, 3], [0, 2, 4], ('a', 'b'))
-    >>> found.cells.tolist()
-    [[0, 0, 5, 0], [0, 0, 0, 7], [0, 6, 0, 0], [8, 0, 0, 0]]
     """
     order, borders = np.arange(graph.n, dtype=np.int32), np.array([0, graph.n], np.int64)
     nodes: tuple[str, ...] = ()
@@ -171,15 +163,7 @@ class LevelBytes:
 
 
 def level_bytes(graph: CommGraph, mappings: Dictionary[str, Mapping]) -> LevelBytes:
-    """Return the volume per level of the machine for several mappings of a pattern on one machine.
-
-    >>> import hopbytes as hb
-    >>> graph = hb.CommGraph.from_edges([0, 1], [1, 2], [5, 7], n=4)
-    >>> where = hb.allocate("node:2 core:2")
-    >>> found = level_bytes(graph, {"in order": hb.Mapping([0, 1, 2, 3], where)})
-    >>> found.labels, found.volumes.tolist()
-    (('between nodes', 'between cores', 'inside one PE'), [[7, 5, 0]])
-    """
+    """Return the volume per level of the machine for several mappings of a pattern on one machine."""
     names = (*_level_names(next(iter(mappings.values())).where), SAME_PE)
     volumes, messages = [], []
     apart = graph.sources() != graph.targets
@@ -222,14 +206,7 @@ class HopHistogram:
 
 
 def hop_histogram(graph: CommGraph, mappings: Dictionary[str, Mapping]) -> HopHistogram:
-    """Return the traffic by number of hops for several mappings on a machine with links.
-
-    >>> import hopbytes as hb
-    >>> graph = hb.CommGraph.from_edges([0, 0], [1, 2], [5, 7], n=4)
-    >>> found = hop_histogram(graph, {"mine": hb.Mapping([0, 1, 2, 3], hb.allocate("torus:4"))})
-    >>> found.hops.tolist(), found.volumes.tolist()
-    ([0, 1, 2], [[0, 5, 7]])
-    """
+    """Return the traffic by number of hops for several mappings on a machine with links."""
     rows: list[dict[int, Int64]] = []
     sources, nothing = graph.sources(), np.zeros(3, np.int64)
     for mapping in mappings.values():
@@ -274,14 +251,7 @@ class LinkLoads:
 
 
 def link_loads(graph: CommGraph, mapping: Mapping) -> LinkLoads:
-    """Return the load of every link under a mapping.
-
-    >>> import hopbytes as hb
-    >>> graph = hb.CommGraph.from_edges([0, 0], [1, 2], [5, 7], n=4)
-    >>> loads = link_loads(graph, hb.Mapping([0, 1, 2, 3], hb.allocate("mesh:4")))
-    >>> [(loads.names[i], int(loads.volumes[i])) for i in loads.most_loaded(2).tolist()]
-    [('r0 -> r1 (x+)', 12), ('r1 -> r2 (x+)', 7)]
-    """
+    """Return the load of every link under a mapping."""
     _check_tasks(graph, mapping)
     where, purpose = mapping.where, "loads of links"
     network = network_of(where, purpose)
@@ -341,12 +311,6 @@ def heaviest_pairs(
     """Return the pairs of tasks that exchange most, descending; ties by task numbers.
 
     Pairs that exchange nothing are left out. O(m log m).
-
-    >>> import hopbytes as hb
-    >>> graph = hb.CommGraph.from_edges([0, 1, 2], [1, 0, 0], [5, 6, 9], n=4)
-    >>> mapping = hb.Mapping([0, 1, 2, 3], hb.allocate("node:2 core:2", hosts="a,b"))
-    >>> [(p.first_pe, p.second_pe, p.volume) for p in heaviest_pairs(graph, mapping)]
-    [('a core 0', 'a core 1', 11), ('a core 0', 'b core 0', 9)]
     """
     if mapping is not None:
         _check_tasks(graph, mapping)

@@ -107,17 +107,6 @@ def verdict(
     less than 5 % is not worth it. Where no time can be predicted, or only bounds of it, nothing is decided.
 
     Up to 200,000 arcs and 10,000 flows are simulated: O(flows x links of a route), some tenths of a second.
-
-    >>> import hopbytes as hb
-    >>> graph = hb.CommGraph.from_edges([0, 1], [2, 3], [5000, 5000])
-    >>> mapping = hb.map_tasks(graph, hb.allocate("node:2@10 core:2@1"))
-    >>> first, second, _ = verdict(graph, mapping, hb.evaluate(graph, mapping)).sentences
-    >>> print(first.replace("; ", ";\\n"))
-    Between nodes: 0 B, none of all bytes;
-    in order (nodes filled in order, as mpirun does) 10 kB, 100 %: all of it less.
-    >>> print(second.replace(" (6", "\\n(6"))
-    Use this mapping: the messages are predicted to take 800 ns instead of 2 us
-    (60 % less) at assumed speeds (hdr100).
     """
     from hopbytes.cost.metrics.baselines import in_order, is_partition
     from hopbytes.patterns.ml import is_training
@@ -181,16 +170,16 @@ def verdict_of(graph: CommGraph, mapping: Mapping, evaluation: Evaluation) -> Ve
     return judged(graph, mapping, launcher=evaluation.launcher).verdict
 
 
-def map_summary(graph: CommGraph, mapping: Mapping, found: Judged) -> list[str]:
+def map_summary(graph: CommGraph, mapping: Mapping, judged: Judged) -> list[str]:
     """Return the sentences about a mapping: the verdict, the slots in use, then one line of numbers."""
     from hopbytes.show.evaluation_text import parallelism, summary
 
-    line = f"{mapping.info['problem']}: {summary(found.evaluation, mapping)}"
+    line = f"{mapping.info['problem']}: {summary(judged.evaluation, mapping)}"
     if "migrations" in mapping.info:
         moved, price = mapping.info["migrations"], mapping.info["migration_cost"]
         line += f" · {moved} of {mapping.n} tasks migrate" + (f" for {price:,}" if price else "")
     kinds = map(str, parallelism(graph, mapping))
-    return [text for text in (*found.verdict.sentences, *kinds, slots_sentence(mapping), line) if text]
+    return [text for text in (*judged.verdict.sentences, *kinds, slots_sentence(mapping), line) if text]
 
 
 def map_record(
@@ -351,5 +340,5 @@ def _change(own: float, base: float) -> str:
     if not base or abs(own / base - 1) < 0.0005:  # changes that would be printed as 0.0 %
         return ""
     if not own:
-        return ": all of it less"
+        return ": 100 % less"
     return f": {abs(own / base - 1):.1%} {'less' if own < base else 'more'}".replace("%", " %")

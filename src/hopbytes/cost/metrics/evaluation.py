@@ -31,6 +31,7 @@ from hopbytes.errors import FormatError, UnsupportedError, package, unknown_name
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.graph_sources import NetworkxGraph
 from hopbytes.model.mapping import Mapping
+from hopbytes.text.columns import table_lines
 from hopbytes.util.checks import check_truths, name_of, thread_count, whole
 
 if TYPE_CHECKING:
@@ -569,12 +570,7 @@ def plain_table(evaluation: Evaluation, complete: bool = True) -> str:
     """Return the table as text, with columns aligned by blanks."""
     lines = [HEADINGS, *rows(evaluation, complete)]
     columns = [column for column in zip(*lines, strict=True) if any(column[1:])]
-    widths = [max(map(len, column)) for column in columns]
-    text = []
-    for label, *numbers in zip(*columns, strict=True):
-        aligned = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
-        text.append("  ".join([label.ljust(widths[0]), *aligned]).rstrip())
-    return "\n".join(text + notes(evaluation))
+    return "\n".join(table_lines(list(zip(*columns, strict=True))) + notes(evaluation))
 
 
 def _line(

@@ -1,4 +1,4 @@
-"""J over time and performance profiles."""
+"""J over time and performance profiles: numbers, and the picture of a history."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.show.bars import cost_history
+from hopbytes.show.bars import CostHistory, cost_history, history_panel
+from hopbytes.show.marks import SERIES, Line, Rectangle, Words
 from hopbytes.show.plot import performance_profile
 
 
@@ -53,3 +54,32 @@ def test_an_input_without_values_does_not_count():
 def test_profile_of_nothing(values):
     with pytest.raises(hb.UnsupportedError, match="at least one contender with a value"):
         performance_profile(values)
+
+
+def history(seconds, costs, end):
+    return CostHistory(np.array(seconds), np.arange(len(costs)) * 7, np.array(costs), end)
+
+
+def test_steps_fall_and_every_improvement_has_its_numbers():
+    both = {"a": history([0.001, 0.5], [900, 400], 1.0), "b": history([0.25], [600], 2.0)}
+    panel = history_panel(both, {"a": SERIES[1], "b": SERIES[2]})
+    tips = [mark.tip for mark in panel.marks if isinstance(mark, Rectangle) and mark.tip]
+    assert tips == [
+        "a: J 900 after 1 ms, 0 scanned edges", "a: J 400 after 500 ms, 7 scanned edges",
+        "b: J 600 after 250 ms, 0 scanned edges",
+    ]  # fmt: skip
+    steps = [mark.points for mark in panel.marks if isinstance(mark, Line) and mark.width > 1]
+    assert [len(points) for points in steps] == [5, 3]
+    for points in steps:
+        across, down = zip(*points, strict=True)
+        assert list(across) == sorted(across)
+        assert list(down) == sorted(down)  # downwards on the page is less
+    words = [mark.text for mark in panel.marks if isinstance(mark, Words)]
+    assert {"900", "400", "2 s", "best J"} <= set(words)
+    assert steps[1][-1][0] == 840 - 20  # the longer search ends at the right
+
+
+def test_a_search_that_never_improved_and_took_no_time():
+    panel = history_panel({"a": history([0.0], [5], 0.0)}, {"a": SERIES[1]})
+    lines = [mark for mark in panel.marks if isinstance(mark, Line)]
+    assert all(0 <= x <= panel.width for line in lines for x, _ in line.points)

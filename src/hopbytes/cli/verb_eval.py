@@ -204,7 +204,7 @@ def simulate(
     """
     from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.formats.mappings.launchers import usual_order
-    from hopbytes.show.verdict import predict, predicted_text, predictions_record
+    from hopbytes.show.predictions import predict, predicted_text, predictions_record
 
     if not mappings and machine.unsaid:
         raise UsageError("the machine is missing: give --on SPEC, or a stored MAPPING")

@@ -24,7 +24,6 @@ from hopbytes.solve.method import Given, steps_of
 from hopbytes.solve.objective import LINKS, objective_of, weighs_links
 from hopbytes.solve.presets import presets
 from hopbytes.solve.problem import Constraints
-from hopbytes.solve.rails import LINKS, Given, weighs_links, worth_it
 from hopbytes.solve.slots import slot_choices
 
 #: Number of nodes of unequal sizes up to which blocks are mapped to nodes, since all pairs of a block and a

@@ -13,7 +13,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt8
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.formats.base import MARK, TRACE, Source, Written, formats
+from hopbytes.formats.base import MARK, TRACE, Source, Written
 from hopbytes.formats.mappings.launch_files import ANY_MAPPING, LaunchFormat
 from hopbytes.machines.base import Machine
 from hopbytes.machines.distances import Distance, TableDistance, TreeDistance

@@ -54,8 +54,8 @@ def candidates(values: str, incomplete: str) -> list[CompletionItem]:
 
     `values` is what the declaration says: a kind of registered names, ``files``, ``patterns``, ``machines`` …
     """
-    found = _all(values, incomplete)
-    return [item for item in found if item.type != "plain" or item.value.startswith(incomplete)]
+    items = _all(values, incomplete)
+    return [item for item in items if item.type != "plain" or item.value.startswith(incomplete)]
 
 
 def _all(values: str, incomplete: str) -> list[CompletionItem]:

@@ -24,7 +24,7 @@ def run(
     launching: opt.LaunchingOptions,
     command: opt.CommandWords = None,
     dry_run: Annotated[bool, option("Write the files and print the command, but start nothing.")] = False,
-    replace: Annotated[bool, option("Remove conflicting placement options from the command.")] = False,
+    replace: Annotated[bool, option("Remove conflicting options from the command.")] = False,
     programs: Annotated[bool, option(
         "Start the programs that the pattern's file names, if the command names none.",
     )] = False,

@@ -20,8 +20,8 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.formulate import too_few_slots
 from hopbytes.solve.map_tasks import map_tasks
-from hopbytes.solve.method import Given, steps_of
-from hopbytes.solve.objective import LINKS, objective_of, weighs_links
+from hopbytes.solve.method import LINKS, Given, steps_of
+from hopbytes.solve.objective import objective_of, weighs_links
 from hopbytes.solve.presets import presets
 from hopbytes.solve.problem import Constraints
 from hopbytes.solve.slots import slot_choices
@@ -120,7 +120,8 @@ def map_in_blocks(
         raise UnsupportedError("weight time refers to single messages, expected bytes for blocks of ranks")
     # The sums over the arcs between blocks keep this weight only.
     weighted = graph.with_weights(options.get("weight", "bytes"))
-    weighed = weighs_links(graph, where, **options)
+    asked = ("method", "objective", "weight", "constraints", "partition")
+    weighed = weighs_links(graph, where, **{name: options[name] for name in asked if name in options})
     named = "comm_cost" if weighed else objective_of(options.get("objective"), where, "bytes")[0]
     options["objective"] = named
     inner = {**options, "weight": "bytes", "partition": False}

@@ -31,7 +31,8 @@ from hopbytes.util.leftovers import name_of_process, remove_left
 
 #: Bytes of a message that SimGrid's MPI can count.
 MOST_BYTES = 2**30
-#: Seconds of a message times the number of messages: what unlike sizes on a large network took at most.
+#: Seconds that SimGrid may take at most on an unloaded core, roughly, times the square of the number of
+#: messages: those of unlike sizes on a large network.
 COST = 1e-6
 #: Hosts up to which a platform has the routes of all pairs.
 ALL_PAIRS = 256
@@ -239,11 +240,6 @@ def trace_seconds(
     return simulated_seconds(platform.slowed(bytes_scale).text(*pairs), hosts, acts, timeout=timeout)
 
 
-def expected_seconds(messages: int) -> float:
-    """Return how long SimGrid may take at most on an unloaded core, roughly: it grows with the square."""
-    return COST * messages * messages
-
-
 def actions(sources: Array, targets: Array, volumes: Float64, tasks: int) -> Iterable[str]:
     """Yield the trace of one round: every process starts all of its messages and waits for them."""
     sizes = np.maximum(np.ceil(volumes), 0).astype(np.int64)
@@ -326,7 +322,7 @@ def simulated_seconds(
     time = TIME.search(printed)
     if STUCK in printed:
         raise HopbytesError(
-            f"{PROGRAM}: some processes wait for messages that nobody sends, expected a complete trace"
+            f"{PROGRAM}: some processes wait for messages that no process sends, expected a complete trace"
         )
     if code or time is None:
         lines = [line.partition("|")[2] or line for line in printed.splitlines() if line.strip()]

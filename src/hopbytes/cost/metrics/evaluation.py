@@ -217,7 +217,7 @@ class Evaluation:
         --------
         >>> import hopbytes as hb
         >>> pairs = hb.CommGraph.from_edges([0, 1], [2, 3], [5, 5])
-        >>> where = hb.machine("node:2@10 core:2@1")
+        >>> where = hb.allocate("node:2@10 core:2@1")
         >>> round(hb.evaluate(pairs, hb.Mapping([0, 2, 1, 3], where)).relative_to("in_order")["comm_cost"], 2)
         -0.9
         """

@@ -138,8 +138,8 @@ def parameters(path: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize("module", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.name)
 def test_arguments_are_grouped_in_records(module):
-    """``map_tasks`` and the commands have a parameter for each option; all other functions take few."""
-    allowed = {"map_tasks", "read", "write"}
+    """Public functions and commands have a parameter for each option; all other functions take few."""
+    allowed = {"allocate", "read", "write"}
     if module.parent.name == "cli":
         allowed |= {verb.replace("-", "_") for verb in VERBS}
     many = {name: count for name, count in parameters(module).items() if count > MOST_PARAMETERS}

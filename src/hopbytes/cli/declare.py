@@ -70,7 +70,8 @@ class Verb(click.Command):
         What follows ``--`` is the command to launch and fills no argument before it.
         """
         typed, behind = list(args), []
-        words = next((p.name for p in self.params if p.declared.is_command), None)  # type: ignore[attr-defined]
+        declared: list[Any] = self.params
+        words = next((str(item.name) for item in declared if item.declared.is_command), None)
         if words is not None and "--" in args:
             end = args.index("--")
             args, behind = args[:end], args[end + 1 :]

@@ -229,7 +229,11 @@ def main() -> None:
             if COMPLETE in os.environ:  # the shell asks for completions, see `hopbytes --completion`
                 from hopbytes.cli.completion import complete
 
-                sys.exit(complete(app, os.environ[COMPLETE]))
+                words = complete(app, os.environ[COMPLETE])
+                if words is None:
+                    sys.exit(FAILED)
+                print(printable(words, "\n\t"))
+                sys.exit()
             code = answer(sys.argv[1:])
             if code == INTERRUPTED and threading.active_count() > 1:
                 # A search that was asked to stop may take seconds more on large graphs. Python would wait.

@@ -9,6 +9,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from hopbytes.model.allocation import Allocation
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.model.mapping import Mapping
+    from hopbytes.solve.map_phases import Phases
 
 Maker: TypeAlias = Callable[..., Declared]
 _input: Maker = partial(option, panel="Input")
@@ -29,6 +31,11 @@ _launching: Maker = partial(option, panel="Launching", rare=True)
 PatternFile: TypeAlias = Annotated[str, argument(
     "Which task sends how much to which: a file (.pattern, .csv, .mtx, .graph …), a generator "
     "(stencil:16x16, ml:tp=8,pp=4,dp=8), or - for standard input.", "PATTERN", values="patterns",
+)]
+PatternFiles: TypeAlias = Annotated[list[str], argument(
+    "Which task sends how much to which: a file (.pattern, .csv, .mtx, .graph …), a generator "
+    "(stencil:16x16, ml:tp=8,pp=4,dp=8), or - for standard input. Several are the phases of one program.",
+    "PATTERN...", values="patterns",
 )]
 Mappings: TypeAlias = Annotated[list[str] | None, argument(
     "Stored mappings (.json); with --on, files of any mapping format.", "[MAPPING]...", values="files",
@@ -84,6 +91,27 @@ class ReadingOptions:
         from hopbytes.text.open_input import MAX_BYTES
 
         return MAX_BYTES if self.max_bytes is None else self.max_bytes
+
+    def read_phases(
+        self, paths: list[str], weights: list[str] | None, threads: int | None = None
+    ) -> tuple[CommGraph, Phases | None]:
+        """Return the pattern of a file, or the weighted sum of several, and the phases if there are any."""
+        graphs = [self.read(path, threads) for path in paths]
+        if len(paths) > 1:
+            graphs = [
+                dataclasses.replace(graph, meta={**graph.meta, "name": path})
+                for graph, path in zip(graphs, paths, strict=True)
+            ]
+        if weights is None and len(graphs) == 1 and not graphs[0].phases:
+            return graphs[0], None
+        from hopbytes.solve.map_phases import Phases
+
+        phases = Phases.of(graphs, weights)
+        whole, notices = phases.combined(), [note for one in graphs for note in one.meta.get("notices", ())]
+        if len(graphs) == 1:
+            facts = {**graphs[0].meta, "notices": [*notices, *whole.meta.get("notices", ())]}
+            return dataclasses.replace(whole, meta=facts), phases
+        return whole, phases
 
     def read(self, path: str, threads: int | None = None) -> CommGraph:
         """Return the pattern in a file."""
@@ -209,6 +237,23 @@ class BlockOptions:
         from hopbytes.launch.consecutive_ranks import map_for
 
         return map_for(graph, where, self.for_format or "plain", block=self.block, **options)
+
+
+    def map_phases(
+        self, phases: Phases, graph: CommGraph, where: Allocation, goal: str, **options: Any
+    ) -> Mapping:
+        """Map phases, of which `graph` is the weighted sum, under these constraints."""
+        from hopbytes.solve.map_phases import with_report
+
+        if goal == "max" and (self.for_format is not None or self.block is not None):
+            raise UsageError("--phase-goal max and --for or --block exclude each other")
+        if goal == "sum":
+            return with_report(self.map(graph, where, **options), phases)
+        import hopbytes as hb
+
+        weights = [Fraction(weight, phases.factor) for weight in phases.weights]
+        mapping: Mapping = hb.map_phases(phases.graphs, where, weights=weights, goal=goal, **options)
+        return mapping
 
 
 def command_words(words: list[str] | None) -> list[str]:

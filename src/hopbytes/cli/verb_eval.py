@@ -131,7 +131,7 @@ def report(
     check_report_target(output, force=force)
     typed = sys.argv[1:]
     where = None if mappings and machine.unsaid else machine.allocation()
-    with watched(pattern, reading, effort, quiet=quiet) as watch:
+    with watched([pattern], reading, effort, quiet=quiet) as watch:
         if mappings:
             paths = list(dict.fromkeys(mappings))  # a file that is named twice counts once
             read = [opt.given_mapping(path, mapping_format, where, watch.graph) for path in paths]

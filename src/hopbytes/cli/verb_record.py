@@ -26,6 +26,9 @@ def record(
         "Ignore what is sent in the first seconds.", "SECONDS", least=0,
     )] = 0.0,
     phase: Annotated[int | None, option("Record only what follows MPI_Pcontrol(N).", "N", least=2)] = None,
+    phases: Annotated[bool, option(
+        "Keep the pattern of each phase, which MPI_Pcontrol(N) begins, beside their sum.",
+    )] = False,
     per_communicator: Annotated[bool, option("Store the bytes of each communicator as well.")] = False,
     compiler: opt.Compiler = None,
     no_hosts: Annotated[bool, option("Omit the second launch that asks for the host of every rank.")] = False,
@@ -55,10 +58,13 @@ def record(
     from hopbytes.record.session import record as recorded
 
     words = opt.command_words(command)
+    if phases and phase is not None:
+        raise UsageError("--phase and --phases exclude each other")
     check_target(output, writing.format, holds="pattern", force=writing.force)
     done = recorded(
-        words, collectives=collectives, skip_first=skip_first, phase=phase, per_communicator=per_communicator,
-        compiler=compiler, hosts=not no_hosts, launcher=launcher, trace=trace, trace_steps=trace_steps,
+        words, collectives=collectives, skip_first=skip_first, phase=phase, phases=phases,
+        per_communicator=per_communicator, compiler=compiler, hosts=not no_hosts, launcher=launcher,
+        trace=trace, trace_steps=trace_steps,
     )
     if done.graph is None:
         complain(for_terminal(done.problem))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from hopbytes.cli import options as opt
 from hopbytes.cli.declare import Exit, UsageError, argument, option
 from hopbytes.cli.machine_options import MachineOptions, SpreadOptions
 from hopbytes.cli.method_options import MethodOptions
+
+if TYPE_CHECKING:
+    from hopbytes.model.comm_graph import CommGraph
 
 
 def run(
@@ -146,6 +149,10 @@ def write(
     symmetrize: Annotated[bool, option(
         "Give both directions of a pair the same volume, as METIS files of patterns need.", panel="Output",
     )] = False,
+    blocks: Annotated[str | None, option(
+        "Write the graph of the blocks of a partition of the pattern: what they send to each other. FILE has "
+        "the block of each task in its line, or is a stored mapping.", "FILE", panel="Output", values="files",
+    )] = None,
     output: opt.OutputFile = None,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -156,9 +163,12 @@ def write(
     from hopbytes.model.mapping import Mapping
 
     holds = "mapping" if machine.given or mapping_format else None
+    if holds and blocks:
+        raise UsageError("--blocks goes with a pattern, not with --on or --mapping-format")
     if holds is None:
         named = None if writing.format is None else format_named(writing.format).holds
-        holds = "pattern" if symmetrize or reading.input_format else named
+        holds = "pattern" if symmetrize or reading.input_format or blocks else named
+    content: Any
     if holds == "mapping":
         writing.check(output)
         where = machine.allocation() if machine.given else None
@@ -167,6 +177,8 @@ def write(
     else:
         where, content = None, hb.read(source, reading.input_format, holds=holds, max_bytes=reading.limit)
     if isinstance(content, hb.CommGraph):
+        if blocks is not None:
+            content = _of_blocks(content, blocks)
         options: Any = {"force": writing.force, "symmetrize": symmetrize}
         receipt = hb.write(content, "-" if output is None else output, writing.format, **options)
     elif isinstance(content, Mapping):
@@ -177,6 +189,21 @@ def write(
     if not quiet:
         advice = advice_for(receipt, writing.format)
         tell(*receipt.notices, *(advice.notices if advice else ()), *launch_lines(advice))
+
+
+def _of_blocks(graph: CommGraph, path: str) -> CommGraph:
+    """Return the graph of the blocks of the partition in a file."""
+    import hopbytes as hb
+    from hopbytes.errors import FormatError
+    from hopbytes.model.mapping import Mapping
+
+    partition = hb.read(path, holds="mapping", n=graph.n)
+    try:
+        if isinstance(partition, Mapping):
+            return graph.quotient(partition.pe, partition.where.k)
+        return graph.quotient(partition)
+    except FormatError as error:
+        raise FormatError(path, None, error.what) from None
 
 
 def bench_pattern(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.model.mapping import Mapping
     from hopbytes.show.progress import Progress
+    from hopbytes.solve.map_phases import Phases
 
 
 @dataclass
@@ -25,11 +26,14 @@ class Watch:
     """A pattern that has been read, and the progress of its mapping."""
 
     graph: CommGraph
+    phases: Phases | None  # those whose weighted sum the pattern is
     read_seconds: float
     effort: EffortOptions
     progress: Progress
 
-    def map(self, blocks: BlockOptions, where: Allocation, options: dict[str, Any]) -> Mapping:
+    def map(
+        self, blocks: BlockOptions, where: Allocation, options: dict[str, Any], goal: str = "sum"
+    ) -> Mapping:
         """Map the pattern; with a limit, Ctrl-C requests the best mapping found."""
         from hopbytes.show.progress import expected_edges
 
@@ -42,14 +46,18 @@ class Watch:
         )
         with early_stop(anytime) as stop:
             options["limits"] = replace(options["limits"], stop=stop)
-            return blocks.map(graph, where, progress=self.progress.report, **options)
+            options["progress"] = self.progress.report
+            if self.phases is None:
+                return blocks.map(graph, where, **options)
+            return blocks.map_phases(self.phases, graph, where, goal, **options)
 
 
 @contextmanager
 def watched(
-    pattern: str, reading: ReadingOptions, effort: EffortOptions, *, quiet: bool
+    patterns: list[str], reading: ReadingOptions, effort: EffortOptions, *,
+    weights: list[str] | None = None, quiet: bool,
 ) -> Iterator[Watch]:
-    """Read a pattern and show the progress of the block, which must not write files."""
+    """Read a pattern, or several phases, and show the progress of the block, which must not write files."""
     from hopbytes.show.progress import progress_bar
 
     with progress_bar(quiet=quiet) as progress:
@@ -63,7 +71,7 @@ def watched(
             return progress.state.mapping_began is not None and effort.anytime
 
         with prompt_end(stopping, patient):
-            progress.reading(pattern)
+            progress.reading(patterns[0])
             began = time.perf_counter()
-            graph = reading.read(pattern, effort.threads)
-            yield Watch(graph, time.perf_counter() - began, effort, progress)
+            graph, phases = reading.read_phases(patterns, weights, effort.threads)
+            yield Watch(graph, phases, time.perf_counter() - began, effort, progress)

@@ -44,6 +44,7 @@ from hopbytes.record.interposer import (
     with_preloaded,
 )
 from hopbytes.record.order import TRACE_STEPS, check_folder, read_order, write_trace
+from hopbytes.solve.map_phases import Phases
 
 #: Exit code of launchers and shells after a segmentation fault: 128 + SIGSEGV.
 SEGMENTATION_FAULT = 139
@@ -70,6 +71,7 @@ def record(
     collectives: str | None = None,
     skip_first: float = 0.0,
     phase: int | None = None,
+    phases: bool = False,
     per_communicator: bool = False,
     compiler: str | None = None,
     hosts: bool = True,
@@ -88,8 +90,8 @@ def record(
     typed, command = words, LaunchCommand.parse(words, launcher, several=True)
     application = application_of(command)
     check_belongs(command, application)
-    special = collectives or skip_first or phase is not None or per_communicator or compiler or trace
-    counting = application.family != "openmpi" or bool(special)
+    special = any((collectives, skip_first, phase is not None, phases, per_communicator, compiler, trace))
+    counting = application.family != "openmpi" or special
     model = check_model(collectives or "ring")
     if counting:
         library = str(interposer_for(application, command, compiler))
@@ -116,6 +118,8 @@ def record(
         try:
             if counting:
                 graph, counts = read_counts(folder, model, phase)
+                if phases:
+                    graph = _with_phases(graph, folder, model, sorted(counts.phases))
                 facts = counted(counts, model, per_communicator)
                 if trace:
                     kept, notices = _traced(folder, graph.n, trace, trace_steps, "cut" in facts)
@@ -140,6 +144,16 @@ def record(
     meta = {"name": os.path.basename(command.program[0]), "recorded": facts}
     graph = replace(graph, meta=meta | ({"notices": notices} if notices else {}))
     return Recorded(graph, code, trace=kept)
+
+
+def _with_phases(graph: CommGraph, folder: str, model: str, numbers: list[int]) -> CommGraph:
+    """Return the sum of the patterns of all phases, which it keeps; the graph itself if there is but one."""
+    if len(numbers) < 2:
+        why = "the program has one phase only: it never called MPI_Pcontrol(N) with N > 1"
+        return replace(graph, meta={**graph.meta, "notices": [*graph.meta.get("notices", ()), why]})
+    parts = [read_counts(folder, model, number)[0] for number in numbers]
+    named = [replace(part, meta={"name": f"phase {i}"}) for i, part in zip(numbers, parts, strict=True)]
+    return replace(Phases.of(named).combined(), meta=graph.meta)
 
 
 def _beside_monitoring(application: Application, command: LaunchCommand) -> tuple[str, bool]:

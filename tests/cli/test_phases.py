@@ -51,9 +51,9 @@ def test_a_file_keeps_its_phases(phases, hopbytes):
     [
         (("a.pattern", "b.pattern", "--phase-weights", "3,x"), "phase weight 'x'"),
         (("a.pattern", "b.pattern", "--phase-weights", "3"), "1 phase weights for 2 phases"),
-        (("a.pattern", "stencil:3x3"), "phase stencil:3x3 has 9 tasks, but a.pattern has 16"),
+        (("a.pattern", "stencil:3x3", "--phase-goal", "max"), "stencil:3x3 has 9 tasks, but a.pattern has"),
         (("a.pattern", "b.pattern", "--phase-weights", f"{2**62},1"), "divide the phase weights by"),
-        (("a.pattern", "nothing.pattern"), "nothing.pattern"),
+        (("a.pattern", "nothing.pattern", "--phase-goal", "sum"), "nothing.pattern"),
     ],
 )
 def test_wrong_phases_are_one_line_and_nothing_is_written(phases, hopbytes, tmp_path, words, why):
@@ -63,6 +63,16 @@ def test_wrong_phases_are_one_line_and_nothing_is_written(phases, hopbytes, tmp_
     assert why in done.stderr
     assert done.stderr.count("\n") == 1
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_several_patterns_must_be_said_to_be_phases(phases, hopbytes):
+    done = hopbytes("map", "a.pattern", "b.pattern", *MACHINE)
+    assert (done.returncode, "unexpected extra argument (b.pattern)" in done.stderr) == (2, True)
+    assert hopbytes("map", "a.pattern", "b.pattern", *MACHINE, "--phase-goal", "least").returncode == 2
+    stream = hopbytes("map", "a.pattern", "b.pattern", *MACHINE, "--stream", "--phase-weights", "1,1")
+    assert (stream.returncode, "--stream and --phase-weights exclude" in stream.stderr) == (2, True)
+    block = hopbytes("map", "a.pattern", "b.pattern", *MACHINE, "--phase-goal", "max", "--block", "2")
+    assert (block.returncode, "--phase-goal max and" in block.stderr) == (2, True)
 
 
 def test_damaged_phases_inside_a_file_are_refused(phases, hopbytes, tmp_path):
@@ -96,6 +106,11 @@ def test_write_blocks(phases, hopbytes, tmp_path):
         done = hopbytes("write", "a.pattern", "--blocks", "part.txt", "-o", "new.csv")
         assert (done.returncode, why in done.stderr) == (1, True)
         assert not (tmp_path / "new.csv").exists()
+    hb.write(hb.read("m.json"), "ranks", "openmpi", hosts=["a", "b", "c", "d"])
+    words = ("--on", "node:4 core:8", "--hosts", "a,b,c,d", "--mapping-format", "openmpi")
+    assert hopbytes("write", "a.pattern", "--blocks", "ranks", *words, "-o", "same.graph").returncode == 0
+    same, pes = (hb.read(name).to_scipy().toarray() for name in ("same.graph", "pes.graph"))
+    assert np.array_equal(same, pes)
     assert hopbytes("write", "m.json", "--blocks", "part.txt", "-o", "new.csv").returncode == 1
 
 

@@ -139,7 +139,7 @@ def report(
             origin = origin_of_files(pattern, mappings, typed)
         else:
             assert where is not None
-            shown, origin = made_here(pattern, watch.map(opt.BlockOptions(), where, effort.keywords()), typed)
+            shown, origin = made_here(pattern, watch.map(opt.BlockOptions(), where, {}), typed)
     first = next(iter(shown.values()))
     launcher = compare_with or usual_order(mapping_format, first.where)
     write_report(watch.graph, shown, output, launcher=launcher, origin=origin, force=force)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from hopbytes.cli import options as opt
-from hopbytes.cli.declare import UsageError, option
 from hopbytes.cli.large_graphs import LargeGraphOptions
 from hopbytes.cli.machine_options import AnyMachineOptions, SpreadOptions
 from hopbytes.cli.method_options import MethodOptions, ProblemOptions
@@ -15,6 +12,7 @@ def map(
     pattern: opt.PatternFiles,
     machine: AnyMachineOptions,
     problem: ProblemOptions,
+    phases: opt.PhaseOptions,
     spread: SpreadOptions,
     method: MethodOptions,
     large: LargeGraphOptions,
@@ -27,14 +25,6 @@ def map(
     quiet: opt.Quiet = False,
     all: opt.All = False,
     compare_with: opt.ComparedOrder = None,
-    phase_weights: Annotated[str | None, option(
-        "How often, or how long, each phase runs: 3,1.", "W,W,…", panel="Problem", rare=True,
-        default="1 each",
-    )] = None,
-    phase_goal: Annotated[str, option(
-        "Several phases: minimise the sum of weight × J over phases, or the largest (max).", "GOAL",
-        panel="Problem", rare=True,
-    )] = "sum",
 ) -> None:
     """Map every task of PATTERN to the machine, verify the mapping and write it.
 
@@ -45,20 +35,15 @@ def map(
     from hopbytes.cli.output import advice_for, judged_for, launch_lines, print_json, tell_mapping, written
     from hopbytes.cli.watching import watched
 
-    if phase_goal not in ("sum", "max"):
-        raise UsageError(f"--phase-goal {phase_goal}, expected sum or max")
-    groups = (problem, spread, method, reading, writing, blocks, launching)
-    weights = None if phase_weights is None else phase_weights.split(",")
-    single = {"all": all, "compare_with": compare_with, "phase_weights": weights or pattern[1:]}
-    if large.wanted(*groups, **single):
-        ending = {"json": json, "quiet": quiet}
-        return large.map(pattern[0], machine, problem, method, reading, writing, output, **ending)
+    groups = (problem, spread, method, reading, writing, blocks, launching, phases)
+    if large.wanted(*groups, all=all, compare_with=compare_with):
+        return large.map(pattern, machine, problem, method, reading, writing, output, json=json, quiet=quiet)
+    phases.check(pattern)
     writing = writing.checked(blocks.for_format, output)
     where = writing.restricted(machine.allocation(spread), launching.launched)
-    with watched(pattern, reading, method, weights=weights, quiet=quiet) as watch:
-        graph = watch.graph
-        options = problem.keywords(graph, where, launches=writing.launches(output))
-        mapping = watch.map(blocks, where, options | method.keywords(), phase_goal)
+    with watched(pattern, reading, method, phases, quiet=quiet) as watch:
+        graph, launches = watch.graph, writing.launches(output)
+        mapping = watch.map(blocks, where, problem.keywords(graph, where, launches=launches))
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
     receipt = written(writing, mapping, output, extra, json=json)
     if quiet and not json:
@@ -70,7 +55,4 @@ def map(
     advice = advice_for(receipt, writing.format, record)
     if json:
         return print_json(record)
-    from hopbytes.solve.map_phases import phase_sentences
-
-    lines = [*phase_sentences(mapping.info), *launch_lines(advice)]
-    return tell_mapping(graph, mapping, judged, record["notices"], lines)
+    return tell_mapping(graph, mapping, judged, record["notices"], launch_lines(advice))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from hopbytes.cli import options as opt
 from hopbytes.cli.declare import Exit, UsageError, option
@@ -25,10 +25,10 @@ def record(
     skip_first: Annotated[float, option(
         "Ignore what is sent in the first seconds.", "SECONDS", least=0,
     )] = 0.0,
-    phase: Annotated[int | None, option("Record only what follows MPI_Pcontrol(N).", "N", least=2)] = None,
-    phases: Annotated[bool, option(
-        "Keep the pattern of each phase, which MPI_Pcontrol(N) begins, beside their sum.",
-    )] = False,
+    phase: Annotated[Any, option(
+        "Record only what follows MPI_Pcontrol(N); all keeps the pattern of each phase beside their sum.",
+        "N|all", parser=opt.phase_number,
+    )] = None,
     per_communicator: Annotated[bool, option("Store the bytes of each communicator as well.")] = False,
     compiler: opt.Compiler = None,
     no_hosts: Annotated[bool, option("Omit the second launch that asks for the host of every rank.")] = False,
@@ -58,13 +58,10 @@ def record(
     from hopbytes.record.session import record as recorded
 
     words = opt.command_words(command)
-    if phases and phase is not None:
-        raise UsageError("--phase and --phases exclude each other")
     check_target(output, writing.format, holds="pattern", force=writing.force)
     done = recorded(
-        words, collectives=collectives, skip_first=skip_first, phase=phase, phases=phases,
-        per_communicator=per_communicator, compiler=compiler, hosts=not no_hosts, launcher=launcher,
-        trace=trace, trace_steps=trace_steps,
+        words, collectives=collectives, skip_first=skip_first, phase=phase, per_communicator=per_communicator,
+        compiler=compiler, hosts=not no_hosts, launcher=launcher, trace=trace, trace_steps=trace_steps,
     )
     if done.graph is None:
         complain(for_terminal(done.problem))

@@ -151,7 +151,8 @@ def write(
     )] = False,
     blocks: Annotated[str | None, option(
         "Write the graph of the blocks of a partition of the pattern: what they send to each other. FILE has "
-        "the block of each task in its line, or is a stored mapping.", "FILE", panel="Output", values="files",
+        "the block of each task in its line, or a mapping (with --on: of any format).",
+        "FILE", panel="Output", values="files",
     )] = None,
     output: opt.OutputFile = None,
     quiet: opt.Quiet = False,
@@ -162,13 +163,10 @@ def write(
     from hopbytes.formats.recognition import format_named
     from hopbytes.model.mapping import Mapping
 
-    holds = "mapping" if machine.given or mapping_format else None
-    if holds and blocks:
-        raise UsageError("--blocks goes with a pattern, not with --on or --mapping-format")
+    holds = "pattern" if blocks else "mapping" if machine.given or mapping_format else None
     if holds is None:
         named = None if writing.format is None else format_named(writing.format).holds
-        holds = "pattern" if symmetrize or reading.input_format or blocks else named
-    content: Any
+        holds = "pattern" if symmetrize or reading.input_format else named
     if holds == "mapping":
         writing.check(output)
         where = machine.allocation() if machine.given else None
@@ -177,10 +175,9 @@ def write(
     else:
         where, content = None, hb.read(source, reading.input_format, holds=holds, max_bytes=reading.limit)
     if isinstance(content, hb.CommGraph):
-        if blocks is not None:
-            content = _of_blocks(content, blocks)
         options: Any = {"force": writing.force, "symmetrize": symmetrize}
-        receipt = hb.write(content, "-" if output is None else output, writing.format, **options)
+        graph = _of_blocks(content, blocks, mapping_format, machine)
+        receipt = hb.write(graph, "-" if output is None else output, writing.format, **options)
     elif isinstance(content, Mapping):
         hosts = machine.named_hosts(where)
         receipt = writing.write(content, output, hosts=hosts, **launching.keywords())
@@ -191,13 +188,18 @@ def write(
         tell(*receipt.notices, *(advice.notices if advice else ()), *launch_lines(advice))
 
 
-def _of_blocks(graph: CommGraph, path: str) -> CommGraph:
-    """Return the graph of the blocks of the partition in a file."""
+def _of_blocks(
+    graph: CommGraph, path: str | None, form: str | None, machine: MachineOptions
+) -> CommGraph:
+    """Return the graph of the blocks of the partition in a file, if there is one."""
+    if path is None:
+        return graph
     import hopbytes as hb
     from hopbytes.errors import FormatError
     from hopbytes.model.mapping import Mapping
 
-    partition = hb.read(path, holds="mapping", n=graph.n)
+    where = machine.allocation() if machine.given else None
+    partition = hb.read(path, form, holds="mapping", n=graph.n, where=where)
     try:
         if isinstance(partition, Mapping):
             return graph.quotient(partition.pe, partition.where.k)

@@ -31,7 +31,7 @@ VERBS = {
         ("Partition a mesh with more effort",
          "hopbytes map stencil:512x512 --on 'node:8 core:16' --preset strong -o part.txt"),
         ("Two phases of a program, of which one runs three times as often",
-         "hopbytes map a.pattern b.pattern --phase-weights 3,1 --on 'node:6 core:12' -o app.json"),
+         "hopbytes map a.pattern b.pattern --phase-weights 3,1 --on 'node:8 core:8'"),
         ("Map a graph on 64 processes, none of which holds all of it",
          "mpirun -n 64 hopbytes map --distributed mesh.parhip --on 'node:8' -o mesh.npy"),
     )),

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from hopbytes.cli.options import PhaseOptions
 from hopbytes.cli.output import tell
 from hopbytes.cli.signals import early_stop, prompt_end
 
@@ -27,17 +28,17 @@ class Watch:
 
     graph: CommGraph
     phases: Phases | None  # those whose weighted sum the pattern is
+    phase_options: PhaseOptions
     read_seconds: float
     effort: EffortOptions
     progress: Progress
 
-    def map(
-        self, blocks: BlockOptions, where: Allocation, options: dict[str, Any], goal: str = "sum"
-    ) -> Mapping:
+    def map(self, blocks: BlockOptions, where: Allocation, options: dict[str, Any]) -> Mapping:
         """Map the pattern; with a limit, Ctrl-C requests the best mapping found."""
         from hopbytes.show.progress import expected_edges
 
         graph, effort = self.graph, self.effort
+        options |= effort.keywords() | {"progress": self.progress.report}
         anytime = effort.anytime  # known from here on without an import, which Ctrl-C might interrupt
         partition = bool(options.get("partition")) or graph.n >= 8 * where.k
         edges = expected_edges(graph.n, graph.m, effort.preset, partition=partition)
@@ -46,16 +47,15 @@ class Watch:
         )
         with early_stop(anytime) as stop:
             options["limits"] = replace(options["limits"], stop=stop)
-            options["progress"] = self.progress.report
             if self.phases is None:
                 return blocks.map(graph, where, **options)
-            return blocks.map_phases(self.phases, graph, where, goal, **options)
+            return self.phase_options.map(self.phases, graph, where, blocks, **options)
 
 
 @contextmanager
 def watched(
-    patterns: list[str], reading: ReadingOptions, effort: EffortOptions, *,
-    weights: list[str] | None = None, quiet: bool,
+    patterns: list[str], reading: ReadingOptions, effort: EffortOptions,
+    options: PhaseOptions | None = None, *, quiet: bool,
 ) -> Iterator[Watch]:
     """Read a pattern, or several phases, and show the progress of the block, which must not write files."""
     from hopbytes.show.progress import progress_bar
@@ -73,5 +73,6 @@ def watched(
         with prompt_end(stopping, patient):
             progress.reading(patterns[0])
             began = time.perf_counter()
-            graph, phases = reading.read_phases(patterns, weights, effort.threads)
-            yield Watch(graph, phases, time.perf_counter() - began, effort, progress)
+            options = PhaseOptions() if options is None else options
+            graph, phases = options.read(patterns, reading, effort.threads)
+            yield Watch(graph, phases, options, time.perf_counter() - began, effort, progress)

@@ -70,8 +70,7 @@ def record(
     *,
     collectives: str | None = None,
     skip_first: float = 0.0,
-    phase: int | None = None,
-    phases: bool = False,
+    phase: int | str | None = None,
     per_communicator: bool = False,
     compiler: str | None = None,
     hosts: bool = True,
@@ -90,7 +89,7 @@ def record(
     typed, command = words, LaunchCommand.parse(words, launcher, several=True)
     application = application_of(command)
     check_belongs(command, application)
-    special = any((collectives, skip_first, phase is not None, phases, per_communicator, compiler, trace))
+    special = any((collectives, skip_first, phase is not None, per_communicator, compiler, trace))
     counting = application.family != "openmpi" or special
     model = check_model(collectives or "ring")
     if counting:
@@ -117,8 +116,8 @@ def record(
             return Recorded(None, code, two)
         try:
             if counting:
-                graph, counts = read_counts(folder, model, phase)
-                if phases:
+                graph, counts = read_counts(folder, model, phase if isinstance(phase, int) else None)
+                if phase == "all":
                     graph = _with_phases(graph, folder, model, sorted(counts.phases))
                 facts = counted(counts, model, per_communicator)
                 if trace:

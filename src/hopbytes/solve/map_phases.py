@@ -109,15 +109,6 @@ class Phases:
         ]
 
 
-def phase_sentences(info: Any) -> list[str]:
-    """Return a line about every phase of a mapping, from its ``info``."""
-    return [
-        f"{phase['name'][:40]}, weight {phase['weight']:g}: J {phase['comm_cost']:,}, "
-        f"in order {phase['in_order']:,}"
-        for phase in info.get("phases", ())
-    ]
-
-
 def _weight(given: Any) -> Fraction:
     """Return a weight as the decimal fraction that was written."""
     if isinstance(given, (int, np.integer, Fraction)) and not isinstance(given, bool):

@@ -179,8 +179,7 @@ def write(
         graph = _of_blocks(content, blocks, mapping_format, machine)
         receipt = hb.write(graph, "-" if output is None else output, writing.format, **options)
     elif isinstance(content, Mapping):
-        hosts = machine.named_hosts(where)
-        receipt = writing.write(content, output, hosts=hosts, **launching.keywords())
+        receipt = writing.write(content, output, hosts=machine.named_hosts(where), **launching.keywords())
     else:
         raise opt.unknown_machine(source)
     if not quiet:

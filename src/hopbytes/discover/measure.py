@@ -98,7 +98,7 @@ def table(measured: Measured) -> str:
     distance = {level.name: level.distance for level in measured.machine.levels}
     width = max(len("level"), *map(len, measured.fits))
     head = f"{'level':<{width}}  pairs  latency     bandwidth  worst fit  "
-    rows = [f"{head}distance (ns of {REFERENCE_BYTES} bytes, or as it was)"]
+    rows = [f"{head}distance (ns of {REFERENCE_BYTES} bytes, or unchanged)"]
     for name, fit in measured.fits.items():
         rows.append(
             f"{name:<{width}}  {measured.pairs[name]:>5}  {fit.latency * 1e6:.3f} us  "

@@ -326,13 +326,14 @@ def simulated_seconds(
     time = TIME.search(printed)
     if STUCK in printed:
         raise HopbytesError(
-            f"{PROGRAM}: some processes wait for messages that nobody sends, expected a complete trace"
+            f"{PROGRAM}: some processes wait for messages that no process sends, expected a complete trace"
         )
     if code or time is None:
         lines = [line.partition("|")[2] or line for line in printed.splitlines() if line.strip()]
         first = printable(lines[0])[:SHOWN] if lines else "it printed nothing"
         ended = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
-        raise HopbytesError(f"{PROGRAM} {ended} and no time: {first} (grade flows needs no simulator)")
+        what = f"{PROGRAM} {ended} and printed no time: {first}"
+        raise HopbytesError(f"{what} (grade flows needs no simulator)")
     return float(time[1])
 
 

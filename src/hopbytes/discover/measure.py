@@ -92,7 +92,7 @@ def table(measured: Measured) -> str:
 
     >>> from hopbytes.machines.spec import parse_machine
     >>> print(table(Measured(parse_machine("core:2@3"), {"core": Fit(2.5e-7, 8e9, 0.01)}, {"core": 1})))
-    level  pairs  latency     bandwidth  worst fit  distance (ns of 8192 bytes, or as it was)
+    level  pairs  latency     bandwidth  worst fit  distance (ns of 8192 bytes, or unchanged)
     core       1  0.250 us    8.00 GB/s        1%  3
     """
     distance = {level.name: level.distance for level in measured.machine.levels}

@@ -53,8 +53,7 @@ def eval(
 
         _refuse({**several, "--order": order, "several mappings": (mappings or [])[1:]}, "--distributed")
         return eval_distributed(pattern, str(mappings and mappings[0]), machine, json=json)
-    if mappings and len(mappings) > 1:
-        _refuse(several, "several mappings")
+    _refuse(several if len(mappings or ()) > 1 else {}, "several mappings")
     check_drawing(output, force=force)
     # A stored mapping contains its machine.
     where = None if mappings and machine.unsaid else machine.allocation(spread)

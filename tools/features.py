@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import json
+import pkgutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -89,12 +90,8 @@ def laboratory() -> dict[str, list[str]]:
     sys.path.insert(0, str(ROOT / "bench/laboratory"))
     names = importlib.import_module("hopbytes_laboratory").MAPPERS
     sys.path.pop(0)
-    found = {}
-    for name, where in names.items():
-        module, _, kind = where.partition(":")
-        fields = dataclasses.fields(getattr(importlib.import_module(module), kind))
-        found[name] = [field.name for field in fields]
-    return found
+    kinds = {name: pkgutil.resolve_name(where) for name, where in names.items()}
+    return {name: [field.name for field in dataclasses.fields(kind)] for name, kind in kinds.items()}
 
 
 def known(kind: str) -> dict[str, list[str]]:

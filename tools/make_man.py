@@ -15,10 +15,8 @@ FOLDER = Path(__file__).parents[1] / "docs/man"
 
 def pages() -> dict[str, str]:
     """Return the text of all manual pages by their file names."""
-    found = {"hopbytes.1": overview()}
-    for verb in VERBS:
-        found[f"hopbytes-{verb}.1"] = manual(page_of(command_of(verb)))
-    return found
+    verbs = {f"hopbytes-{verb}.1": manual(page_of(command_of(verb))) for verb in VERBS}
+    return {"hopbytes.1": overview(), **verbs}
 
 
 def overview() -> str:

@@ -1,5 +1,5 @@
-// The common arguments of searches on a graph, as Python groups them (hopbytes/engine/problem.py), and their C++
-// forms.
+// The common arguments of searches on a graph, as Python groups them (hopbytes/engine/problem.py), and their
+// C++ forms.
 #pragma once
 #include <nanobind/stl/tuple.h>
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from hopbytes.algorithms import mappers as mappers
     from hopbytes.algorithms import refiners as refiners
     from hopbytes.algorithms.base import Bounds as Bounds
+    from hopbytes.algorithms.base import Effort as Effort
     from hopbytes.algorithms.base import Mapper as Mapper
     from hopbytes.algorithms.base import Refiner as Refiner
-    from hopbytes.algorithms.effort import Effort as Effort
     from hopbytes.cost.metrics.evaluation import Evaluation as Evaluation
     from hopbytes.cost.metrics.evaluation import evaluate as evaluate
     from hopbytes.errors import FormatError as FormatError
@@ -61,7 +61,7 @@ _MODULE_OF = {
     "Chain": "hopbytes.solve.presets",
     "CommGraph": "hopbytes.model.comm_graph",
     "Constraints": "hopbytes.solve.problem",
-    "Effort": "hopbytes.algorithms.effort",
+    "Effort": "hopbytes.algorithms.base",
     "Evaluation": "hopbytes.cost.metrics.evaluation",
     "FormatError": "hopbytes.errors",
     "HopbytesError": "hopbytes.errors",

@@ -15,7 +15,7 @@ from hopbytes.cli.verbs import VERBS
 
 SOURCE = Path(hb.__file__).parent
 #: Folders whose texts are written for a terminal.
-FOR_TERMINALS = ("cli", "report", "html_report", "reference")
+FOR_TERMINALS = ("cli", "show")
 OURS = re.compile(rf"(?<![\w-])({'|'.join(sorted(set(OPTIONS.values())))})(?![\w-])")
 #: Texts with options of other programs, or commands to type.
 THEIRS = re.compile(r"mpirun|mpiexec|srun|torchrun|flux|jsrun|runjob|--hostfile|hopbytes (map|write)")

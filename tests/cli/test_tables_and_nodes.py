@@ -106,6 +106,8 @@ def test_compare_sets_two_mappings_side_by_side(stored, tmp_path):
     for name, mapping in zip(("mapping", "other"), mappings, strict=True):
         assert facts[name]["comm_cost"] == hb.evaluate(graph, mapping).mapping.comm_cost
     assert facts["tasks_on_another_pe"] == np.count_nonzero(mappings[0].pe != mappings[1].pe)
+    lines = output_with(80, "eval", PATTERN, stored, other, stored, "--json").splitlines()
+    assert [json.loads(line)["tasks_on_another_pe"] for line in lines] == [facts["tasks_on_another_pe"], 0]
     text = output_with(80, "eval", PATTERN, stored, other)
     assert f"{facts['other']['comm_cost']:,}" in text
     assert max(map(len, text.splitlines())) <= 80

@@ -37,8 +37,8 @@ class Case:
 
     def read(self):
         """Return graph, allocation and what goes with them into map_tasks."""
-        where = allocated(self.spec, self.hosts)
-        options = {"partition": self.how == "partition", "oversubscribe": self.how == "oversubscribed"}
+        where = allocated(self.spec, self.hosts, oversubscribe=self.how == "oversubscribed")
+        options = {"partition": self.how == "partition"}
         if isinstance(self.tasks, str):
             return pattern(self.tasks), where, options
         rng = np.random.default_rng(self.tasks)

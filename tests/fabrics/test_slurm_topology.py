@@ -19,7 +19,6 @@ def test_slurm_trees(tmp_path, text):
     assert tree.levels == ("leaf", "node")
     assert tree.counts == ((2,), (3, 2))
     assert tree.hosts == ("n1", "n2", "n3", "n4", "n5")
-    assert tree.switches == (("rack1", "rack2"),)
 
 
 def test_blocks_as_scontrol_shows_them(tmp_path):

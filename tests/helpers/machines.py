@@ -33,7 +33,7 @@ def link_names(machine, source, target):
     return [network.name_link(int(link)) for link in network.routes([source], [target]).links]
 
 
-def allocated(spec, hosts=""):
+def allocated(spec, hosts="", **use):
     """Slots of a machine, of sampled hosts where they are given as the laboratory understands them."""
     machine = parse_machine(spec)
-    return hb.allocate(machine, hosts=numbered(machine, hosts)) if hosts else hb.allocate(machine)
+    return hb.allocate(machine, hosts=numbered(machine, hosts or None), **use)

@@ -106,7 +106,7 @@ def test_options_that_place_ranks_are_refused_or_replaced(words, clashing):
     [
         ("", "no command, expected a launcher"),
         ("missing -n 4 ./app", "missing: not installed or not in PATH"),
-        ("odd -n 4 ./app", "odd: no known launcher, expected one of Open MPI"),
+        ("odd -n 4 ./app", "odd: not a known launcher, expected one of Open MPI"),
         ("flux start", "flux: expected flux run"),
         ("mpirun -n 2 ./a : -n 2 ./b", "mpirun: : starts several programs"),
         ("srun --multi-prog conf", "srun: --multi-prog starts several programs"),

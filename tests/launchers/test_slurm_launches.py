@@ -50,7 +50,7 @@ def test_ranks_run_where_the_mapping_says(cluster, tmp_path, monkeypatch, case):
     mapping = CASES[case]
     renumbering = Mapping(renumbered(mapping), mapping.where)
     if case == "script":  # on nodes of two equal cores a list would always do
-        monkeypatch.setattr(writers, "_srun_binding", lambda cpus: None)
+        monkeypatch.setattr(writers.Slurm, "_bound", lambda self, launch, cpus: None)
     receipt = hb.write(mapping, tmp_path / "host file", "slurm")
     app = tmp_path / "app"
     app.write_text(

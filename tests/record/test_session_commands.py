@@ -74,7 +74,7 @@ def test_a_wrapper_of_a_known_kind(family):
     asked = '[ "$1" = --version ] && exec echo of this site'
     site = script(f'{asked}; exec {" ".join(launch)} "$@"', "ibrun")
     words = [site, "-n", "4", "./ring"]
-    with pytest.raises(UnsupportedError, match=r"ibrun: no known launcher, .* `launcher=KIND`"):
+    with pytest.raises(UnsupportedError, match=r"ibrun: not a known launcher, .* `launcher=KIND`"):
         record(words)
     kind = "hydra" if family == "mpich" else "openmpi"
     done = record(words, launcher=kind)

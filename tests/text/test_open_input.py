@@ -15,8 +15,9 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.formats.files import open_source, plain_name
+from hopbytes.formats.files import open_source
 from hopbytes.text import open_input
+from hopbytes.text.open_input import plain_name
 
 TEXT = b"0 1 5\n1 0 7\n" * 2000
 

@@ -150,7 +150,7 @@ class Sketch:
         used[arrays.cluster] = True
         names = np.flatnonzero(used)
         number = np.cumsum(used, dtype=np.int32) - np.int32(1)
-        a, b, weights = self._listed()
+        a, b, weights = _listed(self._arrays)
         loads = arrays.weight[names]
         graph = CommGraph.from_edges(
             number[a], number[b], weights, n=len(names), undirected=True,
@@ -162,17 +162,9 @@ class Sketch:
         """Forget the clusters and pairs; the counts stay."""
         self._arrays = _with_table(np.empty(0, np.int32), np.empty(0, np.int64), 0)
 
-    def _listed(self) -> tuple[Int32, Int32, Int64]:
-        """Return the pairs, in ascending order, and their weights."""
-        key, value = self._arrays.key, self._arrays.value
-        at = np.flatnonzero(key)
-        at = at[np.argsort(key[at])]
-        a = (key[at] >> np.uint64(32)).astype(np.int32)
-        return a, (key[at] & np.uint64(0xFFFFFFFF)).astype(np.int32), value[at]
-
     def _sweep(self) -> None:
         """Let every cluster join the one with the heaviest connection, once."""
-        a, b, weights = self._listed()
+        a, b, weights = _listed(self._arrays)
         names, numbers = np.unique(np.concatenate([a, b]), return_inverse=True)
         sources = numbers.astype(np.int32)
         targets = np.concatenate([sources[len(a) :], sources[: len(a)]])
@@ -184,7 +176,7 @@ class Sketch:
         merged = _with_table(np.arange(len(names), dtype=np.int32), loads.copy(), 2 * self._most)
         cluster_block(Block(0, indptr, columns, volumes, loads), merged, self.heaviest, 0)
         self._rename(names, names[merged.cluster].astype(np.int32))
-        new_a, new_b, new_weights = _pairs_of(merged)
+        new_a, new_b, new_weights = _listed(merged)
         self._refill(names[new_a].astype(np.int32), names[new_b].astype(np.int32), new_weights)
 
     def _rename(self, names: Int64, into: Int32) -> None:
@@ -203,13 +195,13 @@ class Sketch:
         add_pairs(self._arrays, a, b, weights)
 
     def _drop_lightest(self, goal: int) -> None:
-        a, b, weights = self._listed()
+        a, b, weights = _listed(self._arrays)
         kept = np.sort(np.argsort(-weights, kind="stable")[:goal])
         self.dropped += len(weights) - len(kept)
         self._refill(a[kept], b[kept], weights[kept])
 
     def _enlarge(self, buffer: int) -> None:
-        a, b, weights = self._listed()
+        a, b, weights = _listed(self._arrays)
         self._arrays = _with_table(self._arrays.cluster, self._arrays.weight, buffer)
         self._most = len(self._arrays.key) // 4 * 3
         add_pairs(self._arrays, a, b, weights)
@@ -225,11 +217,13 @@ def _with_table(cluster: Int32, weight: Int64, buffer: int) -> SketchArrays:
     )
 
 
-def _pairs_of(arrays: SketchArrays) -> tuple[Int64, Int64, Int64]:
+def _listed(arrays: SketchArrays) -> tuple[Int32, Int32, Int64]:
+    """Return the pairs of clusters, in ascending order, and their weights."""
     at = np.flatnonzero(arrays.key)
-    keys = arrays.key[at]
-    a, b = keys >> np.uint64(32), keys & np.uint64(2**32 - 1)
-    return a.astype(np.int64), b.astype(np.int64), arrays.value[at]
+    at = at[np.argsort(arrays.key[at])]
+    key = arrays.key[at]
+    low = np.uint64(2**32 - 1)
+    return (key >> np.uint64(32)).astype(np.int32), (key & low).astype(np.int32), arrays.value[at]
 
 
 @dataclass

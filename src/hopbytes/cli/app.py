@@ -26,13 +26,10 @@ from hopbytes.errors import HopbytesError, printable
 
 #: Exit codes.
 FAILED, WRONG_USE, PIPE_CLOSED = 1, 2, 141
-
 #: Variable by which a shell asks for completions.
 COMPLETE = "_HOPBYTES_COMPLETE"
-
 #: Errors that prevent writing to a stream.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
-
 #: Allocations between collections of garbage; loading makes many objects, of which few become garbage.
 COLLECT_EVERY = 100_000
 
@@ -194,7 +191,7 @@ def prepare_streams() -> None:
             os.fstat(descriptor)
             continue
         os.open(os.devnull, os.O_RDWR)
-        if name != "stdin":  # readers say themselves that there is no standard input
+        if name != "stdin":  # readers raise an error without standard input
             setattr(sys, name, open(descriptor, "w", closefd=False))  # noqa: SIM115 (stays open)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -232,7 +229,11 @@ def main() -> None:
             if COMPLETE in os.environ:  # the shell asks for completions, see `hopbytes --completion`
                 from hopbytes.cli.completion import complete
 
-                sys.exit(complete(app, os.environ[COMPLETE]))
+                words = complete(app, os.environ[COMPLETE])
+                if words is None:
+                    sys.exit(FAILED)
+                print(printable(words, "\n\t"))
+                sys.exit()
             code = answer(sys.argv[1:])
             if code == INTERRUPTED and threading.active_count() > 1:
                 # A search that was asked to stop may take seconds more on large graphs. Python would wait.

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from click import BadParameter
 from click.shell_completion import CompletionItem, get_completion_class
-
-from hopbytes.cli.declare import BadParameter
-from hopbytes.cli.output import print_text
 
 SHELLS = ("bash", "zsh", "fish")
 #: The program's name, and the variable by which the script asks.
@@ -36,17 +34,14 @@ def script(shell: str) -> str:
     return kind(None, {}, PROGRAM, VARIABLE).source()  # type: ignore[arg-type]
 
 
-def complete(program: Any, instruction: str) -> int:
-    """Print the words that can follow what was typed; return the exit code.
+def complete(program: Any, instruction: str) -> str | None:
+    """Return the words that can follow what was typed, a line each; None for an unknown shell.
 
     `instruction` is what the script put into the variable: ``bash_complete``.
     """
     shell, _, what = instruction.partition("_")
     kind = get_completion_class(shell) if shell in SHELLS else None
-    if kind is None or what != "complete":
-        return 1
-    print_text(kind(program, {}, PROGRAM, VARIABLE).complete())
-    return 0
+    return None if kind is None or what != "complete" else kind(program, {}, PROGRAM, VARIABLE).complete()
 
 
 def candidates(values: str, incomplete: str) -> list[CompletionItem]:
@@ -54,8 +49,8 @@ def candidates(values: str, incomplete: str) -> list[CompletionItem]:
 
     `values` is what the declaration says: a kind of registered names, ``files``, ``patterns``, ``machines`` …
     """
-    found = _all(values, incomplete)
-    return [item for item in found if item.type != "plain" or item.value.startswith(incomplete)]
+    items = _all(values, incomplete)
+    return [item for item in items if item.type != "plain" or item.value.startswith(incomplete)]
 
 
 def _all(values: str, incomplete: str) -> list[CompletionItem]:

@@ -51,6 +51,11 @@ class Declared:
     #: what shell completion offers, see :func:`hopbytes.cli.completion.candidates`; None: nothing.
     values: str | None = None
 
+    @property
+    def is_command(self) -> bool:
+        """Whether it is the command to launch, which stands behind ``--``."""
+        return (self.metavar or "").startswith("-- ")
+
 
 option = Declared
 argument = partial(Declared, names=())
@@ -65,7 +70,8 @@ class Verb(click.Command):
         What follows ``--`` is the command to launch and fills no argument before it.
         """
         typed, behind = list(args), []
-        words = next((str(parameter.name) for parameter in self.params if is_command(parameter)), None)
+        declared: list[Any] = self.params
+        words = next((str(item.name) for item in declared if item.declared.is_command), None)
         if words is not None and "--" in args:
             end = args.index("--")
             args, behind = args[:end], args[end + 1 :]
@@ -89,11 +95,6 @@ class Verb(click.Command):
         with warnings.catch_warnings():  # verbs print notices themselves, with the names of options
             warnings.simplefilter("ignore", HopbytesWarning)
             return super().invoke(ctx)
-
-
-def is_command(parameter: Any) -> bool:
-    """Whether a parameter is the command to launch, which stands behind ``--``."""
-    return (parameter.declared.metavar or "").startswith("-- ")
 
 
 def load_numpy() -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopbytes.cli import colour
-from hopbytes.cli.declare import Declared, is_command
 from hopbytes.cli.verbs import START, VERBS
 from hopbytes.text.columns import entry_lines, width
 
@@ -51,7 +50,7 @@ def page_of(command: Any) -> Page:
     """Return the description of a command made by :func:`hopbytes.cli.declare.command_of`."""
     panels: dict[str, list[Entry]] = {}
     for parameter in command.params:
-        declared: Declared = parameter.declared
+        declared = parameter.declared
         panel = declared.panel if declared.names else "Arguments"
         panels.setdefault(panel, []).append(Entry(spelling(parameter), sentence(parameter), declared.rare))
     ordered = {name: panels[name] for name in sorted(panels, key=PANELS.index)}
@@ -64,9 +63,9 @@ def usage(command: Any) -> str:
     words: list[str] = []
     last: list[str] = []
     for parameter in command.params:
-        declared: Declared = parameter.declared
+        declared = parameter.declared
         if not declared.names:
-            (last if is_command(parameter) else words).append(declared.metavar or "")
+            (last if declared.is_command else words).append(declared.metavar or "")
         elif parameter.required:
             words.append(f"{declared.names[0]} {declared.metavar}")
     return " ".join(["hopbytes", command.name, *words, "[OPTIONS]", *last])
@@ -74,22 +73,22 @@ def usage(command: Any) -> str:
 
 def spelling(parameter: Any) -> str:
     """Return the syntax of a parameter: ``-o, --output FILE``."""
-    declared: Declared = parameter.declared
+    declared = parameter.declared
     if not declared.names:
-        return declared.metavar or parameter.name.upper()
+        return str(declared.metavar or parameter.name.upper())
     names = ", ".join(sorted(declared.names, key=len)).replace("/", " / ")
     return f"{names} {declared.metavar}" if declared.metavar else names
 
 
 def sentence(parameter: Any) -> str:
     """Return the meaning of a parameter and its default."""
-    declared: Declared = parameter.declared
+    declared = parameter.declared
     default = declared.default
     if default is None and declared.names and not parameter.required:
         value = parameter.default
         if isinstance(value, (int, float, str)) and not isinstance(value, bool) and value != "":
             default = f"{value:g}" if isinstance(value, float) else str(value)
-    return f"{declared.help} [default: {default}]" if default is not None else declared.help
+    return f"{declared.help} [default: {default}]" if default is not None else str(declared.help)
 
 
 def help_for_terminal(command: Any, *, complete: bool = False) -> str:

@@ -13,7 +13,7 @@ from hopbytes.cli.options import Maker
 if TYPE_CHECKING:
     from hopbytes.cli.machine_options import MachineOptions
     from hopbytes.cli.method_options import EffortOptions, ProblemOptions
-    from hopbytes.cli.options import ReadingOptions
+    from hopbytes.cli.options import ReadingOptions, WritingOptions
     from hopbytes.formats.exchange import Receipt
     from hopbytes.model.allocation import Allocation
     from hopbytes.model.mapping import Mapping
@@ -90,11 +90,25 @@ class LargeGraphOptions:
         why = f": {WHY[name]}" if name in WHY else ""
         return UsageError(f"{mode} and --{typed} exclude each other{why}")
 
-    def map_stream(
+    def map(
+        self, path: str, machine: MachineOptions, problem: ProblemOptions, effort: EffortOptions,
+        reading: ReadingOptions, writing: WritingOptions, output: str | None, *, json: bool, quiet: bool,
+    ) -> None:
+        """Map such a graph, write the mapping and print what is known of it."""
+        if self.distributed:
+            ending = {"force": writing.force, "json": json, "quiet": quiet}
+            return self._map_distributed(path, machine, problem, effort, output, **ending)
+        from hopbytes.cli.output import written
+
+        where, writing = machine.allocation(), writing.checked(None, output)
+        mapping = self._map_stream(path, where, problem, effort, reading, quiet=quiet)
+        receipt = written(writing, mapping, output, {}, json=json)
+        return _tell_streamed(mapping, receipt, json=json, quiet=quiet)
+
+    def _map_stream(
         self, path: str, where: Allocation, problem: ProblemOptions, effort: EffortOptions,
         reading: ReadingOptions, *, quiet: bool,
     ) -> Mapping:
-        """Map a graph on disk, showing the passes on a terminal."""
         import hopbytes as hb
         from hopbytes.cli.signals import prompt_end
         from hopbytes.show.progress import progress_bar
@@ -115,11 +129,10 @@ class LargeGraphOptions:
             )
         return mapping
 
-    def map_distributed(
+    def _map_distributed(
         self, path: str, machine: MachineOptions, problem: ProblemOptions, effort: EffortOptions,
         output: str | None, *, force: bool, json: bool, quiet: bool,
     ) -> None:
-        """Map a graph on all processes of the job; one of them prints the answer."""
         from hopbytes.cli.output import print_json, tell
         from hopbytes.cli.over_ranks import run_on_all
         from hopbytes.mpi.distributed.mapping import map_file, mapped_sentence
@@ -136,8 +149,7 @@ class LargeGraphOptions:
             tell(mapped_sentence(record))
 
 
-def tell_streamed(mapping: Mapping, receipt: Receipt | None, *, json: bool, quiet: bool) -> None:
-    """Print what is known without the graph: J, balance and the work."""
+def _tell_streamed(mapping: Mapping, receipt: Receipt | None, *, json: bool, quiet: bool) -> None:
     from hopbytes.cli.output import print_json, tell
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.show.verdict import map_record

@@ -141,9 +141,10 @@ class WritingOptions:
 
     def restricted(self, where: Allocation, launched: str | None = None) -> Allocation:
         """Return the allocation with a use of slots that the launcher can express, if the caller left it."""
-        from hopbytes.formats.mappings.launchers import slots_for, slots_unspecified
+        from hopbytes.formats.mappings.launchers import slots_for
 
-        return where.using(**slots_for(self.format, launched)) if slots_unspecified(where.use) else where
+        chosen = where.use.chosen or where.use.oversubscribe
+        return where if chosen else where.using(**slots_for(self.format, launched))
 
     def check(self, output: str | None) -> None:
         """Raise an error before any work if a mapping cannot be written to `output`."""

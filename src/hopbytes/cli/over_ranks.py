@@ -37,8 +37,8 @@ def world() -> Any:
 def run_on_all(work: Work, machine: Callable[[], Allocation]) -> Any:
     """Run `work` on this process; return what it returns on rank 0, and None on others.
 
-    An error that all processes have is told by rank 0. One that a single process has is told by that one, and
-    ends all of them (MPI_Abort).
+    Rank 0 prints an error that all processes have. A process prints one that it has alone, and ends all of
+    them (MPI_Abort).
     """
     comm = world()
     rank = comm.Get_rank()

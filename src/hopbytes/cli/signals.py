@@ -18,13 +18,10 @@ from typing import Any
 from hopbytes.cli import INTERRUPTED, end_at_once
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-
 #: Signals that request the best result so far.
 STOPPING = (signal.SIGINT, signal.SIGTERM)
-
 #: Seconds that the program has to end by itself after Ctrl-C, where nothing is half-written.
 GRACE = 0.4
-
 #: Seconds until an exception that got lost is raised again.
 AGAIN = 0.01
 
@@ -134,7 +131,7 @@ def _end_by(number: int) -> None:
 
 
 def _quietly(lost: Any) -> None:
-    """Print nothing about an exception of a signal that nobody could catch; it is raised again."""
+    """Print nothing about an exception of a signal that no code could catch; it is raised again."""
     if not issubclass(lost.exc_type, (Ended, Interrupted)):
         sys.__unraisablehook__(lost)
 

@@ -14,8 +14,8 @@ from hopbytes.cli.machine_options import AnyMachineOptions, MachineOptions, Spre
 from hopbytes.cli.method_options import EffortOptions
 
 if TYPE_CHECKING:
-    from hopbytes.model.allocation import Allocation
     from hopbytes.model.comm_graph import CommGraph
+    from hopbytes.model.mapping import Mapping
 
 def eval(
     pattern: opt.PatternFile,
@@ -41,41 +41,44 @@ def eval(
 
     Of several mappings, each is set beside the first one, and the tasks on different slots are counted.
     """
-    from hopbytes.cli.output import check_drawing, draw_evaluation, print_evaluation, tell
+    from hopbytes.cli.output import check_drawing, tell
+    from hopbytes.formats.mappings.launchers import usual_order
+    from hopbytes.machines.allocate.launcher_order import launcher_placement
 
     if bool(mappings) == (order is not None):
-        both = "both are given (--compare-with names the other order)"
-        what = both if mappings else "the mapping is missing"
-        raise UsageError(f"{what}: give either MAPPING or --order ORDER")
-    given: dict[str, Any] = {"-o": output, "--all": all, "--compare-with": compare_with}
+        raise UsageError("expected MAPPING or --order ORDER (--compare-with ORDER names the other order)")
+    several: dict[str, Any] = {"-o": output, "--all": all, "--compare-with": compare_with}
     if distributed:
         from hopbytes.cli.over_ranks import eval_distributed
 
-        assert mappings  # not reached with an order
-        given |= {"--mapping-format": mapping_format, "several mappings": mappings[1:]}
-        _refuse(given, "--distributed")
-        return eval_distributed(pattern, mappings[0], machine, json=json)
+        _refuse({**several, "--order": order, "several mappings": (mappings or [])[1:]}, "--distributed")
+        return eval_distributed(pattern, str(mappings and mappings[0]), machine, json=json)
+    _refuse(several if len(mappings or ()) > 1 else {}, "several mappings")
     check_drawing(output, force=force)
     # A stored mapping contains its machine.
     where = None if mappings and machine.unsaid else machine.allocation(spread)
-    if mappings and len(mappings) > 1:
-        _refuse(given, "several mappings")
-        return _side_by_side(reading.read(pattern), mappings, mapping_format, where, json=json)
+    graph = reading.read(pattern)
+    read = [opt.given_mapping(path, mapping_format, where, graph) for path in mappings or ()]
+    if len(read) > 1:
+        return _side_by_side(graph, read, mappings or [], json=json)
+    tell(*(where.notices if where is not None else ()))
+    mapping = read[0] if where is None or read else launcher_placement(where, graph.n, str(order), where.use)
+    launcher = compare_with or usual_order(mapping_format, mapping.where)
+    return _beside(graph, mapping, launcher, output, complete=all, json=json, force=force)
+
+
+def _beside(
+    graph: CommGraph, mapping: Mapping, launcher: str, output: str | None, *, complete: bool, json: bool,
+    force: bool,
+) -> None:
+    """Print and draw a mapping beside the launcher's own order."""
     import hopbytes as hb
-    from hopbytes.formats.mappings.launchers import usual_order
-    from hopbytes.machines.allocate.launcher_order import launcher_placement
+    from hopbytes.cli.output import draw_evaluation, print_evaluation
     from hopbytes.show.verdict import RANDOM_SEEDS
 
-    tell(*(where.notices if where is not None else ()))
-    graph = reading.read(pattern)
-    if mappings:
-        mapping = opt.given_mapping(mappings[0], mapping_format, where, graph)
-    else:
-        assert where is not None
-        mapping = launcher_placement(where, graph.n, str(order), where.use)
-    launcher = compare_with or usual_order(mapping_format, mapping.where)
-    evaluation = hb.evaluate(graph, mapping, random_seeds=RANDOM_SEEDS * (all or json), launcher=launcher)
-    print_evaluation(graph, mapping, evaluation, complete=all, json=json)
+    seeds = RANDOM_SEEDS * (complete or json)
+    evaluation = hb.evaluate(graph, mapping, random_seeds=seeds, launcher=launcher)
+    print_evaluation(graph, mapping, evaluation, complete=complete, json=json)
     draw_evaluation(graph, mapping, output, launcher=launcher, force=force)
 
 
@@ -86,20 +89,18 @@ def _refuse(given: dict[str, Any], reason: str) -> None:
             raise UsageError(f"{reason} and {name} exclude each other")
 
 
-def _side_by_side(
-    graph: CommGraph, paths: list[str], form: str | None, where: Allocation | None, *, json: bool
-) -> None:
+def _side_by_side(graph: CommGraph, mappings: list[Mapping], names: list[str], *, json: bool) -> None:
     """Print the metrics of each mapping beside those of the first one: a table, or a line of JSON."""
     from hopbytes.cli.output import print_json, print_text
     from hopbytes.show.evaluation_text import compare
 
-    first, *others = (opt.given_mapping(path, form, where, graph) for path in paths)
-    for path, other in zip(paths[1:], others, strict=True):
+    first, *others = mappings
+    for number, other in enumerate(others, 1):
         comparison = dataclasses.replace(compare(graph, first, other), slot=first.where.slot_word)
         if json:
             print_json(comparison.to_dict())
         else:
-            print_text(comparison.text(paths[0], path) + "\n" * (path is not paths[-1]))
+            print_text("\n" * (number > 1) + comparison.text(names[0], names[number]))
 
 
 def report(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hopbytes.cli import options as opt
-from hopbytes.cli.large_graphs import LargeGraphOptions, tell_streamed
+from hopbytes.cli.large_graphs import LargeGraphOptions
 from hopbytes.cli.machine_options import AnyMachineOptions, SpreadOptions
 from hopbytes.cli.method_options import MethodOptions, ProblemOptions
 
@@ -35,16 +35,10 @@ def map(
     from hopbytes.cli.watching import watched
 
     groups = (problem, spread, method, reading, writing, blocks, launching)
-    is_large = large.wanted(*groups, all=all, compare_with=compare_with)
-    if large.distributed:
-        ending = {"force": writing.force, "json": json, "quiet": quiet}
-        return large.map_distributed(pattern, machine, problem, method, output, **ending)
-    where, writing = machine.allocation(spread), writing.checked(blocks.for_format, output)
-    if is_large:
-        mapping = large.map_stream(pattern, where, problem, method, reading, quiet=quiet)
-        receipt = written(writing, mapping, output, {}, json=json)
-        return tell_streamed(mapping, receipt, json=json, quiet=quiet)
-    where = writing.restricted(where, launching.launched)
+    if large.wanted(*groups, all=all, compare_with=compare_with):
+        return large.map(pattern, machine, problem, method, reading, writing, output, json=json, quiet=quiet)
+    writing = writing.checked(blocks.for_format, output)
+    where = writing.restricted(machine.allocation(spread), launching.launched)
     with watched(pattern, reading, method, quiet=quiet) as watch:
         graph = watch.graph
         options = problem.keywords(graph, where, launches=writing.launches(output))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated
+from typing import Annotated, Any
 
 from hopbytes.cli import options as opt
 from hopbytes.cli.declare import Exit, UsageError, argument, option
@@ -24,7 +24,7 @@ def run(
     launching: opt.LaunchingOptions,
     command: opt.CommandWords = None,
     dry_run: Annotated[bool, option("Write the files and print the command, but start nothing.")] = False,
-    replace: Annotated[bool, option("Remove conflicting placement options from the command.")] = False,
+    replace: Annotated[bool, option("Remove conflicting options from the command.")] = False,
     programs: Annotated[bool, option(
         "Start the programs that the pattern's file names, if the command names none.",
     )] = False,
@@ -58,12 +58,10 @@ def run(
     if not quiet:
         judged = judged_for(graph, mapping, form)
         tell_mapping(graph, mapping, judged, [*where.notices, *mapping.info["notices"]])
-    extra = {"oversubscribe": spread.oversubscribe, **launching.keywords()}
+    extra: Any = {"oversubscribe": spread.oversubscribe, **launching.keywords()}
     say = (lambda *sentences: None) if quiet else tell
-    code = launch(
-        mapping, typed, output, dry_run=dry_run, check=check, force=writing.force, say=say, **extra
-    )
-    raise Exit(code)
+    extra |= {"dry_run": dry_run, "check": check, "force": writing.force, "say": say}
+    raise Exit(launch(mapping, typed, output, **extra))
 
 
 def verify(
@@ -89,7 +87,6 @@ def verify(
 
     Without MAPPING, the command runs as it is, and the mapping that it makes is written.
     """
-    from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.launch.launch import verify_launch
 
     words = opt.command_words(command)
@@ -102,17 +99,21 @@ def verify(
     stored, hosts = opt.given_mapping(mapping, form, where), machine.named_hosts(where)
     options = {"as_typed": as_typed, "hosts": hosts, "force": writing.force, **launching.keywords()}
     outcome = verify_launch(stored, words, stem=output, **options)
-    if json:
-        print_json(outcome.to_dict())
-    else:
-        for sentence in outcome.verdict.wrong[:20]:
-            print_text(sentence)
-        if len(outcome.verdict.wrong) > 20:
-            print_text(f"… and {len(outcome.verdict.wrong) - 20} more")
-        if not quiet:
-            tell(outcome.summary())
+    _print_outcome(outcome, json=json, quiet=quiet)
     if outcome.code:
         raise Exit(outcome.code)
+
+
+def _print_outcome(outcome: Any, *, json: bool, quiet: bool) -> None:
+    from hopbytes.cli.output import print_json, print_text, tell
+
+    if json:
+        return print_json(outcome.to_dict())
+    for sentence in outcome.verdict.wrong[:20]:
+        print_text(sentence)
+    if len(outcome.verdict.wrong) > 20:
+        print_text(f"… and {len(outcome.verdict.wrong) - 20} more")
+    return None if quiet else tell(outcome.summary())
 
 
 def _locate(
@@ -155,10 +156,9 @@ def write(
     from hopbytes.model.mapping import Mapping
 
     holds = "mapping" if machine.given or mapping_format else None
-    if holds is None and (symmetrize or reading.input_format):
-        holds = "pattern"
-    elif holds is None and writing.format is not None:
-        holds = format_named(writing.format).holds
+    if holds is None:
+        named = None if writing.format is None else format_named(writing.format).holds
+        holds = "pattern" if symmetrize or reading.input_format else named
     if holds == "mapping":
         writing.check(output)
         where = machine.allocation() if machine.given else None
@@ -167,8 +167,8 @@ def write(
     else:
         where, content = None, hb.read(source, reading.input_format, holds=holds, max_bytes=reading.limit)
     if isinstance(content, hb.CommGraph):
-        form, path = writing.format, "-" if output is None else output
-        receipt = hb.write(content, path, form, force=writing.force, symmetrize=symmetrize)
+        options: Any = {"force": writing.force, "symmetrize": symmetrize}
+        receipt = hb.write(content, "-" if output is None else output, writing.format, **options)
     elif isinstance(content, Mapping):
         hosts = machine.named_hosts(where)
         receipt = writing.write(content, output, hosts=hosts, **launching.keywords())

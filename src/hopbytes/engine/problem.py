@@ -157,7 +157,7 @@ class Prepared(NamedTuple):
 def prepare(weights: Int64 | None, arcs: int, distances: Distances, threads: int = 1) -> Prepared:
     """Convert distances to the form that compiled code takes."""
     labels, bit_costs, table = distances
-    nobody, nothing = np.empty(0, np.uint64), np.empty(0, np.int64)
+    no_labels, no_table = np.empty(0, np.uint64), np.empty(0, np.int64)
     if labels is not None and table is not None:
         scale = table[LARGEST : LARGEST + 1]
         _, shift = excess_bits(weights, arcs, scale, threads)
@@ -167,9 +167,9 @@ def prepare(weights: Int64 | None, arcs: int, distances: Distances, threads: int
     given = bit_costs if table is None else table
     seen, near = rescale_to_63_bits(weights, arcs, given, threads)
     if table is not None:
-        return Prepared(seen, (nobody, np.zeros(65, np.int64), nothing if near is None else near), given)
+        return Prepared(seen, (no_labels, np.zeros(65, np.int64), no_table if near is None else near), given)
     costs = np.zeros(65, np.int64) if near is None else near
-    return Prepared(seen, (nobody if labels is None else labels, costs, nothing), given)
+    return Prepared(seen, (no_labels if labels is None else labels, costs, no_table), given)
 
 
 Result = TypeVar("Result")

@@ -14,8 +14,6 @@ from hopbytes.engine.problem import Call, SearchProblem
 from hopbytes.kernels.base import compiled, kernel
 from hopbytes.kernels.records import ALL_PAIRS, BLOCKS, NEAR_PAIRS
 
-__all__ = ["ALL_PAIRS", "BLOCKS", "NEAR_PAIRS", "Searched", "pair_search", "place_greedily"]
-
 
 class Searched(NamedTuple):
     """A mapping, and the numbers of exchanges evaluated and made."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
@@ -96,29 +96,18 @@ def _names(adapter: Device, names: Mapping[int, str]) -> tuple[bool, str, str]:
     return True, host, (rest.strip() or "HCA-1") + port
 
 
-class _Filter:
-    """Which adapter names are wanted."""
+def _filter(text: str | None) -> Callable[[str], bool]:
+    """Return what tells whether an adapter is wanted, by its name with or without the port."""
+    names: set[str] = set()
+    patterns: list[str] = []
+    for word in re.split(r",(?![^\[]*\])", "*" if text is None else text):  # at commas outside brackets
+        if "*" in word or "?" in word:
+            patterns.append(word)
+        elif word.strip():
+            names.update(expand_hosts(word, "`adapters`"))
 
-    def __init__(self, text: str) -> None:
-        self.names: set[str] = set()
-        self.patterns: list[str] = []
-        for word in _words(text):
-            if "*" in word or "?" in word:
-                self.patterns.append(word)
-            else:
-                self.names.update(expand_hosts(word, "`adapters`"))
+    def takes(name: str) -> bool:
+        known = bool({name, name.partition("/")[0]} & names)
+        return known or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
-    def __call__(self, name: str) -> bool:
-        plain = name.partition("/")[0]
-        return bool({name, plain} & self.names) or any(
-            fnmatch.fnmatchcase(name, pattern) for pattern in self.patterns
-        )
-
-
-def _filter(text: str | None) -> _Filter:
-    return _Filter("*" if text is None else text)
-
-
-def _words(text: str) -> list[str]:
-    """Split at commas outside brackets."""
-    return [word for word in re.split(r",(?![^\[]*\])", text) if word.strip()]
+    return takes

@@ -81,13 +81,13 @@ class Platform:
     @property
     def notices(self) -> tuple[str, ...]:
         """What of the file has no effect, in sentences."""
-        said = [f"{self.path}: not read, without effect: {', '.join(sorted(self.ignored))}"]
+        notices = [f"{self.path}: not read, without effect: {', '.join(sorted(self.ignored))}"]
         blanks = sum(" " in host for host in self.hosts)
         if blanks:
-            said.append(f"{self.path}: '_' stands for the blanks in the names of {blanks} hosts")
+            notices.append(f"{self.path}: '_' stands for the blanks in the names of {blanks} hosts")
         if len(self.speeds) > 1:
-            said.append(f"{self.path}: hosts have {len(self.speeds)} speeds, mappings take them for equal")
-        return tuple(said[not self.ignored :])
+            notices.append(f"{self.path}: hosts have {len(self.speeds)} speeds, mappings take them for equal")
+        return tuple(notices[not self.ignored :])
 
 
 MAX_HOSTS = 2**20
@@ -475,7 +475,7 @@ class PlatformRoutes:
 
 def _floyd(zone: Zone) -> dict[str, dict[str, str]]:
     """For every pair of points the last point before the second one, after Floyd and Warshall. O(points³)."""
-    number = {point: place for place, point in enumerate(zone.points)}
+    number = {point: index for index, point in enumerate(zone.points)}
     infinite = np.iinfo(np.int64).max // 4
     cost = np.full((len(number),) * 2, infinite, np.int64)
     before = np.full(cost.shape, -1, np.int64)

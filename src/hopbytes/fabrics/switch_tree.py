@@ -30,7 +30,6 @@ class LeveledTree:
     levels: tuple[str, ...]  # names of levels, outermost first; the last is ``node``
     counts: tuple[tuple[int, ...], ...]  # per level and unit of the level outside it: how many units
     hosts: tuple[str, ...]  # in the order of the tree
-    switches: tuple[tuple[str, ...], ...]  # per level but the last: name of each unit
     notices: tuple[str, ...] = ()  # sentences for the user
 
 
@@ -94,11 +93,10 @@ class SwitchTree:
         # A unit of a smaller height also represents the units that are missing above it.
         own = [[n for n in units if heights[n] == top - level] for level, units in enumerate(names)]
         kinds = [{self.switches[name].kind for name in units} for units in own]
-        return self._named(rows, names, kinds, hosts, notices)
+        return self._named(rows, kinds, hosts, notices)
 
     def _named(
-        self, rows: list[tuple[int, ...]], names: list[tuple[str, ...]], kinds: list[set[str]],
-        hosts: list[str], notices: list[str],
+        self, rows: list[tuple[int, ...]], kinds: list[set[str]], hosts: list[str], notices: list[str]
     ) -> LeveledTree:
         inner = len(rows) - 1  # the row of hosts
         kept = [level for level in range(inner) if max(rows[level]) > 1]
@@ -110,13 +108,8 @@ class SwitchTree:
             kind = next(iter(kinds[level])) if len(kinds[level]) == 1 else ""
             usual = self.level_names[outwards] if known else f"switch{number}"
             labels.append(kind if kind and kind not in labels else usual)
-        return LeveledTree(
-            (*labels, "node"),
-            (*(rows[level] for level in kept), rows[inner]),
-            tuple(hosts),
-            tuple(names[level] for level in kept),
-            tuple(notices),
-        )
+        counts = (*(rows[level] for level in kept), rows[inner])
+        return LeveledTree((*labels, "node"), counts, tuple(hosts), tuple(notices))
 
     def _join_spines(self) -> None:
         """Make switches above the same switches one, or above some of those that another one is above.

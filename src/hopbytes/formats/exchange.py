@@ -253,7 +253,7 @@ def write(
     *,
     force: bool = False,
     hosts: Sequence[str] | None = None,
-    allowed: str | Sequence[str] | Dictionary[str, str] | None = None,
+    allowed: str | None = None,
     oversubscribe: bool = False,
     version: str | None = None,
     launched: str | None = None,
@@ -278,8 +278,8 @@ def write(
         file, which a copy or a file system may not have.
     hosts : sequence of str, optional
         For mappings, as all up to `metrics`: names of the nodes. A format ignores what it does not need.
-    allowed : str or one for each node, optional
-        The CPUs that the job may use, ``"0-15,32-47"``.
+    allowed : str, optional
+        The CPUs that the job may use on every node, ``"0-15,32-47"``.
     oversubscribe : bool
         Whether a slot may hold several tasks.
     version : str, optional

@@ -13,10 +13,8 @@ from typing import Any, BinaryIO
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Content, Source
-from hopbytes.text.open_input import COMPRESSIONS, MAX_BYTES, open_stream, path_text, plain_name
+from hopbytes.text.open_input import COMPRESSIONS, MAX_BYTES, open_stream, path_text
 from hopbytes.text.replace_file import Part, alone_in, gone_if_killed, says_written
-
-__all__ = ["atomic_write", "check_writable", "is_ours", "may_write", "open_source", "plain_name"]
 
 
 @contextlib.contextmanager

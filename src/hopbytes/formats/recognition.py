@@ -7,9 +7,8 @@ import re
 
 from hopbytes.errors import FormatError, UnsupportedError, nearest, unknown_name
 from hopbytes.formats.base import PATTERNS, Format, Source, formats
-from hopbytes.formats.files import plain_name
 from hopbytes.patterns.base import patterns
-from hopbytes.text.open_input import path_text
+from hopbytes.text.open_input import path_text, plain_name
 
 #: Beginnings of files that hold a pattern in a format without a reader, and the program that converts them.
 INSTEAD = {

@@ -217,19 +217,19 @@ def _starts_another(command: LaunchCommand) -> bool:
 def _options(launcher: Launcher, words: list[str]) -> tuple[tuple[Option, ...], tuple[str, ...]]:
     """Split words into options and the program, which begins at the first word that is not an option."""
     options: list[Option] = []
-    place = 0
+    position = 0
     if launcher.form == "other":
-        while place < len(words) and not (words[place][:1] != "-" and shutil.which(words[place])):
-            place += 1
-        return tuple(Option(word.lstrip("-"), (word,)) for word in words[:place]), tuple(words[place:])
-    while place < len(words):
-        word = words[place]
+        while position < len(words) and not (words[position][:1] != "-" and shutil.which(words[position])):
+            position += 1
+        return tuple(Option(word.lstrip("-"), (word,)) for word in words[:position]), tuple(words[position:])
+    while position < len(words):
+        word = words[position]
         if word == "--":
-            return tuple(options), tuple(words[place + 1 :])
+            return tuple(options), tuple(words[position + 1 :])
         assigned = ASSIGNMENT.fullmatch(word) if launcher.assigns else None
         if assigned:
             options.append(Option(assigned[1], (word,)))
-            place += 1
+            position += 1
             continue
         if not word.startswith("-") or word == "-":
             break
@@ -238,17 +238,17 @@ def _options(launcher: Launcher, words: list[str]) -> tuple[tuple[Option, ...], 
         if launcher.form in ("slurm", "flux") and short and not word.startswith("--"):
             # Slurm and Flux accept -n4 and -wn1; letters after that of a switch are further options: -ln4.
             if short[1] not in launcher.values and short[1] not in OPTIONAL and short[2][0].isalpha():
-                words = [*words[:place], f"-{short[1]}", f"-{short[2]}", *words[place + 1 :]]
+                words = [*words[:position], f"-{short[1]}", f"-{short[2]}", *words[position + 1 :]]
                 continue
             options.append(Option(short[1], (word,)))
-            place += 1
+            position += 1
             continue
         follow = 0 if equals else launcher.values.get(name, 0)
-        if name in ("genv", "env") and "=" in "".join(words[place + 1 : place + 2]):
+        if name in ("genv", "env") and "=" in "".join(words[position + 1 : position + 2]):
             follow = 1  # Hydra accepts both A=B and A B
-        options.append(Option(name, tuple(words[place : place + 1 + follow])))
-        place += 1 + follow
-    return tuple(options), tuple(words[place:])
+        options.append(Option(name, tuple(words[position : position + 1 + follow])))
+        position += 1 + follow
+    return tuple(options), tuple(words[position:])
 
 
 def compilers_of(command: LaunchCommand, library: str = "", family: str = "") -> list[str]:
@@ -261,6 +261,6 @@ def compilers_of(command: LaunchCommand, library: str = "", family: str = "") ->
         above = os.path.dirname(os.path.dirname(library))
         beside += [os.path.join(above, "bin"), os.path.join(os.path.dirname(above), "bin")]
     of_maker = (*command.launcher.compilers, "mpicc")
-    paths = [os.path.join(place, wrapper) for place in beside for wrapper in (f"mpicc{suffix}", *of_maker)]
+    paths = [os.path.join(near, wrapper) for near in beside for wrapper in (f"mpicc{suffix}", *of_maker)]
     paths += [f"mpicc{suffix}", f"mpicc.{family or command.launcher.suffix}", *of_maker]
     return list(dict.fromkeys(path for path in map(shutil.which, paths) if path))

@@ -20,8 +20,8 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.formulate import too_few_slots
 from hopbytes.solve.map_tasks import map_tasks
-from hopbytes.solve.method import Given, steps_of
-from hopbytes.solve.objective import LINKS, objective_of, weighs_links
+from hopbytes.solve.method import LINKS, Given, steps_of
+from hopbytes.solve.objective import objective_of, weighs_links
 from hopbytes.solve.presets import presets
 from hopbytes.solve.problem import Constraints
 from hopbytes.solve.slots import slot_choices

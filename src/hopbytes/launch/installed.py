@@ -69,7 +69,7 @@ def recognise(words: list[str], kind: str | None = None) -> tuple[Launcher, int]
         return launcher, before + 1
     names = ", ".join(launcher.name for launcher in LAUNCHERS.values())
     raise UnsupportedError(
-        f"{word}: no known launcher, expected one of {names}, such as mpirun -n 16 ./app; for a wrapper, "
+        f"{word}: not a known launcher, expected one of {names}, such as mpirun -n 16 ./app; for a wrapper, "
         "`launcher=KIND` of record names the launcher it stands for"
     )
 

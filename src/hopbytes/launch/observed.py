@@ -98,6 +98,10 @@ def _tail(text: str) -> str:
     return worded[-1] if len(worded[-1]) <= MOST_CHARACTERS else f"{worded[-1][: MOST_CHARACTERS - 1]}…"
 
 
+#: Ranks that do not run where the mapping has them, and in what way.
+Wrong = list[tuple[int, str]]
+
+
 @frozen
 class Verdict:
     """The result of a comparison."""
@@ -119,33 +123,22 @@ def compare(mapping: Mapping, seen: dict[int, Seen], hosts: tuple[str, ...] = ()
     missing = _missing(mapping, seen)
     if missing:
         return Verdict((missing,), ("ranks",))
-    wrong = _hosts_by_name(mapping, seen, names) if names else _hosts_by_sharing(mapping, seen)
+    wrong = _wrong_hosts(mapping, seen, names) if names else _hosts_by_sharing(mapping, seen)
+    elsewhere = {rank for rank, _ in wrong}  # for a rank on a wrong host only that sentence is kept
     checked = ["hosts" if names else "hosts (without names: by who shares one)"]
     if where.has_cores:
         numbering = Numbering.of(where.machine)
-        cpus, what = _cpus_by_number(mapping, seen, numbering), "CPUs"
+        cpus, what = _wrong_cpus(mapping, seen, numbering), "CPUs"
         if cpus and not numbering.known:
             cpus = _cpus_by_sharing(mapping, seen)
             what = "CPUs (by who shares them: the machine has no numbers of the operating system)"
-        wrong += cpus
+        wrong += [(rank, text) for rank, text in cpus if rank not in elsewhere]
         checked.append(what)
     if any(where.gpus_of(pe) for pe in set(mapping.pe.tolist())):
-        wrong += _gpus(mapping, seen)
+        wrong += [(rank, text) for rank, text in _wrong_gpus(mapping, seen) if rank not in elsewhere]
         checked.append("GPUs")
-    return Verdict(tuple(_by_rank(wrong)), tuple(checked))
-
-
-def _by_rank(sentences: list[str]) -> list[str]:
-    """Sort sentences ``rank N …`` by rank; for a rank on a wrong host only that sentence is kept."""
-    elsewhere: set[int] = set()
-    kept: list[tuple[int, str]] = []
-    for sentence in sentences:  # sentences about hosts come first
-        rank = int(sentence.split()[1])
-        if rank not in elsewhere:
-            kept.append((rank, sentence))
-        if f"rank {rank} is on " in sentence or "expected another host" in sentence:
-            elsewhere.add(rank)
-    return [sentence for _, sentence in sorted(kept, key=lambda pair: pair[0])]
+    in_order = sorted(wrong, key=lambda pair: pair[0])
+    return Verdict(tuple(f"rank {rank} {text}" for rank, text in in_order), tuple(checked))
 
 
 def _missing(mapping: Mapping, seen: dict[int, Seen]) -> str:
@@ -156,9 +149,9 @@ def _missing(mapping: Mapping, seen: dict[int, Seen]) -> str:
     return f"rank {more[0]} is not in the mapping, which has {mapping.n} ranks" if more else ""
 
 
-def _hosts_by_name(mapping: Mapping, seen: dict[int, Seen], names: tuple[str, ...]) -> list[str]:
+def _wrong_hosts(mapping: Mapping, seen: dict[int, Seen], names: tuple[str, ...]) -> Wrong:
     return [
-        f"rank {rank} is on {seen[rank].host}, expected {names[node]}"
+        (rank, f"is on {seen[rank].host}, expected {names[node]}")
         for rank, node in enumerate(mapping.where.node_of_pe[mapping.pe].tolist())
         if not _same_host(seen[rank].host, names[node])
     ]
@@ -171,7 +164,7 @@ def _same_host(first: str, second: str) -> bool:
     return first.split(".")[0] == second.split(".")[0]
 
 
-def _hosts_by_sharing(mapping: Mapping, seen: dict[int, Seen]) -> list[str]:
+def _hosts_by_sharing(mapping: Mapping, seen: dict[int, Seen]) -> Wrong:
     host_of: dict[int, tuple[str, int]] = {}
     node_of: dict[str, tuple[int, int]] = {}
     wrong = []
@@ -180,45 +173,44 @@ def _hosts_by_sharing(mapping: Mapping, seen: dict[int, Seen]) -> list[str]:
         first_host, mate = host_of.setdefault(node, (host, rank))
         first_node, stranger = node_of.setdefault(host, (node, rank))
         if first_host != host:
-            wrong.append(f"rank {rank} is on {host}, expected {first_host}, the host of rank {mate}")
+            wrong.append((rank, f"is on {host}, expected {first_host}, the host of rank {mate}"))
         elif first_node != node:
-            wrong.append(f"rank {rank} shares {host} with rank {stranger}, expected another host")
+            wrong.append((rank, f"shares {host} with rank {stranger}, expected another host"))
     return wrong
 
 
-def _cpus_by_number(mapping: Mapping, seen: dict[int, Seen], numbering: Numbering) -> list[str]:
+def _wrong_cpus(mapping: Mapping, seen: dict[int, Seen], numbering: Numbering) -> Wrong:
     expected = {pe: numbering.os_cpus(mapping.where.cores_of(pe)) for pe in set(mapping.pe.tolist())}
     return [
-        f"rank {rank} may run on CPUs {format_list(seen[rank].cpus) or 'unknown'}, "
-        f"expected {format_list(expected[pe])}"
+        (rank, f"may run on CPUs {format_list(cpus) or 'unknown'}, expected {format_list(expected[pe])}")
         for rank, pe in enumerate(mapping.pe.tolist())
-        if seen[rank].cpus != frozenset(expected[pe])
+        if (cpus := seen[rank].cpus) != frozenset(expected[pe])
     ]
 
 
-def _cpus_by_sharing(mapping: Mapping, seen: dict[int, Seen]) -> list[str]:
+def _cpus_by_sharing(mapping: Mapping, seen: dict[int, Seen]) -> Wrong:
     wrong = []
     owner: dict[tuple[str, int], tuple[int, int]] = {}
     cpus_of: dict[int, tuple[frozenset[int], int]] = {}
     for rank, pe in enumerate(mapping.pe.tolist()):
-        own, mate = cpus_of.setdefault(pe, (seen[rank].cpus, rank))
-        if own != seen[rank].cpus:
-            wrong.append(f"rank {rank} shares a slot with rank {mate} but not its CPUs")
-        for cpu in sorted(seen[rank].cpus):
-            slot, other = owner.setdefault((seen[rank].host, cpu), (pe, rank))
-            if slot != pe:
-                wrong.append(f"rank {rank} shares CPU {cpu} with rank {other}, expected CPUs of its own")
-                break
+        host, cpus = seen[rank].host, seen[rank].cpus
+        own, mate = cpus_of.setdefault(pe, (cpus, rank))
+        if own != cpus:
+            wrong.append((rank, f"shares a slot with rank {mate} but not its CPUs"))
+        owners = ((cpu, *owner.setdefault((host, cpu), (pe, rank))) for cpu in sorted(cpus))
+        taken = next(((cpu, other) for cpu, slot, other in owners if slot != pe), None)
+        if taken is not None:
+            wrong.append((rank, f"shares CPU {taken[0]} with rank {taken[1]}, expected CPUs of its own"))
     return wrong
 
 
-def _gpus(mapping: Mapping, seen: dict[int, Seen]) -> list[str]:
-    wrong = []
-    for rank, pe in enumerate(mapping.pe.tolist()):
-        expected = ",".join(mapping.where.shown_gpus(pe))
-        if expected and seen[rank].gpus != expected:
-            wrong.append(f"rank {rank} sees GPUs {seen[rank].gpus or 'by default'}, expected {expected}")
-    return wrong
+def _wrong_gpus(mapping: Mapping, seen: dict[int, Seen]) -> Wrong:
+    expected = [",".join(mapping.where.shown_gpus(pe)) for pe in mapping.pe.tolist()]
+    return [
+        (rank, f"sees GPUs {seen[rank].gpus or 'by default'}, expected {gpus}")
+        for rank, gpus in enumerate(expected)
+        if gpus and seen[rank].gpus != gpus
+    ]
 
 
 def mapping_seen(where: Allocation, seen: dict[int, Seen], source: str = "where") -> Mapping:

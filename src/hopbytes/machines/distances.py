@@ -360,7 +360,7 @@ Distance: TypeAlias = "TreeDistance | TableDistance | NetworkDistance"
 def kernel_distances(where: Allocation) -> Distances:
     """Lower distances for a search.
 
-    Asymmetric tables become ``D + D transposed``: on a symmetric graph that orders placements as the
+    Asymmetric tables become ``D + D transposed``: on a symmetric graph that orders mappings as the
     sum over both directions does. The distance of a place to itself becomes 0: searches look at tasks in
     different places only.
     """

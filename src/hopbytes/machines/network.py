@@ -256,7 +256,7 @@ class Network:
 
         Where the least common multiple of the capacities makes prices above 2**16, they are rounded: to a
         relative error of 2**-24 where such prices exist below that, else to 2**-12 in the worst case, and
-        beyond where capacities differ by a factor of more than 2**20. Placements are
+        beyond where capacities differ by a factor of more than 2**20. Mappings are
         judged by exact fractions all the same, see :func:`hopbytes.cost.objectives.link_sums.traffic`.
         """
         return _prices(self)

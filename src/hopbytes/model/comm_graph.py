@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64, own
 from hopbytes._frozen import frozen
-from hopbytes.errors import WrongTypeError
+from hopbytes.errors import WrongTypeError, package
 from hopbytes.kernels.records import Csr
 from hopbytes.model import graph_sources
 from hopbytes.model.given_as_text import converted
@@ -518,7 +518,11 @@ class CommGraph:
         The constructor believes its arrays. Searches do not end on graphs that are not symmetric.
         """
         if self.undirected and "paired" not in self._cache:
-            graph_sources.check_symmetric(self.arcs(self.volumes), threads)
+            arc = kernels.find_asymmetry(self.arcs(self.volumes), threads)
+            if arc >= 0:
+                source = int(np.searchsorted(self.indptr, arc, side="right")) - 1
+                what = f"edge {source}-{self.targets[arc]} is missing or weighs differently in the other"
+                raise bad_graph(f"{what} direction, expected both directions as METIS does")
             self.know_directions()
 
     def know_directions(self) -> None:
@@ -534,7 +538,8 @@ class CommGraph:
         order mappings equally. O(n + m), shared by `threads`.
         """
         if "symmetric" not in self._cache:
-            self._cache["symmetric"] = self._build_symmetric(threads)
+            own, whole = self.arcs(self.volumes), self.undirected and not self.has_loops(threads)
+            self._cache["symmetric"] = own if whole else kernels.symmetrize(own, threads)
         csr: Csr = self._cache["symmetric"]
         return csr
 
@@ -551,11 +556,6 @@ class CommGraph:
         positive: Csr = self._cache["symmetric_positive"]
         return positive
 
-    def _build_symmetric(self, threads: int) -> Csr:
-        if self.undirected and not self.has_loops(threads):
-            return self.arcs(self.volumes)
-        return kernels.symmetrize(self.arcs(self.volumes), threads)
-
     def to_scipy(self, weight: str = "bytes") -> scipy.sparse.csr_array:
         """Return the n x n sparse array of int64 whose entry (i, j) is what task i sends to task j.
 
@@ -568,7 +568,11 @@ class CommGraph:
         The arrays are copies. Volumes are the source's times :attr:`scale`. O(n + m).
         """
         values = self.arc_messages() if weight == "messages" else self.arc_volumes()
-        return graph_sources.to_scipy(self, values)
+        arrays = values.copy(), self.targets.copy(), self.indptr.copy()
+        array: scipy.sparse.csr_array = package("scipy.sparse", "to_scipy()").csr_array(
+            arrays, shape=(self.n, self.n)
+        )
+        return array
 
     def to_networkx(self) -> networkx.Graph:
         """Return a graph of networkx: a Graph if :attr:`undirected`, else a DiGraph.
@@ -576,4 +580,13 @@ class CommGraph:
         Nodes 0..n-1 have the attribute `load`; edges `weight`, the volume, and `messages` where known. Raises
         MissingPackageError when networkx is not installed. O(n + m), in Python.
         """
-        return graph_sources.to_networkx(self)
+        library = package("networkx", "to_networkx()")
+        graph: networkx.Graph = (library.Graph if self.undirected else library.DiGraph)(name=self.name)
+        graph.add_nodes_from((task, {"load": load}) for task, load in enumerate(self.task_loads().tolist()))
+        columns = [self.sources().tolist(), self.targets.tolist(), self.arc_volumes().tolist()]
+        if self.messages is None:
+            graph.add_weighted_edges_from(zip(*columns, strict=True))
+            return graph
+        for source, target, volume, count in zip(*columns, self.messages.tolist(), strict=True):
+            graph.add_edge(source, target, weight=volume, messages=count)
+        return graph

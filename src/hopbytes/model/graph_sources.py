@@ -7,10 +7,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hopbytes import kernels
 from hopbytes._arrays import Array, Int32, Int64
-from hopbytes.errors import package
-from hopbytes.kernels.records import Csr
 from hopbytes.util.integers import bad_graph, task_numbers
 
 
@@ -204,41 +201,11 @@ def _row_starts(xadj: ArrayLike) -> Int64:
     return array.astype(np.int64)
 
 
-def check_symmetric(arcs: Csr, threads: int = 1) -> None:
-    """Raise FormatError unless every arc has a reverse of the same volume. O(n + m)."""
-    arc = kernels.find_asymmetry(arcs, threads)
-    if arc >= 0:
-        source = int(np.searchsorted(arcs.indptr, arc, side="right")) - 1
-        what = f"edge {source}-{arcs.targets[arc]} is missing or weighs differently in the other direction"
-        raise bad_graph(f"{what}, expected both directions as METIS does")
-
-
 def with_reverses(sources: Int32, targets: Int32, *values: Any) -> tuple[Any, ...]:
     """Return arcs and their values, then the same arcs backwards; an arc of a task to itself occurs once."""
     back = sources != targets
     ends = np.concatenate([sources, targets[back]]), np.concatenate([targets, sources[back]])
     return *ends, *(None if value is None else np.concatenate([value, value[back]]) for value in values)
-
-
-def to_scipy(graph: Any, values: Int64) -> Any:
-    """Return a sparse array of SciPy; see :meth:`hopbytes.CommGraph.to_scipy`."""
-    sparse = package("scipy.sparse", "to_scipy()")
-    arrays = values.copy(), graph.targets.copy(), graph.indptr.copy()
-    return sparse.csr_array(arrays, shape=(graph.n, graph.n))
-
-
-def to_networkx(graph: Any) -> Any:
-    """Return a graph of networkx; see :meth:`hopbytes.CommGraph.to_networkx`."""
-    networkx = package("networkx", "to_networkx()")
-    result = networkx.Graph(name=graph.name) if graph.undirected else networkx.DiGraph(name=graph.name)
-    result.add_nodes_from((task, {"load": load}) for task, load in enumerate(graph.task_loads().tolist()))
-    columns = [graph.sources().tolist(), graph.targets.tolist(), graph.arc_volumes().tolist()]
-    if graph.messages is None:
-        result.add_weighted_edges_from(zip(*columns, strict=True))
-        return result
-    for source, target, volume, count in zip(*columns, graph.messages.tolist(), strict=True):
-        result.add_edge(source, target, weight=volume, messages=count)
-    return result
 
 
 def rounded_away(volumes: ArrayLike | None, kept: Int64 | None) -> list[str]:

@@ -13,22 +13,8 @@ from hopbytes.mpi.distributed.rows import DistributedMapping, Slab
 from hopbytes.mpi.parts import dolfinx_partitioner, parts_of_processes, petsc_partition, set_plex_partition
 
 __all__ = [
-    "ChangingRanks",
-    "ChangingTasks",
-    "DistributedMapping",
-    "Migrations",
-    "RankMove",
-    "Slab",
-    "create_cart",
-    "create_dist_graph_adjacent",
-    "dolfinx_partitioner",
-    "evaluate_distributed",
-    "map_distributed",
-    "parts_of_processes",
-    "petsc_partition",
-    "read_distributed",
-    "read_slab",
-    "reorder",
-    "set_plex_partition",
+    "ChangingRanks", "ChangingTasks", "DistributedMapping", "Migrations", "RankMove", "Slab", "create_cart",
+    "create_dist_graph_adjacent", "dolfinx_partitioner", "evaluate_distributed", "map_distributed",
+    "parts_of_processes", "petsc_partition", "read_distributed", "read_slab", "reorder", "set_plex_partition",
     "write_distributed",
-]
+]  # fmt: skip

@@ -125,7 +125,7 @@ class ChangingTasks:
     of :func:`hopbytes.mpi.reorder`, and `options`, on rank 0, are those of :class:`hopbytes.Remapper`, such
     as `migration_price` and `most_moves`.
 
-    HopbytesError is raised on all processes: two processes hold one task, an edge has a task that nobody
+    HopbytesError is raised on all processes: two processes hold one task, an edge has a task that no process
     holds, a number is negative, or the machine does not match the processes. Rank 0 holds the pattern. The
     communication is one gather and one scatter, in proportion to the pattern at the beginning and to the
     batch later. At the beginning tasks may exceed the bound on loads; the first update moves them.

@@ -22,8 +22,12 @@ _LIBRARIES = (
     (re.compile(r"\b(libmpi\.so\.12|libmpi_abi\.so\.\d+|libmpich\w*\.so|libmpi_cray\w*\.so)"), "mpich"),
     (re.compile(r"\blibmpi\w*\.so"), "other"),
 )
-#: Family of the programs that a launcher starts, by its form; other launchers start those of any MPI.
-_FAMILIES = {"openmpi": "openmpi", "hydra": "mpich", "intel": "mpich", "mvapich": "mpich"}
+#: Family of the programs that a launcher starts, and the MPIs that it is distributed with, by its form; other
+#: launchers belong to no MPI and start the programs of any.
+_LAUNCHERS = {
+    "openmpi": ("openmpi", ("Open MPI",)), "hydra": ("mpich", ("MPICH", "MVAPICH")),
+    "intel": ("mpich", ("Intel MPI",)), "mvapich": ("mpich", ("MVAPICH",)),
+}  # fmt: skip
 #: Libraries of the Fortran and C++ bindings, which call the MPI library.
 _BINDINGS = re.compile(r"fort|cxx|mpifh|usempi")
 #: Libraries of MPI, those it uses, and those of the system that every program loads.
@@ -48,10 +52,6 @@ _MAKERS = (
     (re.compile(rb"MVAPICH\d* Version"), "MVAPICH"),
     (re.compile(rb"MPICH Version"), "MPICH"),
 )
-#: The MPIs that a launcher is distributed with.
-_OWN = {
-    "openmpi": ("Open MPI",), "hydra": ("MPICH", "MVAPICH"), "intel": ("Intel MPI",), "mvapich": ("MVAPICH",)
-}  # fmt: skip
 _NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 #: Prefixes of files that ranks write if another MPI library is loaded, or if the file of their rank exists.
 CLASH, AGAIN = "clash.", "again."
@@ -169,7 +169,7 @@ def loaded_by(path: str) -> str | None:
 
 def family_started(launcher: Launcher) -> str:
     """Return the family of MPI whose programs a launcher starts (``openmpi``, ``mpich``); "" for any MPI."""
-    return _FAMILIES.get(launcher.form, "")
+    return _LAUNCHERS.get(launcher.form, ("", ()))[0]
 
 
 def maker_of(library: str) -> str:
@@ -181,13 +181,12 @@ def maker_of(library: str) -> str:
 
 def is_own(launcher: Launcher, library: str) -> bool:
     """Return whether a library belongs to the launcher's MPI; True if the launcher belongs to no MPI."""
-    own = _OWN.get(launcher.form)
-    return own is None or maker_of(library) in own
+    return launcher.form not in _LAUNCHERS or maker_of(library) in _LAUNCHERS[launcher.form][1]
 
 
 def own_maker(launcher: Launcher) -> str:
     """Return the name of the MPI that a launcher is distributed with; "" if it belongs to no MPI."""
-    return _OWN.get(launcher.form, ("",))[0]
+    return _LAUNCHERS.get(launcher.form, ("", ("",)))[1][0]
 
 
 def check_belongs(command: LaunchCommand, application: Application) -> None:

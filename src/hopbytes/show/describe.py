@@ -232,7 +232,8 @@ def machine_facts(where: Allocation) -> Facts:
     if not facts["levels"]:
         apart = machine.distance().matrix()[~np.eye(machine.n_cores, dtype=bool)]
         facts["distances"] = _range(apart) if len(apart) else [0, 0]
-    facts |= _hardware(where) | network_facts(where)
+    network = machine.network()
+    facts |= _hardware(where) | ({} if network is None else {"network": network.describe()})
     facts["notices"] = list(where.notices)
     return facts
 
@@ -306,7 +307,9 @@ def machine_text(where: Allocation) -> str:
             (f"{slot}s", f"{facts['pes']}, {_span(own)} {unit}{'s' * (own != [1, 1])} each, {per_node}"),
             (f"{unit}s", f"{facts['cores']}, " + (f"{idle} not in use" if idle else "all in use")),
         ]
-    rows.append(("nodes", f"{facts['nodes']}{_host_names(facts['hosts'])}"))
+    hosts, more = facts["hosts"][:MAX_HOSTS_SHOWN], len(facts["hosts"]) - MAX_HOSTS_SHOWN
+    hosts += [f"… {more} more"] if more > 0 else []
+    rows.append(("nodes", f"{facts['nodes']}" + (f" ({', '.join(hosts)})" if hosts else "")))
     if "pus" in facts:
         counts = [(facts[key], word) for key, word in HARDWARE.items() if facts[key]]
         words = ", ".join(f"{count} {word}{'s' * (count > 1)}" for count, word in counts)
@@ -341,20 +344,7 @@ def _level_table(levels: list[Facts]) -> list[str]:
     return ["", *table_lines(list(zip(*columns, strict=True)))]
 
 
-def _host_names(hosts: list[str]) -> str:
-    if not hosts:
-        return ""
-    more = f", … {len(hosts) - MAX_HOSTS_SHOWN} more" if len(hosts) > MAX_HOSTS_SHOWN else ""
-    return f" ({', '.join(hosts[:MAX_HOSTS_SHOWN])}{more})"
-
-
 # Networks and routes
-
-
-def network_facts(where: Allocation) -> Facts:
-    """Return the facts of :func:`hopbytes.machines.network.Network.describe`; empty without links."""
-    network = where.machine.network()
-    return {} if network is None else {"network": network.describe()}
 
 
 def _network_rows(facts: Facts) -> list[tuple[str, str]]:

@@ -31,7 +31,8 @@ from hopbytes.util.leftovers import name_of_process, remove_left
 
 #: Bytes of a message that SimGrid's MPI can count.
 MOST_BYTES = 2**30
-#: Seconds of a message times the number of messages: what unlike sizes on a large network took at most.
+#: Seconds that SimGrid may take at most on an unloaded core, roughly, times the square of the number of
+#: messages: those of unlike sizes on a large network.
 COST = 1e-6
 #: Hosts up to which a platform has the routes of all pairs.
 ALL_PAIRS = 256
@@ -237,11 +238,6 @@ def trace_seconds(
     pairs = _every_pair(len(ports.node)) if between_any else (load.flows.sources, load.flows.targets)
     hosts = [platform.hosts[port] for port in ports.of_task.tolist()]
     return simulated_seconds(platform.slowed(bytes_scale).text(*pairs), hosts, acts, timeout=timeout)
-
-
-def expected_seconds(messages: int) -> float:
-    """Return how long SimGrid may take at most on an unloaded core, roughly: it grows with the square."""
-    return COST * messages * messages
 
 
 def actions(sources: Array, targets: Array, volumes: Float64, tasks: int) -> Iterable[str]:

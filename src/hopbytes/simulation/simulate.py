@@ -261,7 +261,7 @@ def _announce(flows: int, messages: int, grade: str, tell: Callable[[str], None]
     if grade == "flows":
         what, most = f"hopbytes simulates {flows} flows", SECONDS_PER_FLOW * flows
     else:
-        what, most = f"SimGrid replays {messages} messages", _simgrid().expected_seconds(messages)
+        what, most = f"SimGrid replays {messages} messages", _simgrid().COST * messages**2
     if most > ANNOUNCED:
         length = f"{most:.0f} seconds" if most < 120 else f"{most / 60:.0f} minutes"
         tell(f"{what}, which takes up to about {length}")

@@ -1,4 +1,4 @@
-"""One batch of changes of a pattern: converted to arrays, and checked before anything changes."""
+"""A pattern under change with its mapping: batches of changes, bounds, snapshots, and verification."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Batch:
 
 @frozen(eq=False)
 class BatchReport:
-    """What one batch did to the placement.
+    """What one batch did to the mapping.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def _fault(what: str) -> FormatError:
 MOST_COST, MOST_LOAD = 2**58, 2**60
 
 
-class ChangingPlacement:
+class ChangingMapping:
     """The pattern, the loads, the PEs and the mapping that a :class:`hopbytes.Remapper` changes."""
 
     def __init__(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,7 +37,6 @@ from hopbytes.solve.map_tasks import map_tasks, warn_of
 from hopbytes.solve.sides import PlaceLike, place_side
 from hopbytes.text.open_input import MAX_BYTES
 from hopbytes.util.checks import check_truths, whole
-from hopbytes.util.limits import Clock
 
 #: Pairs of clusters in the buffer unless the caller says otherwise.
 BUFFER = 1 << 22
@@ -131,23 +131,23 @@ def map_stream(
     """
     passes, buffer = whole("passes", passes, 1), whole("buffer", buffer, 0)
     check_truths(strict_balance=strict_balance)
-    slack, place = exact_imbalance(imbalance), place_side(where)
-    clock = Clock()
+    slack, where = exact_imbalance(imbalance), place_side(where)
+    began = time.monotonic()
     with open_graph(path, format, max_bytes=max_bytes) as stream:
         blocks = CheckedStream(stream, progress)
-        bounds = _Bounds.of(stream.loads(), stream.n, place, slack)
-        run = _Run(blocks, place, bounds, {"method": preset, "seed": seed, "threads": threads})
+        bounds = _Bounds.of(stream.loads(), stream.n, where, slack)
+        run = _Run(blocks, where, bounds, {"method": preset, "seed": seed, "threads": threads})
         state = run.first_pass(buffer, imbalance)
         for _ in range(passes - 1):
             run.moves += refine(blocks, bounds.tree, state, bounds.loads)
         pe = run.within_bounds(state, strict=strict_balance)
-        seconds = clock.seconds()
-        cost = comm_cost(blocks, place, pe)
+        mapped = time.monotonic()
+        cost = comm_cost(blocks, where, pe)
         info = run.report(pe, cost, {"passes": passes, "buffer": buffer, "preset": preset}, slack)
-        info["seconds"] = {"map": seconds, "verify": clock.seconds() - seconds}
+        info["seconds"] = {"map": mapped - began, "verify": time.monotonic() - mapped}
         info["notices"] = [*stream.notices, *info["notices"]]
     warn_of(info["notices"], stacklevel=2)
-    return Mapping(pe, place, info)
+    return Mapping(pe, where, info)
 
 
 @frozen(eq=False)

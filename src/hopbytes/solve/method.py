@@ -21,6 +21,8 @@ from hopbytes.util.checks import name_of
 
 #: What asks for the choice of the objective, in place of its name.
 AUTO = "auto"
+#: The objective that is weighed beside J on GPUs with rails.
+LINKS = "max_congestion"
 #: A preset or a mapper, or a sequence that begins with one and continues with refiners.
 MethodLike: TypeAlias = str | Chain | Mapper | Several[str | Chain | Mapper | Refiner]
 #: Value of ``info["preset"]`` for a chain that is not a preset.

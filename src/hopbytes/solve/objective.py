@@ -11,12 +11,10 @@ from hopbytes.algorithms.base import Effort
 from hopbytes.machines.gpu_domains import has_rails
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.solve.method import AUTO, MethodLike, is_preset
+from hopbytes.solve.method import AUTO, LINKS, MethodLike, is_preset
 from hopbytes.solve.presets import DEFAULT
 from hopbytes.solve.problem import Constraints
 
-#: The objective that is weighed beside J on GPUs with rails.
-LINKS = "max_congestion"
 #: The objective that needs only distances, and the share of the time that a later one must save to be chosen.
 USUAL, LEAST_GAIN = "comm_cost", 0.02
 #: In the order of the work that they need.

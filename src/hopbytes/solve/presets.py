@@ -97,10 +97,10 @@ def turbo() -> Chain:
     """Mappings of huge graphs in a fraction of the time of `fast`, with all threads; `fast` on small ones."""
     from hopbytes.algorithms.mappers.parallel_multilevel import LEAST_TASKS, ParallelMultilevel
 
-    place, _, *others = fast().refiners
+    blocks, _, *others = fast().refiners
     return chain(
         ParallelMultilevel(),
-        place,
+        blocks,
         VCycle(cycles=0, annealing_sweeps=FAST_SWEEPS, most_tasks=LEAST_TASKS - 1),
         *others,
         link_effort=1,

@@ -24,8 +24,7 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.base import Arcs
 from hopbytes.patterns.ml import MachineLearning, training_of
 from hopbytes.solve.formulate import formulate
-from hopbytes.solve.method import LINK_ROOM, QUICK, BestOf, Given, Method, Sequence, plain
-from hopbytes.solve.objective import LINKS
+from hopbytes.solve.method import LINK_ROOM, LINKS, QUICK, BestOf, Given, Method, Sequence, plain
 from hopbytes.solve.problem import Request
 from hopbytes.solve.search import Search
 from hopbytes.solve.slots import Result, Task
@@ -33,7 +32,7 @@ from hopbytes.solve.slots import Result, Task
 
 @frozen(eq=False)
 class RailRule:
-    """Bytes of a training job that leave their place: tensor groups their domain, data rings their rail."""
+    """Misplaced bytes of a training job: tensor groups belong in a domain, data rings on a rail."""
 
     tensor: Arcs  # arcs between different tasks of tensor and of data parallel groups
     data: Arcs
@@ -285,9 +284,9 @@ def grid_mappings(
 ) -> Iterator[Int32]:
     """Yield mappings of a training job in which each tensor group has consecutive GPUs of one domain.
 
-    In the first mapping one task of every tensor group is placed freely, and the others follow it. In the
+    In the first mapping one task of every tensor group is mapped freely, and the others follow it. In the
     second one all replicas of the model have the same shape, so that every data parallel ring stays on a rail
-    if a replica fills whole hosts: first the stages of one replica are placed, then the replicas.
+    if a replica fills whole hosts: first the stages of one replica are mapped, then the replicas.
     """
     training = training_of(graph)
     if training is None or len(pes) != graph.n:
@@ -304,7 +303,7 @@ def grid_mappings(
     for blocks in [straight] if np.array_equal(straight, turned) else [straight, turned]:
         if len(blocks) > 1:
             first = tasks[..., 0].reshape(-1)
-            order = _placed(graph, where, first, blocks[:, 0], steps, effort)
+            order = _chosen_pes(graph, where, first, blocks[:, 0], steps, effort)
             yield _mapping(graph.n, tasks.reshape(-1, size), blocks[order])
         units, stages = (part.reshape(replicas, -1, size) for part in (blocks, tasks))
         yield _alike(graph, where, units, stages, (outer, last), steps, effort)
@@ -318,13 +317,13 @@ def _alike(
     count, goal = units.shape[1], objectives[LINKS]()
     shapes = list(_shapes(where, units[0, :, 0], sizes))
     if count > 1:
-        shapes.append(_placed(graph, where, stages[0, :, 0], units[0, :, 0], steps, effort))
+        shapes.append(_chosen_pes(graph, where, stages[0, :, 0], units[0, :, 0], steps, effort))
     tried = [_mapping(graph.n, stages, units[:, shape]) for shape in shapes]
     loads = [goal.value(graph, where, pe) for pe in tried]
     shape, best = shapes[int(np.argmin(loads))], tried[int(np.argmin(loads))]
     found = [best, _hosts_exchanged(graph, where, best, steps, effort)]
     if len(units) > 2:
-        order = _placed(graph, where, stages[:, 0, 0], units[:, shape[0], 0], steps, effort)
+        order = _chosen_pes(graph, where, stages[:, 0, 0], units[:, shape[0], 0], steps, effort)
         found.append(_mapping(graph.n, stages, units[order][:, shape]))
     return min(found, key=lambda pe: goal.value(graph, where, pe))
 
@@ -334,7 +333,7 @@ def _hosts_exchanged(
 ) -> Int32:
     """Return the mapping with the tasks of whole hosts exchanged, which keeps every task on its rail.
 
-    What two hosts send to each other is placed as if it went from their first GPU to their first GPU; hosts
+    What two hosts send to each other is mapped as if it went from their first GPU to their first GPU; hosts
     with different numbers of GPUs in use are left as they are.
     """
     used = np.sort(pe).astype(np.int64)
@@ -361,9 +360,9 @@ def _shapes(where: Allocation, blocks: Int64, sizes: tuple[int, int]) -> Iterato
     numbers, turns = np.arange(len(blocks)), _in_turns(where.node_of_pe[blocks])
     by_column = numbers.reshape(sizes[::-1]).T.reshape(-1)
     kinds = [numbers] if 1 in sizes else [numbers, by_column]
-    for place in kinds:
-        yield place
-        yield turns[place]
+    for numbering in kinds:
+        yield numbering
+        yield turns[numbering]
 
 
 def _in_turns(node: Int32) -> Int64:
@@ -381,29 +380,29 @@ def _by_domain(where: Allocation, pes: Int64, size: int) -> Int64:
     domain = gpu_domains(where).domain[pes]
     order = np.argsort(domain, kind="stable")
     counts = np.bincount(domain)
-    place = np.empty(len(pes), np.int64)
-    place[order] = np.arange(len(pes)) - np.repeat(np.cumsum(counts) - counts, counts)
-    left = place >= counts[domain] // size * size
+    rank = np.empty(len(pes), np.int64)  # within the domain
+    rank[order] = np.arange(len(pes)) - np.repeat(np.cumsum(counts) - counts, counts)
+    left = rank >= counts[domain] // size * size
     found: Int64 = np.concatenate([pes[~left], pes[left]])
     return found
 
 
-def _placed(
+def _chosen_pes(
     graph: CommGraph, where: Allocation, tasks: Int64, pes: Int64, steps: Sequence, effort: Effort
 ) -> Int64:
-    """Return which of the `pes` each of the `tasks` has if these alone are placed."""
+    """Return which of the `pes` each of the `tasks` has if these alone are mapped."""
     ascending = np.sort(pes)
     problem = formulate(_among(graph, tasks), where.select(ascending), Request(partition=False))
     pe = Search(problem, LINKS, effort).run(steps).pe
-    place: Int64 = np.argsort(pes, kind="stable")[pe]
-    return place
+    chosen: Int64 = np.argsort(pes, kind="stable")[pe]
+    return chosen
 
 
 def _among(graph: CommGraph, tasks: Int64) -> CommGraph:
-    """Return the messages among some tasks, which are numbered by their place in `tasks`."""
-    place = np.full(graph.n, -1, np.int64)
-    place[tasks] = np.arange(len(tasks))
-    source, target = place[graph.sources()], place[graph.targets]
+    """Return the messages among some tasks, which are numbered by their position in `tasks`."""
+    number = np.full(graph.n, -1, np.int64)
+    number[tasks] = np.arange(len(tasks))
+    source, target = number[graph.sources()], number[graph.targets]
     kept = (source >= 0) & (target >= 0)
     return CommGraph.from_edges(source[kept], target[kept], graph.arc_volumes()[kept], n=len(tasks))
 

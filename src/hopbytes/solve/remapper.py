@@ -27,7 +27,7 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.changing import (
     BatchReport,
-    ChangingPlacement,
+    ChangingMapping,
     Edges,
     Numbers,
     Valued,
@@ -128,12 +128,12 @@ class Remapper:
         self.one_per_pe = is_one_per_pe(pe, self.where.k) if one_per_pe is None else one_per_pe
         if self.one_per_pe and not is_one_per_pe(pe, self.where.k):
             raise FormatError("mapping", None, "several tasks on a PE, expected at most one with one_per_pe")
-        self._placement = ChangingPlacement(
+        self._state = ChangingMapping(
             graph, self.where, pe, usable_pes(pe, absent, self.where.k), exact_imbalance(imbalance),
             one_per_pe=self.one_per_pe,
         )
         saved = whole("saved_per_change", saved_per_change, 0)
-        self._savings = savings_at_first(saved, self._placement.size, one_per_pe=self.one_per_pe)
+        self._savings = savings_at_first(saved, self._state.size, one_per_pe=self.one_per_pe)
 
     def __repr__(self) -> str:
         pes = f"{len(self.in_use):,} of {self.where.k:,} PEs"
@@ -154,35 +154,35 @@ class Remapper:
     @property
     def n(self) -> int:
         """Number of tasks that are present."""
-        return self._placement.count
+        return self._state.count
 
     @property
     def pe(self) -> Int32:
         """int32[...]: the PE of every number of a task, -1 for those that are absent; a read-only view."""
-        view = self._placement.pe
+        view = self._state.pe
         view.flags.writeable = False
         return view
 
     @property
     def comm_cost(self) -> int:
         """J of the current mapping of the current pattern."""
-        return self._placement.comm_cost
+        return self._state.comm_cost
 
     @property
     def pe_loads(self) -> Int64:
         """int64[k]: the load of every PE (a copy)."""
-        loads: Int64 = self._placement.state.pe_load.copy()
+        loads: Int64 = self._state.state.pe_load.copy()
         return loads
 
     @property
     def bounds(self) -> Int64:
         """int64[k]: the largest load of every PE, 0 for PEs that are not in use. O(k)."""
-        return self._placement.bounds
+        return self._state.bounds
 
     @property
     def in_use(self) -> Int64:
         """int64[...]: the PEs that may be used, ascending. O(k)."""
-        return self._placement.in_use
+        return self._state.in_use
 
     def snapshot(self) -> tuple[CommGraph, Mapping, Int64]:
         """Return the current pattern, its mapping, and the number of each of its tasks.
@@ -200,7 +200,7 @@ class Remapper:
         -----
         O(n + m log m).
         """
-        return self._placement.snapshot()
+        return self._state.snapshot()
 
     def verify(self) -> None:
         """Compute everything from scratch and compare it. O(n + m log m).
@@ -211,7 +211,7 @@ class Remapper:
             If J, a load or a number of tasks is wrong, or a task is on a PE that is not in use, which is an
             internal error. After each batch J is checked as well, from what the batch changed.
         """
-        self._placement.verify()
+        self._state.verify()
 
     # ------------------------------------------------------------------------------------ changes
 
@@ -262,14 +262,14 @@ class Remapper:
         O(k).
         """
         batch = collect_batch(edges, {} if loads is None else loads, arrived, vanished, lost, restored)
-        placement = self._placement
-        state = placement.state
-        check_batch(batch, state.pe, state.usable > 0, placement.numbers)
-        placement.check_room(batch, self.migration_price)
-        before = placement.scanned
+        changing = self._state
+        state = changing.state
+        check_batch(batch, state.pe, state.usable > 0, changing.numbers)
+        changing.check_room(batch, self.migration_price)
+        before = changing.scanned
         size = batch.size + int(state.held[batch.lost].sum())
-        done = placement.update(placement.take_over(batch), self._settings(self.work_per_change * size))
-        work = placement.scanned - before
+        done = changing.update(changing.take_over(batch), self._settings(self.work_per_change * size))
+        work = changing.scanned - before
         for savings in self._savings.values():
             savings.add(size + len(done.moved))
         moved, repair_work, met = self._repair(done)
@@ -289,31 +289,31 @@ class Remapper:
 
     def _repair(self, done: Update) -> tuple[dict[int, int], int, bool]:
         """Make the repairs that savings pay for; return the PEs before, their work, if bounds are met."""
-        placement = self._placement
+        changing = self._state
         moved = dict(zip(done.moved.tolist(), done.source.tolist(), strict=True))
         work, met = 0, done.met
         for search, savings in self._savings.items():
-            if not met or not savings.suffices(placement.size):
+            if not met or not savings.suffices(changing.size):
                 continue
             problem, tasks = self._repair_problem(moved)
             found, spent = repaired(problem, savings, search)
-            savings.pay(spent, placement.size)
+            savings.pay(spent, changing.size)
             work += spent
-            pe = placement.in_use[found].astype(np.int32)
-            better = np.flatnonzero(pe != placement.pe[tasks])
+            pe = changing.in_use[found].astype(np.int32)
+            better = np.flatnonzero(pe != changing.pe[tasks])
             sent = Changes(sent=tasks[better].astype(np.int32), sent_to=pe[better])
-            again = placement.update(sent, self._settings(0))
+            again = changing.update(sent, self._settings(0))
             met = again.met
             for task, source in zip(again.moved.tolist(), again.source.tolist(), strict=True):
-                if moved.setdefault(task, source) == placement.pe[task]:
+                if moved.setdefault(task, source) == changing.pe[task]:
                     del moved[task]
         return moved, work, met
 
     def _repair_problem(self, moved: dict[int, int]) -> tuple[RepairProblem, Int64]:
         """Return the problem of a larger repair, in which `moved` are the PEs before, and its tasks."""
-        placement = self._placement
-        graph, _, tasks = placement.snapshot()
-        pes, home = placement.in_use, placement.pe.copy()
+        changing = self._state
+        graph, _, tasks = changing.snapshot()
+        pes, home = changing.in_use, changing.pe.copy()
         home[list(moved)] = list(moved.values())
         number = np.full(self.where.k + 1, -1, np.int32)  # the last entry serves index -1
         number[pes] = np.arange(len(pes), dtype=np.int32)
@@ -321,8 +321,8 @@ class Remapper:
         evicted = int(np.count_nonzero((home >= 0) & (number[home] < 0)))
         problem = RepairProblem(
             graph, self.where if len(pes) == self.where.k else self.where.select(pes),
-            number[placement.pe[tasks]], number[home], Bounds(placement.bounds[pes]), self.migration_price,
-            None if self.most_moves is None else max(self.most_moves - evicted, 0), placement.imbalance,
+            number[changing.pe[tasks]], number[home], Bounds(changing.bounds[pes]), self.migration_price,
+            None if self.most_moves is None else max(self.most_moves - evicted, 0), changing.imbalance,
             one_per_pe=self.one_per_pe, seed=self.seed, threads=self.threads,
         )  # fmt: skip
         return problem, tasks
@@ -427,7 +427,7 @@ class RepairProblem:
 def repaired(
     problem: RepairProblem, savings: Savings, search: Callable[[RepairProblem, int], Int32]
 ) -> tuple[Int32, int]:
-    """Return a placement that costs no more and keeps the bound on migrations, and the scanned edges.
+    """Return a mapping that costs no more and keeps the bound on migrations, and the scanned edges.
 
     A repair is of use until the next one, so its migrations are weighed against J of as many batches as have
     passed since the one before.
@@ -450,7 +450,7 @@ def repaired(
 
 
 def by_v_cycles(problem: RepairProblem, price: int) -> Int32:
-    """Search by V-cycles from the current placement."""
+    """Search by V-cycles from the current changing."""
     bounds = Bounds(problem.bounds.load, linear_cost=_linear_cost(problem, price))
     control = RunControl(
         seed=problem.seed, threads=problem.threads, spend=lambda arcs, _: problem.work.append(arcs)

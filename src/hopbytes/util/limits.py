@@ -1,12 +1,10 @@
-"""Limits of a run, and the clock that keeps the limit of time."""
+"""Limits of a run."""
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from numbers import Real
-from typing import Any
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
@@ -62,28 +60,3 @@ class Limits:
     def limited(self) -> bool:
         """Whether there is a limit of time or work."""
         return self.time is not None or self.work is not None
-
-
-class Clock:
-    """Time since the call began, and the time at which searches must stop to leave time for verification.
-
-    `began` and `deadline` are times of :func:`time.monotonic`; `deadline` is None without a limit.
-    """
-
-    def __init__(self, limit: float | None = None) -> None:
-        self.began = time.monotonic()
-        self.deadline = None if limit is None else self.began + float(limit)
-
-    def seconds(self) -> float:
-        """Return the seconds since the call began."""
-        return time.monotonic() - self.began
-
-    def reserve(self, evaluation: Callable[[], Any]) -> None:
-        """Subtract three times the duration of one evaluation from the deadline.
-
-        This time is needed for the final evaluation, the translation of the result and its verification.
-        """
-        before = time.monotonic()
-        evaluation()
-        if self.deadline is not None:
-            self.deadline -= 3 * (time.monotonic() - before)

@@ -9,7 +9,7 @@ import pytest
 
 from helpers.fabric_text import two_level_fabric
 from hopbytes.algorithms.base import Bounds, Effort
-from hopbytes.algorithms.two_level.groups import groups_of_placement, move_groups, nodes_of
+from hopbytes.algorithms.two_level.groups import groups_of_mapping, move_groups, nodes_of
 from hopbytes.algorithms.two_level.neighbourhood import levels_between, neighbourhood_of
 from hopbytes.algorithms.two_level.routing import MOST_VALUE, routed, routed_groups
 from hopbytes.cost.objectives.link_sums import endpoints_of
@@ -50,7 +50,7 @@ def test_every_task_of_a_group_uses_the_adapter_beside_it(seed, tmp_path):
     nodes, n = nodes_of(where), where.k
     graph = CommGraph.from_edges(*rng.integers(0, n, (2, 3 * n)), rng.integers(1, 9, 3 * n), n=n)
     pe = rng.permutation(n).astype(np.int32)
-    grouped = groups_of_placement(graph, where, pe, Bounds(np.ones(n, np.int64)))
+    grouped = groups_of_mapping(graph, where, pe, Bounds(np.ones(n, np.int64)))
     problem = routed_groups(graph, grouped, pe, "a test")
     routing, network = problem.routing, where.machine.network()
     assert routing.ports == len(set(where.machine.network_use.endpoint_of_core()[:4].tolist())) > 1

@@ -85,7 +85,7 @@ def test_published_orders_are_recognised(tmp_path):
         assert any(word in notice and order in notice for notice in notices), notices
     reverse = hb.Mapping(np.arange(8, dtype=np.int32)[::-1].copy(), hb.allocate("rails:4x2"))
     notices = formats["mesh"].write_mapping(reverse, {"graph": graph}).notices
-    assert any("no rank order" in notice for notice in notices)
+    assert any("not a rank order" in notice for notice in notices)
 
 
 def test_other_patterns_have_one_axis():

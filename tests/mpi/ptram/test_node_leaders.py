@@ -12,7 +12,7 @@ from helpers.together import together
 from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
-from hopbytes.algorithms.two_level.groups import groups_of_placement, nodes_of
+from hopbytes.algorithms.two_level.groups import groups_of_mapping, nodes_of
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
 from hopbytes.algorithms.two_level.routing import routed_groups
 from hopbytes.errors import InfeasibleError
@@ -86,7 +86,7 @@ def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec
         refiner = HottestLink(nearest=9, rounds=6, rule=rule, ties="nearby" if nearby else "number")
         share = Bounds(np.ones(where.k, np.int64))
         pe = rng.permutation(where.k)[: graph.n].astype(np.int32)
-        grouped = groups_of_placement(graph, where, pe, share)
+        grouped = groups_of_mapping(graph, where, pe, share)
         problem = routed_groups(graph, grouped, None, "a test")
         serial = refiner.search(grouped, problem, Effort())
         won += serial[1]

@@ -198,7 +198,7 @@ class Multisection(Mapper):
         other = effort.whole(lambda: self._beside(graph, shown, pe_of_leaf, bounds, effort, [pe]))
         if other is None:
             return pe
-        return min(pe, other, key=lambda each: bounds.rank(graph, where, each, effort.threads))
+        return min(pe, other, key=lambda mapping: bounds.rank(graph, where, mapping, effort.threads))
 
     def again(
         self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, known: Sequence[Int32]

@@ -78,9 +78,9 @@ class Level:
 
 
 #: A level counts as unexpected if its share of the cost exceeds the estimate by this factor
-SURPRISE = 4.0
+UNEXPECTED = 4.0
 #: and is at least this fraction of the largest share of a level.
-WORTH = 0.25
+LEAST_SHARE = 0.25
 
 
 def shares_of_cost(cuts: Sequence[int], counts: Sequence[int], innermost: int = 0) -> list[float]:
@@ -120,7 +120,7 @@ def unexpected_shares(
         for level, volume in zip(levels, np.cumsum(parted, dtype=np.float64).tolist(), strict=True)
     ]
     shares = _relative([level.distance for level in levels], [level.inside for level in levels], between)
-    expected = [max(SURPRISE * level.share, WORTH) for level in levels]
+    expected = [max(UNEXPECTED * level.share, LEAST_SHARE) for level in levels]
     if shares is None or all(share <= most for share, most in zip(shares, expected, strict=True)):
         return levels
     return [replace(level, share=share) for level, share in zip(levels, shares, strict=True)]

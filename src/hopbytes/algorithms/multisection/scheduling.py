@@ -147,7 +147,7 @@ class _Worker:
     number: int
     threads: int
     team: _Team
-    found: list[Subproblem] = field(default_factory=list)
+    children: list[Subproblem] = field(default_factory=list)
 
 
 class NonBlockingLayer:
@@ -159,7 +159,7 @@ class NonBlockingLayer:
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
-        self._zero_load = 0
+        self._idle = 0
         self._numbers = list(range(threads))
         self._workers: dict[int, _Worker] = {}
 
@@ -170,7 +170,7 @@ class NonBlockingLayer:
     def finished(self, order: WorkItem, children: list[Subproblem]) -> list[WorkItem]:
         """Return the next item of the worker, as the class describes."""
         worker = self._workers[order.worker]
-        worker.found.extend(children)
+        worker.children.extend(children)
         return self._go_on(worker)
 
     def _split(self, threads: int, subproblems: list[Subproblem]) -> list[WorkItem]:
@@ -185,14 +185,14 @@ class NonBlockingLayer:
     def _go_on(self, worker: _Worker) -> list[WorkItem]:
         team = worker.team
         if team.taken < len(team.subproblems):
-            worker.threads, self._zero_load = worker.threads + self._zero_load, 0
+            worker.threads, self._idle = worker.threads + self._idle, 0
             team.taken += 1
             return [WorkItem(team.subproblems[team.taken - 1], worker.threads, worker.number)]
         heapq.heappush(self._numbers, worker.number)
         del self._workers[worker.number]
-        if worker.found:
-            return self._split(worker.threads, worker.found)
-        self._zero_load += worker.threads
+        if worker.children:
+            return self._split(worker.threads, worker.children)
+        self._idle += worker.threads
         return []
 
 
@@ -279,7 +279,7 @@ def run_schedule(
                     pending |= {_submitted(threads, solve, order) for order in orders}
                     ready, pending = wait(pending, return_when=FIRST_COMPLETED)
                     orders = []
-                    for done in sorted((future.result() for future in ready), key=lambda each: each.end):
+                    for done in sorted((future.result() for future in ready), key=lambda item: item.end):
                         record(done, file, len(pending))
                         orders += schedule.finished(done.order, done.children)
             except BaseException:

@@ -11,7 +11,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.umpa import no_worse
-from hopbytes.algorithms.two_level.groups import groups_of_placement, move_groups, nodes_of, record_work
+from hopbytes.algorithms.two_level.groups import groups_of_mapping, move_groups, nodes_of, record_work
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
 from hopbytes.algorithms.two_level.routing import Routed, routed, routed_groups
 from hopbytes.cost.objectives.base import objectives
@@ -90,7 +90,7 @@ class Congestion(Refiner):
         if graph.n == 0 or nodes.count < 2:
             return pe
         if self.group_work:
-            grouped = groups_of_placement(graph, where, pe, bounds)
+            grouped = groups_of_mapping(graph, where, pe, bounds)
             problem = routed_groups(graph, grouped, pe, "refiner congestion", messages=not self._priced)
             near = neighbourhood_of(nodes, effort)
             place = self._search(problem, grouped.start, self.group_work, near, graph, where, effort, 0)

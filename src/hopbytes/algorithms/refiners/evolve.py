@@ -76,7 +76,7 @@ class Evolve(Refiner):
     option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "the population": ("size", "steps", "work"),
         "when it runs": ("slots_only", "dense_up_to", "dense_pattern_up_to"),
-        "new placements": ("repetitions", "initial_partitions"),
+        "new mappings": ("repetitions", "initial_partitions"),
         "recombinations": ("chains", "flow_rounds", "flow_width", "overload_percent"),
         "one task per PE": ("perturbations", "subtrees", "repartitionings"),
         "partitions on networks": ("annealing_sweeps",),

@@ -9,8 +9,9 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
 from hopbytes.algorithms.shared.sequential_assignment import random_order
-from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search
+from hopbytes.engine.slots import pair_search
 from hopbytes.errors import UnsupportedError
+from hopbytes.kernels.records import ALL_PAIRS, BLOCKS, NEAR_PAIRS
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.options import check_types

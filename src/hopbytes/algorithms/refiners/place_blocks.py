@@ -96,7 +96,7 @@ class PlaceBlocks(Refiner):
             return pe
         found = [pe, self._repaired(graph, where, place[pe], bounds, effort)]
         found.append(self._fitting(search, blocks, where, held, bounds, effort)[pe])
-        return min(found, key=lambda each: bounds.rank(graph, where, each, effort.threads))
+        return min(found, key=lambda mapping: bounds.rank(graph, where, mapping, effort.threads))
 
     def _repaired(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort

@@ -9,7 +9,7 @@ from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.umpa import no_worse
-from hopbytes.algorithms.two_level.groups import Grouped, groups_of_placement, move_groups, record_work
+from hopbytes.algorithms.two_level.groups import Grouped, groups_of_mapping, move_groups, record_work
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
 from hopbytes.algorithms.two_level.routing import Routed, routed_groups
 from hopbytes.engine.routed_search import hottest_link_refine
@@ -78,7 +78,7 @@ class HottestLink(Refiner):
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, search: Search
     ) -> Int32:
         """Return a mapping with no higher maximum congestion; `search` finds the exchanges."""
-        grouped = groups_of_placement(graph, where, pe, bounds) if graph.n else None
+        grouped = groups_of_mapping(graph, where, pe, bounds) if graph.n else None
         if grouped is None or grouped.nodes.count < 2:
             return pe
         problem = routed_groups(graph, grouped, pe, "refiner ptram")

@@ -11,7 +11,7 @@ from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.mappers.ug import weighed
 from hopbytes.algorithms.two_level.groups import (
-    groups_of_placement,
+    groups_of_mapping,
     move_groups,
     record_work,
 )
@@ -152,7 +152,7 @@ def swap_for_hops(
     graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, delta: int, weight: str
 ) -> Int32:
     """Exchange the groups of nodes as long as hop-bytes (or hops of messages) fall."""
-    grouped = groups_of_placement(graph, where, pe, bounds) if graph.n else None
+    grouped = groups_of_mapping(graph, where, pe, bounds) if graph.n else None
     if grouped is None or grouped.nodes.count < 2:
         return pe
     place, evaluations = hop_swap(
@@ -187,7 +187,7 @@ def swap_for_congestion(
     *, delta: int, rule: str, messages: bool,
 ) -> Int32:
     """Exchange the groups of nodes as long as the maximum load of a link falls."""
-    grouped = groups_of_placement(graph, where, pe, bounds) if graph.n else None
+    grouped = groups_of_mapping(graph, where, pe, bounds) if graph.n else None
     who = "refiner ummc" if messages else "refiner umc"
     if grouped is None or grouped.nodes.count < 2:
         return pe

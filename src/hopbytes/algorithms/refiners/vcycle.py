@@ -135,4 +135,4 @@ class VCycle(Refiner):
         settings = SwapSettings(0, NEAR_PES, chains, steps, most_work_per_arc=most_work, hot_percent=hot)
         found = swap_refine(problem, after, bounds.room(graph.n), settings, control=control)
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
-        return min((pe, found.pe), key=lambda each: bounds.rank(graph, where, each, effort.threads))
+        return min((pe, found.pe), key=lambda mapping: bounds.rank(graph, where, mapping, effort.threads))

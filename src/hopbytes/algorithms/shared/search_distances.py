@@ -13,16 +13,6 @@ from hopbytes.machines.distances import NetworkDistance, TableDistance, kernel_d
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
-__all__ = [
-    "SMALL_DEVIATION",
-    "both_ways_differ",
-    "cheaper",
-    "is_dense",
-    "kernel_distances",
-    "search_problem",
-    "unlike_a_tree",
-]
-
 #: Networks whose distances deviate more from those of a tree (``NetworkDistance.tree_deviation``) are unlike
 #: one.
 LEAST_DEVIATION = 0.15

@@ -174,7 +174,7 @@ class Grouped:
     start: Int32
 
 
-def groups_of_placement(graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds) -> Grouped:
+def groups_of_mapping(graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds) -> Grouped:
     """Return the tasks of each node of a mapping as a group; empty nodes have no group."""
     nodes, (per_pe, loads) = nodes_of(where), room_of(graph, bounds)
     used, group = np.unique(nodes.of_pe[pe], return_inverse=True)

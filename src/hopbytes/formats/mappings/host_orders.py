@@ -332,7 +332,7 @@ def _meaning(training: MachineLearning | None, rank: Int64) -> str:
     orders = rank_orders(training)
     same = next((name for name, order in orders.items() if np.array_equal(order, rank)), None)
     if same is None:
-        return "the mapping is no rank order of Megatron-LM or DeepSpeed: use torch_mesh()"
+        return "the mapping is not a rank order of Megatron-LM or DeepSpeed: use torch_mesh()"
     option = MEGATRON_OPTIONS.get(same, f"initialize_model_parallel(order='{same}')")
     axes = same.replace("ep-", "").split("-")[::-1]
     sizes = [getattr(training, axis) for axis in axes]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Dictionary
 from typing import Any, ClassVar
 
@@ -167,6 +167,14 @@ class Launch:
             )
         return int(tasks[few])
 
+    def common(self, numbers: Callable[[int], Numbers]) -> tuple[Numbers, ...] | None:
+        """Return the numbers of ranks by their order within the node, or None if nodes differ."""
+        of_node: dict[int, list[Numbers]] = {}
+        for rank, node in enumerate(self.node.tolist()):
+            of_node.setdefault(node, []).append(numbers(rank))
+        longest = max(of_node.values(), key=len)
+        return tuple(longest) if all(own == longest[: len(own)] for own in of_node.values()) else None
+
     def nodelist(self) -> str:
         """Return the option of srun that names the nodes in use, if a job with all nodes has others, too."""
         if self.hosts_unknown or len(self.used_hosts) == len(self.hosts):
@@ -293,14 +301,9 @@ def common_binding(launch: Launch) -> Binding:
 
 
 def _common_list(launch: Launch) -> tuple[Numbers, ...] | None:
-    """Return the CPUs by order within the node, or None if nodes differ."""
     if len(set(map(launch.threads_of_pe, launch.pes))) > 1:
         return None  # one OMP_NUM_THREADS cannot be right for slots of different sizes
-    cpus_of: dict[int, list[Numbers]] = {}
-    for rank, node in enumerate(launch.node.tolist()):
-        cpus_of.setdefault(node, []).append(launch.cpus(rank))
-    longest = max(cpus_of.values(), key=len)
-    return tuple(longest) if all(own == longest[: len(own)] for own in cpus_of.values()) else None
+    return launch.common(launch.cpus)
 
 
 Shape = tuple[object, ...] | int

@@ -13,7 +13,7 @@ from collections.abc import Mapping as Dictionary
 from hopbytes._frozen import frozen
 from hopbytes.formats.base import Capabilities, formats
 from hopbytes.machines.allocate.launcher_order import PLANE
-from hopbytes.model.allocation import Allocation, SlotUse
+from hopbytes.model.allocation import Allocation
 
 #: Placeholder of the user's program in a printed command.
 PROGRAM = "./app"
@@ -201,11 +201,6 @@ def slots_for(form: str | None, launched: str | None = None) -> dict[str, bool]:
     if form == "newrank":
         return {"spread": True} if launched == "cyclic" else {"pack": True}
     return {} if can.unequal_nodes or not can.launcher else {"equal_nodes": True}
-
-
-def slots_unspecified(use: SlotUse) -> bool:
-    """Return whether no option determines which slots are used, so that the format may choose them."""
-    return not (use.chosen or use.oversubscribe)
 
 
 def _capabilities(form: str | None) -> Capabilities | None:

@@ -15,6 +15,7 @@ from hopbytes._arrays import Int32, Int64, UInt8
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.base import MARK, TRACE, Source, Written
 from hopbytes.formats.mappings.launch_files import ANY_MAPPING, LaunchFormat
+from hopbytes.formats.parsing import is_label_list, read_labels
 from hopbytes.machines.base import Machine
 from hopbytes.machines.distances import Distance, TableDistance, TreeDistance
 from hopbytes.machines.spec import parse_machine
@@ -142,8 +143,6 @@ class OpenFoam(LaunchFormat, form="openfoam"):
         The option `n` is the expected number of cells. FormatError for no such list, a processor outside
         0..k-1, or another number of cells.
         """
-        from hopbytes.formats.parsing import read_labels
-
         where, n = source.options.get("where"), source.options.get("n")
         labels = read_labels(source.name, source.stream.read())
         limit = where.k if where is not None else 2**31 - 1
@@ -167,8 +166,6 @@ class OpenFoam(LaunchFormat, form="openfoam"):
 
     def sniff(self, name: str, head: bytes) -> bool:
         """Tell whether the file is a list of labels, and not one of a mesh."""
-        from hopbytes.formats.parsing import is_label_list
-
         return is_label_list(head) and os.path.basename(name) not in ("owner", "neighbour")
 
 

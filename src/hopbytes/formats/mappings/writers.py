@@ -251,7 +251,7 @@ class Flux(ListBinder, form="flux"):
         return f"{command} --taskmap=hostfile:{{stem}}"
 
     def _notices(self, launch: Launch) -> list[str]:
-        number = {node: place for place, node in enumerate(sorted(set(launch.node.tolist())))}
+        number = {node: order for order, node in enumerate(sorted(set(launch.node.tolist())))}
         blocks = ",".join(f"[{number[run.node]},1,{run.count},1]" for run in launch.runs())
         older = f"older Flux: --taskmap=manual:'[{blocks}]', nodes in machine order"
         return [*launch.assumptions(), older]
@@ -294,18 +294,19 @@ class Slurm(ListBinder, form="slurm"):
         return common_binding(launch) if _has_whole_nodes(launch) else Binding(launch, None)
 
     def _bound(self, launch: Launch, cpus: tuple[Numbers, ...]) -> str | None:
-        return _srun_binding(cpus)
+        return _srun_option("cpu", cpus)
 
     def _script_options(self, launch: Launch) -> str:
         return _srun_unbound(launch)
 
     def _script_notices(self, launch: Launch) -> list[str]:
-        option, where = _gpu_binding(launch), launch.mapping.where
+        gpus, where = launch.common(launch.gpus), launch.mapping.where
         reason = launch.by_script(self.different if _has_whole_nodes(launch) else self.partial)
-        if option is None:
+        if gpus is None or not all(gpus):
             return [reason]
         count = 1 + max(gpu for pe in range(where.k) for gpu in where.gpus_of(pe))
-        command = f"{self.variables}{self._command(launch)} --gpus-per-node={count} {option} {PROGRAM}"
+        options = f"--gpus-per-node={count} {_srun_option('gpu', gpus)}"
+        command = f"{self.variables}{self._command(launch)} {options} {PROGRAM}"
         return [reason, f"if Slurm manages the GPUs (gres.conf), `{command}` shows them without a script"]
 
     def _notices(self, launch: Launch) -> list[str]:
@@ -334,10 +335,14 @@ def _overcommit(launch: Launch) -> str:
     return " --overcommit" if launch.most_tasks_on_a_slot() > 1 else ""
 
 
-def _srun_binding(cpus: tuple[Numbers, ...]) -> str:
-    if all(len(own) == 1 for own in cpus):
-        return "--cpu-bind=map_cpu:" + ",".join(str(own[0]) for own in cpus)
-    return "--cpu-bind=mask_cpu:" + ",".join(map(_mask, cpus))
+def _srun_option(kind: str, lists: tuple[Numbers, ...]) -> str:
+    """Return the option that gives CPUs or GPUs to the ranks of every node, in ascending order of ranks.
+
+    All versions know ``map_gpu:`` and ``mask_gpu:``, later ones than 22.05 also ``map:`` and ``mask:``.
+    """
+    if all(len(own) == 1 for own in lists):
+        return f"--{kind}-bind=map_{kind}:" + ",".join(str(own[0]) for own in lists)
+    return f"--{kind}-bind=mask_{kind}:" + ",".join(map(_mask, lists))
 
 
 def _srun_unbound(launch: Launch) -> str:
@@ -347,23 +352,6 @@ def _srun_unbound(launch: Launch) -> str:
 def _mask(numbers: Numbers) -> str:
     """Return a set of numbers as a hexadecimal mask with one bit per number."""
     return hex(sum(1 << number for number in numbers))
-
-
-def _gpu_binding(launch: Launch) -> str | None:
-    """Return the option of srun that shows ranks their GPUs, None where nodes need different lists.
-
-    One list serves all nodes: its items belong to the ranks of a node in ascending order. All versions know
-    ``map_gpu:`` and ``mask_gpu:``, later ones than 22.05 also ``map:`` and ``mask:``.
-    """
-    lists: dict[int, list[Numbers]] = {}
-    for task, node in enumerate(launch.node.tolist()):
-        lists.setdefault(node, []).append(launch.gpus(task))
-    longest = max(lists.values(), key=len)
-    if not launch.has_gpus or not all(own == longest[: len(own)] and all(own) for own in lists.values()):
-        return None
-    if all(len(own) == 1 for own in longest):
-        return "--gpu-bind=map_gpu:" + ",".join(str(own[0]) for own in longest)
-    return "--gpu-bind=mask_gpu:" + ",".join(map(_mask, longest))
 
 
 class Cray(LaunchFormat, form="cray"):
@@ -403,7 +391,7 @@ class Cray(LaunchFormat, form="cray"):
         notices += launch.assumptions()[launch.hosts_unknown :]
         variables = "MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE={stem}"
         if binding.launch is slots and binding.cpus is not None:
-            command = f"{variables} {binding.openmp}{srun} {_srun_binding(binding.cpus)} {PROGRAM}"
+            command = f"{variables} {binding.openmp}{srun} {_srun_option('cpu', binding.cpus)} {PROGRAM}"
             return Written(files, command, tuple(notices))
         rank_variables = (LAUNCHERS["slurm"].rank_variable,)
         files[".place.sh"] = place_script(launch, order=order.tolist(), variables=rank_variables)

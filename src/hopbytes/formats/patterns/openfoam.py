@@ -7,9 +7,10 @@ import os
 import numpy as np
 
 from hopbytes.formats.base import Format, Source, registered
-from hopbytes.formats.files import open_source, plain_name
+from hopbytes.formats.files import open_source
 from hopbytes.formats.parsing import is_label_list, read_labels
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.text.open_input import plain_name
 from hopbytes.util.integers import MAX_TASKS
 
 OTHER = {"owner": "neighbour", "neighbour": "owner"}

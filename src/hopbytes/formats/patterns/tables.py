@@ -14,9 +14,10 @@ import numpy as np
 from hopbytes._arrays import Array, Int32
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, losses, registered
-from hopbytes.formats.files import open_source, plain_name
+from hopbytes.formats.files import open_source
 from hopbytes.formats.parsing import check_tasks, first_line, read_table, shown
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
+from hopbytes.text.open_input import plain_name
 from hopbytes.text.replace_file import says_written
 from hopbytes.util.integers import MAX_TASKS
 

@@ -12,8 +12,6 @@ import numpy as np
 from hopbytes._arrays import Bool, Int64
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine
-from hopbytes.machines.geometry import coordinates_of
-from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.machines.tree import shorten
 from hopbytes.text.hostlist import HOST_NAME, MAX_HOSTS, is_table, match_hosts, read_hosts
 from hopbytes.text.lines import natural_key
@@ -59,8 +57,10 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     if known and (hosts_known.fixed or any(name.partition(".")[0] in short for name in names)):
         numbers = np.array(match_hosts(names, known, hosts_known.hint), np.int64)
         return ChosenHosts(machine, known, _at(numbers, nodes))
-    if isinstance(machine, NodeMachine) and nodes == 1 and len(names) > 1 and not known:
-        repeated = machine.repeated(names)
+    if machine.inventory is not None and nodes == 1 and len(names) > 1 and not known:
+        from hopbytes.machines.node_machine import NodeMachine
+
+        repeated = machine.repeated(names) if isinstance(machine, NodeMachine) else None
         if repeated is not None:
             return ChosenHosts(repeated, names, np.ones(len(names), np.bool_))
     if len(names) != nodes and not known and machine.network() is not None:
@@ -91,6 +91,8 @@ def _numbers(text: str, rest: str, count: int) -> Int64:
 
 def _own_names(machine: Machine, names: Sequence[str], nodes: int) -> ChosenHosts:
     """Choose nodes of a generated network by the names its routes have."""
+    from hopbytes.machines.geometry import coordinates_of
+
     own = tuple(f"n{node}" for node in range(nodes))
     known = set(own)
     wrong = [name for name in dict.fromkeys(names) if name not in known]
@@ -125,6 +127,8 @@ def _placed_hosts(machine: Machine, path: str) -> tuple[tuple[str, ...], Int64] 
     Hosts at one switch are its nodes in the order of the file. O(hosts + nodes).
     """
     import csv
+
+    from hopbytes.machines.geometry import coordinates_of
 
     check_reference(path)
     with open(path, encoding="utf-8-sig", errors="replace", newline="") as stream:

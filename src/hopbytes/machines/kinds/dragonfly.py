@@ -167,9 +167,9 @@ class Dragonfly(GroupedSwitches):
             raise bad(f"dragonfly: {shorten(head)}, expected GROUPSxROUTERSxNODES like 9x4x2")
         ports = number_of("dragonfly", "global", found["global"], most=2**20) if "global" in found else 0
         expected = "one number or three: nodes, local, global"
-        one, local, outside = bandwidths_of("dragonfly", found.get("bw", "1"), 3, expected)
+        of_nodes, local, outside = bandwidths_of("dragonfly", found.get("bw", "1"), 3, expected)
         links, rule = found.get("links", "absolute"), found.get("route", "minimal")
-        return cls(*sizes, ports, links, rule, (one, local, outside), per_hop)
+        return cls(*sizes, ports, links, rule, (of_nodes, local, outside), per_hop)
 
     @property
     def switches(self) -> int:
@@ -325,10 +325,10 @@ class DragonflyPlus(GroupedSwitches):
             for key in ("spines", "global")
         )
         expected = "one number or three: nodes, leaf to spine, global"
-        one, local, outside = bandwidths_of("dragonfly+", found.get("bw", "1"), 3, expected)
+        of_nodes, local, outside = bandwidths_of("dragonfly+", found.get("bw", "1"), 3, expected)
         return cls(
             *sizes, spines, ports, found.get("links", "absolute"), found.get("route", "minimal"),
-            (one, local, outside), per_hop,
+            (of_nodes, local, outside), per_hop,
         )
 
     @property

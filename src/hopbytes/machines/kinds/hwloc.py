@@ -262,10 +262,10 @@ def find_gpus(
     shown = _shown(found)
     plain = len(set(shown)) == len(shown) and all(text.isdecimal() for text in shown)
     gpus = []
-    for place, (gpu, adapter) in enumerate(zip(found, nearest, strict=True)):
+    for position, (gpu, adapter) in enumerate(zip(found, nearest, strict=True)):
         near = tuple(sorted(_nearest(gpu, packages, ties, len(usable))))
-        index = int(shown[place]) if plain else place
-        number = "" if shown[place] == str(index) else shown[place]
+        index = int(shown[position]) if plain else position
+        number = "" if shown[position] == str(index) else shown[position]
         gpus.append(Gpu(index, _name(gpu), near, adapter, gpu.device.maker, number))
     return tuple(gpus), notices
 
@@ -308,7 +308,7 @@ def _counted(devices: list[_Device]) -> tuple[list[_Found], tuple[str, ...]]:
             bare = sorted(
                 (d for d in devices if d.maker == maker and _computes(d, named)), key=lambda d: d.bus
             )
-            found += [_Found(d, "", _Number(place), frozenset(d.ids)) for place, d in enumerate(bare)]
+            found += [_Found(d, "", _Number(index), frozenset(d.ids)) for index, d in enumerate(bare)]
             continue
         fewer = [name for name in RUNTIMES if name != "opencl" and 0 < counts[name] < counts[best]]
         if fewer:
@@ -322,7 +322,7 @@ def _counted(devices: list[_Device]) -> tuple[list[_Found], tuple[str, ...]]:
                 ids = frozenset((*device.ids, identity, *_other_names(device)))
                 counted.setdefault(number, _Found(device, best, number, ids))
         found += counted.values()
-    order = {maker: place for place, maker in enumerate((*MAKERS, ""))}
+    order = {maker: index for index, maker in enumerate((*MAKERS, ""))}
     found.sort(key=lambda gpu: (order[gpu.device.maker], gpu.number.platform, *gpu.number[:2]))
     return found, tuple(notices)
 
@@ -390,8 +390,8 @@ def _shown(found: list[_Found]) -> list[str]:
     That of Intel's takes parts as well. OpenCL may count other devices too, so its GPUs are counted here.
     """
     shown: list[str] = []
-    for place, gpu in enumerate(found):
-        before = sum(other.device.maker == gpu.device.maker for other in found[:place])
+    for index, gpu in enumerate(found):
+        before = sum(other.device.maker == gpu.device.maker for other in found[:index])
         part = f".{gpu.number.part}" if gpu.number.part >= 0 else ""
         shown.append(f"{before}" if gpu.runtime == "opencl" else f"{gpu.number.device}{part}")
     return shown

@@ -189,7 +189,7 @@ def _given(found: LinkFile, number: dict[str, int]) -> RouteForm:
     first_link: dict[tuple[str, str], int] = {}
     for link, (near, far, _) in enumerate(found.links):
         first_link.setdefault((near, far), link)
-    pairs = sorted(((number[one], number[other]), route) for (one, other), route in found.routes.items())
+    pairs = sorted(((number[start], number[end]), route) for (start, end), route in found.routes.items())
     sources = np.array([pair[0] for pair, _ in pairs], np.int64)
     targets = np.array([pair[1] for pair, _ in pairs], np.int32)
     steps = [[first_link[step] for step in pairwise(route)] for _, route in pairs]

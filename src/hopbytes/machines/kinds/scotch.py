@@ -1,7 +1,8 @@
-"""Scotch target architectures as machines."""
+"""Scotch target architectures (``.tgt``) as machines: named shapes, parts of them, tables of distances."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NoReturn
 
@@ -20,8 +21,38 @@ from hopbytes.text.lines import read_lines
 MAX_BYTES = 2**28
 LONGEST_LINE = 2**26
 MAX_TERMINALS = 2**24
-#: A table of distances is quadratic: as many terminals as a table machine takes.
-MAX_TABLE = 2**12
+
+
+@machines.register("scotch")
+class Scotch(Table):
+    """Targets of Scotch: ``scotch:FILE.tgt``.
+
+    ``tleaf`` and ``cmplt`` become trees, ``torus`` and ``mesh`` tori, ``hcub`` a mesh of two per dimension;
+    distances given as a table (``deco 0``) and parts of targets (``sub``) become tables, places in the
+    order of the file. ``names=switch,node,package,numa,core`` names the levels of a tree, outermost first, so
+    that nodes are known; without it there is one host.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Machine:  # type: ignore[override]
+        """Read ``FILE[:names=…]``."""
+        spec = file_spec("scotch", text, {"names": "switch,node,core"})
+        target = read_scotch_target(spec.path)
+        if target.weights is not None:
+            raise UnsupportedError(f"{spec.path}: terminals of different weights; places here are all alike")
+        names = spec.options.get("names")
+        whole = _tree(target, spec.path, names) if names or target.terminals is None else None
+        if target.terminals is None:
+            return whole or _grid(target) or cls(_distances(target), text)
+        if whole is not None:
+            raise UnsupportedError(f"{spec.path}: names= is for whole trees, this is a part of one")
+        return cls(_part(target, target.terminals, spec.path), text)
+
+    def spec(self) -> str:
+        """The file it came from."""
+        return f"scotch:{self.path}"
 
 
 @frozen(eq=False)
@@ -31,18 +62,61 @@ class Target:
     shape: str  # ``tree``, ``torus``, ``mesh``, ``hypercube``, ``complete`` or ``table``
     sizes: tuple[int, ...]  # arities from the root down (tree), dimensions, or the number of terminals
     costs: tuple[int, ...] = ()  # cost of the links of each level of a tree, from the root down
-    table: Int64 | None = None  # int64[n, n] or None: Distances of terminals, for ``table``
-    #: relative computing power of each terminal; None when all are equal
-    weights: tuple[int, ...] | None = None
-    terminals: tuple[int, ...] | None = None  # the terminals in use (``sub``), in their order; None for all
+    table: Int64 | None = None  # int64[n, n] or None: distances of terminals, for ``table``
+    weights: tuple[int, ...] | None = None  # computing power of each terminal; None when all are equal
+    terminals: tuple[int, ...] | None = None  # those in use (``sub``), in their order; None for all
 
     @property
     def n_terminals(self) -> int:
         """Number of terminals of the whole shape."""
-        count = 1
-        for size in self.sizes:
-            count *= 2**size if self.shape == "hypercube" else size
-        return count
+        return math.prod(2**size if self.shape == "hypercube" else size for size in self.sizes)
+
+
+def _tree(target: Target, path: str, names: str | None) -> Tree | None:
+    """Return the machine of a tree; None for other shapes."""
+    if target.shape not in ("tree", "complete"):
+        if names:
+            raise FormatError(path, None, f"names= for a {target.shape}, expected it for a tleaf only")
+        return None
+    depth = len(target.sizes)
+    words = names.split(",") if names else [f"level{depth - level}" for level in range(depth)]
+    if len(words) != depth:
+        raise FormatError(path, None, f"{len(words)} names, expected one for each of {depth} levels")
+    costs = target.costs or (1,)
+    # Scotch adds up the costs of the levels from the lowest common unit down to the leaves.
+    distances = [sum(costs[level:]) for level in range(depth)]
+    return Tree(tuple(map(Level, words, distances)), target.sizes)
+
+
+def _grid(target: Target) -> Torus | None:
+    """Return the machine of a torus, mesh or hypercube; None for other shapes."""
+    if target.shape == "hypercube":
+        return Torus((2,) * target.sizes[0], (False,) * target.sizes[0])
+    if target.shape not in ("torus", "mesh"):
+        return None
+    # In the numbering of Scotch the first dimension runs fastest, in that of tori here the last one.
+    sizes = tuple(reversed(target.sizes))
+    return Torus(sizes, (target.shape == "torus",) * len(sizes))
+
+
+def _distances(target: Target) -> Int64:
+    assert target.table is not None  # neither a tree nor a grid
+    return target.table
+
+
+def _part(target: Target, terminals: tuple[int, ...], path: str) -> Int64:
+    """int64[k, k]: distances of the terminals in use."""
+    if len(terminals) > MAX_PLACES:
+        what = f"a part of {len(terminals)} terminals, expected at most {MAX_PLACES}"
+        raise UnsupportedError(f"{path}: {what}")
+    machine = _tree(target, path, None) or _grid(target)
+    # Distances take places in ascending order.
+    ascending, position = np.unique(np.array(terminals, np.int64), return_inverse=True)
+    if machine is None:
+        matrix = _distances(target)[np.ix_(ascending, ascending)]
+    else:
+        matrix = machine.distance().select(ascending).matrix()
+    return np.ascontiguousarray(matrix[np.ix_(position, position)])
 
 
 class _Words:
@@ -151,7 +225,7 @@ def _dimensions(words: _Words, name: str, suffix: str) -> tuple[int, ...]:
 def _table(words: _Words) -> Target:
     """Read ``deco 0``: terminals with weights, then distances below the diagonal, row by row."""
     words.integer("the kind of decomposition (only 0, by terminals, is read)", 0, 0)
-    count = words.integer("the number of terminals", 1, MAX_TABLE)
+    count = words.integer("the number of terminals", 1, MAX_PLACES)
     words.integer("the largest number of a domain", 1, 2**31 - 1)
     weight_of: dict[int, int] = {}
     for _ in range(count):
@@ -172,85 +246,3 @@ def _table(words: _Words) -> Target:
         "table", (count,), table=np.ascontiguousarray(table[np.ix_(order, order)]),
         weights=None if len(set(weights)) == 1 else weights,
     )
-
-
-KEYS = {"names": "switch,node,core"}
-
-
-@machines.register("scotch")
-class Scotch(Table):
-    """Targets of Scotch: ``scotch:FILE.tgt``.
-
-    ``tleaf`` and ``cmplt`` become trees, ``torus`` and ``mesh`` tori, ``hcub`` a mesh of two per dimension;
-    distances given as a table (``deco 0``) and parts of targets (``sub``) become tables, places in the
-    order of the file. ``names=switch,node,package,numa,core`` names the levels of a tree, outermost first, so
-    that nodes are known; without it there is one host.
-    """
-
-    __slots__ = ()
-
-    @classmethod
-    def parse(cls, text: str) -> Machine:  # type: ignore[override]
-        """Read ``FILE[:names=…]``."""
-        spec = file_spec("scotch", text, KEYS)
-        target = read_scotch_target(spec.path)
-        if target.weights is not None:
-            raise UnsupportedError(f"{spec.path}: terminals of different weights; places here are all alike")
-        names = spec.options.get("names")
-        whole = _tree(target, spec.path, names) if names or target.terminals is None else None
-        if target.terminals is not None:
-            if whole is not None:
-                raise UnsupportedError(f"{spec.path}: names= is for whole trees, this is a part of one")
-            return cls(_part(target, spec.path), text)
-        return whole if whole is not None else _grid(target) or cls(_distances(target), text)
-
-    def spec(self) -> str:
-        """The file it came from."""
-        return f"scotch:{self.path}"
-
-
-def _tree(target: Target, path: str, names: str | None) -> Tree | None:
-    """Return the machine of a tree; None for other shapes."""
-    if target.shape not in ("tree", "complete"):
-        if names:
-            raise FormatError(path, None, f"names= for a {target.shape}, expected it for a tleaf only")
-        return None
-    depth = len(target.sizes)
-    words = names.split(",") if names else [f"level{depth - level}" for level in range(depth)]
-    if len(words) != depth:
-        raise FormatError(path, None, f"{len(words)} names, expected one for each of {depth} levels")
-    costs = target.costs or (1,)
-    # Scotch adds up the costs of the levels from the lowest common unit down to the leaves.
-    distances = [sum(costs[level:]) for level in range(depth)]
-    return Tree(tuple(map(Level, words, distances)), target.sizes)
-
-
-def _grid(target: Target) -> Torus | None:
-    """Return the machine of a torus, mesh or hypercube; None for other shapes."""
-    if target.shape == "hypercube":
-        return Torus((2,) * target.sizes[0], (False,) * target.sizes[0])
-    if target.shape not in ("torus", "mesh"):
-        return None
-    # In the numbering of Scotch the first dimension runs fastest, in that of tori here the last one.
-    sizes = tuple(reversed(target.sizes))
-    return Torus(sizes, (target.shape == "torus",) * len(sizes))
-
-
-def _distances(target: Target) -> Int64:
-    assert target.table is not None  # what is no tree and no grid is a table
-    return target.table
-
-
-def _part(target: Target, path: str) -> Int64:
-    """int64[k, k]: distances of the terminals in use."""
-    assert target.terminals is not None
-    places = np.array(target.terminals, np.int64)
-    if len(places) > MAX_PLACES:
-        raise UnsupportedError(f"{path}: a part of {len(places)} terminals, expected at most {MAX_PLACES}")
-    machine = _tree(target, path, None) or _grid(target)
-    if machine is None:
-        return np.ascontiguousarray(_distances(target)[np.ix_(places, places)])
-    # Distances take places in ascending order.
-    ascending, position = np.unique(places, return_inverse=True)
-    matrix = machine.distance().select(ascending).matrix()
-    return np.ascontiguousarray(matrix[np.ix_(position, position)])

@@ -341,19 +341,19 @@ class ListedRoutes:
         depth = max(map(len, chains))
         return tuple(chain + (chain[-1:] or (0,)) * (depth - len(chain)) for chain in chains)
 
-    def _between(self, one: _Unit, other: _Unit) -> list[int] | None:
+    def _between(self, unit: _Unit, other: _Unit) -> list[int] | None:
         """Links of all routes from one unit to another but the hosts' own; None without a route."""
-        source, target = one.hosts[0], other.hosts[-1]
+        source, target = unit.hosts[0], other.hosts[-1]
         if source == target:
             zone = self.platform.zones[self.platform.zone_of[self.hosts[source]]]
-            if not one.up:
+            if not unit.up:
                 return None
             return [self._link(zone.backbone)] if zone.backbone else []
         names = self.routes.route(self.hosts[source], self.hosts[target])
         if names is None:
             return None
         links = [self._link(name) for name in names]
-        return links[bool(one.up) : len(links) - bool(other.down)]
+        return links[bool(unit.up) : len(links) - bool(other.down)]
 
     def network(self) -> Network:
         """Return the network with a listed route for every pair that has one."""

@@ -126,8 +126,8 @@ def _tiers(text: str) -> tuple[list[_Tier], int]:
     """Return the levels, and the number of memory nodes of the whole node."""
     tiers: list[_Tier] = []
     memory = 0
-    for place, word in enumerate(_words(text)):
-        if place == 0 and MACHINE.fullmatch(word):
+    for index, word in enumerate(_words(text)):
+        if index == 0 and MACHINE.fullmatch(word):
             continue
         found = TOKEN.fullmatch(word)
         if found is None:
@@ -219,13 +219,13 @@ def _indexes(tiers: Sequence[_Tier], total: int) -> Int64:
     elif width != total:
         raise _bad(f"indexes={shorten(text)} number {width} PUs, expected {total}")
     # The first loop runs fastest as the operating system counts.
-    place = np.zeros(1, np.int64)
+    position = np.zeros(1, np.int64)
     for step, count in loops:
-        place = (np.arange(count, dtype=np.int64)[:, None] * step + place[None, :]).reshape(-1)
+        position = (np.arange(count, dtype=np.int64)[:, None] * step + position[None, :]).reshape(-1)
     numbers = np.full(total, -1, np.int64)
-    if int(place.max()) >= total or len(np.unique(place)) != total:
+    if int(position.max()) >= total or len(np.unique(position)) != total:
         raise _bad(f"indexes={shorten(text)} meet a PU twice, expected each once")
-    numbers[place] = np.arange(total)
+    numbers[position] = np.arange(total)
     return numbers
 
 
@@ -239,7 +239,7 @@ def _loops(text: str, tiers: Sequence[_Tier], total: int) -> list[tuple[int, int
     kinds = [_kind(word) if word else "" for word in words]
     depths = []
     for kind in kinds:
-        depth = next((place for place, tier in enumerate(tiers) if tier.kind == kind), None)
+        depth = next((index for index, tier in enumerate(tiers) if tier.kind == kind), None)
         if depth is None or depth in depths:
             what = "expected numbers, loops like 2*8:1*2, or levels like numa:core"
             raise _bad(f"indexes={shorten(text)}, {what}")

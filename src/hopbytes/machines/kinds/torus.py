@@ -40,7 +40,7 @@ class Torus(NetworkMachine):
     Routes correct the first dimension first, then the second, and so on, in the shorter direction; of
     two equally long directions round a ring they take the positive one. Links join neighbouring
     routers, one in each direction; a ring of two routers has two cables, and only the positive one is used.
-    The connection of a node to its router is no link: on these machines it is part of the node.
+    The connection of a node to its router is not a link: on these machines it is part of the node.
 
     >>> ring = Torus.parse("4")
     >>> ring.network().hops([0, 0], [1, 3]).tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError
@@ -23,6 +23,8 @@ PAIRS = "CPUs half of the list {} apart are taken for the two hardware threads o
 SINGLE = "it is unknown which of the CPUs {} share a core: each counts as a core (hwloc files tell)"
 #: Places of GPUs, and the unit that they are.
 Group: TypeAlias = tuple[frozenset[int], Part]
+#: Cores of every GPU, None where they are unknown, and what had to be assumed.
+Shares: TypeAlias = tuple[list[tuple[Part, ...]] | None, tuple[str, ...]]
 
 
 @frozen
@@ -56,14 +58,12 @@ def board_tree(
     for gpu in gpus:
         if sum(other.index == gpu.index for other in gpus) > 1:
             raise FormatError(where, None, f"GPU {gpu.index} twice, expected the GPUs of one host")
-    shares = _shares(gpus) if bind else _Shares(None, ())
+    shares, guessed = _shares(gpus) if bind else (None, ())
     parts = {
-        place: Part(
-            "gpu", gpu.index, (Part("pu", gpu.index),) if shares.cores is None else shares.cores[place]
-        )
-        for place, gpu in enumerate(gpus)
+        position: Part("gpu", gpu.index, (Part("pu", gpu.index),) if shares is None else shares[position])
+        for position, gpu in enumerate(gpus)
     }
-    groups: list[Group] = [(frozenset({place}), part) for place, part in parts.items()]
+    groups: list[Group] = [(frozenset({position}), part) for position, part in parts.items()]
     for cls, kind in CLASSES.items():
         together = _joined(groups, [pair for pair, name in joined.items() if name == cls])
         if len(together) == 1:
@@ -71,25 +71,18 @@ def board_tree(
         groups = [inside[0] if len(inside) == 1 else _unit(kind, inside) for inside in together]
     node = Part("machine", 0, tuple(part for _, part in groups))
     found = []
-    for place, (gpu, near) in enumerate(zip(gpus, _nearest([gpu.adapters for gpu in gpus]), strict=True)):
-        own = () if shares.cores is None else shares.cores[place]
+    for position, (gpu, near) in enumerate(zip(gpus, _nearest([gpu.adapters for gpu in gpus]), strict=True)):
+        own = () if shares is None else shares[position]
         pus = sorted(pu.os_index for core in own for pu in core.inside)
         found.append(Gpu(gpu.index, gpu.name, tuple(pus), near, gpu.maker))
     return node_tree(
         node, gpus=tuple(sorted(found, key=lambda gpu: gpu.index)), where=where,
         numa=len({gpu.cpus for gpu in gpus} - {frozenset()}) if numa is None else numa,
-        notices=(*notices, *shares.notices), pus_known=shares.cores is not None,
+        notices=(*notices, *guessed), pus_known=shares is not None,
     )  # fmt: skip
 
 
-class _Shares(NamedTuple):
-    """Cores of every GPU, None where they are unknown, and what had to be assumed."""
-
-    cores: list[tuple[Part, ...]] | None
-    notices: tuple[str, ...]
-
-
-def _shares(gpus: Sequence[BoardGpu]) -> _Shares:
+def _shares(gpus: Sequence[BoardGpu]) -> Shares:
     """Return the cores of every GPU: its share of those near to it and others."""
     bare = next((gpu for gpu in gpus if not gpu.cpus), None)
     if bare is not None:
@@ -102,7 +95,7 @@ def _shares(gpus: Sequence[BoardGpu]) -> _Shares:
     guesses: dict[str, set[int]] = {}
     begun = 0
     for cpus in sets:
-        near = [place for place, gpu in enumerate(gpus) if gpu.cpus == cpus]
+        near = [position for position, gpu in enumerate(gpus) if gpu.cpus == cpus]
         own, guess = _cores(sorted(cpus))
         if len(own) < len(near):
             return _unbound(f"{len(own)} cores (CPUs {format_list(cpus)}) are near {len(near)} GPUs")
@@ -112,18 +105,18 @@ def _shares(gpus: Sequence[BoardGpu]) -> _Shares:
         # GPUs must not share a core.
         in_order = max(cpus) - min(cpus) == len(cpus) - 1 and cpus != everything
         halves = len(own[0]) == 1 and not in_order
-        for place, portion in zip(near, _portions(own, len(near), halves), strict=True):
-            numbered = enumerate(portion, begun)
-            cores[place] = tuple(Part("core", i, tuple(Part("pu", pu) for pu in pus)) for i, pus in numbered)
+        for position, portion in zip(near, _portions(own, len(near), halves), strict=True):
+            cores[position] = tuple(
+                Part("core", core, tuple(Part("pu", pu) for pu in pus))
+                for core, pus in enumerate(portion, begun)
+            )
             begun += len(portion)
     known = tuple(guess.format(format_list(cpus)) for guess, cpus in guesses.items() if guess)
-    return _Shares(cores, known)
+    return cores, known
 
 
-def _unbound(why: str) -> _Shares:
-    return _Shares(
-        None, (f"{why}: ranks get a GPU each and are not bound to cores (hwloc files tell cores)",)
-    )
+def _unbound(why: str) -> Shares:
+    return None, (f"{why}: ranks get a GPU each and are not bound to cores (hwloc files tell cores)",)
 
 
 def _cores(numbers: Sequence[int]) -> tuple[list[tuple[int, ...]], str]:
@@ -157,16 +150,16 @@ def _ends(total: int, count: int) -> list[int]:
 
 
 def _unit(kind: str, inside: list[Group]) -> Group:
-    members = frozenset(place for places, _ in inside for place in places)
+    members = frozenset(position for positions, _ in inside for position in positions)
     return members, Part(kind, min(members), tuple(part for _, part in inside))
 
 
 def _joined(groups: list[Group], pairs: Sequence[tuple[int, int]]) -> list[list[Group]]:
     """Return the groups that some pair joins, together."""
-    leader = {place: number for number, (members, _) in enumerate(groups) for place in members}
+    leader = {position: number for number, (members, _) in enumerate(groups) for position in members}
     for one, other in pairs:
         low, high = sorted((leader[one], leader[other]))
-        leader = {place: low if number == high else number for place, number in leader.items()}
+        leader = {position: low if number == high else number for position, number in leader.items()}
     together: dict[int, list[Group]] = {}
     for group in groups:
         together.setdefault(leader[min(group[0])], []).append(group)

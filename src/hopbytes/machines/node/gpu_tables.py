@@ -76,14 +76,14 @@ def _node(path: str, found: _Found) -> NodeTree:
     return board_tree(path, gpus, joined, numa=len({node for node in found.numa.values() if node >= 0}))
 
 
-def _way_of_amd(found: _Found, one: int, two: int) -> str:
-    cards = [found.names[number].rpartition(".")[0] for number in (one, two)]
+def _way_of_amd(found: _Found, first: int, second: int) -> str:
+    cards = [found.names[number].rpartition(".")[0] for number in (first, second)]
     if cards[0] and cards[0] == cards[1]:
         return "CARD"
-    pair = (one, two) if (one, two) in found.types else (two, one)
+    pair = (first, second) if (first, second) in found.types else (second, first)
     if found.types.get(pair) == "XGMI":
         return "XGMI"
-    nodes = [found.numa.get(number, -1) for number in (one, two)]
+    nodes = [found.numa.get(number, -1) for number in (first, second)]
     if min(nodes) >= 0:
         return "NODE" if nodes[0] == nodes[1] else "SYS"
     return "NODE" if found.hops.get(pair) == "2" else "SYS"
@@ -112,7 +112,7 @@ def _add_table(path: str, found: _Found, kind: str, rows: Sequence[tuple[int, li
     parsed = [GPU.fullmatch(title) for title in titles]
     if not all(parsed):
         raise FormatError(path, rows[0][0], f"{' '.join(titles)[:40]!r}, expected GPUs as titles")
-    numbers = [int(found[1] or place) for place, found in enumerate(parsed) if found]
+    numbers = [int(found[1] or index) for index, found in enumerate(parsed) if found]
     for number, title in zip(numbers, titles, strict=True):
         found.names[number] = title if ":" in title else ""
     if len(rows) != len(titles) + 1:
@@ -222,8 +222,8 @@ def read_nvidia_smi(path: str, lines: Sequence[str]) -> NodeTree:
             raise FormatError(path, number, what)
         ways = [_way(path, number, word) for word in words[1 : len(head.devices) + 1]]
         to = dict(zip(head.devices, ways, strict=True))
-        for place, other in enumerate(expected[: len(gpus)]):
-            joined[place, len(gpus)] = to[other]
+        for index, other in enumerate(expected[: len(gpus)]):
+            joined[index, len(gpus)] = to[other]
         adapters = {legend.get(other, other): way for other, way in to.items() if other not in expected}
         cpus = parse_list(_affinity(line, head), path, number)
         gpus.append(BoardGpu(int(name[1]), f"nvml{int(name[1])}", frozenset(cpus), adapters, "nvidia"))

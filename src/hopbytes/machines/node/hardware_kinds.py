@@ -68,8 +68,8 @@ def usual_depth(name: str) -> int:
 def worth(name: str) -> tuple[int, str]:
     """Sort key: how good a name is for a level that has several."""
     kind = base_kind(name)
-    place = NAMES_BY_WORTH.index(kind) if kind in NAMES_BY_WORTH else len(NAMES_BY_WORTH)
-    return place, name
+    rank = NAMES_BY_WORTH.index(kind) if kind in NAMES_BY_WORTH else len(NAMES_BY_WORTH)
+    return rank, name
 
 
 def numbered(chain: Sequence[str]) -> list[str]:
@@ -123,12 +123,12 @@ def _in_order(chain: list[str], order: Sequence[str]) -> list[str]:
 def _insert(chain: Sequence[str], order: list[str]) -> None:
     """Put the new names of a chain between those that have a place, where their kinds usually lie."""
     after = 0
-    for place, name in enumerate(chain):
+    for index, name in enumerate(chain):
         if name in order:
             after = order.index(name) + 1
             continue
         # Not beyond the next name of the chain that already has a place.
-        end = min((order.index(later) for later in chain[place + 1 :] if later in order), default=len(order))
+        end = min((order.index(later) for later in chain[index + 1 :] if later in order), default=len(order))
         while after < end and usual_depth(order[after]) < usual_depth(name):
             after += 1
         order.insert(after, name)

@@ -23,14 +23,14 @@ class JobInfo:
 
     system: str  # name for people: ``Slurm``, ``PBS`` …
     hosts: tuple[str, ...]  # in the order of the system, each once
-    #: CPUs of the job on every host (hardware threads or cores, as the system counts); None: not said
+    #: CPUs of the job on every host (hardware threads or cores, as the system counts); None if unknown
     cpus: tuple[int, ...] | None = None
-    #: tasks the job was asked to have on every host; None: not said. In a host file one host may have None,
+    #: tasks the job was asked to have on every host; None if unknown. In a host file one host may have None,
     #: see :meth:`with_cores`.
     tasks: tuple[int | None, ...] | None = None
     cpus_per_task: int | None = None
     notices: tuple[str, ...] = ()
-    threads_per_core: int | None = None  # hardware threads of a core that tasks use; None: not said
+    threads_per_core: int | None = None  # hardware threads of a core that tasks use; None if unknown
 
     def with_cores(self, cores: Sequence[int]) -> JobInfo:
         """Fill in the number of cores for hosts whose slots a host file does not say, as Open MPI does."""
@@ -38,8 +38,8 @@ class JobInfo:
         open_ended = [host for host, count in zip(self.hosts, tasks, strict=bool(tasks)) if count is None]
         if not open_ended:
             return self
-        said = f"{open_ended[0]} and {len(open_ended) - 1} more" if len(open_ended) > 1 else open_ended[0]
-        notice = f"the {self.system} has no slots= or :N for {said}: as many tasks as cores, as in Open MPI"
+        names = f"{open_ended[0]} and {len(open_ended) - 1} more" if len(open_ended) > 1 else open_ended[0]
+        notice = f"the {self.system} has no slots= or :N for {names}: as many tasks as cores, as in Open MPI"
         filled = None
         if len(open_ended) < len(self.hosts):
             filled = tuple(own if count is None else count for own, count in zip(cores, tasks, strict=True))

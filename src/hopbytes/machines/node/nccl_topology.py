@@ -49,7 +49,7 @@ class _Device:
         """Return how two devices are joined, without NVLink."""
         if self.function is other.function:
             return "CARD"
-        shared = sum(one is two for one, two in zip(self.path, other.path, strict=False))
+        shared = sum(own is theirs for own, theirs in zip(self.path, other.path, strict=False))
         if shared < 2:
             return "PHB" if shared else "SYS"
         return "PIX" if shared == min(len(self.path), len(other.path)) else "PXB"
@@ -106,8 +106,8 @@ def _of_host(path: str, found: list[_Device], adapters: dict[str, _Device], *, b
             f"{path} is a file for NCCL_TOPO_FILE, which tells neither numbers of GPUs nor NVLink: GPUs are "
             "numbered by their PCI addresses (nvidia-smi topo -m tells both)",
         )
-    for place, gpu in enumerate(found):
-        cpu, index = (*gpu.path, gpu.function)[0], place if bare else _number(path, gpu, "dev")
+    for position, gpu in enumerate(found):
+        cpu, index = (*gpu.path, gpu.function)[0], position if bare else _number(path, gpu, "dev")
         cpus = parse_cpuset(cpu.get("affinity"), path, cpu.line)
         near = {name: gpu.way(adapter) for name, adapter in adapters.items()}
         maker = _maker(gpu)

@@ -117,10 +117,9 @@ class NodeTree:
         keep = np.isin(self.os_pus, np.fromiter(allowed, np.int64, len(allowed)))
         if keep.all():
             return self
-        return NodeTree(
-            self.kinds, self.units[keep], self.os_pus[keep], self.logical_pus[keep],
-            self.logical_cores[keep], self.gpus, self.host, self.numa, self.numa_barred,
-            self.notices, self.pus_known,
+        return replace(
+            self, units=self.units[keep], os_pus=self.os_pus[keep], logical_pus=self.logical_pus[keep],
+            logical_cores=self.logical_cores[keep],
         )
 
     def identity(self) -> bytes:
@@ -195,11 +194,11 @@ def _usual_order(kinds: list[str], units: Int32) -> list[int]:
     """
     order = list(range(len(kinds)))
     for end in range(len(order) - 1, 0, -1):
-        for place in range(end):
-            outer, inner = order[place : place + 2]
+        for index in range(end):
+            outer, inner = order[index : index + 2]
             same = np.array_equal(units[:, outer], units[:, inner])
             if same and usual_depth(kinds[outer]) > usual_depth(kinds[inner]):
-                order[place : place + 2] = [inner, outer]
+                order[index : index + 2] = [inner, outer]
     return order
 
 

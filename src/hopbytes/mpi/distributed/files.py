@@ -85,7 +85,7 @@ def _kind(path: str) -> str:
     for kind in ("parhip", "metis"):
         if suffix in formats[kind].suffixes or fits(formats[kind], path, head):
             return kind
-    what = "expected a METIS or ParHIP graph; `hopbytes write` writes them (HDF5 files end with .h5)"
+    what = "expected a METIS or ParHIP graph; `hopbytes write` makes them (HDF5 files end with .h5)"
     raise UnsupportedError(f"{path}: {what}")
 
 
@@ -401,7 +401,7 @@ def write_ranges(
         if member.rank == 0 and os.path.exists(temporary):
             os.unlink(temporary)
         raise
-    member.agree(None)  # nobody goes on before the file is there
+    member.agree(None)  # no process goes on before the file is there
 
 
 def _write_at(path: str, at: int, pieces: list[bytes]) -> None:

@@ -116,7 +116,7 @@ def map_by_islands(rows: Rows, task: Task, history: History) -> Int32:
 
 @frozen(eq=False)
 class Dealt:
-    """What a process has got of the islands that it works on."""
+    """What a process received of the islands that it works on."""
 
     #: by island, with vertices numbered within the island; islands are in ascending order
     slabs: dict[int, Slab]
@@ -179,9 +179,9 @@ def deal(rows: Rows, island: Int32, groups: list[list[int]]) -> Dealt:
     everyone, numbers = rows.with_ghosts(island.astype(np.int64)), rows.with_ghosts(number)
     sources = rows.sources()
     arcs = np.flatnonzero(everyone[sources] == everyone[rows.targets])
-    turn = np.empty(rows.n, np.int64)
-    turn[sent] = np.arange(rows.n)
-    arcs = arcs[np.argsort(turn[sources[arcs]], kind="stable")]
+    sent_at = np.empty(rows.n, np.int64)
+    sent_at[sent] = np.arange(rows.n)
+    arcs = arcs[np.argsort(sent_at[sources[arcs]], kind="stable")]
     degree = np.bincount(sources[arcs], minlength=rows.n).astype(np.int64)
     arc_counts = np.bincount(receiver[sources[arcs]], minlength=member.size).astype(np.int64)
     island_, number_, degree_, loads_ = member.exchange(

@@ -107,7 +107,7 @@ def map_distributed(
     there alone: the program has to call ``comm.Abort``, as the command line does.
 
     Source: after Meyerhenke, Sanders, Schulz, "Parallel graph partitioning for complex networks", IPDPS 2015,
-    with local searches that agree on room and precedence in place of label propagation alone.
+    with local searches that agree on free capacity and precedence in place of label propagation alone.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def _unit_over_ranks(rows: Rows, where: Allocation) -> int:
 
 
 def _bound_over_ranks(rows: Rows, where: Allocation, imbalance: Fraction) -> LoadBound:
-    """Return the largest load of every PE; what may be heavier than a PE is told to all processes."""
+    """Return the largest load of every PE; what may be heavier than a PE is sent to all processes."""
     k, total = where.k, rows.member.total(int(rows.loads.sum()))
     capacity = np.ones(k, np.int64) if where.capacity is None else where.capacity
     if rows.total <= k or total == 0:

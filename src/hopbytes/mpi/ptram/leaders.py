@@ -171,7 +171,7 @@ def map_with_leaders(
     leaders: Leaders, graph: CommGraph, where: Allocation, mapper: HybridGreedy, refiner: HottestLink,
     seed: int = 0,
 ) -> Mapping:
-    """Return the mapping of ``map_tasks(graph, where, mapper=mapper, refine=refiner, seed=seed)``.
+    """Return the mapping of ``map_tasks(graph, where, [mapper, refiner], seed=seed)``.
 
     The leaders perform the searches. Call this function on rank 0 while the other ranks are in
     :meth:`Leaders.serve`. Rank 0 alone partitions the tasks among nodes, maps them inside nodes and verifies

@@ -82,14 +82,12 @@ class CsrStream(GraphStream):
     width: int = 4
 
     def loads(self) -> Int64 | None:
-        """Return int64[n], read from their own section."""
         if self.load_section is None:
             return None
         with self.load_section.open() as reader:
             return reader.take_int64(self.n)
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the vertices in order; see :meth:`GraphStream.blocks`."""
         with contextlib.ExitStack() as stack:
 
             def reader(section: NumberSection | None) -> SectionReader | None:
@@ -399,7 +397,6 @@ class MetisStream(GraphStream):
         )
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the vertices in order; see :meth:`GraphStream.blocks`."""
         with open_source(self.name, max_bytes=self.max_bytes) as source:
             if read_header(source) != self.header:
                 raise self.changed("the first line changed between two passes")

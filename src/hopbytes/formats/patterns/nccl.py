@@ -301,11 +301,9 @@ class NcclLog(Format):
     summary = "logs of NCCL and RCCL (NCCL_DEBUG=INFO): calls along the rings and trees of the log"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the start of the file has lines of NCCL."""
         return b" NCCL INFO " in head and any(lines_in(line) for line in head.splitlines())
 
     def read(self, source: Source) -> CommGraph:
-        """Return the messages of all calls, or of one byte per channel where the log has none."""
         model = source.options.get("collectives")
         log = _Log(source.name, None if model is None else check_model(model))
         for name, line_number, words in log_lines(source):

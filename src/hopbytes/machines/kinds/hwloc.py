@@ -59,7 +59,6 @@ class Hwloc(NodeMachine):
 
     @classmethod
     def parse(cls, text: str) -> Hwloc:
-        """Read the files named in what follows ``hwloc:``."""
         split = partial(file_and_hosts, "hwloc")
         inventory, hosts, replaced, spec = unlike_nodes("hwloc", text, split, read_hwloc)
         return cls(spec, inventory, hosts, replaced)

@@ -76,7 +76,6 @@ class InfiniBand(NetworkMachine):
 
     @classmethod
     def parse(cls, text: str) -> InfiniBand:
-        """Read ``DIR[:key=value…][@hosts or @distance per hop]``."""
         spec = file_spec("ib", text, KEYS)
         options = spec.options
         offset = number_of("ib", "lid", options["lid"], 0, 127) if "lid" in options else 0
@@ -109,25 +108,20 @@ class InfiniBand(NetworkMachine):
 
     @property
     def n_nodes(self) -> int:
-        """Number of hosts."""
         return len(self.hosts)
 
     @property
     def known_hosts(self) -> KnownHosts:
-        """The hosts of the fabric."""
         return KnownHosts(tuple(host.name for host in self.hosts), fixed=True, hint=_names_hint(self.hosts))
 
     def network_spec(self) -> str:
-        """The file or folder and the options it was read with."""
         return self.text
 
     def network(self) -> Network:
-        """Links between adapters and switches, with the routes of the fabric."""
         assert self.links is not None
         return self.links
 
     def notices(self, used: Bool | None = None) -> tuple[str, ...]:
-        """What was left out or assumed, hosts without a name, pairs of adapters in use without a route."""
         used = np.ones(len(self.hosts), np.bool_) if used is None else used
         notices = list(self.fabric.notices)
         nameless = sum(not host.named for host in self.hosts)
@@ -144,7 +138,6 @@ class InfiniBand(NetworkMachine):
         return tuple(notices)
 
     def for_nodes(self, nodes: Int32) -> InfiniBand:
-        """The same fabric, with the rails that all hosts of a job have."""
         return replace(self, nodes=tuple(np.unique(nodes).tolist())) if self.rails == "same" else self
 
     def _adapters_each(self) -> tuple[int, ...]:
@@ -184,7 +177,6 @@ class InfiniBand(NetworkMachine):
 
     @property
     def network_use(self) -> NetworkUse:
-        """Adapters of cores and slots, by `rails`."""
         return NetworkUse(self._endpoint_of_core, self._slot_endpoints)
 
     def _endpoint_of_core(self) -> Int32:

@@ -280,6 +280,5 @@ class NodeLabels(NamedTree):
 
     @classmethod
     def parse(cls, text: str) -> NamedTree:
-        """Read ``FILE[:key=value…][@hosts]``."""
         spec = file_spec("labels", text, TREE_KEYS)
         return cls.from_switches("labels", spec, read_node_labels(spec.path))

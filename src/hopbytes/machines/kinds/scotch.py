@@ -37,7 +37,6 @@ class Scotch(Table):
 
     @classmethod
     def parse(cls, text: str) -> Machine:  # type: ignore[override]
-        """Read ``FILE[:names=…]``."""
         spec = file_spec("scotch", text, {"names": "switch,node,core"})
         target = read_scotch_target(spec.path)
         if target.weights is not None:
@@ -51,7 +50,6 @@ class Scotch(Table):
         return cls(_part(target, target.terminals, spec.path), text)
 
     def spec(self) -> str:
-        """The file it came from."""
         return f"scotch:{self.path}"
 
 

@@ -40,9 +40,7 @@ PURPOSE = {
     "text": "bounded text input", "kernels": "compiled functions", "util": "registries, options, checks",
 }
 #: The modules beside the packages; nearly all import them, so that the picture leaves them out.
-BESIDE = {
-    "errors": "errors", "_arrays": "types of arrays", "_frozen": "immutable classes", "_version": "version",
-}
+BESIDE = {"errors": "errors", "_arrays": "types of arrays", "_frozen": "immutable classes and arrays"}
 WIDTH, HEIGHT, GAP, ROW = 176, 46, 20, 92
 
 Rooms = dict[str, set[str]]

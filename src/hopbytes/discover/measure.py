@@ -26,7 +26,7 @@ from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.text.cpu_lists import parse_list
-from hopbytes.util.leftovers import name_of_process, remove_left
+from hopbytes.text.leftovers import name_of_process, remove_left
 from hopbytes.util.programs import START_TIMEOUT, run_program
 
 WHERE = re.compile(r"#hopbytes-measure where ([0-9]{1,9}) (\S{1,255}) ([0-9,-]*) \.")

@@ -27,7 +27,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 from hopbytes.simulation.bound import BATCH, Phase, Ports, Round
 from hopbytes.simulation.links import NodeLinks, Speeds
-from hopbytes.util.leftovers import name_of_process, remove_left
+from hopbytes.text.leftovers import name_of_process, remove_left
 
 #: Bytes of a message that SimGrid's MPI can count.
 MOST_BYTES = 2**30

@@ -18,7 +18,6 @@ from contextvars import ContextVar
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.util.checks import whole
 
 BUFFER_BYTES = 1 << 20
 #: Content that compressed files may have for each of their bytes, beyond what is never refused. Texts of
@@ -81,7 +80,6 @@ def path_text(path: object) -> str:
 def open_stream(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Iterator[Opened]:
     """Open a file for reading: ``-`` is standard input, gzip, xz and bzip2 are recognised by content."""
     path = path_text(path)
-    max_bytes = whole("max_bytes", max_bytes, 1)
     if not path:
         raise FormatError("''", None, "an empty file name, expected a name, or - (standard input)")
     name = "standard input" if path == "-" else path

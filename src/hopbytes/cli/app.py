@@ -60,7 +60,7 @@ def command_of(verb: str) -> Verb:
 
 
 def wrong_use(error: click.UsageError) -> str:
-    """Return one line about a wrong command line, with the verb whose help tells more."""
+    """Return one line about a wrong command line, with the page that helps."""
     message = " ".join(error.message.split())
     parameter = getattr(error, "param", None)
     if isinstance(error, click.MissingParameter):
@@ -75,7 +75,7 @@ def wrong_use(error: click.UsageError) -> str:
         message = f"{message.rstrip('.')}; did you mean {known}?"
     verb = error.ctx.command.name if error.ctx is not None and error.ctx.parent is not None else None
     page = f"hopbytes {verb} --help" if verb else "hopbytes --help"
-    return f"{message.rstrip('.')} ('{page}' tells more)"
+    return f"{message.rstrip('.')} (see '{page}')"
 
 
 def _answer(ctx: click.Context, parameter: click.Parameter, wanted: Any) -> None:

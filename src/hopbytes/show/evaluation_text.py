@@ -56,7 +56,7 @@ def evaluation_table(
     if unit is not None:
         sentences.insert(0, f"J is {'bytes' if unit == 'B' else 'volume'} x distance")
     if not complete:
-        links = [sentence for sentence in sentences if sentence.startswith("hottest link")]
+        links = [sentence for sentence in sentences if sentence.startswith("busiest link")]
         sentences = [sentence for sentence in sentences if sentence not in links[LINKS:]]
     for sentence in sentences:
         text += textwrap.wrap(sentence, columns, subsequent_indent="  ")

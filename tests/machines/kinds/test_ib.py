@@ -247,7 +247,7 @@ def test_adapters_of_gpus(tmp_path):
     # Four GPUs on two adapters: two each; two GPUs: one each. Nobody knows which are near, and that is said.
     endpoints, said = machine.network_use.slot_endpoints(nodes, gpus, None)
     assert endpoints.tolist() == [1, 0, 0, 1, 3, 2]
-    assert said[0].startswith("rails=gpu: on 2 hosts nobody says which adapter is nearest")
+    assert said[0].startswith("rails=gpu: on 2 hosts it is unknown which adapter is nearest")
 
 
 def node_with_crossed_adapters(path) -> str:

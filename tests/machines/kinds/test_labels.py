@@ -183,7 +183,7 @@ def test_unknown_labels_are_named_where_known_ones_tell_nothing(tmp_path):
              for node in range(4)}  # fmt: skip
     (notice,) = machine(tmp_path, kubernetes(nodes)).notices()
     assert "same topology.kubernetes.io/zone" in notice
-    assert "cloud.example/rack may tell more" in notice
+    assert "cloud.example/rack may name switches" in notice
     assert "example/leaf" not in notice.split("labels ")[1].partition(" may")[0].split(", ")
     for labels in nodes.values():
         del labels[ZONE]

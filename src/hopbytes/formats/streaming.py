@@ -24,9 +24,9 @@ from hopbytes.formats.patterns.tables import fields_of, first_arc
 from hopbytes.formats.recognition import check_generator, format_named, recognise
 from hopbytes.kernels.records import Slot, Status
 from hopbytes.kernels.streaming import Block
+from hopbytes.text.leftovers import name_of_process, remove_left
 from hopbytes.text.open_input import MAX_BYTES, path_text
 from hopbytes.util.integers import MAX_SUM, MAX_TASKS
-from hopbytes.util.leftovers import name_of_process, remove_left
 
 #: Arcs of a block, unless a single vertex has more.
 BLOCK_ARCS = 1 << 19

@@ -233,7 +233,7 @@ def _in_order_of(outer: Machine, nodes: NodeMachine, count: int) -> tuple[NodeMa
 def _find(name: str, hosts: tuple[str, ...]) -> int:
     node = next((node for node, host in enumerate(hosts) if same_host(name, host)), None)
     if node is None:
-        what = f"host {name!r} of the outer part is none of the {len(hosts)} inside, expected all of them"
+        what = f"host {name!r} of the outer part is not among the {len(hosts)} inside, expected all of them"
         raise FormatError("machine", None, f"{what} (slurm:FILE@hosts keeps some)")
     return node
 
@@ -245,7 +245,7 @@ def by_gpu(tree: NodeTree, where: str) -> NodeTree:
     of threads belongs to those with the smaller set. O(PUs x GPUs).
     """
     if not tree.gpus:
-        raise FormatError("machine", None, f"{where[:60]} tells no GPU, expected nodes with GPUs")
+        raise FormatError("machine", None, f"{where[:60]} has no GPU, expected nodes with GPUs")
     known = partial(node_tree, host=tree.host, numa=tree.numa, where=where, notices=tree.notices)
     if not tree.pus_known:
         units = tuple(Part("gpu", gpu.index, (Part("pu", gpu.index),)) for gpu in tree.gpus)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64, UInt8, UInt16, UInt64, own
-from hopbytes._frozen import frozen
+from hopbytes._arrays import Int32, Int64, UInt8, UInt16, UInt64
+from hopbytes._frozen import frozen, own
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Distances
 from hopbytes.kernels.routes import NO_ROUTE, hop_table

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from hopbytes._arrays import Bool, Int32, Int64, own
-from hopbytes._frozen import frozen
+from hopbytes._arrays import Bool, Int32, Int64
+from hopbytes._frozen import frozen, own
 from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import MAX_CAPACITY, NODE_NAMES, Level, Machine, machines
 from hopbytes.machines.distances import TreeDistance

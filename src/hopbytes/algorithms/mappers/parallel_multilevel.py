@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from hopbytes._arrays import Int32, own
-from hopbytes._frozen import frozen
+from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen, own
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.multisection import FAST, Multisection
 from hopbytes.algorithms.shared.search_distances import search_problem

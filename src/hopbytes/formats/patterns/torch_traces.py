@@ -234,7 +234,7 @@ class _Dump:
 
     def _take(self, entry: Any) -> None:
         if not isinstance(entry, dict):
-            raise ValueError("no object, expected a call")
+            raise ValueError("not an object, expected a call")
         call, group = entry.get("profiling_name"), entry.get("process_group")
         if not isinstance(call, str) or not isinstance(group, list) or not group:
             raise ValueError("no profiling_name and process_group, expected those of a call")

@@ -192,7 +192,7 @@ class _Objects:
             members = self.cpuset(machine, name)
             usable &= usable if members is None else members
         if not usable:
-            what = f"none of its {len(self.pus)} PUs is online and allowed, expected at least one"
+            what = f"0 of {len(self.pus)} PUs are online and allowed, expected at least one"
             raise FormatError(self.where, machine.line, what)
         return usable
 

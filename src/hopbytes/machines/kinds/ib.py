@@ -128,7 +128,7 @@ class InfiniBand(NetworkMachine):
         if nameless:
             notices.append(
                 f"{nameless} adapters name no host and count as hosts of their own: "
-                "`node_name_map` says whose they are"
+                "`node_name_map` gives their hosts"
             )
         notices += self._fewer_rails()
         lost = self._unrouted(used)
@@ -225,7 +225,7 @@ class InfiniBand(NetworkMachine):
 def _names_hint(hosts: tuple[Host, ...]) -> str:
     """Return what to add to an error about hosts that are not there."""
     nameless = sum(not host.named for host in hosts)
-    return f"; {nameless} adapters name no host: `node_name_map` says whose they are" if nameless else ""
+    return f"; {nameless} adapters name no host: `node_name_map` gives their hosts" if nameless else ""
 
 
 def _adapters_of_gpus(
@@ -253,8 +253,8 @@ def _adapters_of_gpus(
         return endpoints, ()
     s = "" if unknown == 1 else "s"
     return endpoints, (
-        f"rails=gpu: on {unknown} host{s} nobody says which adapter is nearest to which GPU, so GPUs take "
-        "the adapters in their order (hwloc files of real nodes know)",
+        f"rails=gpu: on {unknown} host{s} it is unknown which adapter is nearest to which GPU, so GPUs take "
+        "the adapters in their order (hwloc files of real nodes have it)",
     )
 
 

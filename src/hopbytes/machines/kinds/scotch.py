@@ -40,7 +40,7 @@ class Scotch(Table):
         spec = file_spec("scotch", text, {"names": "switch,node,core"})
         target = read_scotch_target(spec.path)
         if target.weights is not None:
-            raise UnsupportedError(f"{spec.path}: terminals of different weights; places here are all alike")
+            raise UnsupportedError(f"{spec.path}: terminals of different weights, expected equal ones")
         names = spec.options.get("names")
         whole = _tree(target, spec.path, names) if names or target.terminals is None else None
         if target.terminals is None:

@@ -7,8 +7,8 @@ import os
 
 import numpy as np
 
-from hopbytes._arrays import Bool, Int32, Int64, own
-from hopbytes._frozen import frozen
+from hopbytes._arrays import Bool, Int32, Int64
+from hopbytes._frozen import frozen, own
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Level, Machine, machines
 from hopbytes.machines.distances import TableDistance

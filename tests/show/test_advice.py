@@ -114,7 +114,7 @@ def test_replays_are_counted_and_equal_placements_replayed_once(monkeypatch):
 
     monkeypatch.setattr("hopbytes.show.advice.simulate", replayed)
     graph = pairs(*((2 * i, 2 * i + 1) for i in range(8)))
-    advised(graph, presets=("fast", "eco"), seeds=3, grade="replay", tell=told.append)
+    advised(graph, presets=("fast", "eco"), seeds=3, grade="replay", announce=told.append)
     assert len(told) == len(asked) == len({tuple(each) for each in asked}) < 8
     assert told[0] == "replay 1 of at most 8: fill"
 

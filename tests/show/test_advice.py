@@ -108,7 +108,7 @@ def test_training_gets_orders_of_megatron_and_a_mesh():
 def test_replays_are_counted_and_equal_placements_replayed_once(monkeypatch):
     told, asked = [], []
 
-    def replayed(graph, mapping, *, tell, **options):
+    def replayed(graph, mapping, *, announce, **options):
         asked.append(mapping.pe.tolist())
         return hb.simulate(graph, mapping)
 

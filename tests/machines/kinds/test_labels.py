@@ -187,7 +187,7 @@ def test_unknown_labels_are_named_where_known_ones_tell_nothing(tmp_path):
     assert "example/leaf" not in notice.split("labels ")[1].partition(" may")[0].split(", ")
     for labels in nodes.values():
         del labels[ZONE]
-    with pytest.raises(FormatError, match=r"no known label|label that names its switches.*cloud\.example/rack"):
+    with pytest.raises(FormatError, match=r"no known label|label that names its.*cloud\.example/rack"):
         machine(tmp_path, kubernetes(nodes))
     # Not said where known labels tell nodes apart, or where nothing else might.
     near = {name: {LEAF: labels["cloud.example/rack"], **labels} for name, labels in nodes.items()}

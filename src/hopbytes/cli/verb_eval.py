@@ -53,13 +53,13 @@ def eval(
 
         _refuse({**several, "--order": order, "several mappings": (mappings or [])[1:]}, "--distributed")
         return eval_distributed(pattern, str(mappings and mappings[0]), machine, json=json)
+    _refuse(several if len(mappings or ()) > 1 else {}, "several mappings")
     check_drawing(output, force=force)
     # A stored mapping contains its machine.
     where = None if mappings and machine.unsaid else machine.allocation(spread)
     graph = reading.read(pattern)
     read = [opt.given_mapping(path, mapping_format, where, graph) for path in mappings or ()]
     if len(read) > 1:
-        _refuse(several, "several mappings")
         return _side_by_side(graph, read, mappings or [], json=json)
     tell(*(where.notices if where is not None else ()))
     mapping = read[0] if where is None or read else launcher_placement(where, graph.n, str(order), where.use)
@@ -216,7 +216,7 @@ def simulate(
     assert where is not None
     order = compare_with or usual_order(mapping_format, where)
     written = {"platform": platform, "force": force}
-    settings = {**simulation.keywords(), "tell": tell}
+    settings = {**simulation.keywords(), "announce": tell}
     predictions = predict(graph, where, chosen, order, where.use, settings, written)
     record = predictions_record(predictions, chosen, where)
     tell(*record["notices"])
@@ -255,7 +255,7 @@ def advise(
     where = machine.allocation(spread)
     graph = reading.read(pattern)
     usual = compare_with or usual_order(None, where)
-    options: Any = {"seeds": seeds, "tell": tell, **simulation.keywords()}
+    options: Any = {"seeds": seeds, "announce": tell, **simulation.keywords()}
     advice = advised(graph, where, usual=usual, presets=tuple(presets) if presets else None, **options)
     spec = machine.on or where.machine.spec()
     if json:

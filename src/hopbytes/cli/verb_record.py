@@ -50,7 +50,7 @@ def record(
     Input, output, signals and exit code are those of the program. The last line says what to do next.
     """
     import hopbytes as hb
-    from hopbytes.cli.app import complain
+    from hopbytes.cli.error_line import complain
     from hopbytes.cli.option_names import for_terminal
     from hopbytes.cli.output import tell
     from hopbytes.formats.exchange import check_target
@@ -120,7 +120,8 @@ def probe(
 
         summary = measure_to_file(
             words, machine.allocation(), output, force=force, compiler=compiler, batches=batches or 5,
-            keep_distances=keep_distances, time_limit=time_limit or TIME_LIMIT, tell=None if quiet else tell,
+            keep_distances=keep_distances, time_limit=time_limit or TIME_LIMIT,
+            announce=None if quiet else tell,
         )
     else:
         from hopbytes.discover.probe import probe_to_file

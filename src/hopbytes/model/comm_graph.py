@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hopbytes import kernels
-from hopbytes._arrays import Int32, Int64, own
-from hopbytes._frozen import frozen
+from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen, own
 from hopbytes.errors import WrongTypeError, package
 from hopbytes.kernels.records import Csr
 from hopbytes.model import graph_sources
@@ -108,7 +108,7 @@ class CommGraph:
         cls, indptr: Int64, targets: Int32, volumes: Int64 | None = None, messages: Int64 | None = None,
         loads: Int64 | None = None, **more: Any,
     ) -> Self:
-        """Make a graph of arrays that nobody else keeps, without copies of them."""
+        """Make a graph of arrays that have no other owner, without copies of them."""
         messages, loads = own(messages), own(loads)
         return cls(own(indptr), own(targets), own(volumes), messages, loads, **more)
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes._version import __version__
 from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.algorithms.streaming import (
     CheckedStream,
@@ -37,6 +36,7 @@ from hopbytes.solve.map_tasks import map_tasks, warn_of
 from hopbytes.solve.sides import PlaceLike, place_side
 from hopbytes.text.open_input import MAX_BYTES
 from hopbytes.util.checks import check_truths, whole
+from hopbytes.util.version import __version__
 
 #: Pairs of clusters in the buffer unless the caller says otherwise.
 BUFFER = 1 << 22
@@ -79,7 +79,7 @@ def map_stream(
         vertices where that lowers J. One more pass computes J of the result from scratch.
     buffer : int
         In the first pass vertices join clusters, of which the PEs are found by `preset`; this is the largest
-        number of pairs of clusters that are kept, about 250 bytes each. With 0 the first pass places every
+        number of pairs of clusters that are kept, about 250 bytes each. With 0 the first pass maps every
         vertex at once by scores per level of the machine, which needs a file whose neighbouring vertices are
         near each other.
     preset : str

@@ -25,8 +25,6 @@ MOST_SCANNED = 2**28
 class NSquare(Refiner):
     """Try all pairs of tasks in cyclic order until none gains: the neighbourhood N^2.
 
-    Notes
-    -----
     The order is that of Heider (1972): the pair (i, j) is followed by (i, j + 1), and the last j by
     (i + 1, i + 2). The search ends after n(n-1)/2 consecutive pairs without a gain. Pairs inside an innermost
     unit of a tree are skipped. A gain takes O(degree) and is computed before an exchange is made. A round has
@@ -34,7 +32,6 @@ class NSquare(Refiner):
     """
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping that no exchange of two tasks improves."""
         return search_pairs(ALL_PAIRS, graph, where, pe, bounds, effort)
 
 
@@ -43,24 +40,12 @@ class NSquare(Refiner):
 class NP(Refiner):
     """Try all pairs inside blocks of consecutive tasks: the pruned neighbourhood N_p.
 
-    Parameters
-    ----------
-    block : int
-        Number of tasks per block, at least 2; the last block may be smaller.
-
-    Raises
-    ------
-    UnsupportedError
-        If `block` is below 2.
-
-    Notes
-    -----
     The neighbourhood is that of Brandfass, Alrutz and Gerhold (2013). The blocks are searched one after the
     other as by the refiner ``n_square``, until a round over all blocks has no gain. O(n x block) pairs per
     round.
     """
 
-    block: int = 64
+    block: int = 64  #: number of tasks per block, at least 2; the last block may be smaller
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -68,7 +53,6 @@ class NP(Refiner):
             raise UnsupportedError(f"block={self.block}, expected an integer >= 2")
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping that no exchange inside a block improves."""
         return search_pairs(BLOCKS, graph, where, pe, bounds, effort, reach=self.block)
 
 

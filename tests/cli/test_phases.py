@@ -17,7 +17,7 @@ def phases(tmp_path, monkeypatch):
     parts = [hb.read("stencil:4x4"), hb.read("transpose:4x4")]
     for name, graph in zip("ab", parts, strict=True):
         hb.write(graph, f"{name}.pattern")
-    from hopbytes.solve.map_phases import Phases
+    from hopbytes.model.phases import Phases
 
     hb.write(Phases.of(parts).combined(), "both.pattern")
     return parts

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.solve.map_phases import Phases
+from hopbytes.model.phases import Phases
 
 MACHINE = "node:2@10 package:2@3 core:2@1"
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hopbytes.model.allocation import Allocation
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.model.mapping import Mapping
-    from hopbytes.solve.map_phases import Phases
+    from hopbytes.model.phases import Phases
 
 Maker: TypeAlias = Callable[..., Declared]
 _input: Maker = partial(option, panel="Input")
@@ -252,7 +252,7 @@ class PhaseOptions:
             ]
         if self.phase_weights is None and len(graphs) == 1 and not graphs[0].phases:
             return graphs[0], None
-        from hopbytes.solve.map_phases import Phases
+        from hopbytes.model.phases import Phases
 
         phases = Phases.of(graphs, None if self.phase_weights is None else self.phase_weights.split(","))
         whole = phases.combined()

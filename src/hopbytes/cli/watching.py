@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from hopbytes.model.allocation import Allocation
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.model.mapping import Mapping
+    from hopbytes.model.phases import Phases
     from hopbytes.show.progress import Progress
-    from hopbytes.solve.map_phases import Phases
 
 
 @dataclass

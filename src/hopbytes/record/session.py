@@ -24,6 +24,7 @@ from hopbytes.launch.start import machine_of_command, run_through, shared_folder
 from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.machines.node.job import READERS, same_host
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.phases import Phases
 from hopbytes.patterns.base import recorded_hosts
 from hopbytes.patterns.collective_messages import check_model
 from hopbytes.record.application import (
@@ -44,7 +45,6 @@ from hopbytes.record.interposer import (
     with_preloaded,
 )
 from hopbytes.record.order import TRACE_STEPS, check_folder, read_order, write_trace
-from hopbytes.solve.map_phases import Phases
 
 #: Exit code of launchers and shells after a segmentation fault: 128 + SIGSEGV.
 SEGMENTATION_FAULT = 139

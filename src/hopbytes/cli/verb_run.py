@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from typing import Annotated, Any
 
 from hopbytes.cli import options as opt
 from hopbytes.cli.declare import Exit, UsageError, argument, option
 from hopbytes.cli.machine_options import MachineOptions, SpreadOptions
-from hopbytes.cli.method_options import MethodOptions
+from hopbytes.cli.method_options import EffortOptions, MethodOptions
 
 
 def run(
@@ -177,6 +178,60 @@ def write(
     if not quiet:
         advice = advice_for(receipt, writing.format)
         tell(*receipt.notices, *(advice.notices if advice else ()), *launch_lines(advice))
+
+
+def env(
+    source: Annotated[str, argument(
+        "A pattern, which is mapped, or a mapping stored by 'map -o FILE.json'.", "PATTERN|MAPPING",
+        values="patterns",
+    )],
+    machine: MachineOptions,
+    spread: SpreadOptions,
+    effort: EffortOptions,
+    reading: opt.ReadingOptions,
+    writing: opt.WritingOptions,
+    allowed: opt.Allowed = None,
+    no_file: Annotated[bool, option(
+        "Write no file: the cheapest order that the launcher can be told in words.", panel="Output",
+    )] = False,
+    output: opt.OutputFile = None,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Print environment variables that make a launcher follow a mapping: eval "$(hopbytes env …)".
+
+    They are for commands inside scripts, tests and drivers, to which no option can be added. --format says
+    which launcher reads them: openmpi, slurm, cray, hydra or intel. The file of hosts that they name is -o,
+    or hopbytes.FORMAT in this folder.
+    """
+    import hopbytes as hb
+    from hopbytes.cli.output import judged_for, print_text, tell, tell_mapping
+    from hopbytes.formats.mappings.launchers import SLURM_JOB
+    from hopbytes.launch.variables import in_words, mapping_variables, table_of
+    from hopbytes.model.mapping import Mapping
+
+    form = writing.format or ("slurm" if SLURM_JOB in os.environ else "openmpi")
+    table_of(form)  # refuses other launchers before any work
+    content, graph, path = hb.read(source, reading.input_format, max_bytes=reading.limit), None, output
+    if no_file:
+        if isinstance(content, Mapping):
+            raise UsageError("--no-file looks for an order for a PATTERN, expected no MAPPING")
+        found = in_words(content, machine.allocation(spread), form)
+    else:
+        path, hosts = output or f"hopbytes.{form}", None
+        dataclasses.replace(writing, format=form).check(path)
+        if isinstance(content, Mapping):
+            hosts = machine.named_hosts(None)
+        else:
+            where = dataclasses.replace(writing, format=form).restricted(machine.allocation(spread))
+            graph, blocks = content, opt.BlockOptions(for_format=form)
+            content = blocks.map(graph, where, **effort.keywords(), partition=False)
+            if not quiet:
+                tell_mapping(graph, content, judged_for(graph, content, form), where.notices)
+        extra: Any = {"oversubscribe": spread.oversubscribe, "hosts": hosts, "allowed": allowed}
+        found = mapping_variables(content, form, path, graph=graph, force=writing.force, **extra)
+    print_text(found.script())
+    if not quiet:
+        tell(*found.notices)
 
 
 def bench_pattern(

@@ -21,7 +21,7 @@ from hopbytes.formats.mappings.launch_files import prepare
 from hopbytes.formats.mappings.launchers import LAUNCHERS, PROGRAM, STEP_LIMITS
 from hopbytes.formats.mappings.numbering import THREAD_NAMES
 from hopbytes.formats.mappings.openmpi import SEQUENCE
-from hopbytes.formats.mappings.without_files import VARIABLES
+from hopbytes.formats.mappings.without_files import IN_WORDS, VARIABLES
 from hopbytes.launch.command import options_of
 from hopbytes.launch.installed import ASSIGNMENT, version_in_path
 from hopbytes.model.allocation import Allocation
@@ -50,11 +50,10 @@ class Variables:
 def table_of(form: str) -> str:
     """Return the name of a launcher in :data:`VARIABLES`: Open MPI is that in PATH, or version 5."""
     name = "openmpi 4" if form == "openmpi" and version_in_path() == "4" else form
-    if (LAUNCHERS["slurm"].form if name == "cray" else name) not in VARIABLES:
-        known = "openmpi, slurm, cray, hydra or intel"
+    if name not in VARIABLES:
         raise UnsupportedError(
-            f"{form}: its launcher reads no variables that say where ranks run, expected {known}; "
-            "'hopbytes run' starts it with options"
+            f"{form}: its launcher reads no variables that say where ranks run, expected openmpi, slurm, "
+            "cray, hydra or intel; 'hopbytes run' starts it with options"
         )
     return name
 
@@ -63,15 +62,14 @@ def variables_of(command: str, form: str) -> Variables:
     """Return the variables that say what a printed command says; UnsupportedError if an option has none.
 
     >>> found = variables_of("mpirun -n 4 --map-by node --bind-to core ./app", "openmpi")
-    >>> found.values[0], found.notices
-    (('PRTE_MCA_rmaps_default_mapping_policy', 'node'), ('the command has to start 4 ranks (-n 4)',))
+    >>> found.values[0], found.notices[1]
+    (('PRTE_MCA_rmaps_default_mapping_policy', 'node'), 'the command has to start 4 ranks (-n 4)')
     """
-    words, values, notices = shlex.split(command), [], []
+    words, values, notices = shlex.split(command), [], [f"variables of {IN_WORDS[form].name}"]
     while ASSIGNMENT.fullmatch(words[0]):
         name, _, value = words.pop(0).partition("=")
         values.append((name, value))
-    row = LAUNCHERS["slurm" if form in OF_SRUN else form.split()[0]]
-    table, passed = VARIABLES["slurm" if form in OF_SRUN else form], []
+    row, table, passed = LAUNCHERS["slurm" if form in OF_SRUN else form.split()[0]], VARIABLES[form], []
     options, program = options_of(row, words[1:])
     if program != (PROGRAM,):
         raise UnsupportedError(f"{form}: no variable says that {shlex.join(program[:2])} binds the ranks")
@@ -121,19 +119,19 @@ def mapping_variables(
     if name == "openmpi" or _needs_script(mapping, form, given):
         chosen = _in_order_inside(mapping)
         if not np.array_equal(chosen.pe, mapping.pe):
-            notices.append(_price(mapping, chosen, graph))
+            notices += _price(mapping, chosen, graph)
     if name == "openmpi":
         launch = prepare(chosen, given)
         _check_first_cores(chosen)
         may_write(path, force)
         atomic_write({path: hosts_by_rank(launch, f"{SEQUENCE}: host of rank 0, 1, 2, ...")}, ())
         command = f"mpirun -n {launch.n} --hostfile {shlex.quote(path)} --map-by seq --bind-to core {PROGRAM}"
-        notices += launch.assumptions()[: launch.hosts_unknown]
+        notices += [text.replace("{stem}", path) for text in launch.assumptions()[: launch.hosts_unknown]]
     else:
         if _needs_script(chosen, form, given):
             raise UnsupportedError(f"{form}: a script has to bind these ranks, use 'hopbytes run'")
-        more = {"version": "4"} if name == "openmpi 4" else {}
-        receipt = write(chosen, path, form, force=force, hosts=hosts, **options, **more)
+        more: dict[str, Any] = {"version": "4"} if name == "openmpi 4" else {}
+        receipt = write(chosen, path, form, force=force, **given, **more)
         command, notices = receipt.launch, [*notices, *receipt.notices]
     found = variables_of(command, name)
     return dataclasses.replace(found, notices=(*notices, *found.notices))
@@ -171,10 +169,10 @@ def _check_first_cores(mapping: Mapping) -> None:
         )
 
 
-def _price(mapping: Mapping, chosen: Mapping, graph: CommGraph | None) -> str:
+def _price(mapping: Mapping, chosen: Mapping, graph: CommGraph | None) -> list[str]:
     text = "variables say the host of every rank: inside hosts ranks take the cores in order"
     if graph is None:
-        return text
+        return [text]
     weighted = graph.with_weights(mapping.info.get("weight", "bytes"))
     before, after = (CommCost().value(weighted, one.where, one.pe) for one in (mapping, chosen))
-    return f"{text}, J is {after:,} instead of {before:,}"
+    return [f"{text}, J is {after:,} instead of {before:,}"] if before != after else []

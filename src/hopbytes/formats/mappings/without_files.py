@@ -129,6 +129,11 @@ def _levels_inside(where: Allocation, used: Int64) -> list[tuple[str, int]]:
     return found
 
 
+_SRUN_VARIABLES = {
+    "n": "SLURM_NTASKS", "N": "SLURM_JOB_NUM_NODES", "distribution": "SLURM_DISTRIBUTION",
+    "cpu-bind": "SLURM_CPU_BIND", "ntasks-per-node": "SLURM_NTASKS_PER_NODE",
+    "overcommit": "SLURM_OVERCOMMIT",
+}  # fmt: skip
 #: Variables that launchers read in place of options. "" is an option that needs none.
 #: Sources: ``ompi_info`` of 4.1.4; PRRTE of Open MPI 5.0, whose variables are default policies only (with a
 #: rank file in one mpirun 5.0.11 ends in silence); srun(1), INPUT ENVIRONMENT VARIABLES; ``HYDRA_HOST_FILE``
@@ -144,11 +149,7 @@ VARIABLES: Dictionary[str, Dictionary[str, str]] = {
         "rank-by": "PRTE_MCA_rmaps_default_ranking_policy",
         "bind-to": "PRTE_MCA_hwloc_default_binding_policy", "x": "OMPI_MCA_mca_base_env_list",
     },
-    "slurm": {
-        "n": "SLURM_NTASKS", "N": "SLURM_JOB_NUM_NODES", "distribution": "SLURM_DISTRIBUTION",
-        "cpu-bind": "SLURM_CPU_BIND", "ntasks-per-node": "SLURM_NTASKS_PER_NODE",
-        "overcommit": "SLURM_OVERCOMMIT",
-    },
+    "slurm": _SRUN_VARIABLES, "cray": _SRUN_VARIABLES,
     "hydra": {"f": "HYDRA_HOST_FILE", "bind-to": "HYDRA_BINDING"},
     "intel": {"machinefile": "I_MPI_HYDRA_HOST_FILE", "ppn": "I_MPI_PERHOST", "genv": ""},
 }  # fmt: skip

@@ -50,10 +50,8 @@ def map(
     from hopbytes.show.verdict import map_record
 
     judged = None if quiet else judged_for(graph, mapping, writing.format, compare_with, chance=all)
-    record = map_record(graph, mapping, watch.read_seconds, receipt, judged and judged.verdict)
-    from hopbytes.solve.in_words import near_in_words
-
-    record["notices"] += near_in_words(graph, mapping, *filter(None, [writing.format]))
+    verdict = judged and judged.verdict
+    record = map_record(graph, mapping, watch.read_seconds, receipt, verdict, writing.format)
     advice = advice_for(receipt, writing.format, record)
     if json:
         return print_json(record)

@@ -199,39 +199,48 @@ def env(
 ) -> None:
     """Print environment variables that make a launcher follow a mapping: eval "$(hopbytes env …)".
 
-    They are for commands inside scripts, tests and drivers, to which no option can be added. --format says
-    which launcher reads them: openmpi, slurm, cray, hydra or intel. The file of hosts that they name is -o,
-    or hopbytes.FORMAT in this folder.
+    They are for launchers inside scripts and tests; --format names one of openmpi, slurm, cray, hydra and
+    intel. The file that they name is -o, or hopbytes.FORMAT in this folder.
     """
     import hopbytes as hb
-    from hopbytes.cli.output import judged_for, print_text, tell, tell_mapping
+    from hopbytes.cli.output import print_text, tell
     from hopbytes.formats.mappings.launchers import SLURM_JOB
     from hopbytes.launch.variables import in_words, mapping_variables, table_of
     from hopbytes.model.mapping import Mapping
 
     form = writing.format or ("slurm" if SLURM_JOB in os.environ else "openmpi")
     table_of(form)  # refuses other launchers before any work
-    content, graph, path = hb.read(source, reading.input_format, max_bytes=reading.limit), None, output
+    writing, path = dataclasses.replace(writing, format=form), output or f"hopbytes.{form}"
+    content = hb.read(source, reading.input_format, max_bytes=reading.limit)
+    stored = isinstance(content, Mapping)
+    if no_file and stored:
+        raise UsageError("--no-file looks for an order for a PATTERN, expected no MAPPING")
     if no_file:
-        if isinstance(content, Mapping):
-            raise UsageError("--no-file looks for an order for a PATTERN, expected no MAPPING")
         found = in_words(content, machine.allocation(spread), form)
     else:
-        path, hosts = output or f"hopbytes.{form}", None
-        dataclasses.replace(writing, format=form).check(path)
-        if isinstance(content, Mapping):
-            hosts = machine.named_hosts(None)
-        else:
-            where = dataclasses.replace(writing, format=form).restricted(machine.allocation(spread))
-            graph, blocks = content, opt.BlockOptions(for_format=form)
-            content = blocks.map(graph, where, **effort.keywords(), partition=False)
-            if not quiet:
-                tell_mapping(graph, content, judged_for(graph, content, form), where.notices)
-        extra: Any = {"oversubscribe": spread.oversubscribe, "hosts": hosts, "allowed": allowed}
-        found = mapping_variables(content, form, path, graph=graph, force=writing.force, **extra)
+        writing.check(path)
+        mapping = content if stored else _mapped(content, machine, spread, effort, writing, quiet=quiet)
+        extra: Any = {"oversubscribe": spread.oversubscribe, "allowed": allowed, "force": writing.force}
+        extra |= {"hosts": machine.named_hosts(None)} if stored else {"graph": content}
+        found = mapping_variables(mapping, form, path, **extra)
     print_text(found.script())
     if not quiet:
         tell(*found.notices)
+
+
+def _mapped(
+    graph: Any, machine: MachineOptions, spread: SpreadOptions, effort: EffortOptions,
+    writing: opt.WritingOptions, *, quiet: bool,
+) -> Any:
+    """Map a pattern as the launcher of a format can express it, and tell what is gained."""
+    from hopbytes.cli.output import judged_for, tell_mapping
+
+    where, blocks = writing.restricted(machine.allocation(spread)), opt.BlockOptions(for_format=writing.format)
+    mapping = blocks.map(graph, where, **effort.keywords(), partition=False)
+    if not quiet:
+        notices = [*where.notices, *mapping.info["notices"]]
+        tell_mapping(graph, mapping, judged_for(graph, mapping, writing.format), notices)
+    return mapping
 
 
 def bench_pattern(

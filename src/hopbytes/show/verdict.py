@@ -184,9 +184,11 @@ def map_summary(graph: CommGraph, mapping: Mapping, judged: Judged) -> list[str]
 
 def map_record(
     graph: CommGraph, mapping: Mapping, read_seconds: float, receipt: Receipt | None,
-    found: Verdict | None = None,
+    found: Verdict | None = None, form: str | None = None,
 ) -> dict[str, Any]:
     """Return the object that ``map --json`` prints: facts of the run, verdict, files, launch command."""
+    from hopbytes.solve.in_words import near_in_words
+
     info: dict[str, Any] = dict(mapping.info)
     record = {key: info.pop(key) for key in ("comm_cost", "imbalance", "balance", "problem")}
     record["seconds"] = {"read": read_seconds, **info.pop("seconds")}
@@ -198,6 +200,7 @@ def map_record(
         *mapping.where.notices,
         *record.get("notices", ()),
         *(receipt.notices if receipt else ()),
+        *near_in_words(graph, mapping, *filter(None, [form])),
     ]
     if graph.meta.get("format") == "generated":
         from hopbytes.show.evaluation_text import parallelism_record

@@ -136,6 +136,7 @@ def nodes_of(job: JobInfo, here: NodeTree, host: str) -> tuple[list[NodeTree], t
         if job.trees is not None:
             told, granted = job.trees[node]
             if _alike(here, told):
+                guessed += [name] if told.kinds == ("core", "pu") else []
                 trees.append(here.restricted(here.os_pus[np.isin(here.cores, sorted(granted))].tolist()))
             else:
                 assumed.append(name)

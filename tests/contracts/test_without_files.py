@@ -1,5 +1,6 @@
 """Orders in words and mappings as variables, taken by stand-ins: ranks are where they belong."""
 
+import json
 import shlex
 from itertools import product
 
@@ -252,6 +253,21 @@ def test_the_command_line(tmp_path, hopbytes):
     assert hopbytes("env", "stencil:4x6", "--on", SPEC, "--format", "flux").returncode == 1
 
 
-def test_map_and_advise_say_the_words(hopbytes):
+def test_advise_says_words_that_are_as_good_as_the_preset(hopbytes):
+    """Two rows of twelve ranks: planes of four put neighbours on a node."""
+    graph, machine = hb.read("stencil:2x12"), where()
+    found = hopbytes("advise", "stencil:2x12", "--on", SPEC, "--preset", "eco", "--json")
+    record = json.loads(found.stdout)
+    preset = next(one for one in record["candidates"] if one["kind"] == "preset")
+    mapping = hb.map_tasks(graph, machine, "eco", seed=preset["seed"], partition=False)
+    said = [text for text in record["notices"] if "without a file" in text]
+    if record["recommended"] == "preset eco":
+        assert said == near_in_words(graph, hb.Mapping(mapping.pe, hb.allocate(SPEC), mapping.info), *IN_WORDS)
+        assert any(text.startswith("Slurm without a file") for text in said)
+    else:
+        assert not said
+
+
+def test_map_says_the_words(hopbytes):
     done = hopbytes("map", "stencil:4x6", "--on", SPEC, "--mapper", "random", "--format", "flux", "-o", "f")
     assert "Flux without a file, a lower J: `flux run -N 3" in done.stderr

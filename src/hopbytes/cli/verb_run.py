@@ -212,8 +212,7 @@ def env(
     table_of(form)  # refuses other launchers before any work
     writing, path = dataclasses.replace(writing, format=form), output or f"hopbytes.{form}"
     content = hb.read(source, reading.input_format, max_bytes=reading.limit)
-    stored = isinstance(content, Mapping)
-    if no_file and stored:
+    if (stored := isinstance(content, Mapping)) and no_file:
         raise UsageError("--no-file looks for an order for a PATTERN, expected no MAPPING")
     if no_file:
         found = in_words(content, machine.allocation(spread), form)
@@ -235,7 +234,8 @@ def _mapped(
     """Map a pattern as the launcher of a format can express it, and tell what is gained."""
     from hopbytes.cli.output import judged_for, tell_mapping
 
-    where, blocks = writing.restricted(machine.allocation(spread)), opt.BlockOptions(for_format=writing.format)
+    where = writing.restricted(machine.allocation(spread))
+    blocks = opt.BlockOptions(for_format=writing.format)
     mapping = blocks.map(graph, where, **effort.keywords(), partition=False)
     if not quiet:
         notices = [*where.notices, *mapping.info["notices"]]

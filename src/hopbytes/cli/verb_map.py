@@ -47,7 +47,7 @@ def map(
     receipt, form = written(writing, mapping, output, extra, json=json), writing.format
     if quiet and not json:
         return None  # without what only the summary needs, such as the version of the installed MPI
-    from hopbytes.show.verdict import map_record
+    from hopbytes.solve.map_record import map_record
 
     judged = None if quiet else judged_for(graph, mapping, form, compare_with, chance=all)
     record = map_record(graph, mapping, watch.read_seconds, receipt, judged and judged.verdict, form)

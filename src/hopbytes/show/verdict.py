@@ -18,7 +18,6 @@ from hopbytes.util.quantities import amount, duration, number, percent
 if TYPE_CHECKING:
     from hopbytes.cost.metrics.evaluation import Evaluation
     from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
-    from hopbytes.formats.exchange import Receipt
     from hopbytes.simulation.simulate import Prediction
 
 CHANGE, KEEP, OPEN = "change", "keep", "not decided"
@@ -172,7 +171,8 @@ def verdict_of(graph: CommGraph, mapping: Mapping, evaluation: Evaluation) -> Ve
 
 def map_summary(graph: CommGraph, mapping: Mapping, judged: Judged) -> list[str]:
     """Return the sentences about a mapping: the verdict, the slots in use, then one line of numbers."""
-    from hopbytes.show.evaluation_text import parallelism, summary
+    from hopbytes.cost.metrics.parallelism import parallelism
+    from hopbytes.show.evaluation_text import summary
 
     line = f"{mapping.info['problem']}: {summary(judged.evaluation, mapping)}"
     if "migrations" in mapping.info:

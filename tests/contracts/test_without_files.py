@@ -15,9 +15,9 @@ from helpers.stand_ins import LAUNCHERS, Job, words_of
 from hopbytes.errors import HopbytesError, UnsupportedError
 from hopbytes.formats.mappings.without_files import IN_WORDS, VARIABLES, orders_in_words
 from hopbytes.launch import variables
+from hopbytes.launch.in_words import best_in_words, near_in_words
 from hopbytes.launch.variables import in_words, mapping_variables, variables_of
 from hopbytes.machines.allocate.launcher_order import launcher_placement
-from hopbytes.solve.in_words import best_in_words, near_in_words
 
 HOSTS = ("n1", "n2", "n10")
 SPEC = "node:3@10 package:2@3 core:4@1"

@@ -50,7 +50,8 @@ def map(
     from hopbytes.solve.map_record import map_record
 
     judged = None if quiet else judged_for(graph, mapping, form, compare_with, chance=all)
-    record = map_record(graph, mapping, watch.read_seconds, receipt, judged and judged.verdict, form)
+    facts = judged and judged.verdict.to_dict()
+    record = map_record(graph, mapping, watch.read_seconds, receipt, facts, form)
     advice = advice_for(receipt, form, record)
     if json:
         return print_json(record)

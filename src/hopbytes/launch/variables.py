@@ -23,11 +23,11 @@ from hopbytes.formats.mappings.numbering import THREAD_NAMES
 from hopbytes.formats.mappings.openmpi import SEQUENCE
 from hopbytes.formats.mappings.without_files import IN_WORDS, VARIABLES
 from hopbytes.launch.command import options_of
+from hopbytes.launch.in_words import best_in_words
 from hopbytes.launch.installed import ASSIGNMENT, version_in_path
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.solve.in_words import best_in_words
 
 #: Formats whose command is one of srun.
 OF_SRUN = ("slurm", "cray")

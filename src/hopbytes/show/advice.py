@@ -14,6 +14,7 @@ from hopbytes._frozen import frozen
 from hopbytes.cost.metrics.evaluation import evaluate
 from hopbytes.errors import InfeasibleError
 from hopbytes.formats.mappings.without_files import IN_WORDS
+from hopbytes.launch.in_words import near_in_words
 from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -22,7 +23,6 @@ from hopbytes.patterns.ml import MEGATRON_OPTIONS, is_training, rank_orders, tra
 from hopbytes.show.predictions import GRADES, LIMITS
 from hopbytes.show.verdict import CHANGE, KEEP, WORTH, Verdict, verdict
 from hopbytes.simulation.simulate import Prediction, simulate
-from hopbytes.solve.in_words import near_in_words
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.text.columns import table_lines
 from hopbytes.util.quantities import duration, short_amount

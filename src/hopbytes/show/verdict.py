@@ -182,36 +182,6 @@ def map_summary(graph: CommGraph, mapping: Mapping, judged: Judged) -> list[str]
     return [text for text in (*judged.verdict.sentences, *kinds, slots_sentence(mapping), line) if text]
 
 
-def map_record(
-    graph: CommGraph, mapping: Mapping, read_seconds: float, receipt: Receipt | None,
-    found: Verdict | None = None, form: str | None = None,
-) -> dict[str, Any]:
-    """Return the object that ``map --json`` prints: facts of the run, verdict, files, launch command."""
-    from hopbytes.solve.in_words import near_in_words
-
-    info: dict[str, Any] = dict(mapping.info)
-    record = {key: info.pop(key) for key in ("comm_cost", "imbalance", "balance", "problem")}
-    record["seconds"] = {"read": read_seconds, **info.pop("seconds")}
-    record |= {"n": mapping.n, "k": mapping.where.k, "machine": mapping.where.machine.spec()}
-    record |= info | {"verdict": None if found is None else found.to_dict()}
-    record["notices"] = [
-        *graph.meta.get("notices", ()),
-        *([f"{graph.n:,} tasks = {graph.meta['sizes']}"] if "sizes" in graph.meta else ()),
-        *mapping.where.notices,
-        *record.get("notices", ()),
-        *(receipt.notices if receipt else ()),
-        *near_in_words(graph, mapping, *filter(None, [form])),
-    ]
-    if graph.meta.get("format") == "generated":
-        from hopbytes.show.evaluation_text import parallelism_record
-
-        record |= parallelism_record(graph, mapping)
-    record["files"] = list(receipt.paths) if receipt else []
-    record["launch"] = receipt.launch if receipt else ""
-    record["launches"] = {line.mpi: line.command for line in receipt.lines} if receipt else {}
-    return record
-
-
 def volume_unit(graph: CommGraph, mapping: Mapping) -> str:
     """Return "B" if volumes of the pattern are bytes, otherwise ""."""
     from hopbytes.cost.metrics.baselines import is_partition

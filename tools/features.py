@@ -1,6 +1,7 @@
 """Write docs/understand/features.md: every feature of before, and its command today.
 
-``tools/features_before.json`` has what was registered when the program had 21 verbs (commit 08429393). ``python tools/features.py`` renews the page from it and from what is registered today.
+``tools/features_before.json`` has what was registered when the program had 21 verbs (commit 08429393).
+``python tools/features.py`` renews the page from it and from what is registered today.
 """
 
 from __future__ import annotations

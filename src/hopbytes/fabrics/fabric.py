@@ -93,7 +93,7 @@ def read_fabric(path: str, tables: str | None = None, lid_offset: int = 0, *, ro
 
 
 def read_discovery(path: str) -> Survey:
-    """Read the output of ibnetdiscover in either form, told apart by content."""
+    """Read the output of ibnetdiscover in either form, recognised by content."""
     head = _head(path)
     if is_ports_report(head):
         return read_ibports(path)

@@ -35,7 +35,7 @@ class InfiniBand(NetworkMachine):
     """Hosts on an InfiniBand fabric: ``ib:DIR``.
 
     DIR holds the output of ``ibnetdiscover`` (plain or ``-p``) and of ``dump_fts`` or ``ibroute``; files
-    are told apart by content and may be compressed. The endpoints of the network are the adapter ports of the
+    are recognised by content and may be compressed. The endpoints of the network are the adapter ports of the
     hosts, host by host. Options, each ``:key=value``:
 
     - ``tables``: file or pattern of the forwarding tables, when there are several sets

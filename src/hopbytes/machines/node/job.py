@@ -392,7 +392,7 @@ def _flux_tree(topo: dict[str, Any], where: str) -> NodeTree:
 
 
 def host_file_job(environment: Environment) -> JobInfo:
-    """Read the host file that Open MPI, MPICH or Intel MPI was told to use by default."""
+    """Read the host file that Open MPI, MPICH or Intel MPI uses by default."""
     name = next(n for n in HOST_FILES if environment.get(n))
     hosts, slots = read_slots(environment[name])
     return JobInfo(f"host file of {HOST_FILES[name]}", hosts, None, slots)

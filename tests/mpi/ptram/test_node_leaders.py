@@ -11,7 +11,7 @@ from helpers.strategies import random_graph
 from helpers.together import together
 from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
-from hopbytes.algorithms.refiners.refine_ptram import HottestLink
+from hopbytes.algorithms.refiners.refine_ptram import RULES, HottestLink
 from hopbytes.algorithms.two_level.groups import groups_of_mapping, nodes_of
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
 from hopbytes.algorithms.two_level.routing import routed_groups
@@ -79,10 +79,10 @@ def test_any_number_of_leaders_gives_the_serial_placement(spec):
 @pytest.mark.parametrize("spec", MACHINES)
 def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec):
     won = 0
-    for seed in range(4):
+    for seed in range(6):
         graph, where = case(spec, seed)
-        rng, rule = np.random.default_rng(seed), ("paper", "count")[seed % 2]
-        nearby = seed > 1
+        rng, rule = np.random.default_rng(seed), ("paper", "count", "listing")[seed % 3]
+        nearby = seed in {2, 3}
         refiner = HottestLink(nearest=9, rounds=6, rule=rule, ties="nearby" if nearby else "number")
         share = Bounds(np.ones(where.k, np.int64))
         pe = rng.permutation(where.k)[: graph.n].astype(np.int32)
@@ -96,7 +96,7 @@ def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec
             if comm.Get_rank():
                 return leaders.serve()
             found = leaders.search(
-                problem, start=start, nearest=9, rounds=6, paper_rule=rule == "paper", nearby=nearby
+                problem, start=start, nearest=9, rounds=6, rule=RULES.index(rule), nearby=nearby
             )
             leaders.close(0)
             return found

@@ -10,7 +10,7 @@ from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, Refiner, mappers, refiners
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
-from hopbytes.algorithms.refiners.refine_ptram import HottestLink
+from hopbytes.algorithms.refiners.refine_ptram import RULES, HottestLink
 from hopbytes.algorithms.two_level.groups import Grouped
 from hopbytes.algorithms.two_level.routing import Routed
 from hopbytes.engine.routed_search import Groups, HybridTerms
@@ -163,7 +163,7 @@ class LedRefinement(Refiner):
             return plain.search(grouped, problem, effort)
         return self._leaders.search(
             problem, start=grouped.start, nearest=plain.nearest, rounds=plain.rounds,
-            paper_rule=plain.rule == "paper", nearby=plain.ties == "nearby",
+            rule=RULES.index(plain.rule), nearby=plain.ties == "nearby",
         )
 
 

@@ -296,7 +296,7 @@ def _take_best(part: Part, flow: Flow, candidates: Int64, load: Int64, weights: 
 
 
 def led_refine(
-    part: Part, start: Int32, *, nearest: int, rounds: int, paper_rule: bool, nearby: bool
+    part: Part, start: Int32, *, nearest: int, rounds: int, rule: int, nearby: bool
 ) -> tuple[Int32, int, int]:
     """Return int32[G], the site of every group; the improving rounds; the exchanges this leader evaluated.
 
@@ -306,6 +306,7 @@ def led_refine(
     theirs to those of the former, which evaluate the exchanges.
     """
     own, wire, site_of, evaluations = part.own, part.wire, start.copy(), 0
+    paper_rule, listing = rule > 0, rule == 2
     load = _loads(part, site_of)
     for done in range(rounds):
         values = load if part.prices is None else load * part.prices
@@ -316,7 +317,7 @@ def led_refine(
         group_at[site_of] = np.arange(len(site_of))
         hot = np.flatnonzero(values == top)
         over = own.over(hot[:1] if paper_rule else hot)
-        pairs = _pairs(part, site_of, group_at, over, nearest, nearby=nearby)
+        pairs = _pairs(part, site_of, group_at, over, nearest, nearby=nearby, listing=listing)
         mine, changes = _changes(part, site_of, group_at, pairs)
         evaluations += len(mine)
         tops, counts = peak_after_each(changes, load, part.prices)
@@ -361,7 +362,8 @@ def _loads(part: Part, site_of: Int32) -> Int64:
 
 
 def _pairs(
-    part: Part, site_of: Int32, group_at: Int64, hot: Bool, nearest: int, *, nearby: bool
+    part: Part, site_of: Int32, group_at: Int64, hot: Bool, nearest: int, *, nearby: bool,
+    listing: bool,
 ) -> list[tuple[int, int]]:
     """Return all leaders' pairs of a node with a flow over the hot link and a near node to exchange with."""
     mine, own, fits = [], part.own, part.fits
@@ -369,10 +371,13 @@ def _pairs(
         group = int(group_at[origin])
         arcs = part.arcs.of(group)
         flow = Flow(site_of[arcs.others].astype(np.int64), arcs.volumes, arcs.leaves)
-        if not hot[own.rows(origin, flow)].any():
+        over = hot[own.rows(origin, flow)] & (flow.leaves | (not listing))
+        if not over.any():
             continue
         for near in own.nearest(origin, nearest, nearby=nearby).tolist():
             other = int(group_at[near])
+            if listing and other < 0:
+                continue
             back = other < 0 or fits.site_class[origin] >= fits.group_class[other]
             if back and fits.site_class[near] >= fits.group_class[group]:
                 mine.append((origin, near))

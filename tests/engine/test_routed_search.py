@@ -185,7 +185,8 @@ def test_ptram_chooses_as_its_twin(spec):
         start = one.start(rng)
         for rule, nearby in ((1, False), (0, False), (1, True), (2, False), (2, True)):
             place, rounds, _ = hottest_link_refine(
-                problem.traffic, problem.routing, around, start, nearest=5, rounds=4, rule=rule, nearby=nearby,
+                problem.traffic, problem.routing, around, start, nearest=5, rounds=4, rule=rule,
+                nearby=nearby,
             )
             assert place.tolist() == routed_twin.hottest_link_refine(
                 world, start.tolist(), 5, 4, paper=rule > 0, nearby=nearby, listing=rule == 2

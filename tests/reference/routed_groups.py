@@ -140,8 +140,8 @@ def _put(where: Sequence[int], group: int, place: int) -> list[int]:
 
 
 def hottest_link_refine(
-    world: World, place: Sequence[int], nearest: int, rounds: int, *, paper: bool = True, nearby: bool = False,
-    listing: bool = False,
+    world: World, place: Sequence[int], nearest: int, rounds: int, *, paper: bool = True,
+    nearby: bool = False, listing: bool = False,
 ) -> list[int]:
     """Return the places after the rounds of single exchanges of PTRAM; see ``ptram_refine``."""
     fit, where = Fit(world.sizes, world.capacities), list(place)

@@ -51,7 +51,7 @@ class _Tracer:
 
     def read(self, path: str) -> None:
         """Read all traces of a file, each from its line 'From' to its line 'To'."""
-        hops: list[tuple[int, Device, int]] | None = None  # line number, device, port that the route leaves by
+        hops: list[tuple[int, Device, int]] | None = None  # line number, device, port it leaves by
         at: Device | None = None
         number = 0
         for number, text in enumerate(read_lines(path), start=1):
@@ -100,9 +100,12 @@ class _Tracer:
     def _device(self, path: str, number: int, found: re.Match[str]) -> Device:
         """Return the device of a line, found by LID, or by GUID in the simple form."""
         guid, lid = int(found["guid"], 16), int(found["lid"] or 0)
-        # A line about an end has the GUID of the node, a line about a hop that of the port.
         device = self._by_lid.get(lid) if lid else self._by_guid.get(guid) or self._by_node.get(guid)
-        if device is None or (guid not in (device.guid, device.node_guid) and device.node_guid):
+        # A line about an end has the GUID of the node, a line about a hop that of the port. Simulators
+        # number the ports of adapters in more than one way, so that only the LID counts there.
+        doubtful = "into" in found.groupdict() and device is not None and not device.is_switch
+        known = device is not None and (not device.node_guid or guid in {device.guid, device.node_guid})
+        if device is None or not (known or doubtful):
             what = f"GUID 0x{guid:016x}" + (f", LID {lid}" if lid else "")
             raise FormatError(
                 path, number, f"{what} is not in {self._survey.path}: is the route of another fabric?"
@@ -127,7 +130,7 @@ class _Tracer:
     ) -> None:
         """Note by which port each switch of a route leads to its target."""
         if last and target and last.node_guid != target.node_guid:
-            raise FormatError(path, number, f"the route ends at {last.name!r}, but its end is {target.name!r}")
+            raise FormatError(path, number, f"the route ends at {last.name!r}, expected {target.name!r}")
         for line_number, near, port in hops if last is not None else ():
             if not near.is_switch:
                 continue

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hopbytes._arrays import UInt8
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.ibnetdiscover import Device, Survey
 from hopbytes.fabrics.ibtables import SwitchTable
@@ -87,7 +86,7 @@ class _Tracer:
         return [
             SwitchTable(
                 targets[key].guid, targets[key].lid, targets[key].name, path, 1,
-                np.array(list(ports), np.int64), _bytes(list(ports.values())),
+                np.array(list(ports), np.int64), np.array(list(ports.values()), np.int64).astype(np.uint8),
             )
             for key, ports in rows.items()
         ]
@@ -129,9 +128,11 @@ class _Tracer:
         target: Device | None,
     ) -> None:
         """Note by which port each switch of a route leads to its target."""
-        if last and target and last.node_guid != target.node_guid:
+        if last is None:
+            return
+        if target and last.node_guid != target.node_guid:
             raise FormatError(path, number, f"the route ends at {last.name!r}, expected {target.name!r}")
-        for line_number, near, port in hops if last is not None else ():
+        for line_number, near, port in hops:
             if not near.is_switch:
                 continue
             here = f"{path}:{line_number}"
@@ -139,7 +140,3 @@ class _Tracer:
             if before != port:
                 what = f"port {port} of {near.name!r} to {last.name!r}, but port {before} at {where}"
                 raise FormatError(path, line_number, what)
-
-
-def _bytes(ports: list[int]) -> UInt8:
-    return np.array(ports, np.int64).astype(np.uint8)

@@ -86,6 +86,9 @@ def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec
         refiner = HottestLink(nearest=9, rounds=6, rule=rule, ties="nearby" if nearby else "number")
         share = Bounds(np.ones(where.k, np.int64))
         pe = rng.permutation(where.k)[: graph.n].astype(np.int32)
+        if rule == "listing":  # nodes without a group, which only the listing leaves out
+            graph = random_graph(rng, n=where.k // 2)
+            pe = np.arange(graph.n, dtype=np.int32)
         grouped = groups_of_mapping(graph, where, pe, share)
         problem = routed_groups(graph, grouped, None, "a test")
         serial = refiner.search(grouped, problem, Effort())

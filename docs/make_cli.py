@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hopbytes.cli.declare import command_of
+from hopbytes.cli.app import command_of
 from hopbytes.cli.help_text import Page, page_of
 from hopbytes.cli.verbs import EXIT_CODES, VERBS
 

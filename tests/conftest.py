@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -26,6 +27,8 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 #: Set for the processes of tests where the tests that take long are left out.
 QUICK = "HOPBYTES_QUICK_TESTS"
+#: Names a file: a first run writes into it which tests passed, and later runs leave these out (`.ci/run`).
+PASSED = "HOPBYTES_TESTS_PASSED"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -58,11 +61,34 @@ class _FirstFailure:
             self.terminal.write_line(report.longreprtext)
 
 
+class _Passed:
+    """Writes the names of the tests that passed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.names = path, set[str]()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self.names.add(_name(report.nodeid))
+
+    def pytest_sessionfinish(self) -> None:
+        self.path.write_text("".join(f"{name}\n" for name in sorted(self.names)))
+
+
+def _name(node: str) -> str:
+    """Return the name of a test without the group to which pytest-xdist adds it."""
+    return re.sub(r"@[\w-]+$", "", node)
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Watch for the first failure where the output is."""
+    """Watch for the first failure where the output is, and for what passes where a file wants to know."""
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
-    if terminal is not None and not hasattr(session.config, "workerinput"):
-        session.config.pluginmanager.register(_FirstFailure(terminal))
+    if terminal is None or hasattr(session.config, "workerinput"):
+        return
+    session.config.pluginmanager.register(_FirstFailure(terminal))
+    passed = os.environ.get(PASSED)
+    if passed and not Path(passed).exists():
+        session.config.pluginmanager.register(_Passed(Path(passed)))
 
 
 def pytest_report_header() -> str | None:
@@ -78,6 +104,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         long = {item for item in items if any(map(item.get_closest_marker, ("slow", "launcher")))}
         config.hook.pytest_deselected(items=list(long))
         items[:] = [item for item in items if item not in long]
+    passed = Path(os.environ.get(PASSED, os.devnull))
+    if passed.is_file():
+        before = set(passed.read_text().splitlines())
+        config.hook.pytest_deselected(items=[item for item in items if _name(item.nodeid) in before])
+        items[:] = [item for item in items if _name(item.nodeid) not in before]
     if SHARED_SAMPLES.is_dir():
         return
     for item in items:

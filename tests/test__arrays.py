@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes._arrays import own, owned
+from hopbytes._frozen import own, owned
 from hopbytes.engine.parallel import LevelGraph, move_synchronously
 from hopbytes.kernels.base import USE_REFERENCE
 from hopbytes.kernels.graph import comm_cost_table, csr_from_arcs

@@ -5,7 +5,7 @@ import re
 import shlex
 from pathlib import Path
 
-from hopbytes.cli.declare import command_of
+from hopbytes.cli.app import command_of
 
 ROOT = Path(__file__).parents[1]
 spec = importlib.util.spec_from_file_location("features", ROOT / "tools/features.py")

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import hopbytes
+from hopbytes.cli.app import command_of
 from hopbytes.cli.completion import WORDS
-from hopbytes.cli.declare import command_of
 from hopbytes.show.catalogue import catalogue
 
 ROOT = Path(__file__).parents[1]

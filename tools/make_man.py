@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hopbytes.cli.app import app
-from hopbytes.cli.declare import command_of
+from hopbytes.cli.app import app, command_of
 from hopbytes.cli.help_text import Page, page_of
 from hopbytes.cli.verbs import EXIT_CODES, START, VERBS
 

@@ -1,33 +1,46 @@
-"""Count the rooms of the source and draw them: ``python tools/rooms.py [--svg docs/architecture.svg]``.
+"""Count the rooms of the source, draw them and list their layers: ``python tools/rooms.py [--write]``.
 
 A room is a package below ``hopbytes`` or a module beside them. A room stands on the floor above all rooms it
 imports, so an arrow of the picture always points down; arrows that follow from others are not drawn. A
-circle is a set of modules, or of packages beside each other, that import each other in a loop, for types too.
+circle is a set of modules, or of packages beside each other, that import each other in a loop. Imports for
+types and those that name a module in a text (``import_module("hopbytes.…")``) count as well. The registries
+and the public names of ``hopbytes/__init__.py``, which look modules up in tables, do not.
+
+With ``--write``, docs/architecture.svg is drawn anew, and the lists of layers in AGENTS.md and in
+ARCHITECTURE.md are written from ``pyproject.toml``.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
 import grimp
+from importlinter.api import read_configuration
 
-SOURCE = Path(__file__).parents[1] / "src" / "hopbytes"
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "hopbytes"
+PICTURE = ROOT / "docs" / "architecture.svg"
+#: Documents with a list of the layers, which stands between these two lines.
+LISTS = (ROOT / "AGENTS.md", ROOT / "ARCHITECTURE.md")
+BEGIN, END = "<!-- layers: python tools/rooms.py --write -->\n", "<!-- end of layers -->\n"
 #: What each room is for, in the words that ARCHITECTURE.md uses.
 PURPOSE = {
     "cli": "commands", "mpi": "inside a running MPI program", "record": "what a program sends",
-    "launch": "launch, verify, probe", "report": "tables and verdicts",
-    "pictures": "figures: data, drawing", "solve": "map_tasks, feasibility",
-    "algorithms": "mappers and refiners", "simulation": "predicted time",
-    "discover": "probe, measure nodes", "cost": "objectives and metrics",
-    "formats": "files, read and written", "machines": "levels, networks, nodes, slots",
-    "fabrics": "output of network tools", "partitioners": "k-way partitions", "patterns": "generated graphs",
-    "engine": "compiled searches", "model": "graph, allocation, mapping", "text": "bounded text input",
-    "kernels": "compiled functions", "util": "registries, options", "reference": "Python twins of kernels",
-}  # fmt: skip
+    "launch": "start, verify, measure a launch", "show": "texts, pictures, reports",
+    "solve": "map_tasks, map_stream, Remapper", "algorithms": "mappers and refiners",
+    "simulation": "predicted times", "discover": "nodes of a job, their speeds",
+    "cost": "objectives and metrics", "formats": "files, read and written",
+    "machines": "kinds, networks, nodes, slots", "fabrics": "output of network tools",
+    "patterns": "generated patterns", "engine": "compiled searches", "model": "graph, allocation, mapping",
+    "text": "bounded text input", "kernels": "compiled functions", "util": "registries, options, checks",
+}
+#: The modules beside the packages; nearly all import them, so that the picture leaves them out.
+BESIDE = {"errors": "errors", "_arrays": "types of arrays", "_frozen": "immutable classes and arrays"}
 WIDTH, HEIGHT, GAP, ROW = 176, 46, 20, 92
 
 Rooms = dict[str, set[str]]
@@ -38,10 +51,49 @@ def imports() -> Rooms:
     graph = grimp.build_graph("hopbytes", exclude_type_checking_imports=False, cache_dir=None)
     names = [name for name in graph.modules if name != "hopbytes"]
     cut = len("hopbytes.")
-    return {
-        name[cut:]: {other[cut:] for other in graph.find_modules_directly_imported_by(name) if "." in other}
-        for name in names
-    }
+    found: Rooms = {}
+    for name in names:
+        others = graph.find_modules_directly_imported_by(name) | _by_text(name, names)
+        found[name[cut:]] = {other[cut:] for other in others if "." in other}
+    return found
+
+
+def _by_text(name: str, names: list[str]) -> set[str]:
+    """Return what a module loads by ``import_module`` of a text; of one with a variable end, all that fit."""
+    path = SOURCE.parent.joinpath(*name.split("."))
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    if not path.exists():  # the compiled core
+        return set()
+    loaded = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        function = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        given = node.args[0]
+        text = given.values[0] if isinstance(given, ast.JoinedStr) else given
+        word = text.value if isinstance(text, ast.Constant) and isinstance(text.value, str) else ""
+        if function in ("import_module", "__import__") and word.startswith("hopbytes."):
+            whole = given is text
+            loaded |= {other for other in names if (other == word if whole else other.startswith(word))}
+    return loaded - {name}
+
+
+def layers() -> str:
+    """Return the layers of pyproject.toml as a block of text, the highest first, with purposes."""
+    contracts = read_configuration(str(ROOT / "pyproject.toml"))["contracts_options"]
+    listed = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    purpose = PURPOSE | BESIDE
+    lines = [
+        f"{line:<40}{'; '.join(purpose[room.strip()] for room in line.split('|'))}" for line in listed
+    ]
+    return "```text\n" + "\n".join(lines) + "\n```\n"
+
+
+def with_layers(document: str) -> str:
+    """Return a document with the present list of layers."""
+    before, _, rest = document.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    return f"{before}{BEGIN}{layers()}{end}{after}"
 
 
 def between(modules: Rooms, depth: int, below: str = "") -> Rooms:
@@ -121,11 +173,11 @@ def drawn(rooms: Rooms, floor: dict[str, int]) -> str:
         rows[floor[name]].append(name)
     width = max(len(row) for row in rows.values()) * (WIDTH + GAP) + GAP
     height = len(rows) * ROW + GAP
-    place = {}
+    corner = {}
     for number, row in rows.items():
         left = (width - len(row) * (WIDTH + GAP) + GAP) / 2
         for column, name in enumerate(row):
-            place[name] = (left + column * (WIDTH + GAP), GAP + (len(rows) - number) * ROW)
+            corner[name] = (left + column * (WIDTH + GAP), GAP + (len(rows) - number) * ROW)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         'font-family="sans-serif">',
@@ -133,14 +185,14 @@ def drawn(rooms: Rooms, floor: dict[str, int]) -> str:
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
     ]
     for name, other in needed(rooms):
-        (x, y), (to_x, to_y) = place[name], place[other]
+        (x, y), (to_x, to_y) = corner[name], corner[other]
         start, end = (x + WIDTH / 2, y + HEIGHT), (to_x + WIDTH / 2, to_y)
         middle = (start[1] + end[1]) / 2
         parts.append(
             f'<path d="M{start[0]:g} {start[1]:g}C{start[0]:g} {middle:g} {end[0]:g} {middle:g} '
             f'{end[0]:g} {end[1]:g}" fill="none" stroke="#8899aa"/>'
         )
-    for name, (x, y) in sorted(place.items()):
+    for name, (x, y) in sorted(corner.items()):
         parts += [
             f'<rect x="{x:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" rx="5" fill="#eef3f8" '
             'stroke="#456"/>',
@@ -165,23 +217,25 @@ def counted(modules: Rooms) -> dict[str, int]:
 
 
 def picture(modules: Rooms) -> str:
-    """Return the picture of all packages; modules of the root are left out, since nearly all import them."""
+    """Return the picture of all packages, without the modules beside them."""
     rooms = {name: others for name, others in between(modules, 0).items() if name in PURPOSE}
     rooms = {name: {other for other in others if other in PURPOSE} for name, others in rooms.items()}
     return drawn(rooms, floors(rooms))
 
 
 def main() -> int:
-    """Print the counts and write the picture."""
+    """Print the counts; write the picture and the lists."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--svg", type=Path, help="write the picture here")
+    parser.add_argument("--write", action="store_true", help="write the picture and the lists of layers")
     options = parser.parse_args()
     modules = imports()
     print(", ".join(f"{count} {what}" for what, count in counted(modules).items()))
     for circle in all_circles(modules):
         print("circle:", " ".join(sorted(circle)))
-    if options.svg:
-        options.svg.write_text(picture(modules), encoding="utf-8")
+    if options.write:
+        PICTURE.write_text(picture(modules), encoding="utf-8")
+        for path in LISTS:
+            path.write_text(with_layers(path.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
 
 

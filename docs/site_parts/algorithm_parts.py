@@ -106,7 +106,8 @@ def text(sort: str, name: str, key: str, kind: Any, case: Case, shown: list[str]
 :::{{dropdown}} Options, source and deviations of `{name}`
 ```{{eval-rst}}
 .. autoclass:: {kind.__module__}.{kind.__qualname__}
-   :no-members:
+   :members:
+   :exclude-members: map, refine
 ```
 :::
 """

@@ -5,7 +5,7 @@ The public names are imported when they are first asked for, so that ``import ho
 
 from __future__ import annotations
 
-from hopbytes._version import __version__ as __version__
+from hopbytes.util.version import __version__ as __version__
 
 TYPE_CHECKING = False  # type checkers take it for true; `typing` would cost more than all else here
 if TYPE_CHECKING:

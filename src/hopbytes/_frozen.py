@@ -1,4 +1,4 @@
-"""Immutable classes with slots that are defined quickly.
+"""Immutable values: classes with slots that are defined quickly, and arrays that nothing can write into.
 
 ``@frozen`` gives what ``@dataclass(frozen=True, slots=True)`` gives: fields and their defaults, comparison,
 hashing, a readable text, pickling, ``dataclasses.replace``, ``fields`` and ``asdict``, and the support of
@@ -15,6 +15,7 @@ from dataclasses import FrozenInstanceError, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from typing_extensions import dataclass_transform
 else:
 
@@ -24,6 +25,7 @@ else:
 
 
 Class = TypeVar("Class")
+Given = TypeVar("Given", bound="NDArray[Any] | None")
 
 
 @overload
@@ -72,8 +74,6 @@ def _set_owned(owns: tuple[str, ...]) -> Callable[[Any, str, object], None]:
     """Return what sets an attribute once, with arrays of some names in memory of their own."""
     import numpy as np
 
-    from hopbytes._arrays import owned
-
     def set_once(self: Any, name: str, value: object) -> None:
         _set_once(self, name, owned(value) if name in owns and isinstance(value, np.ndarray) else value)
 
@@ -105,3 +105,40 @@ def _text(self: Any) -> str:
     """Return the class and its fields, as they are written in Python."""
     values = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in fields(self) if field.repr)
     return f"{type(self).__qualname__}({values})"
+
+class _Memory:
+    """The memory of an array that nothing writes into any more; no array over it can be made writable."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array = array
+        facts = array.__array_interface__
+        self.__array_interface__ = {**facts, "data": (facts["data"][0], True)}
+
+
+def own(array: Given) -> Given:
+    """Return an array, if it is one, read-only and without a copy; nobody else may keep its memory."""
+    if array is None or _is_owned(array):
+        return array
+    import numpy as np
+
+    return np.asarray(_Memory(array))  # type: ignore[return-value]
+
+
+def owned(array: Given) -> Given:
+    """Return an array read-only, in memory that nobody else can write into: a copy unless it is there.
+
+    Compiled code relies on what was checked when an object was made. A caller may write into an array later,
+    or into another array over the same memory, even while it is checked; so this comes before the check.
+    """
+    import numpy as np
+
+    return array if array is None or _is_owned(array) else own(np.array(array))  # type: ignore[return-value]
+
+
+def _is_owned(array: NDArray[Any]) -> bool:
+    import numpy as np
+
+    base: object = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base, (_Memory, bytes))

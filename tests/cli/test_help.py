@@ -6,8 +6,7 @@ import shlex
 import click
 import pytest
 
-from hopbytes.cli.app import app, wrong_use
-from hopbytes.cli.declare import command_of
+from hopbytes.cli.app import app, command_of, wrong_use
 from hopbytes.cli.help_text import PANELS, page_of, terminal_text
 from hopbytes.cli.slips import FORMER
 from hopbytes.cli.verbs import START, VERBS

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hopbytes as hb
-from hopbytes.cli.declare import command_of
+from hopbytes.cli.app import command_of
 from hopbytes.cli.option_names import OPTIONS, as_options, for_terminal
 from hopbytes.cli.verbs import VERBS
 

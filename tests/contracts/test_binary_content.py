@@ -91,7 +91,7 @@ def test_a_binary_graph_whose_start_has_few_line_ends_is_read(tmp_path):
 def test_unknown_binary_content_is_refused_with_the_binary_formats(tmp_path, what):
     path = tmp_path / "x.bin"
     path.write_bytes(HEADS[what][1])
-    with pytest.raises(FormatError, match=mentions("x.bin", "no text", "npz, otf2, parhip, pattern")):
+    with pytest.raises(FormatError, match=mentions("x.bin", "not text", "npz, otf2, parhip, pattern")):
         hb.read(path)
 
 

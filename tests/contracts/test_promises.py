@@ -37,7 +37,7 @@ class Case:
 
     def read(self):
         """Return graph, allocation and what goes with them into map_tasks."""
-        where = allocated(self.spec, self.hosts).using(oversubscribe=self.how == "oversubscribed")
+        where = allocated(self.spec, self.hosts, oversubscribe=self.how == "oversubscribed")
         options = {"partition": self.how == "partition"}
         if isinstance(self.tasks, str):
             return pattern(self.tasks), where, options

@@ -147,7 +147,7 @@ def test_several_processes_on_a_node_do_no_harm():
     ("change", "words"),
     [
         (lambda lines: [], "no node answered"),
-        (lambda lines: lines[:-1], "of unknown many lines arrived from n1"),
+        (lambda lines: lines[:-1], "of an unknown number of lines arrived from n1"),
         (lambda lines: lines[:3] + lines[4:], "lines arrived from n1, expected all"),
         (lambda lines: [line.replace("allowed 0-6", "allowed x") for line in lines], "list 'x'"),
         (lambda lines: [line.replace("allowed 0-6", "allowed 9") for line in lines], "no hardware thread"),

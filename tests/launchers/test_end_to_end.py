@@ -12,7 +12,7 @@ from several_hosts import HOSTS, farm
 
 import hopbytes as hb
 from helpers.placements import expand
-from hopbytes.launch.consecutive_ranks import map_for
+from hopbytes.solve.consecutive_ranks import map_for
 
 pytestmark = [
     pytest.mark.launcher, pytest.mark.xdist_group("hosts"),

@@ -80,7 +80,7 @@ def test_unlike_nodes_stand_in_the_order_of_the_names_outside(tmp_path):
     assert sizes == [14 if name == "c" else 8 for name in names]
     chosen = hb.allocate(f"slurm:{path} / hwloc:{SMT}", hosts="a,c")
     assert {names[node] for node in chosen.node_of_pe.tolist()} == {"a", "c"}
-    with pytest.raises(FormatError, match="is none of the 2 inside"):
+    with pytest.raises(FormatError, match="is not among the 2 inside"):
         hb.allocate(f"slurm:{path} / hwloc:{SMT}@a,c")
 
 

@@ -87,7 +87,7 @@ def test_a_rank_file_with_cores_that_hosts_lack_is_named_where_mpirun_says_nothi
     folder.mkdir()
     command = LaunchCommand.parse(["mpirun4", "-rf", "f", "./halo"])
     said = reason(str(folder), command, Application("./halo", "openmpi", True), NOTHING, 1, False)
-    assert "if there is none: Open MPI 4 ends without a message" in said
+    assert "if it printed no message: Open MPI 4 ends without a message" in said
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_the_machine_of_the_next_step(tmp_path, monkeypatch):
 def test_hosts_of_no_job_and_files_that_cannot_be_read(tmp_path):
     verb, machine, (why,) = suggested(recorded_on("n1", "n1", "n2", "n2"))
     assert (verb, machine) == ("advise", "node:2 core:2")
-    assert "n1 is in no job known here" in why
+    assert "n1 is not in a job that is known here" in why
     path = tmp_path / "hosts"
     path.write_text("n1 cores=4\n")
     verb, machine, (why,) = suggested(recorded_on("n1", "n1", "n2", "n2"), "--hostfile", str(path))

@@ -120,7 +120,7 @@ def test_damaged_steps(tmp_path, text):
     with pytest.raises(FormatError, match=r"order\.0\.txt:2"):
         read_order(str(tmp_path), 1, 10)
     (tmp_path / "order.0.txt").write_text("s 1 2 0 3\n")
-    with pytest.raises(FormatError, match="middle"):
+    with pytest.raises(FormatError, match="incomplete"):
         read_order(str(tmp_path), 1, 10)
     steps(tmp_path, "")
     with pytest.raises(FormatError, match=r"order\.1"):

@@ -9,8 +9,8 @@ import hopbytes as hb
 from helpers.fabric_text import two_level_fabric
 from helpers.machines import allocated
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.launch.consecutive_ranks import map_for
 from hopbytes.patterns.ml import rank_orders, training_of
+from hopbytes.solve.consecutive_ranks import map_for
 from hopbytes.solve.objective import weighs_links
 from hopbytes.solve.rails import NOISE, RailRule
 

@@ -8,8 +8,8 @@ import pytest
 import hopbytes as hb
 from helpers.machines import allocated
 from hopbytes.algorithms.base import Effort
+from hopbytes.cost.metrics.parallelism import parallelism
 from hopbytes.patterns.ml import rank_orders, training_of
-from hopbytes.show.evaluation_text import parallelism
 from hopbytes.solve.method import plain
 from hopbytes.solve.rails import Judged, RailRule, _hosts_exchanged, busiest_link, worth_it
 

@@ -50,8 +50,8 @@ def test_lists(text, hosts):
         ("a[1-2000]b[1-2000]", "more than 1048576 hosts"),
         ("n[1-999999999999999999999]", "in brackets"),
         ("a,b,,a", "host 'a' twice"),
-        ("", "no host name"),
-        (" ,", "no host name"),
+        ("", "without a host name"),
+        (" ,", "without a host name"),
         ("$(rm)", "host name '$(rm)'"),
         ("a;b", "host name 'a;b'"),
         ("é", "host name"),
@@ -79,7 +79,7 @@ def test_files(tmp_path, monkeypatch):
     with pytest.raises(FormatError, match=mentions("hosts:3", "'bad!name'")):
         read_hosts(str(file))
     file.write_text("# nobody\n")
-    with pytest.raises(FormatError, match="no host name"):
+    with pytest.raises(FormatError, match="without a host name"):
         read_hosts(str(file))
     file.write_bytes(b"\xff" * 70000)
     with pytest.raises(FormatError, match="characters or more"):
@@ -88,7 +88,7 @@ def test_files(tmp_path, monkeypatch):
 
 def test_sequences():
     assert read_hosts(["b", "a[1-2]"]) == ("b", "a1", "a2")
-    with pytest.raises(FormatError, match="no host name"):
+    with pytest.raises(FormatError, match="without a host name"):
         read_hosts([])
 
 
@@ -148,8 +148,8 @@ def test_relative_hosts_of_open_mpi(tmp_path):
         ("n1 cores=4\n", "hosts:1 cores=4"), ("n1\nn2 slots=two\n", "hosts:2 slots=two"),
         ("n1 slots=2 cpu=3\n", "hosts:1 slots=2"), ("n1:2 slots=3\n", "hosts:1 n1:2"),
         ("n1 4\n", "hosts:1 HOST:N"), ("rank 0=n1 slot=1\n", "hosts:1 rankfile"), ("+e:2\n", "hosts:1 +e:2"),
-        ("n1 slots=-1\n", "hosts:1 slots=-1"), ("# nobody\n", "hosts no host"),
-        ("^n1\nn1\n", "hosts no host"),
+        ("n1 slots=-1\n", "hosts:1 slots=-1"), ("# nobody\n", "hosts a file without a host"),
+        ("^n1\nn1\n", "hosts a file without a host"),
         ("n;1\n", "hosts:1 n;1"), ("a@b@n1\n", "hosts:1 a@b@n1"),
     ],
 )  # fmt: skip

@@ -81,7 +81,7 @@ def test_a_class_of_another_module(tmp_path, monkeypatch):
     ("choice", "said"),
     [
         ("no_such_module_here:Thing", "cannot be imported"),
-        ("os:Thing", "no class of that name in os"),
+        ("os:Thing", "there is no class of this name in os"),
         ("multisection:runs", "option 'runs' is unknown"),
         ("multisektion", "did you mean 'multisection'"),
     ],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import errno
 import gc
+import importlib
 import io
 import os
 import sys
@@ -14,22 +14,20 @@ from typing import Any
 
 import click
 
-from hopbytes._version import __version__
 from hopbytes.cli import INTERRUPTED
-from hopbytes.cli.colour import painted
-from hopbytes.cli.declare import command_of
+from hopbytes.cli.declare import Verb, command
+from hopbytes.cli.error_line import complain, sentence
 from hopbytes.cli.help_text import overview
 from hopbytes.cli.signals import Ended, behind, clean_end, handled
 from hopbytes.cli.slips import unknown_verb
 from hopbytes.cli.verbs import VERBS
 from hopbytes.errors import HopbytesError, printable
+from hopbytes.util.version import __version__
 
 #: Exit codes.
 FAILED, WRONG_USE, PIPE_CLOSED = 1, 2, 141
 #: Variable by which a shell asks for completions.
 COMPLETE = "_HOPBYTES_COMPLETE"
-#: Errors that prevent writing to a stream.
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 #: Allocations between collections of garbage; loading makes many objects, of which few become garbage.
 COLLECT_EVERY = 100_000
 
@@ -55,8 +53,14 @@ class Program(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def command_of(verb: str) -> Verb:
+    """Return the command of a verb, whose module is imported."""
+    module = importlib.import_module(f"hopbytes.cli.{VERBS[verb].module}")
+    return command(verb, getattr(module, verb.replace("-", "_")))
+
+
 def wrong_use(error: click.UsageError) -> str:
-    """Return one line about a wrong command line, with the verb whose help tells more."""
+    """Return one line about a wrong command line, with the page that helps."""
     message = " ".join(error.message.split())
     parameter = getattr(error, "param", None)
     if isinstance(error, click.MissingParameter):
@@ -71,31 +75,7 @@ def wrong_use(error: click.UsageError) -> str:
         message = f"{message.rstrip('.')}; did you mean {known}?"
     verb = error.ctx.command.name if error.ctx is not None and error.ctx.parent is not None else None
     page = f"hopbytes {verb} --help" if verb else "hopbytes --help"
-    return f"{message.rstrip('.')} ('{page}' tells more)"
-
-
-def sentence(error: BaseException) -> str:
-    """Return one line for people about an error."""
-    if isinstance(error, HopbytesError):
-        from hopbytes.cli.option_names import for_terminal
-
-        return for_terminal(" ".join(str(error).splitlines()))
-    if isinstance(error, MemoryError):
-        return "not enough memory for this problem"
-    assert isinstance(error, OSError)
-    reason = error.strerror or str(error)
-    if error.filename is not None:
-        return f"{error.filename}: {reason}"
-    if reason == os.strerror(errno.ENOENT):  # the error about a missing file has its name
-        return "the current folder is gone, expected one that exists"
-    # Errors about files have their names, so an error without a name concerns standard output.
-    return f"standard output: {reason}" if error.errno in NO_ROOM else reason
-
-
-def complain(text: str) -> None:
-    """Print on standard error why the program stops; if it is closed, nothing happens."""
-    with contextlib.suppress(OSError):
-        print(painted("hopbytes:", "error", sys.stderr), printable(text), file=sys.stderr, flush=True)
+    return f"{message.rstrip('.')} (see '{page}')"
 
 
 def _answer(ctx: click.Context, parameter: click.Parameter, wanted: Any) -> None:

@@ -25,9 +25,8 @@ from click.exceptions import Exit
 
 from hopbytes._frozen import frozen
 from hopbytes.cli import slips
-from hopbytes.cli.verbs import VERBS
 
-__all__ = ["BadParameter", "Declared", "Exit", "UsageError", "argument", "command_of", "option"]
+__all__ = ["BadParameter", "Declared", "Exit", "UsageError", "argument", "command", "option"]
 
 #: Types of click. A value of any other type is passed on as it was typed.
 PLAIN: dict[Any, Any] = {int: click.INT, float: click.FLOAT, str: click.STRING, bool: click.BOOL}
@@ -109,10 +108,8 @@ def load_numpy() -> None:
         del os.environ[name]  # the programs that a verb starts must not inherit it
 
 
-def command_of(verb: str) -> Verb:
-    """Return the command of a verb."""
-    module = importlib.import_module(f"hopbytes.cli.{VERBS[verb].module}")
-    function = getattr(module, verb.replace("-", "_"))
+def command(verb: str, function: Callable[..., None]) -> Verb:
+    """Return the command of a verb, which calls a function with what was typed."""
     groups: dict[str, type[Any]] = {}
     parameters: list[click.Parameter] = []
     # typing.get_type_hints of Python 3.10 wraps the types of parameters with the default None in Optional.

@@ -47,7 +47,7 @@ class Page:
 
 
 def page_of(command: Any) -> Page:
-    """Return the description of a command made by :func:`hopbytes.cli.declare.command_of`."""
+    """Return the description of a command made by :func:`hopbytes.cli.app.command_of`."""
     panels: dict[str, list[Entry]] = {}
     for parameter in command.params:
         declared = parameter.declared

@@ -152,7 +152,7 @@ class LargeGraphOptions:
 def _tell_streamed(mapping: Mapping, receipt: Receipt | None, *, json: bool, quiet: bool) -> None:
     from hopbytes.cli.output import print_json, tell
     from hopbytes.model.comm_graph import CommGraph
-    from hopbytes.show.verdict import map_record
+    from hopbytes.solve.map_record import map_record
 
     nothing: list[int] = []
     record = map_record(CommGraph.from_edges(nothing, nothing), mapping, 0.0, receipt)

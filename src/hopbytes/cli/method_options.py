@@ -124,7 +124,6 @@ class MethodOptions(EffortOptions):
     )] = "bytes"
 
     def keywords(self) -> dict[str, Any]:
-        """Return keywords of :func:`hopbytes.map_tasks`."""
         options = EffortOptions.keywords(self) | {"objective": self.objective, "weight": self.weight}
         if self.mapper is not None:
             from hopbytes.algorithms.base import mappers

@@ -206,7 +206,7 @@ class BlockOptions:
         if self.for_format is None and self.block is None:
             mapping: Mapping = hb.map_tasks(graph, where, **options)
             return mapping
-        from hopbytes.launch.consecutive_ranks import map_for
+        from hopbytes.solve.consecutive_ranks import map_for
 
         return map_for(graph, where, self.for_format or "plain", block=self.block, **options)
 

@@ -44,7 +44,8 @@ def print_evaluation(
 
     The table is no wider than the terminal, or than 80 columns in a pipe.
     """
-    from hopbytes.show.evaluation_text import evaluation_table, parallelism, parallelism_record
+    from hopbytes.cost.metrics.parallelism import parallelism, parallelism_record
+    from hopbytes.show.evaluation_text import evaluation_table
     from hopbytes.show.verdict import verdict_of, volume_unit
     from hopbytes.text.columns import width
 

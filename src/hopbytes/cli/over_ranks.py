@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from hopbytes.cli.error_line import complain, sentence
 from hopbytes.errors import HopbytesError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def run_on_all(work: Work, machine: Callable[[], Allocation]) -> Any:
     except HopbytesError as error:
         _end_together(comm, rank, error)
     except BaseException as error:
-        _complain(f"rank {rank}: {_sentence(error)}")
+        complain(f"rank {rank}: {_sentence(error)}")
         _abort(comm)
     return record if rank == 0 else None
 
@@ -65,18 +66,16 @@ def eval_distributed(graph: str, mapping: str, machine: MachineOptions, *, json:
 
 
 def _end_together(comm: Any, rank: int, error: HopbytesError) -> NoReturn:
-    """Tell an error once and end; a launcher would end rank 0 too early if others ended before."""
-    from hopbytes.cli.app import sentence
-
+    """Print an error once and end; a launcher would end rank 0 too early if others ended before."""
     text = sentence(error)
     if rank == 0:
-        _complain(text)
+        complain(text)
     everyone = comm.Ibarrier()
     deadline = time.monotonic() + PATIENCE
     while not everyone.Test():
         if time.monotonic() > deadline:
             if rank:
-                _complain(f"rank {rank}: {text}")
+                complain(f"rank {rank}: {text}")
             _abort(comm)
         time.sleep(0.01)
     raise SystemExit(1)
@@ -93,15 +92,7 @@ def _sentence(error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.filename is not None):
-        from hopbytes.cli.app import sentence
-
         return sentence(error)
     frame = traceback.extract_tb(error.__traceback__)[-1]
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text} ({os.path.basename(frame.filename)}:{frame.lineno})"
-
-
-def _complain(text: str) -> None:
-    from hopbytes.cli.app import complain
-
-    complain(text)

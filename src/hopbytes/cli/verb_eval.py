@@ -53,13 +53,13 @@ def eval(
 
         _refuse({**several, "--order": order, "several mappings": (mappings or [])[1:]}, "--distributed")
         return eval_distributed(pattern, str(mappings and mappings[0]), machine, json=json)
+    _refuse(several if len(mappings or ()) > 1 else {}, "several mappings")
     check_drawing(output, force=force)
     # A stored mapping contains its machine.
     where = None if mappings and machine.unsaid else machine.allocation(spread)
     graph = reading.read(pattern)
     read = [opt.given_mapping(path, mapping_format, where, graph) for path in mappings or ()]
     if len(read) > 1:
-        _refuse(several, "several mappings")
         return _side_by_side(graph, read, mappings or [], json=json)
     tell(*(where.notices if where is not None else ()))
     mapping = read[0] if where is None or read else launcher_placement(where, graph.n, str(order), where.use)

@@ -47,10 +47,10 @@ def map(
     receipt = written(writing, mapping, output, extra, json=json)
     if quiet and not json:
         return None  # without what only the summary needs, such as the version of the installed MPI
-    from hopbytes.show.verdict import map_record
+    from hopbytes.solve.map_record import map_record
 
     judged = None if quiet else judged_for(graph, mapping, writing.format, compare_with, chance=all)
-    record = map_record(graph, mapping, watch.read_seconds, receipt, judged and judged.verdict)
+    record = map_record(graph, mapping, watch.read_seconds, receipt, judged and judged.verdict.to_dict())
     advice = advice_for(receipt, writing.format, record)
     if json:
         return print_json(record)

@@ -47,7 +47,7 @@ def record(
     Input, output, signals and exit code are those of the program. The last line says what to do next.
     """
     import hopbytes as hb
-    from hopbytes.cli.app import complain
+    from hopbytes.cli.error_line import complain
     from hopbytes.cli.option_names import for_terminal
     from hopbytes.cli.output import tell
     from hopbytes.formats.exchange import check_target

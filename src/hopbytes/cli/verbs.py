@@ -95,5 +95,5 @@ EXIT_CODES = (
     ("1", "The input was wrong, or no mapping exists; one line on standard error says why."),
     ("2", "The command line was wrong."),
     ("130", "Ctrl-C ended the program; no file is half-written."),
-    ("141", "Whoever read the output has closed it."),
+    ("141", "The program that read the output has closed it."),
 )

@@ -26,7 +26,7 @@ from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.machines.tree import Tree
 from hopbytes.model.allocation import Allocation
 from hopbytes.text.cpu_lists import parse_list
-from hopbytes.util.leftovers import name_of_process, remove_left
+from hopbytes.text.leftovers import name_of_process, remove_left
 from hopbytes.util.programs import START_TIMEOUT, run_program
 
 WHERE = re.compile(r"#hopbytes-measure where ([0-9]{1,9}) (\S{1,255}) ([0-9,-]*) \.")
@@ -92,13 +92,13 @@ def table(measured: Measured) -> str:
 
     >>> from hopbytes.machines.spec import parse_machine
     >>> print(table(Measured(parse_machine("core:2@3"), {"core": Fit(2.5e-7, 8e9, 0.01)}, {"core": 1})))
-    level  pairs  latency     bandwidth  worst fit  distance (ns of 8192 bytes, or as it was)
+    level  pairs  latency     bandwidth  worst fit  distance (ns of 8192 bytes, or unchanged)
     core       1  0.250 us    8.00 GB/s        1%  3
     """
     distance = {level.name: level.distance for level in measured.machine.levels}
     width = max(len("level"), *map(len, measured.fits))
     head = f"{'level':<{width}}  pairs  latency     bandwidth  worst fit  "
-    rows = [f"{head}distance (ns of {REFERENCE_BYTES} bytes, or as it was)"]
+    rows = [f"{head}distance (ns of {REFERENCE_BYTES} bytes, or unchanged)"]
     for name, fit in measured.fits.items():
         rows.append(
             f"{name:<{width}}  {measured.pairs[name]:>5}  {fit.latency * 1e6:.3f} us  "

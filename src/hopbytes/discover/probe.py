@@ -108,7 +108,7 @@ def read_probe(lines: Iterable[str], job: JobInfo | None = None) -> NodeMachine:
         raise FormatError(WHERE, None, "no node answered, expected one process on every node of the job")
     for name, host in hosts.items():
         if not host.promised or host.lines != host.promised:
-            what = f"{host.lines} of {host.promised or 'unknown many'} lines arrived from {name}"
+            what = f"{host.lines} of {host.promised or 'an unknown number of'} lines arrived from {name}"
             raise FormatError(WHERE, None, f"{what}, expected all: run it again")
     names, job = _in_order(list(hosts), job)
     trees = [_node(name, hosts[real]) for name, real in names]

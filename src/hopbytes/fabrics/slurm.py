@@ -45,7 +45,7 @@ def read_records(path: str, depth: int = 0) -> Iterator[tuple[str, int, dict[str
             try:
                 yield from read_records(inside, depth + 1)
             except FormatError as error:  # a file may name files of others, whose content stays theirs
-                raise FormatError(error.where, error.line, "no record of topology.conf (included)") from None
+                raise FormatError(error.where, error.line, "not a record of topology.conf") from None
         elif record:
             yield path, begin, _pairs(path, begin, record)
     if held:
@@ -96,7 +96,7 @@ def read_slurm_topology(path: str) -> SwitchTree:
         elif "blocksizes" in record:
             sizes = _sizes(file, number, record["blocksizes"])
         elif "ringname" in record:
-            raise UnsupportedError(f"{file}:{number}: rings are no trees: use torus:N for N nodes")
+            raise UnsupportedError(f"{file}:{number}: rings are not trees: use torus:N for N nodes")
         else:
             raise FormatError(file, number, f"{next(iter(record))}=…, expected SwitchName= or BlockName=")
     if switches.switches and blocks.switches:

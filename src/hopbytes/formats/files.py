@@ -15,6 +15,7 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Content, Source
 from hopbytes.text.open_input import COMPRESSIONS, MAX_BYTES, open_stream, path_text
 from hopbytes.text.replace_file import Part, alone_in, gone_if_killed, says_written
+from hopbytes.util.checks import whole
 
 
 @contextlib.contextmanager
@@ -28,7 +29,7 @@ def open_source(
     ...     source.head(2)
     b'0,'
     """
-    path = path_text(path)
+    path, max_bytes = path_text(path), whole("max_bytes", max_bytes, 1)
     with open_stream(path, max_bytes=max_bytes) as (name, stream, size):
         given = None if path == "-" else path
         yield Source(name, stream, given, dict(options or {}), size, max_bytes, workers)
@@ -63,7 +64,7 @@ def may_write(path: str, force: bool = False, unmarked: str = "") -> None:
     """
     if force or not os.path.lexists(path) or not os.path.isfile(path) or is_ours(path):
         return
-    why = f"{unmarked} files do not say who wrote them" if unmarked else f"it does not say {MARK!r}"
+    why = f"{unmarked} files do not name their writer" if unmarked else f"it does not contain {MARK!r}"
     raise UnsupportedError(f"{path} exists, and {why}: `force=True` overwrites")
 
 

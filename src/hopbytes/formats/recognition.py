@@ -123,7 +123,8 @@ def check_generator(path: str | os.PathLike[str]) -> None:
         return
     near = nearest(name.lower(), patterns)
     hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(patterns)}"
-    raise FormatError(path_text(path), None, f"no such file, and no pattern generator {name!r} ({hint})")
+    what = f"no such file, and {name!r} is not a pattern generator ({hint})"
+    raise FormatError(path_text(path), None, what)
 
 
 def format_to_write(path: str, format: str | None, holds: str) -> Format:

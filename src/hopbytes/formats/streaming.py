@@ -24,9 +24,9 @@ from hopbytes.formats.patterns.tables import fields_of, first_arc
 from hopbytes.formats.recognition import check_generator, format_named, recognise
 from hopbytes.kernels.records import Slot, Status
 from hopbytes.kernels.streaming import Block
+from hopbytes.text.leftovers import name_of_process, remove_left
 from hopbytes.text.open_input import MAX_BYTES, path_text
 from hopbytes.util.integers import MAX_SUM, MAX_TASKS
-from hopbytes.util.leftovers import name_of_process, remove_left
 
 #: Arcs of a block, unless a single vertex has more.
 BLOCK_ARCS = 1 << 19
@@ -82,14 +82,12 @@ class CsrStream(GraphStream):
     width: int = 4
 
     def loads(self) -> Int64 | None:
-        """Return int64[n], read from their own section."""
         if self.load_section is None:
             return None
         with self.load_section.open() as reader:
             return reader.take_int64(self.n)
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the vertices in order; see :meth:`GraphStream.blocks`."""
         with contextlib.ExitStack() as stack:
 
             def reader(section: NumberSection | None) -> SectionReader | None:
@@ -399,7 +397,6 @@ class MetisStream(GraphStream):
         )
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the vertices in order; see :meth:`GraphStream.blocks`."""
         with open_source(self.name, max_bytes=self.max_bytes) as source:
             if read_header(source) != self.header:
                 raise self.changed("the first line changed between two passes")

@@ -24,7 +24,7 @@ from hopbytes.launch.command import LaunchCommand, Option, Start
 from hopbytes.launch.installed import recognise, without_limits
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.util.leftovers import name_of_process, remove_left
+from hopbytes.text.leftovers import name_of_process, remove_left
 
 #: Options of launchers that name a file of hosts.
 HOST_FILES = ("hostfile", "machinefile", "f")

@@ -286,30 +286,23 @@ class ComposedMachine(Machine):
 
     @property
     def n_cores(self) -> int:
-        """Number of cores."""
         return self.topology.n_cores
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        """Named levels, outermost first."""
         return self.topology.levels
 
     def distance(self) -> Distance:
-        """Distances between cores."""
         return self.topology.distance()
 
     def ancestors(self, level: int) -> Int32:
-        """int32[n_cores]: number of the unit at ``levels[level]`` that each core belongs to."""
         return self.topology.ancestors(level)
 
     def split(self, cores: Int64) -> list[Int64]:
-        """Cut a set of cores as the topology does."""
         return self.topology.split(cores)
 
     def groups(self, cores: Int64) -> list[Int32]:
-        """Groupings of a set of cores as the topology has them."""
         return self.topology.groups(cores)
 
     def node_of_core(self) -> Int32:
-        """int32[n_cores]: host of each core."""
         return self.topology.node_of_core()

@@ -33,45 +33,36 @@ class DelegatingMachine(ComposedMachine):
 
     @property
     def topology(self) -> Machine:
-        """The machine `base`."""
         return self.base
 
     @property
     def innermost(self) -> Machine:
-        """The machine whose parts are replaced, also through several such machines."""
         return self.base.innermost
 
     @property
     def known_hosts(self) -> KnownHosts:
-        """The hosts of `base`."""
         return self.base.known_hosts
 
     @property
     def inventory(self) -> NodeInventory | None:
-        """The inventory of `base`."""
         return self.base.inventory
 
     @property
     def job(self) -> JobInfo | None:
-        """The job of `base`."""
         return self.base.job
 
     def network(self) -> Network | None:
-        """The network of `base`."""
         return self.base.network()
 
     @property
     def network_use(self) -> NetworkUse:
-        """How the cores of `base` use its network."""
         return self.base.network_use
 
     def for_nodes(self, nodes: Int32) -> Machine:
-        """The machine on `base` as a job on these nodes uses it."""
         base = self.base.for_nodes(nodes)
         return self if base is self.base else replace(self, base=base)
 
     def notices(self, used: Bool | None = None) -> tuple[str, ...]:
-        """What the user should know about the source of `base`."""
         return self.base.notices(used)
 
 
@@ -87,15 +78,12 @@ class MeasuredMachine(DelegatingMachine):
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        """Levels with latency and bandwidth."""
         return self.tiers
 
     def spec(self) -> str:
-        """The file it was stored in."""
         return self.text or self.base.spec()
 
     def with_distances(self, distances: Mapping[str, int]) -> MeasuredMachine:
-        """Return the machine with other distances of levels of `base`."""
         base = self.base.with_distances(distances)
         pairs = zip(self.tiers, base.levels, strict=True)
         tiers = tuple(replace(tier, distance=level.distance) for tier, level in pairs)
@@ -117,17 +105,14 @@ class TimedLinks(DelegatingMachine):
         return self.base, self.latency
 
     def spec(self) -> str:
-        """The spec of the network with the latency behind its distance."""
         network, slash, inside = self.base.spec().partition(" / ")
         return f"{network}:lat={self.latency!r}{slash}{inside}"
 
     @property
     def network_use(self) -> NetworkUse:
-        """That of `base`, with seconds of a message per link."""
         return replace(self.base.network_use, hop_latency=self.latency)
 
     def with_distances(self, distances: Mapping[str, int]) -> TimedLinks:
-        """Return the machine with other distances of levels of `base`."""
         return TimedLinks(self.base.with_distances(distances), self.latency)
 
 
@@ -166,11 +151,9 @@ class NestedMachine(DelegatingMachine):
         return self.base, self.nodes
 
     def spec(self) -> str:
-        """Specs of both parts."""
         return f"{self.outside} / {self.nodes.spec()}"
 
     def with_distances(self, distances: Mapping[str, int]) -> NestedMachine:
-        """Replace distances of levels inside the nodes, also of merged kinds, or outside."""
         inner = {tier.name for tier in self.nodes.tree.tiers} | set(self.nodes.inventory.same_as)
         outer = {name: distance for name, distance in distances.items() if name not in inner - {"node"}}
         nodes = self.nodes.with_distances({n: d for n, d in distances.items() if n not in outer})
@@ -180,7 +163,6 @@ class NestedMachine(DelegatingMachine):
 
     @property
     def inventory(self) -> NodeInventory:
-        """The inventory of the nodes, the same for all of them where one was described."""
         inventory = self.nodes.inventory
         if inventory.n_nodes > 1:
             return inventory
@@ -188,17 +170,14 @@ class NestedMachine(DelegatingMachine):
 
     @property
     def job(self) -> JobInfo | None:
-        """The job the nodes belong to."""
         return self.nodes.job
 
     @property
     def known_hosts(self) -> KnownHosts:
-        """The hosts that `base` knows, or else those of the nodes."""
         known = self.base.known_hosts
         return known if known.names else replace(known, names=self.nodes.hosts)
 
     def notices(self, used: Bool | None = None) -> tuple[str, ...]:
-        """What the user should know about the sources of both parts."""
         return (*self.base.notices(used), *self.nodes.notices())
 
 
@@ -254,7 +233,7 @@ def _in_order_of(outer: Machine, nodes: NodeMachine, count: int) -> tuple[NodeMa
 def _find(name: str, hosts: tuple[str, ...]) -> int:
     node = next((node for node, host in enumerate(hosts) if same_host(name, host)), None)
     if node is None:
-        what = f"host {name!r} of the outer part is none of the {len(hosts)} inside, expected all of them"
+        what = f"host {name!r} of the outer part is not among the {len(hosts)} inside, expected all of them"
         raise FormatError("machine", None, f"{what} (slurm:FILE@hosts keeps some)")
     return node
 
@@ -266,7 +245,7 @@ def by_gpu(tree: NodeTree, where: str) -> NodeTree:
     of threads belongs to those with the smaller set. O(PUs x GPUs).
     """
     if not tree.gpus:
-        raise FormatError("machine", None, f"{where[:60]} tells no GPU, expected nodes with GPUs")
+        raise FormatError("machine", None, f"{where[:60]} has no GPU, expected nodes with GPUs")
     known = partial(node_tree, host=tree.host, numa=tree.numa, where=where, notices=tree.notices)
     if not tree.pus_known:
         units = tuple(Part("gpu", gpu.index, (Part("pu", gpu.index),)) for gpu in tree.gpus)

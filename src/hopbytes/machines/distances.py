@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64, UInt8, UInt16, UInt64, own
-from hopbytes._frozen import frozen
+from hopbytes._arrays import Int32, Int64, UInt8, UInt16, UInt64
+from hopbytes._frozen import frozen, own
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.records import Distances
 from hopbytes.kernels.routes import NO_ROUTE, hop_table
@@ -325,7 +325,6 @@ class RailDistance(NetworkDistance):
 
     @property
     def largest(self) -> int:
-        """Largest distance between two places."""
         if "largest" not in self._cache:
             nodes = self._nodes()[0]
             width = int(self.labels[0] ^ self.labels[-1]).bit_length()
@@ -340,7 +339,6 @@ class RailDistance(NetworkDistance):
         return self.units.apart(a, b)
 
     def _hop_table(self) -> UInt16:
-        """uint16[nodes, nodes]: distances between the GPUs in use."""
         nodes, _ = self._nodes()
         if len(nodes) > MAX_NODES_IN_TABLE:
             raise UnsupportedError(

@@ -64,20 +64,16 @@ class NamedTree(ComposedMachine):
 
     @property
     def topology(self) -> Tree:
-        """Levels of switches, ``node``, levels inside."""
         return self.tree
 
     @property
     def known_hosts(self) -> KnownHosts:
-        """The nodes of the file."""
         return KnownHosts(self.hosts, fixed=True)
 
     def notices(self, used: Bool | None = None) -> tuple[str, ...]:
-        """What was left out or assumed."""
         return self.warnings
 
     def spec(self) -> str:
-        """The file and its options, distances that differ from the default, what is inside."""
         tiers = self.outside.tiers
         defaults = _default_distances(tuple(level.name for level in tiers))
         changed = [f":{tier.name}={tier.distance}" for tier in tiers if tier.distance != defaults[tier.name]]
@@ -91,7 +87,6 @@ class NamedTree(ComposedMachine):
         return replace(self, inside=inside)
 
     def with_distances(self, distances: Mapping[str, int]) -> NamedTree:
-        """Return the machine with other distances of the levels named."""
         known = [level.name for level in self.tree.tiers]
         for name in distances:
             if name not in known:

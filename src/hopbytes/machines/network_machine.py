@@ -93,12 +93,10 @@ class NetworkMachine(ComposedMachine):
         return self._replaced(self.per_hop, inside)
 
     def with_defaults_written(self: Kind) -> Kind:
-        """Return this machine with its distance per hop and its levels inside written down."""
         return self._replaced(self.hop_distance, self.levels_inside)
 
     @property
     def topology(self) -> Tree:
-        """Units of the network, nodes and levels inside as one tree; its distances hold inside a node."""
         return _whole_tree(self)
 
     @property
@@ -107,16 +105,13 @@ class NetworkMachine(ComposedMachine):
         return len(self.units_outside()[0])
 
     def spec(self) -> str:
-        """Text that parses to this machine."""
         text = f"{self.network_spec()}@{self.hop_distance}"
         return text if self.inside is None else f"{text} / {inside_spec(self.inside)}"
 
     def distance(self) -> NetworkDistance | TreeDistance:
-        """Distances between cores: the tree inside nodes, hops between them."""
         return _distance(self)
 
     def split(self, cores: Int64) -> list[Int64]:
-        """Cut between nodes while the cores lie on several of them, then inside the node."""
         node = self.node_of_core()[cores]
         if len(cores) < 2 or node[0] == node[-1]:
             return self.topology.split(cores)
@@ -128,7 +123,6 @@ class NetworkMachine(ComposedMachine):
         return [cores[owner == number] for number in range(len(parts))]
 
     def groups(self, cores: Int64) -> list[Int32]:
-        """Groupings of nodes down to single ones by :meth:`split_nodes`, then those of the trees inside."""
         nodes, position = np.unique(self.node_of_core()[cores], return_inverse=True)
         found = [grouping[position] for grouping in cut_down(nodes.astype(np.int64), self.split_nodes)]
         last = found[-1].astype(np.int64) if found else np.zeros(len(cores), np.int64)
@@ -142,7 +136,6 @@ class NetworkMachine(ComposedMachine):
         return found or [np.zeros(len(cores), np.int32)]
 
     def with_distances(self: Kind, distances: Mapping[str, int]) -> Kind:
-        """Replace distances: ``hop`` is that of one hop, other names are levels inside a node."""
         inner = {name: distance for name, distance in distances.items() if name != "hop"}
         names = [level.name for level in self.levels[self.node_level + 1 :]]
         for name in inner:
@@ -165,7 +158,6 @@ class NetworkHierarchy(NetworkMachine):
     groups = ComposedMachine.groups
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """Cut two or more nodes (ascending) into the outermost units they lie in."""
         outside, counts = self.units_outside()
         return Tree((*outside, Level("node", self.node_distance())), counts).split(nodes)
 
@@ -265,33 +257,26 @@ class AttachedHosts(NetworkMachine):
 
     @property
     def n_nodes(self) -> int:
-        """Number of hosts."""
         return len(self.hosts)
 
     @property
     def known_hosts(self) -> KnownHosts:
-        """The nodes of the file."""
         return KnownHosts(self.hosts, fixed=True)
 
     def notices(self, used: Bool | None = None) -> tuple[str, ...]:
-        """What was left out or assumed."""
         return self.warnings
 
     def network_spec(self) -> str:
-        """The file and the options it was read with."""
         return self.text
 
     def network(self) -> Network:
-        """The whole network, with the endpoints that have no host."""
         return self.around.network()
 
     @property
     def network_use(self) -> NetworkUse:
-        """Every core sends through the endpoint of its host."""
         return NetworkUse(lambda: np.asarray(self.places, np.int32)[self.node_of_core()])
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """Cut the hosts as the network cuts their endpoints."""
         places = np.asarray(self.places, np.int64)[nodes]
         order = np.argsort(places)
         parts = self.around.split_nodes(places[order])

@@ -58,25 +58,20 @@ class NodeMachine(ComposedMachine):
 
     @property
     def topology(self) -> Tree:
-        """The tree of levels of all nodes."""
         return self.tree
 
     @property
     def known_hosts(self) -> KnownHosts:
-        """The hosts, which may also be given other names."""
         return KnownHosts(self.hosts)
 
     def notices(self, used: Bool | None = None) -> tuple[str, ...]:
-        """What the user should know about its source."""
         assumed = (notice for tree in self.inventory.trees for notice in tree.notices)
         return (*self.warnings, *dict.fromkeys(assumed))
 
     def spec(self) -> str:
-        """The files and hosts it was made from, and distances that were replaced."""
         return self.text + "".join(f":{name}={distance}" for name, distance in self.replaced.items())
 
     def with_distances(self, distances: Mapping[str, int]) -> NodeMachine:
-        """Return the machine with other distances of some levels, also by the name of a merged kind."""
         resolved = _resolved(self.tree, self.inventory.same_as, distances)
         return replace(self, replaced={**self.replaced, **resolved})
 
@@ -88,7 +83,6 @@ class NodeMachine(ComposedMachine):
         return replace(self, text=text, inventory=self.inventory.repeated(len(hosts)), hosts=tuple(hosts))
 
     def node_of_core(self) -> Int32:
-        """int32[n_cores]: node of each core."""
         nodes = np.arange(self.inventory.n_nodes, dtype=np.int32)
         return np.repeat(nodes, self.inventory.places_per_node())
 

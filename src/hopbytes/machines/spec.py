@@ -207,7 +207,7 @@ def _with_kinds(token: str, error: FormatError) -> FormatError:
     known = list(machines)
     near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     if "/" in word or re.search(r"\.[a-z]{2,5}$", word):  # the name of a file: kinds have no dots
-        there = "a folder" if os.path.isdir(token) else "a file that holds no machine"
+        there = "a folder" if os.path.isdir(token) else "a file that does not hold a machine"
         found = there if os.path.exists(token) else "no such file"
         folder = " (ib:FOLDER for what the InfiniBand tools print)" if there == "a folder" else ""
         what = f"{found}, expected one with a machine, KIND:FILE{folder} or a spec like 'node:8@10 core:4@1'"

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from hopbytes._arrays import Bool, Int32, Int64, own
-from hopbytes._frozen import frozen
+from hopbytes._arrays import Bool, Int32, Int64
+from hopbytes._frozen import frozen, own
 from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import MAX_CAPACITY, NODE_NAMES, Level, Machine, machines
 from hopbytes.machines.distances import TreeDistance
@@ -179,37 +179,30 @@ class Tree(Machine):
 
     @property
     def n_cores(self) -> int:
-        """Number of leaves."""
         return _units(self)[-1]
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        """Named levels, outermost first."""
         return self.tiers
 
     def spec(self) -> str:
-        """Text that parses to this machine."""
         return " ".join(
             _level_text(level, count) for level, count in zip(self.tiers, self.children, strict=True)
         )
 
     def notices(self, used: Bool | None = None) -> tuple[str, ...]:
-        """Sentence about nodes, where the names of the levels suggest nodes but none is called so."""
         return nodes_missing(self.tiers, self.n_cores)
 
     def ancestors(self, level: int) -> Int32:
-        """Unit number at ``levels[level]`` of each core."""
         units = np.arange(_units(self)[level], dtype=np.int32)
         for inner in range(level + 1, len(self.tiers)):
             units = np.repeat(units, _counts(self, inner, len(units)))
         return units
 
     def distance(self) -> TreeDistance:
-        """Bit-field labels and a cost per level."""
         return _lower(self)
 
     def with_distances(self, distances: Mapping[str, int]) -> Tree:
-        """Return the tree with other distances of the levels named; UnsupportedError for unknown levels."""
         names = [level.name for level in self.tiers]
         for name in distances:
             if name not in names:
@@ -218,7 +211,6 @@ class Tree(Machine):
         return Tree(tuple(tiers), self.children)
 
     def split(self, cores: Int64) -> list[Int64]:
-        """Children of the lowest unit that holds all `cores`; levels of equal distance count as one."""
         distance = self.distance()
         labels = distance.labels[cores]
         if len(cores) < 2:
@@ -230,7 +222,6 @@ class Tree(Machine):
         return list(np.split(cores, cuts))
 
     def groups(self, cores: Int64) -> list[Int32]:
-        """One grouping per distinct distance; numbers ascend with the cores. O(k x levels), by the labels."""
         distance = self.distance()
         labels = distance.labels[cores]
         found: list[Int32] = []

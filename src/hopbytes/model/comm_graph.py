@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hopbytes import kernels
-from hopbytes._arrays import Int32, Int64, own
-from hopbytes._frozen import frozen
+from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import frozen, own
 from hopbytes.errors import WrongTypeError, package
 from hopbytes.kernels.records import Csr
 from hopbytes.model import graph_sources

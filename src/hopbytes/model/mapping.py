@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hopbytes._arrays import Int32, Int64, own, owned
+from hopbytes._arrays import Int32, Int64
+from hopbytes._frozen import own, owned
 from hopbytes.errors import FormatError, UnsupportedError, WrongTypeError, package
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.given_as_text import converted

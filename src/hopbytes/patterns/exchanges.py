@@ -23,33 +23,20 @@ from hopbytes.patterns.base import (
 class AllToAll(Pattern):
     """All-to-all inside sub-communicators: every task sends to all other tasks of its group.
 
-    Parameters
-    ----------
-    tasks : int
-        Number of tasks.
-    groups : int
-        Number of groups of equal size; 1 is one group of all tasks.
-    members : str
-        ``consecutive``: a group is a range of tasks (rows of a process grid); ``strided``: a group has every
-        `groups`-th task (columns).
-    bytes : int
-        Volume of each arc.
-
-    Examples
-    --------
     >>> from hopbytes.patterns.base import pattern
     >>> graph = pattern("alltoall:6:groups=3:members=strided")
     >>> graph.m, graph.targets[:2].tolist()
     (6, [3, 4])
     """
 
-    tasks: int = 64
-    groups: int = 1
+    tasks: int = 64  #: number of tasks
+    groups: int = 1  #: number of groups of equal size; 1 is one group of all tasks
+    #: ``consecutive``: a group is a range of tasks (rows of a process grid); ``strided``: a group has every
+    #: `groups`-th task (columns)
     members: str = "consecutive"
-    bytes: int = 65536
+    bytes: int = 65536  #: volume of each arc
 
     def graph(self) -> CommGraph:
-        """Return the pattern; O(arcs)."""
         if not 1 <= self.tasks <= MAX_TASKS:
             raise invalid_parameter(self, f"tasks={self.tasks}, expected 1 to {MAX_TASKS}")
         if not self.groups or self.tasks % self.groups:
@@ -73,30 +60,19 @@ class AllToAll(Pattern):
 class Butterfly(Pattern):
     """Butterfly: in stage s every task exchanges data with the task whose number differs in bit s.
 
-    Parameters
-    ----------
-    tasks : int
-        Number of tasks, a power of two.
-    volume : str
-        ``same``: `bytes` in every stage (recursive doubling, fast Fourier transforms); ``halving``: the
-        volume halves with every stage from bit 0 on (recursive halving of a reduce-scatter); ``doubling``:
-        it doubles up to `bytes` in the last stage.
-    bytes : int
-        Volume of each arc in the stage with the largest volume.
-
-    Examples
-    --------
     >>> from hopbytes.patterns.base import pattern
     >>> pattern("butterfly:8:volume=halving:bytes=400").volumes[:3].tolist()
     [400, 200, 100]
     """
 
-    tasks: int = 64
+    tasks: int = 64  #: number of tasks, a power of two
+    #: ``same``: `bytes` in every stage (recursive doubling, fast Fourier transforms); ``halving``: the volume
+    #: halves with every stage from bit 0 on (recursive halving of a reduce-scatter); ``doubling``: it doubles
+    #: up to `bytes` in the last stage
     volume: str = "same"
-    bytes: int = 65536
+    bytes: int = 65536  #: volume of each arc in the stage with the largest volume
 
     def graph(self) -> CommGraph:
-        """Return the pattern; O(tasks log tasks)."""
         if not 1 <= self.tasks <= MAX_TASKS or self.tasks & (self.tasks - 1):
             raise invalid_parameter(self, f"tasks={self.tasks}, expected a power of two up to {MAX_TASKS}")
         stages = self.tasks.bit_length() - 1
@@ -117,26 +93,17 @@ class Butterfly(Pattern):
 class Transpose(Pattern):
     """Transposition of a matrix with a block per task: row i, column j sends to row j, column i.
 
-    Parameters
-    ----------
-    dims : str
-        Rows and columns of the grid, ``8x8``; the transposed grid has as many rows as this one has columns.
-    bytes : int
-        Volume of each arc.
-
-    Examples
-    --------
     >>> from hopbytes.patterns.base import pattern
     >>> graph = pattern("transpose:2x3")
     >>> graph.sources().tolist(), graph.targets.tolist()
     ([1, 2, 3, 4], [2, 4, 1, 3])
     """
 
+    #: rows and columns of the grid, ``8x8``; the transposed grid has as many rows as this one has columns
     dims: str = "8x8"
-    bytes: int = 65536
+    bytes: int = 65536  #: volume of each arc
 
     def graph(self) -> CommGraph:
-        """Return the pattern; O(tasks)."""
         rows, columns = dimensions(self, self.dims, most=2, least=2)
         tasks = np.arange(rows * columns)
         targets = tasks % columns * rows + tasks // columns

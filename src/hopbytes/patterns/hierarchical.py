@@ -28,42 +28,26 @@ MOST_LEVELS = 8
 class Hierarchical(Pattern):
     """Random volumes with a hierarchy: the closer two tasks are in a hidden tree, the larger their volume.
 
-    Parameters
-    ----------
-    dims : str
-        Children per level of the hidden tree, outermost first: ``4x2x4`` are 4 groups of 2 groups of 4.
-    bytes : int
-        Smallest volume between two tasks of an innermost group.
-    factor : int
-        Factor by which the smallest volume decreases with every outer level, but never below 1 byte.
-    spread : int
-        Volumes are uniformly distributed between the smallest one of their level and `spread` per cent more.
-    shuffle : bool
-        Number the tasks at random, so that the numbers contain no information about the tree.
-    seed : int
-        Seed of the random numbers.
-
-    Notes
-    -----
     The matrices are like those of Jeannot and Mercier (Euro-Par 2010, section 5.1): dense and symmetric. All
     random numbers come from Python's Mersenne Twister, whose ``random()`` is the same in every version.
 
-    Examples
-    --------
     >>> from hopbytes.patterns.base import pattern
     >>> pattern("hierarchical:2x2:bytes=100:spread=0:shuffle=no").volumes.tolist()
     [100, 10, 10, 100, 10, 10, 10, 10, 100, 10, 10, 100]
     """
 
+    #: children per level of the hidden tree, outermost first: ``4x2x4`` are 4 groups of 2 groups of 4
     dims: str = "4x4"
-    bytes: int = 1_000_000
+    bytes: int = 1_000_000  #: smallest volume between two tasks of an innermost group
+    #: factor by which the smallest volume decreases with every outer level, but never below 1 byte
     factor: int = 10
+    #: volumes are uniformly distributed between the smallest one of their level and `spread` per cent more
     spread: int = 50
+    #: number the tasks at random, so that the numbers contain no information about the tree
     shuffle: bool = True
-    seed: int = 0
+    seed: int = 0  #: seed of the random numbers
 
     def graph(self) -> CommGraph:
-        """Return the pattern; O(tasks^2)."""
         sizes = dimensions(self, self.dims, most=MOST_LEVELS)
         if self.factor < 1:
             raise invalid_parameter(self, f"factor={self.factor}, expected an integer >= 1")

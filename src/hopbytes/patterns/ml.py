@@ -37,47 +37,6 @@ RECORDED = ("nccl", "flight", "kineto")
 class MachineLearning(Pattern):
     """One training step of a transformer with tensor, context, expert, data and pipeline parallelism.
 
-    Parameters
-    ----------
-    tp, pp, dp, cp : int
-        Sizes of the tensor, pipeline, data and context parallel groups; there are tp·pp·dp·cp tasks.
-    ep : int
-        Size of the expert parallel groups, a divisor of dp·cp, because they consist of those tasks.
-    hidden, layers, seq : int
-        Width of the model, number of layers, tokens of a sequence.
-    micro : int
-        Micro-batches per step and data parallel replica.
-    batch : int
-        Sequences per micro-batch.
-    element : int
-        Bytes per number, for activations and gradients.
-    top : int
-        Number of experts to which each token is sent.
-    order : str
-        Kinds of parallelism, beginning with the one whose groups consist of consecutive tasks.
-    allreduce : str
-        ``ring``, ``tree``, ``double_tree`` or ``two_level``, see :mod:`hopbytes.patterns.ml`.
-    inner : int
-        Consecutive members of a group in the inner rings of ``two_level``: the GPUs of a host.
-    zero : int
-        Stage of ZeRO, 0 to 3; FSDP is stage 3.
-    shard : int
-        With `zero`: tasks among which states are divided, a divisor of the group; 0 means all of dp·cp.
-    sp : bool
-        Sequence parallelism of Megatron-LM inside tensor groups.
-    context : str
-        ``ring`` (ring attention, or an all-gather of the same volume), ``alltoall`` (Ulysses).
-    kv : int
-        Width of the keys, and of the values; 0 means `hidden`.
-    ffn : int
-        Width of the feed-forward network of a layer, or of each expert; 0 means 4 hidden.
-    gated : bool
-        Feed-forward networks have three matrices (SwiGLU) instead of two.
-    experts : int
-        Experts of a layer, a multiple of `ep`; 0 means `ep`.
-
-    Notes
-    -----
     With A = batch · seq / cp · hidden · element bytes of activations and L = layers / pp layers per stage,
     each task sends per step (integer divisions round down):
 
@@ -96,8 +55,6 @@ class MachineLearning(Pattern):
 
     The groups and the default order are those of Megatron-LM (Narayanan et al., SC 2021). O(arcs).
 
-    Examples
-    --------
     >>> from hopbytes.patterns.base import pattern
     >>> graph = pattern("ml:tp=2,pp=1,dp=2,hidden=8,layers=1,seq=4,micro=1")
     >>> graph.targets.tolist(), graph.volumes.tolist()
@@ -112,32 +69,37 @@ class MachineLearning(Pattern):
         "seqlen": "seq=N", "heads": "hidden=N, all heads together", "microbatches": "micro=N",
     }  # fmt: skip
 
+    #: sizes of the tensor, pipeline, data and context parallel groups; there are tp·pp·dp·cp tasks
     tp: int = 8
     pp: int = 4
     dp: int = 8
+    #: size of the expert parallel groups, a divisor of dp·cp, because they consist of those tasks
     ep: int = 1
     cp: int = 1
-    hidden: int = 8192
+    hidden: int = 8192  #: width of the model, number of layers, tokens of a sequence
     layers: int = 80
     seq: int = 4096
-    micro: int = 8
-    batch: int = 1
-    element: int = 2
-    top: int = 2
+    micro: int = 8  #: micro-batches per step and data parallel replica
+    batch: int = 1  #: sequences per micro-batch
+    element: int = 2  #: bytes per number, for activations and gradients
+    top: int = 2  #: number of experts to which each token is sent
+    #: kinds of parallelism, beginning with the one whose groups consist of consecutive tasks
     order: str = "tp-cp-ep-dp-pp"
+    #: ``ring``, ``tree``, ``double_tree`` or ``two_level``, see :mod:`hopbytes.patterns.ml`.
     allreduce: str = "ring"
-    inner: int = 8
-    zero: int = 0
+    inner: int = 8  #: consecutive members of a group in the inner rings of ``two_level``: the GPUs of a host
+    zero: int = 0  #: stage of ZeRO, 0 to 3; FSDP is stage 3
+    #: with `zero`: tasks among which states are divided, a divisor of the group; 0 means all of dp·cp
     shard: int = 0
-    sp: bool = False
+    sp: bool = False  #: sequence parallelism of Megatron-LM inside tensor groups
+    #: ``ring`` (ring attention, or an all-gather of the same volume), ``alltoall`` (Ulysses)
     context: str = "ring"
-    kv: int = 0
-    ffn: int = 0
-    gated: bool = False
-    experts: int = 0
+    kv: int = 0  #: width of the keys, and of the values; 0 means `hidden`
+    ffn: int = 0  #: width of the feed-forward network of a layer, or of each expert; 0 means 4 hidden
+    gated: bool = False  #: feed-forward networks have three matrices (SwiGLU) instead of two
+    experts: int = 0  #: experts of a layer, a multiple of `ep`; 0 means `ep`
 
     def graph(self) -> CommGraph:
-        """Return the pattern."""
         n = self._checked()
         return build_graph(self, n, [arcs for kind in self._traffic(n).values() for arcs in kind])
 

@@ -31,27 +31,9 @@ _DEFAULT_POINTS = {1: 3, 2: 5, 3: 7}
 class Stencil(Pattern):
     """Halo exchange: every task of a grid sends to its neighbours.
 
-    Parameters
-    ----------
-    dims : str
-        Tasks along one to three axes, ``16x16x4``. Task numbers ascend along the last axis first.
-    points : int
-        Points of the stencil, including the task itself: 3 in one dimension, 5 or 9 in two, 7, 15 (faces
-        and corners) or 27 in three. 0 stands for 3, 5 or 7.
-    periodic : str
-        Periodic axes, of ``x``, ``y`` and ``z`` in the order of `dims`, or ``none``.
-    bytes : int
-        Volume of each arc across a face.
-    edge_bytes, corner_bytes : int or None
-        Volume of each arc to neighbours that differ in two and three axes; None: `bytes`.
-
-    Notes
-    -----
     On a periodic axis of two tasks both neighbours of a task are the same task, so its volume counts twice.
     O(tasks x points).
 
-    Examples
-    --------
     >>> from hopbytes.patterns.base import pattern
     >>> pattern("stencil:4x4").m, pattern("stencil:4x4:periodic=xy").m, pattern("stencil:3x3x3:points=27").m
     (48, 64, 316)
@@ -59,15 +41,18 @@ class Stencil(Pattern):
 
     of_processes: ClassVar[bool] = False  # large grids are meshes to be partitioned, not processes
 
+    #: Tasks along one to three axes, ``16x16x4``. Task numbers ascend along the last axis first.
     dims: str = "8x8"
+    #: Points of the stencil, including the task itself: 3 in one dimension, 5 or 9 in two, 7, 15 (faces and
+    #: corners) or 27 in three. 0 stands for 3, 5 or 7.
     points: int = 0
-    periodic: str = "none"
-    bytes: int = 65536
+    periodic: str = "none"  #: periodic axes, of ``x``, ``y`` and ``z`` in the order of `dims`, or ``none``
+    bytes: int = 65536  #: volume of each arc across a face
+    #: volume of each arc to neighbours that differ in two and three axes; None: `bytes`
     edge_bytes: int | None = None
     corner_bytes: int | None = None
 
     def graph(self) -> CommGraph:
-        """Return the pattern."""
         sizes = dimensions(self, self.dims)
         places = np.indices(sizes).reshape(len(sizes), -1)
         offsets = self._offsets(len(sizes))

@@ -174,7 +174,7 @@ class _Reader:
 
     def _whole(self, fields: list[bytes], at: int) -> int:
         if at >= len(fields):
-            raise FormatError(self.name, self.line_number, "a line cut short")
+            raise FormatError(self.name, self.line_number, "an incomplete line")
         return number(self.name, self.line_number, fields[at], "a whole number")
 
 

@@ -29,7 +29,7 @@ from hopbytes.record.application import (
     mpi_library,
     own_maker,
 )
-from hopbytes.util.leftovers import name_of_process, remove_left
+from hopbytes.text.leftovers import name_of_process, remove_left
 
 #: Number of symbolic links on a path from which it is considered to be a cycle.
 MOST_LINKS = 40

@@ -94,7 +94,7 @@ def _read(path: str) -> Rank:
     except OSError as error:
         raise FormatError(path, None, f"{error.strerror}, expected the steps of a rank") from None
     if not ended:
-        raise FormatError(path, None, "it ends in the middle, expected the steps of a rank")
+        raise FormatError(path, None, "an incomplete file, expected all steps of a rank")
     return rank
 
 

@@ -231,7 +231,7 @@ def reason(
         assumed = f" ({command.program[0]} {kind}: {maker} was assumed, `compiler` names another)"
     if code in REFUSED and not os.listdir(folder):
         silent = silent_end(command.launcher, command.words(), code)
-        message = f"if there is none: {silent}" if silent else "see its message above"
+        message = f"if it printed no message: {silent}" if silent else "see its message above"
         before = "or the program ended before MPI_Init"
         return f"{command.tool} did not start the program (code {code}), {message}; {before}"
     if code:
@@ -302,7 +302,7 @@ def next_step(output: str, words: list[str], graph: CommGraph, launcher: str | N
     if machine == "job" and not in_job:
         machine = "local" if all(same_host(host, platform.node()) for host in hosts) else "job"
     elsewhere = machine == "job" and not in_job
-    obstacle = f"{hosts[0]} is in no job known here" if elsewhere else _obstacle(machine, graph.n)
+    obstacle = f"{hosts[0]} is not in a job that is known here" if elsewhere else _obstacle(machine, graph.n)
     if obstacle is None:
         return [f"now: hopbytes map {shlex.quote(output)} --on {shlex.quote(machine)}"]
     nodes = len(set(hosts)) if len(set(hosts)) > 1 else math.isqrt(max(graph.n - 1, 0)) + 1

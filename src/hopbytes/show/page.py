@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from hopbytes._frozen import frozen
-from hopbytes._version import __version__
 from hopbytes.cost.metrics.evaluation import Evaluation, evaluate
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError, WrongTypeError, printable
 from hopbytes.formats.base import MARK, formats
@@ -32,6 +31,7 @@ from hopbytes.show.traffic import launcher_mapping
 from hopbytes.show.verdict import ORDERS, Verdict, slots_sentence, verdict_of, volume_unit
 from hopbytes.text.open_input import path_text
 from hopbytes.util.quantities import amount, duration, number, short_amount
+from hopbytes.util.version import __version__
 
 if TYPE_CHECKING:
     import scipy.sparse

@@ -32,7 +32,7 @@ from hopbytes.util.quantities import amount
 #: Names of the launcher's orders above matrices and in legends.
 ORDERS = {
     "fill": "ranks in order, nodes filled", "block": "ranks in order, nodes equally full",
-    "cyclic": "ranks dealt out to nodes in turn", "bynode": "ranks dealt out to nodes in turn",
+    "cyclic": "ranks distributed to nodes in turn", "bynode": "ranks distributed to nodes in turn",
 }  # fmt: skip
 MAPPED = "this mapping"
 #: Arcs of a pattern, and cores of a machine, up to which a picture takes a moment and some hundred kB.

@@ -18,7 +18,6 @@ from hopbytes.util.quantities import amount, duration, number, percent
 if TYPE_CHECKING:
     from hopbytes.cost.metrics.evaluation import Evaluation
     from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
-    from hopbytes.formats.exchange import Receipt
     from hopbytes.simulation.simulate import Prediction
 
 CHANGE, KEEP, OPEN = "change", "keep", "not decided"
@@ -172,7 +171,8 @@ def verdict_of(graph: CommGraph, mapping: Mapping, evaluation: Evaluation) -> Ve
 
 def map_summary(graph: CommGraph, mapping: Mapping, judged: Judged) -> list[str]:
     """Return the sentences about a mapping: the verdict, the slots in use, then one line of numbers."""
-    from hopbytes.show.evaluation_text import parallelism, summary
+    from hopbytes.cost.metrics.parallelism import parallelism
+    from hopbytes.show.evaluation_text import summary
 
     line = f"{mapping.info['problem']}: {summary(judged.evaluation, mapping)}"
     if "migrations" in mapping.info:
@@ -180,33 +180,6 @@ def map_summary(graph: CommGraph, mapping: Mapping, judged: Judged) -> list[str]
         line += f" · {moved} of {mapping.n} tasks migrate" + (f" for {price:,}" if price else "")
     kinds = map(str, parallelism(graph, mapping))
     return [text for text in (*judged.verdict.sentences, *kinds, slots_sentence(mapping), line) if text]
-
-
-def map_record(
-    graph: CommGraph, mapping: Mapping, read_seconds: float, receipt: Receipt | None,
-    found: Verdict | None = None,
-) -> dict[str, Any]:
-    """Return the object that ``map --json`` prints: facts of the run, verdict, files, launch command."""
-    info: dict[str, Any] = dict(mapping.info)
-    record = {key: info.pop(key) for key in ("comm_cost", "imbalance", "balance", "problem")}
-    record["seconds"] = {"read": read_seconds, **info.pop("seconds")}
-    record |= {"n": mapping.n, "k": mapping.where.k, "machine": mapping.where.machine.spec()}
-    record |= info | {"verdict": None if found is None else found.to_dict()}
-    record["notices"] = [
-        *graph.meta.get("notices", ()),
-        *([f"{graph.n:,} tasks = {graph.meta['sizes']}"] if "sizes" in graph.meta else ()),
-        *mapping.where.notices,
-        *record.get("notices", ()),
-        *(receipt.notices if receipt else ()),
-    ]
-    if graph.meta.get("format") == "generated":
-        from hopbytes.show.evaluation_text import parallelism_record
-
-        record |= parallelism_record(graph, mapping)
-    record["files"] = list(receipt.paths) if receipt else []
-    record["launch"] = receipt.launch if receipt else ""
-    record["launches"] = {line.mpi: line.command for line in receipt.lines} if receipt else {}
-    return record
 
 
 def volume_unit(graph: CommGraph, mapping: Mapping) -> str:

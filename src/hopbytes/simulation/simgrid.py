@@ -27,7 +27,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 from hopbytes.simulation.bound import BATCH, Phase, Ports, Round
 from hopbytes.simulation.links import NodeLinks, Speeds
-from hopbytes.util.leftovers import name_of_process, remove_left
+from hopbytes.text.leftovers import name_of_process, remove_left
 
 #: Bytes of a message that SimGrid's MPI can count.
 MOST_BYTES = 2**30
@@ -328,7 +328,8 @@ def simulated_seconds(
         lines = [line.partition("|")[2] or line for line in printed.splitlines() if line.strip()]
         first = printable(lines[0])[:SHOWN] if lines else "it printed nothing"
         ended = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
-        raise HopbytesError(f"{PROGRAM} {ended} and no time: {first} (grade flows needs no simulator)")
+        what = f"{PROGRAM} {ended} and printed no time: {first}"
+        raise HopbytesError(f"{what} (grade flows needs no simulator)")
     return float(time[1])
 
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes._version import __version__
 from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.algorithms.streaming import (
     CheckedStream,
@@ -37,6 +36,7 @@ from hopbytes.solve.map_tasks import map_tasks, warn_of
 from hopbytes.solve.sides import PlaceLike, place_side
 from hopbytes.text.open_input import MAX_BYTES
 from hopbytes.util.checks import check_truths, whole
+from hopbytes.util.version import __version__
 
 #: Pairs of clusters in the buffer unless the caller says otherwise.
 BUFFER = 1 << 22

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hopbytes._arrays import Int32
-from hopbytes._version import __version__
 from hopbytes.algorithms.base import Effort, Progress, mappers, refiners
 from hopbytes.cost.metrics.loads import imbalance_of
 from hopbytes.cost.objectives.base import objectives
@@ -33,6 +32,7 @@ from hopbytes.solve.slots import Result, Task, solve
 from hopbytes.util.checks import check_functions, check_truths, name_of, thread_count, whole
 from hopbytes.util.limits import Limits
 from hopbytes.util.options import describe
+from hopbytes.util.version import __version__
 
 Record = TypeVar("Record", Limits, Constraints)
 

@@ -107,7 +107,6 @@ class Given(Mapper):
     pe: Int32
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return the mapping."""
         return self.pe
 
 

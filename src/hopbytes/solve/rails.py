@@ -185,7 +185,7 @@ def with_rule_kept(
         return task, result, method, []
     allowed = [order for order, good in zip(orders, kept[1:], strict=True) if good]
     best = min(allowed, key=lambda order: busiest_link(task.graph, task.where, order.mapping))
-    why = "the order of ranks is given that keeps tensor parallel groups inside their domain"
+    why = "the mapping is the order of ranks that keeps tensor parallel groups inside their domain"
     return task, best, method, [why]
 
 

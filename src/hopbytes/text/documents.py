@@ -192,10 +192,10 @@ def read_yaml(path: str) -> Yaml:
         node = next(iter(documents), None)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        what = getattr(error, "problem", None) or "characters YAML does not allow"
-        raise FormatError(path, mark.line + 1 if mark else None, f"no YAML: {what}") from None
+        what = getattr(error, "problem", None) or "characters that YAML does not allow"
+        raise FormatError(path, mark.line + 1 if mark else None, f"not YAML: {what}") from None
     if node is None:
-        raise FormatError(path, None, "no document, expected some content")
+        raise FormatError(path, None, "an empty document, expected some content")
     return _convert(path, node)
 
 
@@ -210,7 +210,7 @@ def _convert(path: str, node: Any) -> Yaml:
     pairs: dict[str, Yaml] = {}
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode) or key.value in pairs:
-            raise FormatError(path, key.start_mark.line + 1, "a key twice or no word, expected distinct keys")
+            raise FormatError(path, key.start_mark.line + 1, "a key that occurs twice or is not a word")
         pairs[key.value] = _convert(path, value)
     return Yaml(path, line, pairs)
 
@@ -224,7 +224,7 @@ def parse_object(data: bytes, name: str, what: str) -> dict[str, Any]:
     try:
         content = json.loads(data)
     except json.JSONDecodeError as error:
-        raise FormatError(name, error.lineno, f"no JSON ({error.msg}), expected {what}") from None
+        raise FormatError(name, error.lineno, f"not JSON ({error.msg}), expected {what}") from None
     except (ValueError, RecursionError):
         raise FormatError(name, None, f"damaged JSON, expected {what}") from None
     if not isinstance(content, dict):

@@ -42,7 +42,7 @@ def expand_hosts(text: str, where: str = "`hosts`", line: int | None = None) -> 
             raise FormatError(where, line, f"more than {MAX_HOSTS} hosts in {word[:40]!r}")
         hosts += ["".join(parts) for parts in itertools.product(*choices)]
     if not hosts:
-        raise FormatError(where, line, "no host name, expected names like n[1-4]")
+        raise FormatError(where, line, "a list without a host name, expected names like n[1-4]")
     for host in hosts:
         if not HOST_NAME.fullmatch(host):
             raise FormatError(
@@ -123,7 +123,7 @@ def _from_lines(where: str, stream: TextIO) -> tuple[str, ...]:
         if len(hosts) > MAX_HOSTS:
             raise FormatError(where, number, f"more than {MAX_HOSTS} hosts")
     if not hosts:
-        raise FormatError(where, None, "no host name, expected one per line")
+        raise FormatError(where, None, "a file without a host name, expected one per line")
     return tuple(hosts)
 
 
@@ -134,7 +134,7 @@ def _distinct(hosts: list[str]) -> tuple[str, ...]:
             raise FormatError("`hosts`", None, f"host {host!r} twice, expected distinct names")
         seen.add(host)
     if not hosts:
-        raise FormatError("`hosts`", None, "no host name, expected names like n[1-4] or a file")
+        raise FormatError("`hosts`", None, "a list without a host name, expected names like n[1-4] or a file")
     return tuple(hosts)
 
 
@@ -164,7 +164,7 @@ def match_hosts(
     if missing:
         raise FormatError(
             where, None,
-            f"{len(missing)} of {len(wanted)} hosts are none of the machine's {len(known)} "
+            f"{len(missing)} of {len(wanted)} hosts are not among the machine's {len(known)} "
             f"({', '.join(missing[:3])}), expected names like {known[0]}{hint}",
         )
     return list(named)
@@ -216,7 +216,7 @@ def _slots_of_lines(path: str, stream: TextIO, allocated: Allocated) -> Slots:
             raise FormatError(path, number, f"more than {MAX_HOSTS} hosts")
     used = [host for host in mentions if host not in excluded]
     if not used:
-        raise FormatError(path, None, "no host, expected one or more")
+        raise FormatError(path, None, "a file without a host, expected one or more")
     listed = max(mentions.values()) > 1  # as resource managers write them: a line for every slot
     slots = [
         None if mentions[host] == 1 and not stated[host] and not listed else mentions[host] + stated[host]
@@ -247,6 +247,6 @@ def _one_line(path: str, line: int, words: list[str], allocated: Allocated) -> t
         return expand_hosts(host[1], path, line), int(counts[0]) if counts else None
     of_job = allocated()
     if int(relative[1]) >= len(of_job):
-        what = f"{words[0]} means a host of the job around it, which has {len(of_job)}"
+        what = f"{words[0]} numbers the hosts of the job, of which there are {len(of_job)}"
         raise FormatError(path, line, f"{what}, expected a name")
     return [of_job[int(relative[1])]], int(counts[0]) if counts else None

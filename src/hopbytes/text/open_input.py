@@ -18,7 +18,6 @@ from contextvars import ContextVar
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.util.checks import whole
 
 BUFFER_BYTES = 1 << 20
 #: Content that compressed files may have for each of their bytes, beyond what is never refused. Texts of
@@ -81,7 +80,6 @@ def path_text(path: object) -> str:
 def open_stream(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Iterator[Opened]:
     """Open a file for reading: ``-`` is standard input, gzip, xz and bzip2 are recognised by content."""
     path = path_text(path)
-    max_bytes = whole("max_bytes", max_bytes, 1)
     if not path:
         raise FormatError("''", None, "an empty file name, expected a name, or - (standard input)")
     name = "standard input" if path == "-" else path
@@ -97,7 +95,8 @@ def open_stream(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> 
         kind = next((c for c in COMPRESSIONS if start.startswith(c.magic)), None)
         promised = next((c for c in COMPRESSIONS if name.lower().endswith(c.suffix)), None)
         if kind is None and promised is not None:
-            raise FormatError(name, None, f"does not start like a {promised.name} file, as its name promises")
+            what = f"does not start like a {promised.name} file, although its name says so"
+            raise FormatError(name, None, what)
         size, stream = None, cast("io.BufferedReader", stored)
         if kind is None:
             status = os.stat(raw.fileno()) if path != "-" else None
@@ -107,12 +106,12 @@ def open_stream(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> 
             content = _Bounded(inner, name, max_bytes, "decompressed", counted)
             stream = cast("io.BufferedReader", io.BufferedReader(content, BUFFER_BYTES))
             if not stream.peek(1):
-                raise FormatError(name, None, "nothing inside the compressed file, expected some content")
+                raise FormatError(name, None, "an empty compressed file, expected some content")
         _check_encoding(name, stream.peek(4)[:4])
         if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):  # editors of Windows write it
             stream.read(len(codecs.BOM_UTF8))
             if not stream.peek(1):
-                raise FormatError(name, None, "nothing but a mark of UTF-8, expected some content")
+                raise FormatError(name, None, "only a byte order mark of UTF-8, expected some content")
         yield Opened(name, stream, size)
 
 
@@ -157,7 +156,7 @@ def named_in(path: str | None) -> Iterator[None]:
     except HopbytesError as error:
         if not holder.opened or getattr(error, "where", None) == path:
             raise
-        what = f"names {holder.opened[-1]}, which is not such a file (given by itself it says why)"
+        what = f"names {holder.opened[-1]}, which cannot be read (give that file itself to see why)"
         raise _UnopenedError(path or "standard input", None, what) from None
     finally:
         _holders.reset(token)
@@ -177,7 +176,7 @@ def check_reference(path: str, *, folder: bool = False) -> None:
     real = os.path.realpath(path)
     if os.path.commonpath([real, holders[0].folder]) != holders[0].folder:
         what = f"is named in a file of the folder {holders[0].folder}, expected one inside it"
-        raise _UnopenedError(path, None, f"{what} (others are read where they are given themselves)")
+        raise _UnopenedError(path, None, f"{what} (other files are read only where a user names them)")
     if not os.path.exists(real):
         raise _UnopenedError(path, None, "no such file, expected the one that is named in a file")
     if not folder and not stat.S_ISREG(os.stat(real).st_mode):
@@ -227,7 +226,7 @@ def _pipe(path: str) -> io.RawIOBase:
         if first == b"":
             if time.monotonic() > until:
                 file.close()
-                raise _UnopenedError(path, None, "a pipe into which nobody writes, expected a file")
+                raise _UnopenedError(path, None, "a pipe into which no process writes, expected a file")
             time.sleep(BETWEEN_LOOKS)
     os.set_blocking(file.fileno(), True)
     return _Pipe(file, first or b"")

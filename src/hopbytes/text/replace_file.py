@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from hopbytes.util.leftovers import name_of_process, remove_left
+from hopbytes.text.leftovers import name_of_process, remove_left
 
 #: Attribute of a file that hopbytes wrote, for content that cannot say so; not every file system keeps it.
 #: Its value is the state of the file, so that a file that was changed afterwards is not taken for ours.

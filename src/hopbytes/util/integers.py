@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hopbytes._arrays import Array, Int32, Int64, own, owned
+from hopbytes._arrays import Array, Int32, Int64
+from hopbytes._frozen import own, owned
 from hopbytes.errors import FormatError, ScaleError
 
 #: Largest sum of volumes, of messages or of loads, and largest number of tasks.

@@ -117,7 +117,7 @@ def _imported(what: str, module: str, name: str) -> Any:
         if added:
             sys.path.remove(os.getcwd())
     if not isinstance(kind, type):
-        raise UnsupportedError(f"{what} {module}:{name}: no class of that name in {module}")
+        raise UnsupportedError(f"{what} {module}:{name}: there is no class of this name in {module}")
     return kind
 
 

@@ -127,7 +127,7 @@ def test_cuts_that_surprise_are_made_again_with_the_effort_they_deserve(
         return float(np.mean([np.log(run.info["comm_cost"]) for run in runs]))
 
     again = costs()
-    monkeypatch.setattr(shares, "WORTH", 1.0)
+    monkeypatch.setattr(shares, "LEAST_SHARE", 1.0)
     assert again < costs() - np.log(1.5)
 
 

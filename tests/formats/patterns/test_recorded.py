@@ -236,7 +236,7 @@ BAD = [
     ("a_0.json", flight(0, 1).replace("[[8]]", "7"), "record 0: no sizes and dtypes"),
     ("a_0.json", flight(0, 1).replace("send 0->1", "send"), "record 1: 'nccl:send', expected a send with two ranks"),
     ("a.json", flight(0, 1), "no rank in the name of the file"),
-    ("a.json", kineto(0, 1)[:-1], r"a\.json:1: no JSON"),
+    ("a.json", kineto(0, 1)[:-1], r"a\.json:1: not JSON"),
     ("a.json", kineto(0, 1), r"1 of 2 ranks are missing \(1\)"),
     ("a.json", kineto(0, 1).replace('"rank": 0', '"rank": true'), "distributedInfo: 'True', expected a rank"),
     ("a.json", kineto(0, 1).replace('"distributedInfo"', '"info"'), "no distributedInfo"),

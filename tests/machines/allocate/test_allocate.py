@@ -299,7 +299,7 @@ def test_hosts_are_left_out_by_name(spec, options, gone, left):
 
 
 def test_hosts_that_cannot_be_left_out():
-    with pytest.raises(FormatError, match="`exclude`: 1 of 1 hosts are none of the machine's 2"):
+    with pytest.raises(FormatError, match="`exclude`: 1 of 1 hosts are not among the machine's 2"):
         hb.allocate("node:2 core:2", hosts="a,b", exclude="node=c")
     with pytest.raises(FormatError, match="the nodes have no names, expected numbers"):
         hb.allocate("node:2 core:2", exclude="node=a")

@@ -233,7 +233,7 @@ def test_hosts_of_a_job(tmp_path):
     assert sent_through(where) == [2, 3, 4, 5, 12, 13]
     with pytest.raises(FormatError, match=mentions("3", "4", "8", "x1", "x2", "x3", "n1")):
         hb.allocate(f"ib:{folder}", hosts="x[1-3],n1")
-    with pytest.raises(FormatError, match="8 hosts are none"):  # as many as nodes, and yet no new names
+    with pytest.raises(FormatError, match="8 hosts are not"):  # as many as nodes, and yet no new names
         hb.allocate(f"ib:{folder}", hosts="x[1-8]")
     with pytest.raises(UnsupportedError, match="`rails` needs a fabric"):
         hb.allocate("torus:2x2", rails="same")
@@ -247,7 +247,7 @@ def test_adapters_of_gpus(tmp_path):
     # Four GPUs on two adapters: two each; two GPUs: one each. Nobody knows which are near, and that is said.
     endpoints, said = machine.network_use.slot_endpoints(nodes, gpus, None)
     assert endpoints.tolist() == [1, 0, 0, 1, 3, 2]
-    assert said[0].startswith("rails=gpu: on 2 hosts nobody says which adapter is nearest")
+    assert said[0].startswith("rails=gpu: on 2 hosts it is unknown which adapter is nearest")
 
 
 def node_with_crossed_adapters(path) -> str:
@@ -328,7 +328,7 @@ def test_gpus_choose_adapters_of_their_hosts():
         assert label in (f"HCA-{(1, 2, 5, 6)[where.gpus[pe]]}", f"mlx5_{(0, 1, 4, 5)[where.gpus[pe]]}")
     with pytest.raises(UnsupportedError, match=mentions("rails=gpu")):
         hb.allocate(spec)
-    with pytest.raises(FormatError, match="hosts are none of the machine's"):
+    with pytest.raises(FormatError, match="hosts are not among the machine's"):
         hb.allocate(spec, per="gpu", hosts="x1")
 
 

@@ -135,7 +135,7 @@ def test_flux():
         ({"SLURM_JOB_NODELIST": "n1,n1"}, "a host twice"),
         ({"SLURM_JOB_NODELIST": "n1", "SLURM_JOB_CPUS_PER_NODE": "many"}, "expected counts like"),
         ({"PBS_NODEFILE": "/nowhere"}, "expected a file of hosts"),
-        ({"PBS_NODEFILE": "/dev/null"}, "no host"),
+        ({"PBS_NODEFILE": "/dev/null"}, "without a host"),
         ({"LSB_MCPU_HOSTS": "h1 16 h2"}, "expected HOST SLOTS"),
         ({"LSB_MCPU_HOSTS": "h;1 16"}, "host name"),
         ({"LSB_DJOB_HOSTFILE": "/nowhere"}, "expected a file of hosts"),

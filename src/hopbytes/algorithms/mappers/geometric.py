@@ -29,30 +29,18 @@ from hopbytes.util.options import check_types
 class Curve(Mapper):
     """Order nodes along a space-filling curve; assign tasks in their order, or along the same curve.
 
-    Parameters
-    ----------
-    order : str
-        The curve: ``hilbert``, ``gray``, ``morton``, ``snake`` or ``row``, see
-        :func:`hopbytes.machines.geometry.curve_order`.
-    tasks : str
-        Coordinates of the tasks: a grid such as ``16x16x4``, or a file with the coordinates of one task per
-        line. By default they are taken from the pattern (``stencil:``); if it has none, tasks keep their own
-        order. With ``own`` they keep it in any case.
-
-    Raises
-    ------
-    UnsupportedError
-        If the curve is unknown, the nodes have no coordinates, or the grid has another number of tasks.
-
-    Notes
-    -----
     The mapper uses only coordinates and ignores the communication. Nodes that do not belong to the job are
     skipped, so the curve has gaps there. O(n log n + nodes x dimensions x bits).
     """
 
     needs_coordinates: ClassVar[bool] = True
     knows_tasks: ClassVar[bool] = True
+    #: the curve: ``hilbert``, ``gray``, ``morton``, ``snake`` or ``row``, see
+    #: :func:`hopbytes.machines.geometry.curve_order`.
     order: str = "hilbert"
+    #: Coordinates of the tasks: a grid such as ``16x16x4``, or a file with the coordinates of one task per
+    #: line. By default they are taken from the pattern (``stencil:``); if it has none, tasks keep their own
+    #: order. With ``own`` they keep it in any case.
     tasks: str = ""
 
     def __post_init__(self) -> None:
@@ -63,7 +51,6 @@ class Curve(Mapper):
             )
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return int32[n], the PE of every task."""
         nodes = nodes_of(where)
         along = curve_order(place_geometry(where, "curve").places, self.order)
         pes = np.concatenate([nodes.pes[nodes.start[place] : nodes.start[place + 1]] for place in along])
@@ -80,25 +67,6 @@ CUTS = ("multi", "two")
 class MultiJagged(Mapper):
     """Divide nodes and tasks by coordinates into corresponding slabs, recursively down to single nodes.
 
-    Parameters
-    ----------
-    tasks : str
-        Coordinates of the tasks: a grid such as ``16x16x4``, or a file with the coordinates of one task per
-        line. By default they are taken from the pattern (``stencil:``).
-    cuts : str
-        ``multi`` divides one dimension after the other, each into the number of slabs for which the parts
-        become cubes; every slab is divided further on its own (jagged). ``two`` bisects recursively.
-    rotations : int
-        Number of orders of the dimensions of nodes and tasks that are tried. The order with the fewest
-        hop-bytes (or the lowest communication cost if the machine has no routes) is kept. At least 1.
-
-    Raises
-    ------
-    UnsupportedError
-        If tasks or nodes have no coordinates, `cuts` is unknown, or the grid has another number of tasks.
-
-    Notes
-    -----
     Deveci, Rajamanickam, Leung, Pedretti, Olivier, Bunde, Çatalyürek, Devine, "Exploiting geometric
     partitioning in task mapping for parallel computers", IPDPS 2014. As in that paper, rings are opened at
     their widest gap before they are divided. Unlike there, nodes and tasks are divided at the same time, and
@@ -109,8 +77,14 @@ class MultiJagged(Mapper):
 
     needs_coordinates: ClassVar[bool] = True
     knows_tasks: ClassVar[bool] = True
+    #: Coordinates of the tasks: a grid such as ``16x16x4``, or a file with the coordinates of one task per
+    #: line. By default they are taken from the pattern (``stencil:``).
     tasks: str = ""
+    #: ``multi`` divides one dimension after the other, each into the number of slabs for which the parts
+    #: become cubes; every slab is divided further on its own (jagged). ``two`` bisects recursively.
     cuts: str = "multi"
+    #: Number of orders of the dimensions of nodes and tasks that are tried. The order with the fewest hop-
+    #: bytes (or the lowest communication cost if the machine has no routes) is kept. At least 1.
     rotations: int = 36
 
     def __post_init__(self) -> None:
@@ -122,7 +96,6 @@ class MultiJagged(Mapper):
             )
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return int32[n], the PE of every task."""
         geometry = place_geometry(where, "multi_jagged")
         points = task_coordinates(graph, self.tasks, "multi_jagged")
         if points is None:

@@ -20,8 +20,6 @@ from hopbytes.model.comm_graph import CommGraph
 class MuellerMerbach(Mapper):
     """Assign the task that communicates most with assigned tasks to the free PE nearest to all used PEs.
 
-    Notes
-    -----
     The algorithm is that of Müller-Merbach (1970). The first task is the one with the largest volume, and the
     first PE is the most central one; tasks and PEs are chosen independently. In case of ties the smaller
     number is taken. On a tree the nearest free PE is found by counts per subtree in O(levels) instead of by a
@@ -29,7 +27,6 @@ class MuellerMerbach(Mapper):
     """
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return int32[n], the PE of every task."""
         problem = SearchProblem(graph.symmetric_positive(), distances=kernel_distances(where))
         control = replace(effort.run_control(), spend=None)
         return place_greedily(problem, room_for(graph, bounds), linked=False, control=control)
@@ -40,8 +37,6 @@ class MuellerMerbach(Mapper):
 class GreedyAllC(Mapper):
     """Assign the task that communicates most with assigned tasks to the free PE where it costs least.
 
-    Notes
-    -----
     The algorithm is that of Glantz, Meyerhenke and Noe (2015). It equals ``mueller_merbach`` except that the
     chosen PE minimizes the sum of volume times distance over assigned partners. In case of ties the PE with
     the smaller distance to all used PEs is taken, then the smaller number (the paper does not specify this).
@@ -52,7 +47,6 @@ class GreedyAllC(Mapper):
     """
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return int32[n], the PE of every task."""
         problem = SearchProblem(graph.symmetric_positive(), distances=kernel_distances(where))
         control = replace(effort.run_control(), spend=None)
         return place_greedily(problem, room_for(graph, bounds), linked=True, control=control)

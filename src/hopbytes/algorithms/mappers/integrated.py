@@ -29,21 +29,6 @@ from hopbytes.model.comm_graph import CommGraph
 class Integrated(Mapper):
     """Coarsen once, partition the coarsest graph, and refine the communication cost in uncoarsening.
 
-    Parameters
-    ----------
-    repetitions, initial_partitions, recombinations : int
-        Effort per cut, see the mapper ``multisection``.
-    per_block : int
-        Minimum number of vertices per group of PEs: a graph of the hierarchy is divided into more groups only
-        if it has this many vertices for each of them.
-    fewest : int
-        Approximate minimum number of vertices of the coarsest graph.
-    rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
-        Local search for the edge cut and for the communication cost
-        (:class:`hopbytes.engine.SearchSettings`).
-
-    Notes
-    -----
     During uncoarsening each graph is refined under the distances between its groups of PEs, then divided
     further along the machine if it has enough vertices, then refined again. The maximum block weights are
     such that later cuts can meet theirs. With few vertices per block all cuts are made on the coarsest
@@ -61,11 +46,14 @@ class Integrated(Mapper):
         "coarsening": ("per_block", "fewest"),
         "refinement": SEARCH_OPTIONS,
     }
-    repetitions: int = 1
+    repetitions: int = 1  #: effort per cut, see the mapper ``multisection``
     initial_partitions: int = 4
     recombinations: int = 0
+    #: minimum number of vertices per group of PEs: a graph of the hierarchy is divided into more groups only
+    #: if it has this many vertices for each of them
     per_block: int = 1000
-    fewest: int = 3000
+    fewest: int = 3000  #: approximate minimum number of vertices of the coarsest graph
+    #: local search for the edge cut and for the communication cost (:class:`hopbytes.engine.SearchSettings`).
     rounds: int = 10
     fruitless_moves: int = 40
     seeds: int = 25
@@ -74,7 +62,6 @@ class Integrated(Mapper):
     overload_percent: int = 0
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return int32[n], the PE of every task."""
         search = SearchSettings.of(self)
         cutter = Multisection(
             self.repetitions, self.initial_partitions, self.recombinations, **asdict(search)

@@ -26,21 +26,13 @@ from hopbytes.model.comm_graph import CommGraph
 class TopDown(Mapper):
     """Partition the tasks once per level of the machine, outermost first, into perfectly balanced blocks.
 
-    Parameters
-    ----------
-    initial_partitions : int
-        Number of initial partitions of the coarsest graph per cut.
-
-    Notes
-    -----
     This is the algorithm Top-Down of Schulz and Träff (2017), provided for comparisons: the mapper
     ``multisection`` with one run per cut. O(levels x (n + m)) for meshes.
     """
 
-    initial_partitions: int = 4
+    initial_partitions: int = 4  #: number of initial partitions of the coarsest graph per cut
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return int32[n], the PE of every task."""
         return Multisection(initial_partitions=self.initial_partitions).map(graph, where, bounds, effort)
 
 
@@ -49,22 +41,14 @@ class TopDown(Mapper):
 class BottomUp(Mapper):
     """Partition the tasks into groups of the size of innermost units, then these into larger groups.
 
-    Parameters
-    ----------
-    initial_partitions : int
-        Number of initial partitions of the coarsest graph per level.
-
-    Notes
-    -----
     The algorithm is that of Schulz and Träff (2017). Each level is one partition of the whole graph into very
     many blocks, so this is the slowest of their constructions. If units differ in size, groups may not fit
     them exactly; tasks then fill the PEs in the order of the groups.
     """
 
-    initial_partitions: int = 4
+    initial_partitions: int = 4  #: number of initial partitions of the coarsest graph per level
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return int32[n], the PE of every task."""
         if graph.n == 0 or where.k == 1:
             return np.zeros(graph.n, np.int32)
         room = room_for(graph, bounds)
@@ -101,22 +85,14 @@ class BottomUp(Mapper):
 class DualRecursiveBipartitioning(Mapper):
     """Bisect the machine, and the tasks accordingly, recursively until single PEs are left.
 
-    Parameters
-    ----------
-    initial_partitions : int
-        Number of initial partitions of the coarsest graph per bisection.
-
-    Notes
-    -----
     The method is that of Pellegrini (1994) and of Hoefler and Snir (2011). A unit of the machine with many
     children is divided in the middle of their order. A bisection considers only the tasks of its part, not
     the PEs of neighbours in other parts. O(log k x (n + m)) for meshes.
     """
 
-    initial_partitions: int = 4
+    initial_partitions: int = 4  #: number of initial partitions of the coarsest graph per bisection
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return int32[n], the PE of every task."""
         groupings = where.groups()
         order = np.argsort(groupings[-1])
         tree = halved([grouping[order] for grouping in groupings])

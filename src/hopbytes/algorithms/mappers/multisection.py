@@ -37,76 +37,6 @@ partitioners: Registry[Any] = Registry("source of partitions", (), entry_points=
 class Multisection(Mapper):
     """Partition the tasks recursively along the levels of the machine down to single PEs.
 
-    Parameters
-    ----------
-    repetitions : int
-        Number of full multilevel runs for the cuts that determine most of the cost, usually the outermost
-        ones. With 0 there is one run, and only if an external partitioner such as KaMinPar has failed.
-    initial_partitions : int
-        Number of initial partitions of the coarsest graph per run of these cuts.
-    recombinations : int
-        Number of recombinations of the runs of these cuts (see ``core/partition/partitioner.hpp``).
-    contraction_limit : int
-        Number of vertices at which coarsening stops.
-    region_growings : int
-        Number of bisections by region growing per bisection of an initial partition; the best one is kept.
-    coarse_recombinations : int
-        Number of recombinations of initial partitions on the coarsest graph.
-    bisection_repetitions : int
-        Repetitions of every bisection if block sizes are exact, as with one task per slot.
-    shared_hierarchies : int
-        Number of coarsening hierarchies of a large graph for all runs
-        (:class:`hopbytes.engine.PartitionSettings`). If there are more runs, some of them share a hierarchy
-        and are computed on its graph with 4000 vertices. With 0 every run has its own. On graphs of more than
-        2^24 arcs and ten arcs per vertex all runs share one.
-    relaxation_rounds : int
-        Rounds of relaxation of the shapes of blocks (``core/partition/relaxation/relax.hpp``) in cuts into 16
-        or more blocks, which then make a third of the runs. 0 turns it off.
-    annealing_sweeps : int
-        Sweeps of simulated annealing over the boundaries of 16 or more blocks
-        (``core/partition/refinement/annealing.hpp``). 0 turns it off.
-    rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
-        Local search (:class:`hopbytes.engine.SearchSettings`).
-    slack : {"outer", "even"}
-        Levels that may use the room of PEs beyond an even share. With ``outer`` the outer cuts, which
-        determine most of the cost, may use all of it that inner cuts are certain not to need. With ``even``
-        every level gets the same factor. If some tasks are restricted to certain PEs, it is always even.
-    kaminpar_partitions : int
-        Number of partitions by KaMinPar for the outermost cut. They compete with the runs and are recombined
-        with them. This needs the package kaminpar and a bound on loads (not exact counts); otherwise the
-        built-in partitioner works alone. ``info["work"]`` counts the partitions that were used and those
-        that failed.
-    kaminpar_inner_partitions : int
-        Number of partitions by KaMinPar for every further cut.
-    kaminpar_preset : str
-        Preset of KaMinPar: fast, default, eco or strong.
-    kaminpar_from : int
-        Minimum number of vertices of a group for which KaMinPar is called.
-    partitioner : str
-        External partitioner for every group in place of KaMinPar: ``"kahip:eco"``, ``"mtkahypar:quality"``,
-        ``"kaminpar:strong"`` (docs/partitioners.md). It is called once per cut unless
-        `kaminpar_partitions` and `kaminpar_inner_partitions` demand more. With ``repetitions=0`` the
-        built-in partitioner runs only if the external one fails.
-    parallel_partitioner : str
-        External partitioner for subproblems to which a schedule assigns several threads. The configuration
-        eco of SharedMap is ``repetitions=0,slack=even,schedule=nb_layer,partitioner=kahip:eco`` with
-        ``parallel_partitioner=mtkahypar:quality``. The mapping then depends on the number of threads.
-    schedule : {"level", "naive", "layer", "queue", "nb_layer"}
-        Order of the work: ``level`` divides all groups of a level in one compiled call; the others are the
-        four schedules of SharedMap (:mod:`hopbytes.algorithms.multisection.scheduling`). All of them give
-        the same mapping.
-    trace : str
-        File for one line of JSON per cut, with `start`, `end` (seconds), `worker`, `threads`, `path`,
-        `vertices` and `arcs` (scanned edges). It needs one of the four schedules. Cuts that are repeated with
-        other effort are not listed.
-
-    Raises
-    ------
-    UnsupportedError
-        If a schedule, a partitioner or its preset is unknown, or a partitioner is not installed.
-
-    Notes
-    -----
     The method is that of SharedMap (Schulz and Woydt, 2025) with these differences. Maximum block weights are
     integers that every later cut can meet (:func:`hopbytes.model.capacities.child_bounds`), those of outer
     cuts as large as this allows (`slack`). Levels of equal distance are one cut. Seeds derive from the
@@ -118,8 +48,6 @@ class Multisection(Mapper):
     equal size. Where few vertices have far more neighbours than the others, blocks of decreasing degree
     compete with the first run (``core/partition/initial/by_degree.hpp``). Blocks of exact sizes are computed
     by recursive bisection (``core/partition/exact_partitioner.hpp``).
-
-    O(levels x (n + m)) for meshes; all groups of one level are partitioned in one compiled call.
     """
 
     option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
@@ -136,30 +64,63 @@ class Multisection(Mapper):
         ),
         "schedule": ("schedule", "trace"),
     }  # fmt: skip
+    #: Number of full multilevel runs for the cuts that determine most of the cost, usually the outermost
+    #: ones. With 0 there is one run, and only if an external partitioner such as KaMinPar has failed.
     repetitions: int = 1
-    initial_partitions: int = 4
+    initial_partitions: int = 4  #: number of initial partitions of the coarsest graph per run of these cuts
+    #: number of recombinations of the runs of these cuts (see ``core/partition/partitioner.hpp``).
     recombinations: int = 0
-    contraction_limit: int = 1500
+    contraction_limit: int = 1500  #: number of vertices at which coarsening stops
+    #: number of bisections by region growing per bisection of an initial partition; the best one is kept
     region_growings: int = 4
-    coarse_recombinations: int = 2
+    coarse_recombinations: int = 2  #: number of recombinations of initial partitions on the coarsest graph
+    #: repetitions of every bisection if block sizes are exact, as with one task per slot
     bisection_repetitions: int = 3
+    #: Number of coarsening hierarchies of a large graph for all runs
+    #: (:class:`hopbytes.engine.PartitionSettings`). If there are more runs, some of them share a hierarchy
+    #: and are computed on its graph with 4000 vertices. With 0 every run has its own. On graphs of more than
+    #: 2^24 arcs and ten arcs per vertex all runs share one.
     shared_hierarchies: int = 8
+    #: Rounds of relaxation of the shapes of blocks (``core/partition/relaxation/relax.hpp``) in cuts into 16
+    #: or more blocks, which then make a third of the runs. 0 turns it off.
     relaxation_rounds: int = 0
+    #: Sweeps of simulated annealing over the boundaries of 16 or more blocks
+    #: (``core/partition/refinement/annealing.hpp``). 0 turns it off.
     annealing_sweeps: int = 0
-    rounds: int = 10
+    rounds: int = 10  #: local search (:class:`hopbytes.engine.SearchSettings`).
     fruitless_moves: int = 40
     seeds: int = 25
     flow_rounds: int = 0
     flow_width: int = 4
     overload_percent: int = 100
+    #: Levels that may use the room of PEs beyond an even share. With ``outer`` the outer cuts, which
+    #: determine most of the cost, may use all of it that inner cuts are certain not to need. With ``even``
+    #: every level gets the same factor. If some tasks are restricted to certain PEs, it is always even.
     slack: str = "outer"
+    #: Number of partitions by KaMinPar for the outermost cut. They compete with the runs and are recombined
+    #: with them. This needs the package kaminpar and a bound on loads (not exact counts); otherwise the
+    #: built-in partitioner works alone. ``info["work"]`` counts the partitions that were used and those that
+    #: failed.
     kaminpar_partitions: int = 0
-    kaminpar_inner_partitions: int = 0
-    kaminpar_preset: str = "strong"
-    kaminpar_from: int = 20_000
+    kaminpar_inner_partitions: int = 0  #: number of partitions by KaMinPar for every further cut
+    kaminpar_preset: str = "strong"  #: preset of KaMinPar: fast, default, eco or strong
+    kaminpar_from: int = 20_000  #: minimum number of vertices of a group for which KaMinPar is called
+    #: External partitioner for every group in place of KaMinPar: ``"kahip:eco"``, ``"mtkahypar:quality"``,
+    #: ``"kaminpar:strong"`` (docs/partitioners.md). It is called once per cut unless `kaminpar_partitions`
+    #: and `kaminpar_inner_partitions` demand more. With ``repetitions=0`` the built-in partitioner runs only
+    #: if the external one fails.
     partitioner: str = ""
+    #: External partitioner for subproblems to which a schedule assigns several threads. The configuration eco
+    #: of SharedMap is ``repetitions=0,slack=even,schedule=nb_layer,partitioner=kahip:eco`` with
+    #: ``parallel_partitioner=mtkahypar:quality``. The mapping then depends on the number of threads.
     parallel_partitioner: str = ""
+    #: Order of the work: ``level`` divides all groups of a level in one compiled call; the others are the
+    #: four schedules of SharedMap (:mod:`hopbytes.algorithms.multisection.scheduling`). All of them give the
+    #: same mapping.
     schedule: str = "level"
+    #: File for one line of JSON per cut, with `start`, `end` (seconds), `worker`, `threads`, `path`,
+    #: `vertices` and `arcs` (scanned edges). It needs one of the four schedules. Cuts that are repeated with
+    #: other effort are not listed.
     trace: str = ""
 
     def __post_init__(self) -> None:
@@ -178,12 +139,10 @@ class Multisection(Mapper):
 
     @property
     def deterministic(self) -> bool:
-        """Whether the same seed gives the same mapping, which some external partitioners do not ensure."""
         external = self._external()
         return external is None or bool(external.deterministic)
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return int32[n], the PE of every task."""
         levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=self.slack == "even")
         external = self._external()
         with nullcontext() if external is None else external.started(bounds, effort) as outside:

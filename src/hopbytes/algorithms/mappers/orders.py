@@ -25,7 +25,6 @@ class Identity(Mapper):
     """
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return contiguous blocks of tasks."""
         return fill_in_order(graph, bounds)
 
 
@@ -39,7 +38,6 @@ class Random(Mapper):
     """
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return blocks of a shuffled task list."""
         return fill_in_order(graph, bounds, random_order(graph.n, effort.seed))
 
 
@@ -48,14 +46,11 @@ class Random(Mapper):
 class Rcm(Mapper):
     """Assign tasks in reverse Cuthill-McKee order like `identity`, so that neighbours are close together.
 
-    Notes
-    -----
     The order (Cuthill and McKee, 1969) depends on which tasks communicate, but not on their volumes.
     O(n log n + m log m).
     """
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return blocks of the reordered task list, in machine order."""
         if graph.n == 0:
             return np.empty(0, np.int32)
         order = kernels.reverse_cuthill_mckee(graph.symmetric_positive())
@@ -67,17 +62,10 @@ class Rcm(Mapper):
 class RoundRobin(Mapper):
     """Assign tasks in their own order to the nodes in turn, as launchers do with the option ``cyclic``.
 
-    Parameters
-    ----------
-    turn : int
-        Number of consecutive tasks that a node gets in its turn, >= 1.
-
-    Notes
-    -----
     Full nodes are skipped. Within a node PEs are filled in machine order. O(n log n + k).
     """
 
-    turn: int = 1
+    turn: int = 1  #: number of consecutive tasks that a node gets in its turn, >= 1
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -85,7 +73,6 @@ class RoundRobin(Mapper):
             raise UnsupportedError(f"mapper 'round_robin': turn={self.turn}, expected an integer >= 1")
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return int32[n], the PE of every task."""
         nodes = nodes_of(where)
         room = room_for(graph, bounds)
         seats = np.repeat(nodes.pes, room[nodes.pes])  # node by node, every PE as often as it has room

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from hopbytes._arrays import Int32, own
-from hopbytes._frozen import frozen
+from hopbytes._arrays import Int32
+from hopbytes._frozen import frozen, own
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.multisection import FAST, Multisection
 from hopbytes.algorithms.shared.search_distances import search_problem
@@ -46,23 +46,6 @@ CLUSTERS_PER_PE, LARGEST_CLUSTER = 4, 2
 class ParallelMultilevel(Mapper):
     """Coarsen once, map the coarse graph by multisection, refine the communication cost in uncoarsening.
 
-    Parameters
-    ----------
-    initial_partitions : int
-        Effort per cut of the coarse graph, see the mapper ``multisection``. More than two did not lower J.
-    per_pe : int
-        Number of vertices of the coarse graph per PE; 0 counts as 1.
-    fewest : int
-        Least number of vertices of the coarse graph.
-    least_tasks : int
-        With fewer tasks the mapper is ``multisection`` with the options that it has in the preset ``fast``.
-    synchronous_rounds : int
-        Rounds of moves on every level; all threads work on each round.
-    rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
-        Local search in the cuts (:class:`hopbytes.engine.SearchSettings`).
-
-    Notes
-    -----
     All threads work on every level of a large graph. Clusters are chosen in rounds over classes of vertices
     (``core/partition/coarsening/synchronous_clustering.hpp``), and moves under the distances of the machine
     in rounds over all vertices near boundaries (``core/partition/refinement/synchronous_moves.hpp``). A
@@ -78,12 +61,14 @@ class ParallelMultilevel(Mapper):
         "coarsening": ("per_pe", "fewest", "least_tasks"),
         "refinement": ("synchronous_rounds", *SEARCH_OPTIONS),
     }
+    #: Effort per cut of the coarse graph, see the mapper ``multisection``. More than two did not lower J.
     initial_partitions: int = 2
-    per_pe: int = 200
-    fewest: int = 20_000
+    per_pe: int = 200  #: number of vertices of the coarse graph per PE; 0 counts as 1
+    fewest: int = 20_000  #: least number of vertices of the coarse graph
+    #: with fewer tasks the mapper is ``multisection`` with the options that it has in the preset ``fast``
     least_tasks: int = LEAST_TASKS
-    synchronous_rounds: int = 24
-    rounds: int = 10
+    synchronous_rounds: int = 24  #: rounds of moves on every level; all threads work on each round
+    rounds: int = 10  #: local search in the cuts (:class:`hopbytes.engine.SearchSettings`).
     fruitless_moves: int = 40
     seeds: int = 25
     flow_rounds: int = 2
@@ -91,7 +76,6 @@ class ParallelMultilevel(Mapper):
     overload_percent: int = 0
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return int32[n], the PE of every task."""
         target = max(self.fewest, max(1, self.per_pe) * where.k)
         small = graph.n < max(self.least_tasks, 2 * target)
         if small or bounds.exact or bounds.linear_cost is not None or where.k < 2:

@@ -30,27 +30,6 @@ Place = Callable[[Grouped, Routed, HybridTerms, Effort], Int32]
 class HybridGreedy(Mapper):
     """Partition the tasks to nodes, then assign each group to the node with the lowest hybrid metric.
 
-    Parameters
-    ----------
-    weights : str
-        Weights of hop-bytes and of maximum, mean and variance of congestion. The default is ``1/1/1/1``.
-    raw : bool
-        Add the terms without normalization, as published. By default each term is first divided by its value
-        for the groups in order, hop-bytes by the share of this value that belongs to the groups assigned so
-        far. Raw terms depend on units: if capacities are bytes per second (``ib:``), congestion is a few
-        seconds and hop-bytes are 10^9 and more, so that only hop-bytes matter unless `weights` compensate.
-    guarded : bool
-        Keep the groups in the order of the partition if this order has a lower maximum congestion.
-    repetitions, initial_partitions : int
-        Effort of the partition to nodes.
-
-    Raises
-    ------
-    UnsupportedError
-        If weights are not four numbers >= 0 or the machine has no routes.
-
-    Notes
-    -----
     Mirsadeghi and Afsahi, "PTRAM: a parallel topology- and routing-aware mapping framework", IPDPS
     workshops 2016, algorithm 1. The next group is the one with the largest communication volume with assigned
     groups plus 1/(assigned + 1) of its volume with the others. The metric is that of all groups assigned so
@@ -60,10 +39,16 @@ class HybridGreedy(Mapper):
     """
 
     needs_routes: ClassVar[bool] = True
+    #: Weights of hop-bytes and of maximum, mean and variance of congestion. The default is ``1/1/1/1``.
     weights: str = "1/1/1/1"
+    #: Add the terms without normalization, as published. By default each term is first divided by its value
+    #: for the groups in order, hop-bytes by the share of this value that belongs to the groups assigned so
+    #: far. Raw terms depend on units: if capacities are bytes per second (``ib:``), congestion is a few
+    #: seconds and hop-bytes are 10^9 and more, so that only hop-bytes matter unless `weights` compensate.
     raw: bool = False
+    #: keep the groups in the order of the partition if this order has a lower maximum congestion
     guarded: bool = False
-    repetitions: int = 1
+    repetitions: int = 1  #: effort of the partition to nodes
     initial_partitions: int = 4
 
     def __post_init__(self) -> None:
@@ -71,7 +56,6 @@ class HybridGreedy(Mapper):
         parse_weights(self.weights)
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return int32[n], the PE of every task."""
         return self.carried_out(graph, where, bounds, effort, self.place)
 
     def carried_out(

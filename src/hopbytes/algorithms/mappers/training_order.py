@@ -20,23 +20,12 @@ from hopbytes.util.options import check_types
 class TrainingOrder(Mapper):
     """Assign the tasks of a training job (``ml:``) in the rank order of Megatron-LM with the lowest J.
 
-    Parameters
-    ----------
-    goal : str
-        The objective by which orders are compared; of equal ones the one with the lowest J is taken.
-
-    Raises
-    ------
-    UnsupportedError
-        If the goal is unknown, or needs links that the machine does not have.
-
-    Notes
-    -----
     All orders of tensor, context, data and pipeline parallelism are compared, Megatron-LM's default first.
     Other patterns are assigned in the order of their tasks. O(24 arcs), for objectives of links times the
     length of a route.
     """
 
+    #: the objective by which orders are compared; of equal ones the one with the lowest J is taken
     goal: str = "comm_cost"
 
     def __post_init__(self) -> None:
@@ -44,7 +33,6 @@ class TrainingOrder(Mapper):
         objectives[self.goal]  # an unknown name is reported at once
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return the tasks in the best order by the goal, the first of equal ones."""
         training = training_of(graph)
         orders = {} if training is None else rank_orders(training)
         tried = [

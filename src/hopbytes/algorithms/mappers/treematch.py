@@ -142,17 +142,26 @@ class TreeMatch(Mapper):
     first heuristic instead of one, the credit, which follows the program of the authors, and the exact
     solution of small levels (at most 12 objects). O(m log n) per level if groups grow.
 
-    Examples
-    --------
     >>> import hopbytes as hb
     >>> pairs = hb.CommGraph.from_edges([0, 1, 2, 3], [2, 3, 0, 1], [9, 9, 9, 9])
     >>> hb.map_tasks(pairs, hb.allocate("node:2@10 core:2@1"), "treematch").pe.tolist()
     [0, 2, 1, 3]
     """
 
+    #: If a level has at most so many possible groups, all of them are listed, and three heuristics search for
+    #: independent sets among them: smallest values first, largest values last, largest weighted degree first.
+    #: With up to 12 objects the optimal grouping is computed. If there are more possible groups, groups grow
+    #: along heavy edges. With up to 512 objects in a sparse graph they are compared with a perfectly balanced
+    #: partition, and the grouping with less volume between groups is used.
     list_up_to: int = 30_000
+    #: thousandths by which the grouping of consecutive objects may be worse than another and is still used
     credit: int = 1
+    #: number of initial partitions of the coarsest graph, per level or per cut of an irregular tree
     initial_partitions: int = 4
+    #: Number of subtrees of the machine that are tried if there are fewer tasks than PEs (fewer cores of
+    #: every cache, fewer caches of every package, ...); the mapping with the lowest J is used. With 1 only
+    #: the whole tree is tried, as in the paper, which fills the innermost units and adds objects only up to
+    #: the next multiple of the arity.
     shapes: int = 1
     virtual: bool = False
     chooses_slots: ClassVar[bool] = True
@@ -165,7 +174,6 @@ class TreeMatch(Mapper):
             raise UnsupportedError(f"credit={self.credit}, expected at most 1000")
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return int32[n], the PE of every task."""
         if graph.n == 0 or where.k == 1:
             return np.zeros(graph.n, np.int32)
         groupings = where.groups()

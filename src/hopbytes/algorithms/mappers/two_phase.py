@@ -24,37 +24,21 @@ NO_REFINER = "none"
 class TwoPhase(Mapper):
     """Partition the tasks into k blocks and map the quotient graph with one block per PE.
 
-    Parameters
-    ----------
-    model : str
-        Partitioner of the tasks: ``rb`` is recursive bisection without regard to the machine, ``rms`` is
-        recursive multisection along the machine, where block i is the one computed for PE i. With one task
-        per PE every task is a block and this option has no effect.
-    mapping : str
-        Mapper of the blocks with at most one option, for example ``bottom_up:initial_partitions=8``. The
-        default is ``top_down``.
-    refine : str
-        Refiner of the mapping of blocks, for example ``n_cd:d=10``, or ``none``.
-    initial_partitions : int
-        Number of initial partitions of the coarsest graph per cut of the model.
-
-    Raises
-    ------
-    UnsupportedError
-        If the model, mapper or refiner is unknown, or the mapper is ``two_phase`` itself.
-
-    Notes
-    -----
     This is the pipeline of Schulz, Träff and von Kirchbach, "Better process mapping and sparse quadratic
     assignment", and the options are those of its experiments. ``rms`` is not in the version of 2017 by the
     first two, but in the extended one.
     Multisection with V-cycles (the presets) is better if there are many tasks per PE.
     """
 
+    #: Partitioner of the tasks: ``rb`` is recursive bisection without regard to the machine, ``rms`` is
+    #: recursive multisection along the machine, where block i is the one computed for PE i. With one task per
+    #: PE every task is a block and this option has no effect.
     model: str = "rb"
+    #: Mapper of the blocks with at most one option, for example ``bottom_up:initial_partitions=8``. The
+    #: default is ``top_down``.
     mapping: str = "top_down"
-    refine: str = "n_cd"
-    initial_partitions: int = 4
+    refine: str = "n_cd"  #: refiner of the mapping of blocks, for example ``n_cd:d=10``, or ``none``
+    initial_partitions: int = 4  #: number of initial partitions of the coarsest graph per cut of the model
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -66,7 +50,6 @@ class TwoPhase(Mapper):
             build(refiners, self.refine)
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return int32[n], the PE of every task."""
         single = graph.n == where.k and bounds.exact
         block = np.arange(graph.n, dtype=np.int32) if single else self._blocks(graph, where, bounds, effort)
         model = graph if single else quotient_graph(graph, block, where.k)

@@ -21,24 +21,6 @@ WEIGHTS = ("volume", "messages")
 class HopGreedy(Mapper):
     """Partition the tasks to nodes, then assign groups near those they communicate with (UG).
 
-    Parameters
-    ----------
-    seeds : int
-        Maximum number of groups that are assigned far from each other at the beginning. All numbers from 0 to
-        this one are tried, and the mapping with the fewest hop-bytes is kept.
-    weight : str
-        Weight of an arc: ``volume`` (minimizes hop-bytes) or ``messages`` (minimizes hops of messages, UTH).
-    repetitions, initial_partitions, region_growings : int
-        Effort of the partition to nodes, see :class:`hopbytes.engine.PartitionSettings`. With 1 for each it
-        takes about a fifth of the time, and hop-bytes are a few percent higher.
-
-    Raises
-    ------
-    UnsupportedError
-        If the weight is unknown.
-
-    Notes
-    -----
     This is the greedy mapping UG of Deveci, Kaya, Uçar, Çatalyürek, "Fast and high quality topology-aware
     task mapping", IPDPS 2015, algorithm 1: the next group is the one that communicates most with assigned
     groups. Details are decided as follows. The first group is assigned to a node in the centre of the network
@@ -49,8 +31,13 @@ class HopGreedy(Mapper):
     most. With more than 4096 nodes only the 256 nodes before and after a node in machine order count as near.
     """
 
+    #: Maximum number of groups that are assigned far from each other at the beginning. All numbers from 0 to
+    #: this one are tried, and the mapping with the fewest hop-bytes is kept.
     seeds: int = 1
+    #: weight of an arc: ``volume`` (minimizes hop-bytes) or ``messages`` (minimizes hops of messages, UTH)
     weight: str = "volume"
+    #: Effort of the partition to nodes, see :class:`hopbytes.engine.PartitionSettings`. With 1 for each it
+    #: takes about a fifth of the time, and hop-bytes are a few percent higher.
     repetitions: int = 1
     initial_partitions: int = 4
     region_growings: int = 4
@@ -61,7 +48,6 @@ class HopGreedy(Mapper):
             raise UnsupportedError(f"mapper 'ug': weight={self.weight}, expected one of {', '.join(WEIGHTS)}")
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return int32[n], the PE of every task."""
         settings = settings_of(self.repetitions, self.initial_partitions, self.region_growings)
         grouped = cut(graph, where, bounds, effort, settings)
         return finish(graph, grouped, self.place(grouped, effort), bounds, effort)

@@ -19,26 +19,17 @@ from hopbytes.model.comm_graph import CommGraph
 class Chains(Refiner):
     """Make the best exchange, lock its tasks, continue with their neighbours; keep the best prefix.
 
-    Parameters
-    ----------
-    fruitless_moves : int
-        Number of exchanges without a new best state after which a chain ends and returns to its best state.
-    work : int
-        Maximum number of scanned edges, in millions.
-
-    Notes
-    -----
     A chain begins at every task, in random order, and again if a chain nearby had a gain. The candidates of a
     step are exchanges of the neighbours of moved tasks with tasks in the innermost units of their neighbours.
     Kernighan and Lin (1970) proposed such chains for bisections. Here a step costs
     O(degree^3 x tasks of an innermost unit) and not O(n^2).
     """
 
+    #: number of exchanges without a new best state after which a chain ends and returns to its best state
     fruitless_moves: int = 10
-    work: int = 1000
+    work: int = 1000  #: maximum number of scanned edges, in millions
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping that costs no more."""
         if where.k < 2 or graph.n < 2 or effort.used_up:
             return pe
         order = random_order(graph.n, effort.seed).astype(np.int32)

@@ -31,35 +31,6 @@ GOALS = ("max_congestion", "max_messages", "hybrid")
 class Congestion(Refiner):
     """Lower the congestion of the hottest links, several at a time.
 
-    Parameters
-    ----------
-    goal : str
-        Objective: ``max_congestion``, ``max_messages`` or ``hybrid`` (relative to the mapping in order).
-    group_work : int
-        Number of evaluated exchanges per node in which all tasks of a node move; 0 turns this phase off.
-    task_work : int
-        Number of evaluated exchanges of single tasks per task in the second phase; 0 turns it off. This phase
-        requires that every PE holds one task.
-    nearest : int
-        Number of nodes (or PEs) near another one that are candidates for a group (or task).
-    band_percent : int
-        Links with at least this percentage of the maximum congestion are selected for improvement.
-    threshold : int
-        Initial acceptance threshold for losses, in thousandths of the cost of a link with maximum congestion.
-        It falls to 0 during the search.
-    hop_percent : int or None
-        Percentage by which hop-bytes (hops of messages with ``max_messages``) may rise; None: no limit.
-    set_percent : int
-        Percentage of the group exchanges that move sets of groups together: ranges of nodes in machine order,
-        the neighbourhoods of two nodes, clusters of communicating groups, cycles.
-
-    Raises
-    ------
-    UnsupportedError
-        If the goal is unknown or the machine has no routes.
-
-    Notes
-    -----
     The search is threshold accepting (Dueck and Scheuer, 1990) on the sum over links of
     (congestion / maximum)^4. This function depends on every hot link, so the search leaves plateaus of the
     maximum, and it also rewards fewer hop-bytes, since the load of every link counts. A step moves a random
@@ -71,13 +42,23 @@ class Congestion(Refiner):
     needs_routes: ClassVar[bool] = True
     objective: ClassVar[str] = "max_congestion"
     keeps: ClassVar[tuple[str, ...]] = ("hop_bytes",)
+    #: objective: ``max_congestion``, ``max_messages`` or ``hybrid`` (relative to the mapping in order)
     goal: str = "max_congestion"
+    #: number of evaluated exchanges per node in which all tasks of a node move; 0 turns this phase off
     group_work: int = 200
+    #: Number of evaluated exchanges of single tasks per task in the second phase; 0 turns it off. This phase
+    #: requires that every PE holds one task.
     task_work: int = 20
-    nearest: int = 32
+    nearest: int = 32  #: number of nodes (or PEs) near another one that are candidates for a group (or task)
+    #: links with at least this percentage of the maximum congestion are selected for improvement
     band_percent: int = 85
+    #: Initial acceptance threshold for losses, in thousandths of the cost of a link with maximum congestion.
+    #: It falls to 0 during the search.
     threshold: int = 30_000
+    #: percentage by which hop-bytes (hops of messages with ``max_messages``) may rise; None: no limit
     hop_percent: int | None = 0
+    #: percentage of the group exchanges that move sets of groups together: ranges of nodes in machine order,
+    #: the neighbourhoods of two nodes, clusters of communicating groups, cycles
     set_percent: int = 20
 
     def __post_init__(self) -> None:
@@ -85,7 +66,6 @@ class Congestion(Refiner):
         check_goal("congestion", self.goal)
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping whose value of the goal is not higher."""
         nodes = nodes_of(where)
         if graph.n == 0 or nodes.count < 2:
             return pe

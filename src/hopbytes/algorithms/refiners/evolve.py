@@ -26,39 +26,6 @@ from hopbytes.util.random_numbers import derived_seeds
 class Evolve(Refiner):
     """Compute new mappings and recombine them with the best ones of a population.
 
-    Parameters
-    ----------
-    size : int
-        Number of mappings in the population.
-    steps : int
-        Number of new mappings if nothing else ends the search.
-    work : int
-        Work in millions of scanned edges that limits the number of steps (approximately). If it does not
-        suffice to fill the population, no step is made, since the first steps hardly improve the mapping.
-        With 0 a time limit or a work limit of the run ends the search, otherwise `steps`.
-    repetitions, initial_partitions : int
-        Effort for each new mapping, see the mapper ``multisection``.
-    chains : int
-        Number of independent sequences of V-cycles per recombination, see the refiner ``vcycle``.
-    slots_only : bool
-        Return partitions (many tasks per PE) unchanged, too.
-    dense_up_to : int
-        Mappings with exact counts and at most so many tasks are returned unchanged, since the refiner
-        ``tabu`` serves them.
-    dense_pattern_up_to : int
-        The same limit for patterns in which a task communicates with at least a quarter of all tasks on
-        average. It has no effect with ``dense_up_to=0``.
-    perturbations, subtrees, repartitionings : int
-        Options of the refiner ``swap``, which follows every multisection if counts are exact; on networks
-        also of ``place_blocks``, which places the blocks of every new partition.
-    annealing_sweeps : int
-        Sweeps of annealing over the boundaries of PEs in new partitions on networks, see the refiner
-        ``vcycle``.
-    flow_rounds, flow_width, overload_percent : int
-        See :class:`hopbytes.engine.SearchSettings`.
-
-    Notes
-    -----
     A step is a multisection in which the cuts of all members compete with new ones at every level and are
     recombined with them (:class:`hopbytes.algorithms.multisection.descent.WarmStart`). Its result is then
     recombined with the best mapping: vertices that are together in both are contracted, and refinement under
@@ -81,25 +48,36 @@ class Evolve(Refiner):
         "one task per PE": ("perturbations", "subtrees", "repartitionings"),
         "partitions on networks": ("annealing_sweeps",),
     }
-    size: int = 5
-    steps: int = 8
+    size: int = 5  #: number of mappings in the population
+    steps: int = 8  #: number of new mappings if nothing else ends the search
+    #: Work in millions of scanned edges that limits the number of steps (approximately). If it does not
+    #: suffice to fill the population, no step is made, since the first steps hardly improve the mapping. With
+    #: 0 a time limit or a work limit of the run ends the search, otherwise `steps`.
     work: int = 0
-    slots_only: bool = False
+    slots_only: bool = False  #: return partitions (many tasks per PE) unchanged, too
+    #: mappings with exact counts and at most so many tasks are returned unchanged, since the refiner ``tabu``
+    #: serves them
     dense_up_to: int = FEW_TASKS
+    #: The same limit for patterns in which a task communicates with at least a quarter of all tasks on
+    #: average. It has no effect with ``dense_up_to=0``.
     dense_pattern_up_to: int = 1024
+    #: options of the refiner ``swap``, which follows every multisection if counts are exact; on networks also
+    #: of ``place_blocks``, which places the blocks of every new partition
     perturbations: int = 1000
     subtrees: int = 0
     repartitionings: int = 0
+    #: sweeps of annealing over the boundaries of PEs in new partitions on networks, see the refiner
+    #: ``vcycle``
     annealing_sweeps: int = 300
-    repetitions: int = 12
+    repetitions: int = 12  #: effort for each new mapping, see the mapper ``multisection``
     initial_partitions: int = 2
+    #: number of independent sequences of V-cycles per recombination, see the refiner ``vcycle``
     chains: int = 2
-    flow_rounds: int = 2
+    flow_rounds: int = 2  #: see :class:`hopbytes.engine.SearchSettings`.
     flow_width: int = 4
     overload_percent: int = 10
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping that costs no more."""
         if where.k < 2 or graph.n == 0 or (bounds.exact and graph.n <= self.dense_up_to):
             return pe
         if self.slots_only and not bounds.exact:

@@ -22,8 +22,6 @@ from hopbytes.util.options import check_types
 class NSquare(Refiner):
     """Try all pairs of tasks in cyclic order until none gains: the neighbourhood N^2.
 
-    Notes
-    -----
     The order is that of Heider (1972): the pair (i, j) is followed by (i, j + 1), and the last j by
     (i + 1, i + 2). The search ends after n(n-1)/2 consecutive pairs without a gain. Pairs inside an innermost
     unit of a tree are skipped. A gain takes O(degree) and is computed before an exchange is made. A round has
@@ -31,7 +29,6 @@ class NSquare(Refiner):
     """
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping that no exchange of two tasks improves."""
         return search_pairs(ALL_PAIRS, graph, where, pe, bounds, effort)
 
 
@@ -40,24 +37,12 @@ class NSquare(Refiner):
 class NP(Refiner):
     """Try all pairs inside blocks of consecutive tasks: the pruned neighbourhood N_p.
 
-    Parameters
-    ----------
-    block : int
-        Number of tasks per block, at least 2; the last block may be smaller.
-
-    Raises
-    ------
-    UnsupportedError
-        If `block` is below 2.
-
-    Notes
-    -----
     The neighbourhood is that of Brandfass, Alrutz and Gerhold (2013). The blocks are searched one after the
     other as by the refiner ``n_square``, until a round over all blocks has no gain. O(n x block) pairs per
     round.
     """
 
-    block: int = 64
+    block: int = 64  #: number of tasks per block, at least 2; the last block may be smaller
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -65,7 +50,6 @@ class NP(Refiner):
             raise UnsupportedError(f"block={self.block}, expected an integer >= 2")
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping that no exchange inside a block improves."""
         return search_pairs(BLOCKS, graph, where, pe, bounds, effort, reach=self.block)
 
 
@@ -74,18 +58,6 @@ class NP(Refiner):
 class NCd(Refiner):
     """Try pairs of tasks at most `d` edges apart in the communication graph: the neighbourhood N_C^d.
 
-    Parameters
-    ----------
-    d : int
-        Maximum distance of two tasks in edges, at least 1.
-
-    Raises
-    ------
-    UnsupportedError
-        If ``d`` is below 1.
-
-    Notes
-    -----
     The neighbourhood is that of Schulz and Träff (2017). It is enumerated when a task is visited and never
     stored, so memory is O(n) for any `d`. Tasks are first visited in random order. A pair without a gain is
     tried again only after an exchange has changed the cost of one of its tasks: those of the exchanged tasks
@@ -94,7 +66,7 @@ class NCd(Refiner):
     only pairs of the exchanged tasks.
     """
 
-    d: int = 10
+    d: int = 10  #: maximum distance of two tasks in edges, at least 1
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -102,7 +74,6 @@ class NCd(Refiner):
             raise UnsupportedError(f"d={self.d}, expected an integer >= 1")
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping that no exchange of two tasks within distance `d` improves."""
         order = random_order(graph.n, effort.seed).astype(np.int32)
         return search_pairs(NEAR_PAIRS, graph, where, pe, bounds, effort, reach=self.d, order=order)
 

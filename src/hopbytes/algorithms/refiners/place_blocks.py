@@ -36,15 +36,6 @@ MOST_PES_STARTED = 1024
 class PlaceBlocks(Refiner):
     """Place the tasks of every PE together on another PE, by the search for one task per PE.
 
-    Parameters
-    ----------
-    starts, chains, steps, anneal_up_to, anneal_networks_up_to, subtrees, repartitionings, perturbations : int
-        Options of the refiner ``swap``, which maps the quotient graph: its tasks are the blocks, the sets of
-        tasks that share a PE. With more than 1024 PEs `starts` counts only where there is no annealing. On
-        networks with more than `anneal_up_to` PEs the options count if distances are unlike those of a tree.
-
-    Notes
-    -----
     A partition into blocks of short boundaries says little about which blocks should be close together. On
     trees the cuts of the mapper ``multisection`` decide that, too, so there a descent suffices, also on fat
     trees, dragonflies and HyperX. On a torus or a mesh they see an approximation of the distances only, and
@@ -54,8 +45,6 @@ class PlaceBlocks(Refiner):
     different numbers of tasks, single tasks move on to PEs with room if the machine is a network. A search
     that exchanges only blocks that fit competes with that, and the cheapest mapping is returned. It is the
     given one if there are linear costs (fixed or restricted tasks, migration).
-
-    O(n + m) for the quotient graph, then as for the refiner ``swap`` with one task per PE.
     """
 
     option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
@@ -64,6 +53,9 @@ class PlaceBlocks(Refiner):
         "exchanges of units": ("subtrees", "repartitionings"),
         "perturbations": ("perturbations",),
     }
+    #: Options of the refiner ``swap``, which maps the quotient graph: its tasks are the blocks, the sets of
+    #: tasks that share a PE. With more than 1024 PEs `starts` counts only where there is no annealing. On
+    #: networks with more than `anneal_up_to` PEs the options count if distances are unlike those of a tree.
     starts: int = 1
     chains: int = 0
     steps: int = 2000
@@ -74,7 +66,6 @@ class PlaceBlocks(Refiner):
     perturbations: int = 100
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping that costs no more."""
         if bounds.linear_cost is not None or where.k < 3 or graph.n <= where.k:
             return pe
         search, on_network = Swap(), where.machine.network() is not None

@@ -62,9 +62,14 @@ class HottestLink(Refiner):
 
     needs_routes: ClassVar[bool] = True
     objective: ClassVar[str] = "max_congestion"
-    nearest: int = 7
-    rounds: int = 10
+    nearest: int = 7  #: number of candidate nodes per group: the nearest by hops
+    rounds: int = 10  #: Maximum number of rounds. The search ends earlier if no exchange is an improvement.
+    #: With ``paper`` an exchange must lower the maximum congestion, and groups with flows over the first of
+    #: the hottest links are tried. With ``count`` an exchange may also reduce the number of links with
+    #: maximum congestion, and groups on all these links are tried, so that ties do not end the search.
     rule: str = "paper"
+    #: order of equally near nodes: ``number`` takes low numbers first, ``nearby`` numbers near that of the
+    #: node, so that all nodes of a switch are tried
     ties: str = "number"
 
     def __post_init__(self) -> None:
@@ -74,7 +79,6 @@ class HottestLink(Refiner):
                 raise UnsupportedError(f"refiner 'ptram': {key}={value}, expected one of {', '.join(known)}")
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping with no higher maximum congestion."""
         return self.carried_out(graph, where, pe, bounds, effort, self.search)
 
     def carried_out(

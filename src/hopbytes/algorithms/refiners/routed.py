@@ -58,40 +58,22 @@ class Limits:
 class Routed(Refiner):
     """Exchange groups to lower hop-bytes, then lower the congestion; no effect on machines without routes.
 
-    Parameters
-    ----------
-    goal : str
-        The goal of the refiner ``congestion``.
-    effort : int
-        Factor for the effort of ``congestion``: its group_work is 100 times and its task_work 10 times this.
-    second_start : bool
-        Also start from a mapping by ``ug``, keep the better result and continue with moves of sets of groups.
-    set_moves : bool
-        Continue with moves of sets of groups also without a second start.
-    hop_percent : int or None
-        Percentage by which hop-bytes may exceed those of the given mapping, for any start. With 0 the
-        communication cost J may not rise either; None means no limit.
-    anneal : bool
-        With a time limit or a work limit continue until it is reached: rounds of ``congestion`` with new
-        seeds anneal the best mapping again, at higher and lower temperatures in turn.
-
-    Raises
-    ------
-    UnsupportedError
-        If the goal is unknown.
-
-    Notes
-    -----
     The result and the counters of a round of annealing that the deadline ends early are discarded, so a work
     limit can reproduce a run with a time limit.
     """
 
     objective: ClassVar[str] = "max_congestion"
-    goal: str = "max_congestion"
+    goal: str = "max_congestion"  #: the goal of the refiner ``congestion``
+    #: factor for the effort of ``congestion``: its group_work is 100 times and its task_work 10 times this
     effort: int = 4
+    #: also start from a mapping by ``ug``, keep the better result and continue with moves of sets of groups
     second_start: bool = False
-    set_moves: bool = False
+    set_moves: bool = False  #: continue with moves of sets of groups also without a second start
+    #: Percentage by which hop-bytes may exceed those of the given mapping, for any start. With 0 the
+    #: communication cost J may not rise either; None means no limit.
     hop_percent: int | None = 0
+    #: with a time limit or a work limit continue until it is reached: rounds of ``congestion`` with new seeds
+    #: anneal the best mapping again, at higher and lower temperatures in turn
     anneal: bool = False
 
     def __post_init__(self) -> None:
@@ -99,7 +81,6 @@ class Routed(Refiner):
         check_goal("routed", self.goal)
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping whose goal is not worse, with hop-bytes within the limit of `hop_percent`."""
         if where.machine.network() is None or graph.n == 0 or nodes_of(where).count < 2:
             return pe
         limits = self._limits(graph, where, pe)

@@ -48,54 +48,6 @@ SMALL_NETWORK = 256
 class Swap(Refiner):
     """Exchange tasks by descent, annealing and perturbation; with one task per PE also from other starts.
 
-    Parameters
-    ----------
-    all_pairs_up_to : int
-        With at most this many tasks the descent tries every pair, so its result is a local optimum with
-        respect to exchanges (unless 2^32 scanned edges do not suffice, as for dense patterns of unequal
-        volumes).
-    neighbourhood : int
-        With more tasks, the candidates for an exchange are the tasks in the unit of at most this many PEs
-        around the PE of a neighbour (on other machines than trees: on that many nearest PEs). Larger
-        partitions (many tasks per PE) are returned unchanged, since the refiner ``vcycle`` serves them.
-    several_nearest : int
-        The same number where PEs of a network hold several tasks each, if it is smaller. The refiner
-        ``vcycle`` ends with exchanges between 8 nearest PEs, after which more distant ones rarely gain.
-    starts : int
-        Number of mappings by other mappers (:data:`START_MAPPERS`) that compete with the given one; the
-        search continues from the best one after a descent. On networks of nodes
-        :data:`START_MAPPERS_ON_NODES` are used, too, and the best `starts` of all compete. This option and
-        the next seven apply only to one task per PE.
-    chains : int
-        Number of independent annealing runs; the best result is kept.
-    steps : int
-        Number of proposed exchanges per task in each annealing run.
-    anneal_up_to : int
-        With more tasks there is no annealing.
-    anneal_networks_up_to : int
-        The same on networks of up to 256 PEs, and on larger ones whose distances are unlike those of a tree,
-        as on a torus or a mesh, where annealing gains far more than on trees; with 0 `anneal_up_to` counts.
-    subtrees : int
-        Number of passes of the refiner ``subtrees`` over the best start, before annealing and perturbation.
-    repartitionings : int
-        Number of partners per unit for the refiner ``pairwise_repartitioning``, which follows ``subtrees``.
-    perturbations : int
-        Number of scanned edges for perturbation (iterated local search), per arc and task of the graph: a few
-        neighbouring tasks are exchanged at random, a descent of their neighbourhood follows, and changes that
-        raise the cost are undone. The phase ends early after a third of this work without a gain.
-    perturbation_work : int
-        Maximum number of scanned edges for perturbation, in millions.
-    dense_pattern_up_to : int
-        For dense patterns with more than :data:`FEW_TASKS` (400) and at most so many tasks, a short tabu
-        search (the refiner ``tabu`` with twice as many exchanges as tasks) replaces all other phases, because
-        it evaluates all pairs at the cost of one task here.
-    one_way : int
-        Work in millions of scanned edges of a final tabu search (:class:`Tabu`) if neither volumes nor
-        distances are symmetric. Exchanges use the mean of both directions, but tabu search is exact. It
-        applies to one task per PE and up to 400 tasks; 0 turns it off.
-
-    Notes
-    -----
     A gain costs O(degree) and is computed before an exchange is made (Schulz and Träff, 2017, make and undo
     it). A queue holds the tasks whose neighbourhood has changed, and an upper bound on the gain of a task
     saves most evaluations. Annealing follows Kirkpatrick, Gelatt and Vecchi (1983); it proposes partners near
@@ -109,23 +61,47 @@ class Swap(Refiner):
         "perturbations": ("perturbations", "perturbation_work"),
         "tabu search": ("dense_pattern_up_to", "one_way"),
     }
+    #: with at most this many tasks the descent tries every pair, so its result is a local optimum with
+    #: respect to exchanges (unless 2^32 scanned edges do not suffice, as for dense patterns of unequal
+    #: volumes)
     all_pairs_up_to: int = 1024
+    #: With more tasks, the candidates for an exchange are the tasks in the unit of at most this many PEs
+    #: around the PE of a neighbour (on other machines than trees: on that many nearest PEs). Larger
+    #: partitions (many tasks per PE) are returned unchanged, since the refiner ``vcycle`` serves them.
     neighbourhood: int = 64
+    #: The same number where PEs of a network hold several tasks each, if it is smaller. The refiner
+    #: ``vcycle`` ends with exchanges between 8 nearest PEs, after which more distant ones rarely gain.
     several_nearest: int = 64
+    #: Number of mappings by other mappers (:data:`START_MAPPERS`) that compete with the given one; the search
+    #: continues from the best one after a descent. On networks of nodes :data:`START_MAPPERS_ON_NODES` are
+    #: used, too, and the best `starts` of all compete. This option and the next seven apply only to one task
+    #: per PE.
     starts: int = 0
-    chains: int = 0
-    steps: int = 3000
-    anneal_up_to: int = 16384
+    chains: int = 0  #: number of independent annealing runs; the best result is kept
+    steps: int = 3000  #: number of proposed exchanges per task in each annealing run
+    anneal_up_to: int = 16384  #: with more tasks there is no annealing
+    #: the same on networks of up to 256 PEs, and on larger ones whose distances are unlike those of a tree,
+    #: as on a torus or a mesh, where annealing gains far more than on trees; with 0 `anneal_up_to` counts
     anneal_networks_up_to: int = 0
+    #: number of passes of the refiner ``subtrees`` over the best start, before annealing and perturbation
     subtrees: int = 0
+    #: number of partners per unit for the refiner ``pairwise_repartitioning``, which follows ``subtrees``
     repartitionings: int = 0
+    #: Number of scanned edges for perturbation (iterated local search), per arc and task of the graph: a few
+    #: neighbouring tasks are exchanged at random, a descent of their neighbourhood follows, and changes that
+    #: raise the cost are undone. The phase ends early after a third of this work without a gain.
     perturbations: int = 0
-    perturbation_work: int = 1000
+    perturbation_work: int = 1000  #: maximum number of scanned edges for perturbation, in millions
+    #: for dense patterns with more than :data:`FEW_TASKS` (400) and at most so many tasks, a short tabu
+    #: search (the refiner ``tabu`` with twice as many exchanges as tasks) replaces all other phases, because
+    #: it evaluates all pairs at the cost of one task here
     dense_pattern_up_to: int = 1024
+    #: Work in millions of scanned edges of a final tabu search (:class:`Tabu`) if neither volumes nor
+    #: distances are symmetric. Exchanges use the mean of both directions, but tabu search is exact. It
+    #: applies to one task per PE and up to 400 tasks; 0 turns it off.
     one_way: int = 20
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping that costs no more."""
         found = self._refined(graph, where, pe, bounds, effort)
         if not self.one_way or effort.used_up or not both_ways_differ(graph, where):
             return found

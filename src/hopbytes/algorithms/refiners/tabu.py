@@ -23,33 +23,23 @@ DEFAULT_WORK = 10
 class Tabu(Refiner):
     """Improve a population of mappings by robust tabu search with exchanges of two tasks.
 
-    Parameters
-    ----------
-    work : int
-        Maximum work in millions of scanned edges (an exchange evaluates all n² / 2 pairs of tasks, and eight
-        pairs count as one edge). With 0 the search runs until the deadline or the work limit of the whole
-        run; if there is neither, the default applies. Small problems end earlier, see `renewals`.
-    largest : int
-        Mappings of more tasks are returned unchanged, since an exchange takes O(n²) time and the search needs
-        the memory of eight matrices.
-    sparse_up_to : int
-        With more tasks the search runs only if a task communicates with at least a quarter of all tasks on
-        average. For sparser patterns searches that evaluate fewer pairs are better.
-    population, descending, short, long, fruitless_generations, renewals : int
-        See :class:`hopbytes.engine.dense_assignment.EvolutionSettings`.
-
-    Notes
-    -----
     The refiner requires that every used PE holds exactly one task, and returns other mappings unchanged.
     Asymmetric volumes and distances and linear costs are exact (other refiners use the mean of both
     directions; `swap` ends with this refiner if that makes a difference). Robust tabu search is due to
     Taillard (1991); see ``core/assignment/tabu.hpp`` and :func:`hopbytes.engine.dense_assignment.evolve`.
     """
 
+    #: Maximum work in millions of scanned edges (an exchange evaluates all n² / 2 pairs of tasks, and eight
+    #: pairs count as one edge). With 0 the search runs until the deadline or the work limit of the whole run;
+    #: if there is neither, the default applies. Small problems end earlier, see `renewals`.
     work: int = DEFAULT_WORK
+    #: mappings of more tasks are returned unchanged, since an exchange takes O(n²) time and the search needs
+    #: the memory of eight matrices
     largest: int = 1024
+    #: With more tasks the search runs only if a task communicates with at least a quarter of all tasks on
+    #: average. For sparser patterns searches that evaluate fewer pairs are better.
     sparse_up_to: int = FEW_TASKS
-    population: int = 16
+    population: int = 16  #: see :class:`hopbytes.engine.dense_assignment.EvolutionSettings`.
     descending: int = 64
     short: int = 2
     long: int = 10
@@ -57,7 +47,6 @@ class Tabu(Refiner):
     renewals: int = 20
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping that costs no more."""
         n = graph.n
         if not bounds.exact or not 2 <= n == where.k <= self.largest or len(np.unique(pe)) != n:
             return pe

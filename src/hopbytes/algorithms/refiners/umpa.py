@@ -30,44 +30,30 @@ from hopbytes.util.options import check_types
 class WeightedHopSwap(Refiner):
     """Exchange the groups of two nodes, or move a group to a free node, as long as hop-bytes fall (UWH).
 
-    Parameters
-    ----------
-    delta : int
-        Number of nodes tried per group, the nearest to the nodes it communicates with. The paper does not
-        state its value. With 8 the search takes at most half of the time, and hop-bytes are a few percent
-        higher.
-
-    Notes
-    -----
     This is algorithm 2 of Deveci et al., IPDPS 2015: groups are visited by decreasing cost, and the first
     exchange with a gain is made; passes are repeated until one has no gain. Groups move only to nodes with
     enough room. On machines without a network J falls instead of hop-bytes.
     """
 
     objective: ClassVar[str] = "hop_bytes"
+    #: Number of nodes tried per group, the nearest to the nodes it communicates with. The paper does not
+    #: state its value. With 8 the search takes at most half of the time, and hop-bytes are a few percent
+    #: higher.
     delta: int = 64
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping with no more hop-bytes."""
         return swap_for_hops(graph, where, pe, bounds, effort, self.delta, "volume")
 
 
 @refiners.register("uth")
 @frozen
 class HopSwap(Refiner):
-    """Like ``uwh``, for the hops of all messages regardless of their size (UTH).
-
-    Parameters
-    ----------
-    delta : int
-        Number of nodes tried per group.
-    """
+    """Like ``uwh``, for the hops of all messages regardless of their size (UTH)."""
 
     objective: ClassVar[str] = "hops"
-    delta: int = 64
+    delta: int = 64  #: number of nodes tried per group
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping with no more hops of messages."""
         return swap_for_hops(graph, where, pe, bounds, effort, self.delta, "messages")
 
 
@@ -76,22 +62,6 @@ class HopSwap(Refiner):
 class CongestionSwap(Refiner):
     """Exchange the groups of two nodes as long as the maximum congestion of a link falls (UMC).
 
-    Parameters
-    ----------
-    delta : int
-        Number of nodes tried per group.
-    rule : str
-        Comparison of mappings: ``lexicographic`` compares the maximum congestion, the number of links that
-        have it, the sum of squares and hop-bytes; ``paper`` compares the maximum congestion, then the mean
-        congestion of links in use.
-
-    Raises
-    ------
-    UnsupportedError
-        If the rule is unknown or the machine has no routes.
-
-    Notes
-    -----
     The refiner follows algorithm 3 of Deveci et al., IPDPS 2015. The listing of that algorithm was not
     available, so it was reconstructed from its description. Groups with traffic over the hottest link, those
     with most traffic first, are tried on nodes near the groups they communicate with. All links with maximum
@@ -102,7 +72,10 @@ class CongestionSwap(Refiner):
 
     needs_routes: ClassVar[bool] = True
     objective: ClassVar[str] = "max_congestion"
-    delta: int = 8
+    delta: int = 8  #: number of nodes tried per group
+    #: comparison of mappings: ``lexicographic`` compares the maximum congestion, the number of links that
+    #: have it, the sum of squares and hop-bytes; ``paper`` compares the maximum congestion, then the mean
+    #: congestion of links in use
     rule: str = "lexicographic"
 
     def __post_init__(self) -> None:
@@ -110,7 +83,6 @@ class CongestionSwap(Refiner):
         check_rule("umc", self.rule)
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping with no higher maximum congestion."""
         return swap_for_congestion(
             graph, where, pe, bounds, effort, delta=self.delta, rule=self.rule, messages=False
         )
@@ -119,17 +91,11 @@ class CongestionSwap(Refiner):
 @refiners.register("ummc")
 @frozen
 class MessageCongestionSwap(Refiner):
-    """Like ``umc``, for the number of messages on a link regardless of its capacity (UMMC).
-
-    Parameters
-    ----------
-    delta, rule
-        The options of ``umc``.
-    """
+    """Like ``umc``, for the number of messages on a link regardless of its capacity (UMMC)."""
 
     needs_routes: ClassVar[bool] = True
     objective: ClassVar[str] = "max_messages"
-    delta: int = 8
+    delta: int = 8  #: the options of ``umc``
     rule: str = "lexicographic"
 
     def __post_init__(self) -> None:
@@ -137,7 +103,6 @@ class MessageCongestionSwap(Refiner):
         check_rule("ummc", self.rule)
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping with no more messages on the busiest link."""
         return swap_for_congestion(
             graph, where, pe, bounds, effort, delta=self.delta, rule=self.rule, messages=True
         )

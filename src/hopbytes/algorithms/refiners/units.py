@@ -115,19 +115,6 @@ def _near(where: Allocation, first: Int64, width: int) -> Distances:
 class Subtrees(Refiner):
     """Exchange the tasks of whole units, from the outermost level inwards and back, then of single PEs.
 
-    Parameters
-    ----------
-    passes : int
-        Maximum number of passes from the outermost level inwards and back. A level is skipped if nothing
-        has changed since its last search.
-    all_pairs_up_to : int
-        With at most so many units on a level every pair of them is tried until none gains; with more,
-        units near those of neighbours are tried (see the refiner ``swap``, option `neighbourhood`).
-    singles : bool
-        Exchange single tasks at the innermost point of a pass, too, if every PE has one task.
-
-    Notes
-    -----
     The tasks of a unit are contracted to one vertex and vertices are exchanged, so the distances inside the
     two units do not change. For this reason only units of the same structure with the same room are
     exchanged. Exchanges of children of the same unit have no effect. Schulz and Träff (2017) name such
@@ -135,12 +122,16 @@ class Subtrees(Refiner):
     only single tasks are exchanged.
     """
 
+    #: Maximum number of passes from the outermost level inwards and back. A level is skipped if nothing has
+    #: changed since its last search.
     passes: int = 2
+    #: with at most so many units on a level every pair of them is tried until none gains; with more, units
+    #: near those of neighbours are tried (see the refiner ``swap``, option `neighbourhood`)
     all_pairs_up_to: int = 1024
+    #: exchange single tasks at the innermost point of a pass, too, if every PE has one task
     singles: bool = True
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping that costs no more."""
         if where.k < 2 or graph.n < 2:
             return pe
         levels: list[Units | None] = list(units_of(where, bounds))
@@ -200,23 +191,6 @@ class Subtrees(Refiner):
 class PairwiseRepartitioning(Refiner):
     """Bisect the tasks of two units with a large volume between them again, and keep improvements.
 
-    Parameters
-    ----------
-    initial_partitions : int
-        Number of new bisections per pair, in addition to improving the existing one.
-    partners : int
-        Number of partners per unit: those with the largest communication volume.
-    rounds : int
-        Number of passes over the pairs of a level.
-    smallest : int
-        For pairs of units with fewer PEs the existing bisection is improved, but no new one is computed.
-    largest : int
-        Units with more PEs are skipped.
-    work : int
-        Maximum number of scanned edges, in millions.
-
-    Notes
-    -----
     Levels are visited from the outermost inwards, and pairs with a larger volume first. The terminal weight
     of a task is the cost of the arcs to its neighbours outside the pair from either unit. The cut that is
     minimized therefore equals the communication cost except for the distances inside the units. Tasks that
@@ -226,15 +200,16 @@ class PairwiseRepartitioning(Refiner):
     bisections.
     """
 
+    #: number of new bisections per pair, in addition to improving the existing one
     initial_partitions: int = 1
-    partners: int = 4
-    rounds: int = 3
+    partners: int = 4  #: number of partners per unit: those with the largest communication volume
+    rounds: int = 3  #: number of passes over the pairs of a level
+    #: for pairs of units with fewer PEs the existing bisection is improved, but no new one is computed
     smallest: int = 8
-    largest: int = 4096
-    work: int = 1000
+    largest: int = 4096  #: units with more PEs are skipped
+    work: int = 1000  #: maximum number of scanned edges, in millions
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping that costs no more."""
         if not bounds.exact or where.k < 2 or graph.n < 2:
             return pe
         problem = search_problem(graph, where, bounds)

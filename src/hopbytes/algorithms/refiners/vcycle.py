@@ -46,25 +46,6 @@ NEAR_PES = 8
 class VCycle(Refiner):
     """Refine the communication cost by local search and minimum cuts on every level of V-cycles.
 
-    Parameters
-    ----------
-    cycles : int
-        Number of V-cycles; with 0 only the graph of the tasks is refined.
-    chains : int
-        Number of independent sequences of cycles in parallel; the best result is kept.
-    coarsest : int
-        Number of clusters per PE at which coarsening stops.
-    most_tasks : int
-        Larger graphs are returned unchanged; with 0 there is no limit.
-    annealing_sweeps : int
-        Sweeps of simulated annealing over the boundaries of PEs that follow the cycles if there are 16 PEs or
-        more, with 8 to 2500 tasks each: on networks, and on trees whose nearest PEs carry at least a fifth of
-        the cost, since distances grow little from level to level. 0 turns it off.
-    rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
-        See :class:`hopbytes.engine.SearchSettings`.
-
-    Notes
-    -----
     Coarsening contracts only tasks of the same PE. There are no cycles with exact counts, because only
     exchanges can improve such mappings (see the refiner ``swap``); with several tasks per PE of a network
     their boundaries are annealed, chains of moves restore the counts, and exchanges follow. With fewer than 8
@@ -78,12 +59,15 @@ class VCycle(Refiner):
         "annealing": ("annealing_sweeps",),
         "refinement": SEARCH_OPTIONS,
     }
-    cycles: int = 1
-    chains: int = 1
-    coarsest: int = 40
-    most_tasks: int = 0
+    cycles: int = 1  #: number of V-cycles; with 0 only the graph of the tasks is refined
+    chains: int = 1  #: number of independent sequences of cycles in parallel; the best result is kept
+    coarsest: int = 40  #: number of clusters per PE at which coarsening stops
+    most_tasks: int = 0  #: larger graphs are returned unchanged; with 0 there is no limit
+    #: Sweeps of simulated annealing over the boundaries of PEs that follow the cycles if there are 16 PEs or
+    #: more, with 8 to 2500 tasks each: on networks, and on trees whose nearest PEs carry at least a fifth of
+    #: the cost, since distances grow little from level to level. 0 turns it off.
     annealing_sweeps: int = 0
-    rounds: int = 10
+    rounds: int = 10  #: see :class:`hopbytes.engine.SearchSettings`.
     fruitless_moves: int = 40
     seeds: int = 25
     flow_rounds: int = 1
@@ -91,7 +75,6 @@ class VCycle(Refiner):
     overload_percent: int = 0
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping that costs no more."""
         if where.k < 2 or graph.n == 0 or 0 < self.most_tasks < graph.n:
             return pe
         if bounds.exact:

@@ -226,7 +226,7 @@ class Evaluation:
         found = self.random if baseline == "random" else getattr(self, baseline)
         samples = list(found) if isinstance(found, tuple) else [found]
         if not samples or samples[0] is None:
-            raise UnsupportedError(f"baseline {baseline!r} was not measured, or the pattern does not tell it")
+            raise UnsupportedError(f"baseline {baseline!r} was not measured, or is not in the pattern")
         rows = [_row(one) for one in samples]
         ours, result = _row(self.mapping), {}
         for name, value in ours.items():
@@ -552,7 +552,7 @@ def notes(evaluation: Evaluation) -> list[str]:
         flows = ", ".join(f"{source} to {target}" for source, target, _ in link.largest)
         more = ", …" if link.flows > len(link.largest) else ""
         sentences.append(
-            f"hottest link {place}: {link.name}, congestion {_measure(link.congestion)}, "
+            f"busiest link {place}: {link.name}, congestion {_measure(link.congestion)}, "
             f"{link.flows:,} arcs (tasks {flows}{more})"
         )
     for unit in evaluation.tasks_per_unit:

@@ -40,11 +40,9 @@ class HopBytes(Objective):
     family = "distance sum"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int | float:
-        """Return WH as in :func:`hopbytes.evaluate`: every arc by its own route, detours by their mean."""
         return plain(links_travelled(graph, graph.volumes, where, pe, "objective hop-bytes"))
 
     def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
-        """Return the graph and an allocation on which J equals WH if routes are symmetric and shortest."""
         return graph, hop_distances_for_search(graph, where, "objective hop-bytes")
 
 
@@ -62,11 +60,9 @@ class Hops(Objective):
     family = "distance sum"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int | float:
-        """Return TH as in :func:`hopbytes.evaluate`: every arc by its own route, detours by their mean."""
         return plain(links_travelled(graph, graph.messages, where, pe, "objective hops"))
 
     def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
-        """Return a graph and an allocation on which J equals TH if routes are symmetric and shortest."""
         messages = graph.with_weights("messages")
         return messages, hop_distances_for_search(messages, where, "objective hops")
 
@@ -85,7 +81,6 @@ class MaxCongestion(Objective):
     family = "link loads"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> float:
-        """Return MC, an exact fraction that is rounded once; O(m x length of a route)."""
         found = traffic(graph, graph.volumes, where, pe, "objective max-congestion", priced=True)
         return float(found.most)
 
@@ -104,12 +99,10 @@ class MaxMessages(Objective):
     family = "link loads"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> float:
-        """Return MMC, a fraction if flows take several paths; O(m x length of a route)."""
         found = traffic(graph, graph.messages, where, pe, "objective max-messages", priced=False)
         return float(found.most)
 
     def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
-        """Return the graph with messages as volumes, so that J adds up the distances of messages."""
         network_of(where, "objective max-messages")
         return graph.with_weights("messages"), where
 
@@ -122,16 +115,6 @@ Terms = tuple[float, float, float, float]
 class Hybrid(Objective):
     """Weighted sum of hop-bytes, MC, NZCA and NZCV.
 
-    Parameters
-    ----------
-    raw : bool
-        Add the terms without normalisation, as published. By default each term is first divided by its value
-        for the mapping in order, because the units differ and the variance would dominate the other terms.
-    weights : tuple of four floats
-        Weights of the four terms.
-
-    Notes
-    -----
     NZCA and NZCV are mean and population variance of congestion over the links in use. Each term is computed
     as an exact fraction and rounded once.
 
@@ -139,8 +122,10 @@ class Hybrid(Objective):
     IPDPS workshops 2016.
     """
 
+    #: Add the terms without normalisation, as published. By default each term is first divided by its value
+    #: for the mapping in order, because the units differ and the variance would dominate the other terms.
     raw: bool = False
-    weights: Terms = (1.0, 1.0, 1.0, 1.0)
+    weights: Terms = (1.0, 1.0, 1.0, 1.0)  #: weights of the four terms
 
     symbol = "hybrid"
     unit = "times in order"
@@ -148,7 +133,6 @@ class Hybrid(Objective):
     family = "link loads"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> float:
-        """Return the hybrid metric; O(m x length of a route)."""
         found = traffic(graph, graph.volumes, where, pe, "objective hybrid", priced=True)
         weights = self.resolved(graph, where)
         return sum(w * term for w, term in zip(weights, four_terms(found), strict=True))

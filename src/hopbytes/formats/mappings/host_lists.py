@@ -56,7 +56,6 @@ class HostList(LaunchFormat):
         return mapping_by_hosts(source, self.ranks(source))
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the file begins with the mark; without it a host list cannot be recognised."""
         return bool(self.title) and head.startswith(f"# {self.title} {MARK}".encode())
 
 

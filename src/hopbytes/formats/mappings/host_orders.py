@@ -154,7 +154,6 @@ class Hosts(HostList, form="hosts"):
     capabilities = Capabilities(any_host_order=True)
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return a file with one line per node in use."""
         launch = prepare(mapping, options)
         names, count = _hosts_in_order(launch, self.form)
         order = f"{count} ranks on each host: rank = line * {count} + place on the host, from 0"
@@ -177,7 +176,6 @@ class Torchrun(LaunchFormat, form="torchrun"):
     capabilities = Capabilities(any_host_order=True, launcher="torchrun")
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the script."""
         launch = prepare(mapping, options)
         names, count = _hosts_in_order(launch, self.form)
         notice = "the script runs once on every host, here started by srun; train.py is your program"
@@ -202,7 +200,6 @@ class Kubernetes(LaunchFormat, form="kubernetes"):
     capabilities = Capabilities(any_host_order=True, launcher="kubectl")
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the ConfigMap."""
         launch = prepare(mapping, options)
         names, count = _hosts_in_order(launch, self.form)
         script = _script(names, count).replace("host=$(hostname)", "host=${NODE_NAME:-$(hostname)}")

@@ -50,7 +50,6 @@ class LaunchFormat(Format):
     def started(
         self, written: Written, mapping: Mapping, options: Dictionary[str, Any], stem: str
     ) -> Written:
-        """Return the result with the commands of several programs, if the mapping has several."""
         from hopbytes.formats.mappings.several_programs import programs_of, with_programs
 
         return with_programs(written, programs_of(options, mapping), self.form, stem)

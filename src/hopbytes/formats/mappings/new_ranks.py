@@ -42,7 +42,6 @@ class NewRank(LaunchFormat, form="newrank"):
     capabilities = replace(ANY_MAPPING, launcher="MPI_Comm_split", tested_with_launcher=True)
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return a file with one line per old rank.  Options: `launched`; `oversubscribe`."""
         launch, new, launched = _new_ranks(mapping, options)
         # The comment is the last line, so that line i is rank i also for readers that ignore comments.
         comment = f"# {MARK}: new rank of old rank i in line i; launched: {launched}"
@@ -99,7 +98,6 @@ class Lammps(LaunchFormat, form="lammps"):
     )
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the file.  Options: `launched`; `oversubscribe`."""
         launch, new, launched = _new_ranks(mapping, options)
         head = f"# {MARK}: old rank and new rank of {launch.n} processes; launched: {launched}"
         lines = [head, *(f"{old} {rank}" for old, rank in enumerate(new.tolist()))]

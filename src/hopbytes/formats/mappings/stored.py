@@ -69,11 +69,9 @@ class Plain(LaunchFormat, form="plain"):
         return pe if where is None else Mapping(pe, where)
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return one line per task."""
         return Written({"": _number_lines(mapping.pe)})
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether every line holds one number."""
         complete = head.splitlines()[:-1] or head.splitlines()
         lines = [line.strip() for line in complete if line.strip() and not line.startswith(COMMENTS)]
         return bool(lines) and all(line.isdigit() for line in lines)
@@ -156,7 +154,6 @@ class OpenFoam(LaunchFormat, form="openfoam"):
         return pe if where is None else Mapping(pe, where)
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the list, and what decomposeParDict needs."""
         notice = (
             f"in system/decomposeParDict: numberOfSubdomains {mapping.where.k}; method manual; manualCoeffs "
             '{ dataFile "NAME"; } with the name of this file in the folder constant'
@@ -165,7 +162,6 @@ class OpenFoam(LaunchFormat, form="openfoam"):
         return Written({"": text}, notices=(notice,))
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the file is a list of labels, and not one of a mesh."""
         return is_label_list(head) and os.path.basename(name) not in ("owner", "neighbour")
 
 

@@ -64,7 +64,6 @@ class ListBinder(HostList):
     rank_variables: ClassVar[tuple[str, ...]] = RANK_VARIABLES
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the list of hosts, ``.place.sh`` where a script has to bind, and the command."""
         launch = prepare(mapping, options)
         files, command = {"": self._text(launch)}, self._command(launch)
         binding, notices = self._binding(launch), self._notices(launch)
@@ -375,7 +374,6 @@ class Cray(LaunchFormat, form="cray"):
     per_line = 16
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the rank order, ``.place.sh`` where a script has to bind, and the command."""
         launch = prepare(mapping, options)
         count, order = launch.equal_count(self.form), _launched_order(launch)
         used = launch.n // count
@@ -425,7 +423,6 @@ class Cray(LaunchFormat, form="cray"):
         return as_launched(source, pe, where)
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the file has the mark or the name that Cray MPICH expects."""
         return name.startswith("mpich_rank_order") or head.startswith(self.title.encode())
 
 
@@ -478,7 +475,6 @@ class Pbs(HostList, form="pbs"):
     capabilities = replace(ANY_MAPPING, launcher="mpiexec of PBS")
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the node file, ``.place.sh`` and a command for each supported MPI."""
         launch = prepare(mapping, options)
         return _rank_by_rank(launch, {"": hosts_by_rank(launch)}, "{stem}")
 
@@ -500,7 +496,6 @@ class Lsf(HostList, form="lsf"):
     capabilities = replace(ANY_MAPPING, launcher="bsub")
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the host file, ``.ranks``, ``.place.sh`` and a command for each supported MPI."""
         launch = prepare(mapping, options)
         lines = (f"{launch.hosts[run.node]} {run.count}\n" for run in launch.runs())
         files = {"": self.head("ranks in order") + "\n" + "".join(lines), ".ranks": hosts_by_rank(launch)}
@@ -534,7 +529,6 @@ class Jsrun(LaunchFormat, form="jsrun"):
     capabilities = replace(ANY_MAPPING, launcher="jsrun")
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the resource file and the command."""
         launch = prepare(mapping, options)
         levels = mapping.where.machine.levels
         if not levels or levels[-1].name not in THREAD_NAMES:
@@ -578,7 +572,6 @@ class Fujitsu(LaunchFormat, form="fujitsu"):
     )
 
     def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return one line per rank and the command."""
         launch = prepare(mapping, options)
         refuse_gpus(launch, self.form)
         lines = [f"({','.join(map(str, at))})" for at in _coordinates(mapping.where)[launch.node].tolist()]

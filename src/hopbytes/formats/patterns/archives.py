@@ -111,7 +111,6 @@ class Npz(Format):
     summary = "NumPy archive: SciPy sparse matrix, or indptr, targets, volumes, messages, loads"
 
     def read(self, source: Source) -> CommGraph:
-        """Return the graph; it is directed unless the archive says ``undirected``."""
         members = load_members(source)
         arrays = {name: value for name, value in members.items() if not isinstance(value, bytes)}
         if "targets" in arrays or ("indices" in arrays and "indptr" in arrays and "format" not in arrays):
@@ -122,7 +121,6 @@ class Npz(Format):
         raise source.error(f"the archive holds {names}, expected a SciPy sparse matrix or indptr and targets")
 
     def write_pattern(self, graph: CommGraph) -> Written:
-        """Return all arrays; the facts about the source are lost, unlike in ``.pattern``."""
         arrays: dict[str, Array | bytes] = {
             "written-by": MARK.encode(),
             "format": np.array(b"csr"),
@@ -217,7 +215,6 @@ class Pattern(Format):
     summary = "native archive of hopbytes: all arrays, scale and facts about the source"
 
     def read(self, source: Source) -> CommGraph:
-        """Return the graph that was written."""
         members = load_members(source)
         header = _header(source, members.get("header.json"))
         arrays = {name: integers(source, name, members.get(name), dtype) for name, dtype in ARRAYS.items()}
@@ -231,7 +228,6 @@ class Pattern(Format):
         return checked_undirected(source, graph)
 
     def write_pattern(self, graph: CommGraph) -> Written:
-        """Return an archive of the whole graph; facts that JSON cannot hold are stored as text."""
         header = {
             "format": "hopbytes pattern", "version": VERSION, "generator": MARK, "n": graph.n, "m": graph.m,
             "undirected": graph.undirected, "scale": graph.scale, "meta": dict(graph.meta),

@@ -60,7 +60,6 @@ class Metis(Format):
     summary = "METIS graph: undirected, integer edge and vertex weights"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether a first line of two to four numbers is followed by rows of neighbours."""
         rows = [line.split() for line in head.split(b"\n")[:-1] if not line.startswith(b"%")]
         if head.startswith(b"%%") or not rows or not 2 <= len(rows[0]) <= 4:
             return False
@@ -74,7 +73,6 @@ class Metis(Format):
         return bool(ids) and (len(rows) - 1 == n or not whole) and min(ids) >= 1 and max(ids) <= n
 
     def read(self, source: Source) -> CommGraph:
-        """Return an undirected graph; volumes and loads are None if the file has no such weights."""
         header = read_header(source)
         # If the size of the file is known, the header was already checked against it.
         most = None if source.size is not None else INITIAL_CAPACITY
@@ -85,7 +83,6 @@ class Metis(Format):
         return _graph(rows)
 
     def write_pattern(self, graph: CommGraph) -> Written:
-        """Return the file of a symmetric pattern."""
         check_symmetric(graph)
         notices = losses(graph, messages="METIS files hold one weight per edge")
         keep = graph.targets != graph.sources()
@@ -290,7 +287,6 @@ class Scotch(Format):
     summary = "Scotch graph: undirected, integer edge and vertex loads; OpenFOAM writes one of its mesh"
 
     def read(self, source: Source) -> CommGraph:
-        """Return an undirected graph; volumes and loads are None if the file has none."""
         header = _scotch_header(source)
         numbers = whole_numbers(source.name, header.line + 1, source.stream.read())
         starts, degrees = _scotch_rows(source, header, numbers)

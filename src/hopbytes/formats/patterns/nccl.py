@@ -301,11 +301,9 @@ class NcclLog(Format):
     summary = "logs of NCCL and RCCL (NCCL_DEBUG=INFO): calls along the rings and trees of the log"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the start of the file has lines of NCCL."""
         return b" NCCL INFO " in head and any(lines_in(line) for line in head.splitlines())
 
     def read(self, source: Source) -> CommGraph:
-        """Return the messages of all calls, or of one byte per channel where the log has none."""
         model = source.options.get("collectives")
         log = _Log(source.name, None if model is None else check_model(model))
         for name, line_number, words in log_lines(source):
@@ -413,7 +411,7 @@ class _Log:
                 self.made[gpu, size] += 1
             comm = self.comms.setdefault(key, Channels(size))
             if len(key) == 2 and comm.gpus.get(rank, gpu) != gpu:
-                what = f"two communicators of {size} ranks without commId, which cannot be told apart"
+                what = f"two communicators of {size} ranks without commId, which cannot be distinguished"
                 raise UnsupportedError(f"{what}, expected a log of a newer NCCL")
             comm.join(rank, size, gpu)
             known = self.members[host, pid, found[1]] = _Member(comm, rank)
@@ -483,7 +481,7 @@ class _Log:
                     f"in {len(lost)} of {len(self.comms)} communicators the model ring stands for all of them"
                 )
             else:
-                how = "they are made from what each rank says about its neighbours"
+                how = "they are made from the neighbours that each rank logs"
             notices = [f"{what}: {how}"]
         if not called:
             how = "one byte per channel (expected NCCL_DEBUG_SUBSYS=INIT,GRAPH,COLL)"

@@ -28,11 +28,9 @@ class PolyMesh(Format):
     summary = "cells of an OpenFOAM mesh: constant/polyMesh/owner, with neighbour beside it"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the file is a list of labels called owner or neighbour."""
         return os.path.basename(name) in OTHER and is_label_list(head)
 
     def read(self, source: Source) -> CommGraph:
-        """Return an undirected graph of the cells."""
         name = plain_name(source.title)
         if source.path is None or name not in OTHER:
             raise source.error("expected the file owner or neighbour of a mesh")

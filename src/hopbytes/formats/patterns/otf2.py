@@ -37,7 +37,6 @@ class Otf2(Format):
     summary = "OTF2 archives (Score-P, Scalasca); needs the package otf2"
 
     def read(self, source: Source) -> CommGraph:
-        """Return directed traffic between ranks of MPI_COMM_WORLD."""
         model = chosen_model(source)
         sums = _sums(source)
         n = sums["ranks"]

@@ -50,7 +50,6 @@ class Parhip(Format):
     marked = False
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the first word holds flags, and the first offset is that of the first neighbour."""
         if len(head) < HEADER_BYTES + 8:
             return False
         flags, n, _ = (int(word) for word in np.frombuffer(head[:HEADER_BYTES], "<u8"))
@@ -59,7 +58,6 @@ class Parhip(Format):
         return flags < 64 and n <= MAX_TASKS and first == HEADER_BYTES + width * (n + 1)
 
     def read(self, source: Source) -> CommGraph:
-        """Return an undirected graph; volumes and loads are None if the file has no such weights."""
         layout = read_layout(source)
         offsets = _take(source, "offsets", *layout.parts["offsets"][:2])
         targets, largest = _take_targets(source, *layout.parts["neighbours"][:2])
@@ -82,7 +80,6 @@ class Parhip(Format):
         return _graph(source, indptr, targets, weights.get("edge weights"), weights.get("vertex weights"))
 
     def write_pattern(self, graph: CommGraph) -> Written:
-        """Return the file of a symmetric pattern."""
         check_symmetric(graph)
         notices = losses(graph, messages="the ParHIP layout holds one weight per edge")
         loops = int(np.count_nonzero(graph.targets == graph.sources()))

@@ -32,7 +32,6 @@ class Monitoring(Format):
     summary = "Open MPI monitoring: point-to-point messages, messages of collectives, one-sided traffic"
 
     def read(self, source: Source) -> CommGraph:
-        """Return directed traffic E + I + S, plus R reversed, because a get moves data to its caller."""
         traffic, seen, world = Traffic(), set[int](), 0
         for of_file, name, stream in files_of_set(source, MONITORING_FILES):
             own, members = _read_part(name, stream, traffic)
@@ -107,7 +106,6 @@ class Ipm(Format):
     summary = "IPM's XML profile (IPM_LOG=full): point-to-point messages, counted by their senders"
 
     def read(self, source: Source) -> CommGraph:
-        """Return directed traffic; the attribute `bytes` of an entry is the size of one call."""
         top = parse_xml(source.stream, source.name, root="ipm_job_profile")
         traffic, seen, hosts, sizes = Traffic(), set[int](), dict[int, str](), set[int]()
         calls = volume = entries = 0
@@ -171,7 +169,6 @@ class MpiP(Format):
     summary = "mpiP's report with a communication matrix (unmodified mpiP writes none)"
 
     def read(self, source: Source) -> CommGraph:
-        """Return directed traffic without the diagonal."""
         traffic, hosts = Traffic(), dict[int, str]()
         seen, inside, ended = set[int](), False, False
         for line_number, line in bounded_lines(source.stream, source.name):
@@ -233,7 +230,6 @@ class Tau(Format):
     summary = "TAU's profiles recorded with TAU_COMM_MATRIX=1"
 
     def read(self, source: Source) -> CommGraph:
-        """Return directed traffic; a volume is the number of messages times their mean size."""
         traffic, ranks, events = Traffic(), 0, False
         for own, name, stream in files_of_set(source, TAU_FILES):
             if own is None:

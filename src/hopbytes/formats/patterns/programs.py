@@ -45,11 +45,9 @@ class Programs(Format):
     summary = "several programs of one command: a pattern of each, and the traffic between them"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the first line that is not a comment names a program."""
         return _is_list(head)
 
     def read(self, source: Source) -> CommGraph:
-        """Return the pattern of all ranks; ``meta["programs"]`` has the tasks and the command of each."""
         programs: list[_Program] = []
         between: list[tuple[int, CommGraph]] = []
         for number, words in _lines(source):

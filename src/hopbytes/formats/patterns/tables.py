@@ -36,7 +36,6 @@ class Edges(Format):
     summary = "edge list: source target [bytes [messages]], tasks from 0, optional first line n"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether all lines, except a first one with n, have the same count of two to four numbers."""
         rows = [row for line in head.split(b"\n")[:-1] if (row := fields_of(line))]
         if rows and len(rows[0]) == 1:
             rows = rows[1:]
@@ -47,7 +46,6 @@ class Edges(Format):
         return all(row[0].isdigit() and row[1].isdigit() for row in rows)
 
     def ambiguity(self, source: Source) -> str | None:
-        """Return why a file may be a METIS mesh: a count of elements, then as many lines of nodes from 1."""
         head = source.head()
         rows = [row for line in head.split(b"\n")[: -1 if len(head) == HEAD_BYTES else None]
                 if (row := fields_of(line))]  # fmt: skip
@@ -64,7 +62,6 @@ class Edges(Format):
         )
 
     def read(self, source: Source) -> CommGraph:
-        """Return a directed graph; repeated arcs are summed and decimals are scaled to integers."""
         line, n, text = first_arc(source)
         fields = fields_of(text)
         if not fields:
@@ -84,7 +81,6 @@ class Edges(Format):
         return CommGraph.from_edges(src, dst, volumes, messages, n=n, meta=_meta_of(source))
 
     def write_pattern(self, graph: CommGraph) -> Written:
-        """Return a file with n in the first line and one line per arc."""
         notices = losses(graph, loads="edge lists cannot hold them")
         return Written({"": _edge_lines(graph)}, notices=tuple(notices))
 
@@ -153,7 +149,6 @@ class MatrixMarket(Format):
     summary = "Matrix Market: coordinate or array, pattern, integer or real, general or symmetric"
 
     def read(self, source: Source) -> CommGraph:
-        """Return a graph; repeated entries are summed, entries of field `pattern` count 1 each."""
         banner = read_banner(source)
         n = banner.rows
         columns = 1 if banner.dense else 2 if banner.pattern else 3
@@ -179,7 +174,6 @@ class MatrixMarket(Format):
         return _graph(source, banner, src, dst, volumes)
 
     def write_pattern(self, graph: CommGraph) -> Written:
-        """Return coordinates: symmetric for an undirected graph, field `pattern` for one without volumes."""
         from scipy.io import mmwrite
         from scipy.sparse import coo_matrix
 
@@ -352,11 +346,9 @@ class Csv(Format):
     summary = "dense matrix of bytes, separated by commas; messages from NAME.count.csv or NAME_count.csv"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the rows have equal lengths and could form a square matrix."""
         return looks_like_matrix(head, comma=True)
 
     def ambiguity(self, source: Source) -> str | None:
-        """Return why the file may hold message counts instead of bytes, or an edge list; None if neither."""
         bytes_beside = bytes_of_counts(source.path)
         if bytes_beside is not None:
             return (
@@ -367,7 +359,6 @@ class Csv(Format):
         return None if ours else maybe_edges(source.head())
 
     def read(self, source: Source) -> CommGraph:
-        """Return a directed graph with an arc for every entry with bytes or messages."""
         header = _header(source.head())
         if header is not None:
             raise FormatError(
@@ -392,7 +383,6 @@ class Csv(Format):
         return CommGraph.from_dense(matrix, messages, meta={**meta, "messages_from": str(counts)})
 
     def write_pattern(self, graph: CommGraph) -> Written:
-        """Return the matrix of volumes."""
         return write_matrix(graph, ",")
 
 
@@ -437,14 +427,11 @@ class Dense(Format):
     summary = "dense matrix of bytes, separated by blanks, without a header"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the rows have equal lengths and could form a square matrix."""
         return looks_like_matrix(head, comma=False)
 
     def read(self, source: Source) -> CommGraph:
-        """Return a directed graph with an arc for every entry other than 0."""
         meta = {"name": source.title, "format": "dense", "tasks": PROCESSES}
         return CommGraph.from_dense(read_matrix(source), meta=meta)
 
     def write_pattern(self, graph: CommGraph) -> Written:
-        """Return the matrix of volumes."""
         return write_matrix(graph, " ")

@@ -187,12 +187,10 @@ class FlightRecorder(Format):
     summary = "PyTorch's flight recorder (JSON, a file per rank): calls of torch.distributed"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the file begins like a dump of calls."""
         keys = (b'"collective_seq_id"', b'"profiling_name"')
         return head.lstrip()[:1] == b"{" and b'"entries"' in head and any(key in head for key in keys)
 
     def read(self, source: Source) -> CommGraph:
-        """Return the messages of all recorded calls, collectives by a model (``ring`` by default)."""
         calls = TorchCalls(source)
         dumps: dict[int, _Dump] = {}
         for rank, name, stream in files_of_set(source, NAMES):
@@ -236,7 +234,7 @@ class _Dump:
 
     def _take(self, entry: Any) -> None:
         if not isinstance(entry, dict):
-            raise ValueError("no object, expected a call")
+            raise ValueError("not an object, expected a call")
         call, group = entry.get("profiling_name"), entry.get("process_group")
         if not isinstance(call, str) or not isinstance(group, list) or not group:
             raise ValueError("no profiling_name and process_group, expected those of a call")
@@ -369,11 +367,9 @@ class Kineto(Format):
     summary = "traces of torch.profiler (Kineto, a file per rank): calls of torch.distributed"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether the file begins like a trace of Kineto."""
         return b'"schemaVersion"' in head and (b'"deviceProperties"' in head or b'"traceEvents"' in head)
 
     def read(self, source: Source) -> CommGraph:
-        """Return the messages of all recorded calls, collectives by a model (``ring`` by default)."""
         calls = TorchCalls(source)
         seen: dict[int, str] = {}
         sizes, hosts = set[int](), dict[int, str]()

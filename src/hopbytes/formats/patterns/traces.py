@@ -60,7 +60,6 @@ class Dumpi(Format):
     summary = "SST DUMPI traces as text (dumpi2ascii), PREFIX-0000.txt and the files of the other ranks"
 
     def read(self, source: Source) -> CommGraph:
-        """Return directed traffic; collectives are left out unless ``collectives=`` names a model."""
         model = chosen_model(source)
         traffic, collectives, ranks = Traffic(), Collectives(), 0
         for own, name, stream in files_of_set(source, DUMPI_FILES):
@@ -202,7 +201,6 @@ class Simgrid(Format):
     summary = "time-independent traces of SimGrid's SMPI (smpirun -trace-ti)"
 
     def read(self, source: Source) -> CommGraph:
-        """Return directed traffic; volumes are counts times the sizes of their datatypes."""
         model = chosen_model(source)
         trace = _Trace(model)
         from_one = bool(source.path and FROM_ONE.fullmatch(os.path.basename(source.path)))

@@ -138,7 +138,7 @@ def _placed_hosts(machine: Machine, path: str) -> tuple[tuple[str, ...], Int64] 
     (line, head), *rows = rows
     found = coordinates_of(machine)
     if found is None or (found.sizes and machine.known_hosts.names):
-        what = "a table of places for a machine without such places, expected one host per line"
+        what = "a table of positions for a machine without such positions, expected one host per line"
         raise FormatError(path, line, what)
     header = [word.strip().lower() for word in head]
     if len(header) != len(found.names) + 1 or set(header[1:]) != set(found.names):

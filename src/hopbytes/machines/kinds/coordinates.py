@@ -38,7 +38,6 @@ class HostsByCoordinates(AttachedHosts):
 
     @classmethod
     def parse(cls, text: str) -> AttachedHosts:
-        """Read ``FILE[:key=value…][@hosts or @distance per hop]``."""
         spec = file_spec("coordinates", text, KEYS)
         found = read_coordinates(spec.path)
         dims = spec.options.get("dims") or joined(found.dims)

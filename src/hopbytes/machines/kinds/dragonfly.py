@@ -81,15 +81,12 @@ class GroupedSwitches(NetworkMachine):
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes."""
         return self.n_groups * self.switches * self.nodes
 
     def node_distance(self) -> int:
-        """Two nodes of one switch are two hops apart."""
         return 2 * self.hop_distance
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """Groups, then switches, then nodes."""
         for size in (self.switches * self.nodes, self.nodes, 1):
             cuts = np.flatnonzero(np.diff(nodes // size)) + 1
             if len(cuts):
@@ -160,7 +157,6 @@ class Dragonfly(GroupedSwitches):
 
     @classmethod
     def parse(cls, text: str) -> Dragonfly:
-        """Read ``GROUPSxROUTERSxNODES[:global=N][:links=absolute][:route=minimal][:bw=…][@perhop]``."""
         head, found, per_hop = network_fields("dragonfly", text, KEYS)
         sizes = sizes_of("dragonfly", head)
         if len(sizes) != 3:
@@ -173,25 +169,20 @@ class Dragonfly(GroupedSwitches):
 
     @property
     def switches(self) -> int:
-        """Routers of a group."""
         return self.routers
 
     @property
     def linked_switches(self) -> int:
-        """All routers have links to other groups."""
         return self.routers
 
     def network_spec(self) -> str:
-        """``dragonfly:…`` with the keys that differ from their defaults."""
         return f"dragonfly:{self.n_groups}x{self.routers}x{self.nodes}{self._link_fields()}"
 
     def units_outside(self) -> tuple[tuple[Level, ...], tuple[Count, ...]]:
-        """Groups and routers; their distances are the largest that minimal routes have."""
         tiers = (Level("group", 5 * self.hop_distance), Level("router", 3 * self.hop_distance))
         return tiers, (self.n_groups, self.routers, self.nodes)
 
     def network(self) -> Network:
-        """Links of nodes, inside groups and between groups."""
         sizes = (self.n_groups, self.routers, self.nodes, self.ports)
         return _network(sizes, self.arrangement, self.rule, self.bandwidth)
 
@@ -315,7 +306,6 @@ class DragonflyPlus(GroupedSwitches):
 
     @classmethod
     def parse(cls, text: str) -> DragonflyPlus:
-        """Read ``GROUPSxLEAVESxNODES[:spines=N][:global=N][:links=…][:route=…][:bw=…][@perhop]``."""
         head, found, per_hop = network_fields("dragonfly+", text, PLUS_KEYS)
         sizes = sizes_of("dragonfly+", head)
         if len(sizes) != 3:
@@ -333,26 +323,21 @@ class DragonflyPlus(GroupedSwitches):
 
     @property
     def switches(self) -> int:
-        """Leaf switches of a group."""
         return self.leaves
 
     @property
     def linked_switches(self) -> int:
-        """Only spines have links to other groups."""
         return self.spines
 
     def network_spec(self) -> str:
-        """``dragonfly+:…`` with the keys that differ from their defaults."""
         spines = changed_fields(("spines", self.spines, self.leaves))
         return f"dragonfly+:{self.n_groups}x{self.leaves}x{self.nodes}{spines}{self._link_fields()}"
 
     def units_outside(self) -> tuple[tuple[Level, ...], tuple[Count, ...]]:
-        """Groups and leaf switches; their distances are the largest that minimal routes have."""
         tiers = (Level("group", 5 * self.hop_distance), Level("leaf", 4 * self.hop_distance))
         return tiers, (self.n_groups, self.leaves, self.nodes)
 
     def network(self) -> Network:
-        """Links of nodes, inside groups and between groups."""
         sizes = (self.n_groups, self.leaves, self.spines, self.nodes, self.ports)
         return _plus_network(sizes, self.arrangement, self.rule, self.bandwidth)
 

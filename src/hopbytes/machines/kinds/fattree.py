@@ -101,7 +101,6 @@ class FatTree(NetworkHierarchy):
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes."""
         return self.nodes
 
     def cables_per_level(self) -> list[int]:
@@ -113,7 +112,6 @@ class FatTree(NetworkHierarchy):
         return counts
 
     def network_spec(self) -> str:
-        """``fattree:…`` with the keys that differ from their defaults."""
         text = f"fattree:{joined(self.below)}" + changed_fields(
             ("up", joined(self.above), joined((1, *self.below[:-1]))),
             ("cables", joined(self.cables), joined("1" * len(self.cables))),
@@ -122,7 +120,6 @@ class FatTree(NetworkHierarchy):
         return text + bandwidth_field(self.bandwidth)
 
     def units_outside(self) -> tuple[tuple[Level, ...], tuple[Count, ...]]:
-        """Levels of switches above the leaves: ``switch3``, ``switch2``, ``leaf``; nodes per leaf last."""
         tiers, counts, units = [], [], 1
         for level in range(len(self.below) - 1, 0, -1):
             size = math.prod(self.below[:level])
@@ -134,15 +131,12 @@ class FatTree(NetworkHierarchy):
         return tuple(tiers), tuple(counts)
 
     def node_distance(self) -> int:
-        """Two nodes of one leaf switch are two hops apart."""
         return 2 * self.hop_distance
 
     def distance(self) -> TreeDistance:
-        """Distances are those of a tree."""
         return self.topology.distance()
 
     def network(self) -> Network:
-        """Cables from nodes to the roots."""
         return _network(self.below, self.above, self.cables, self.nodes, self.rule, self.bandwidth)
 
 

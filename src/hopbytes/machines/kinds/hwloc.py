@@ -59,7 +59,6 @@ class Hwloc(NodeMachine):
 
     @classmethod
     def parse(cls, text: str) -> Hwloc:
-        """Read the files named in what follows ``hwloc:``."""
         split = partial(file_and_hosts, "hwloc")
         inventory, hosts, replaced, spec = unlike_nodes("hwloc", text, split, read_hwloc)
         return cls(spec, inventory, hosts, replaced)
@@ -193,7 +192,7 @@ class _Objects:
             members = self.cpuset(machine, name)
             usable &= usable if members is None else members
         if not usable:
-            what = f"none of its {len(self.pus)} PUs is online and allowed, expected at least one"
+            what = f"0 of {len(self.pus)} PUs are online and allowed, expected at least one"
             raise FormatError(self.where, machine.line, what)
         return usable
 

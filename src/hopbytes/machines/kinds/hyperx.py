@@ -63,7 +63,6 @@ class HyperX(NetworkMachine):
 
     @classmethod
     def parse(cls, text: str) -> HyperX:
-        """Read ``8x8[:nodes=4][:bw=N or NxN][@perhop]``."""
         head, found, per_hop = network_fields("hyperx", text, KEYS)
         expected = "one number or two: of nodes and of routers"
         of_nodes, of_routers = bandwidths_of("hyperx", found.get("bw", "1"), 2, expected)
@@ -72,16 +71,13 @@ class HyperX(NetworkMachine):
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes."""
         return math.prod(self.sizes) * self.nodes
 
     def network_spec(self) -> str:
-        """``hyperx:…`` with the keys that differ from their defaults."""
         nodes = changed_fields(("nodes", self.nodes, 1))
         return f"hyperx:{joined(self.sizes)}{nodes}{bandwidth_field(self.bandwidth)}"
 
     def node_distance(self) -> int:
-        """Two nodes of one router are two hops apart."""
         return 2 * self.hop_distance
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
@@ -98,7 +94,6 @@ class HyperX(NetworkMachine):
         return [nodes[row == coordinate] for coordinate in np.unique(row)]
 
     def network(self) -> Network:
-        """Links of nodes, and between routers."""
         return _network(self.sizes, self.nodes, self.bandwidth)
 
 

@@ -76,7 +76,6 @@ class InfiniBand(NetworkMachine):
 
     @classmethod
     def parse(cls, text: str) -> InfiniBand:
-        """Read ``DIR[:key=value…][@hosts or @distance per hop]``."""
         spec = file_spec("ib", text, KEYS)
         options = spec.options
         offset = number_of("ib", "lid", options["lid"], 0, 127) if "lid" in options else 0
@@ -109,32 +108,27 @@ class InfiniBand(NetworkMachine):
 
     @property
     def n_nodes(self) -> int:
-        """Number of hosts."""
         return len(self.hosts)
 
     @property
     def known_hosts(self) -> KnownHosts:
-        """The hosts of the fabric."""
         return KnownHosts(tuple(host.name for host in self.hosts), fixed=True, hint=_names_hint(self.hosts))
 
     def network_spec(self) -> str:
-        """The file or folder and the options it was read with."""
         return self.text
 
     def network(self) -> Network:
-        """Links between adapters and switches, with the routes of the fabric."""
         assert self.links is not None
         return self.links
 
     def notices(self, used: Bool | None = None) -> tuple[str, ...]:
-        """What was left out or assumed, hosts without a name, pairs of adapters in use without a route."""
         used = np.ones(len(self.hosts), np.bool_) if used is None else used
         notices = list(self.fabric.notices)
         nameless = sum(not host.named for host in self.hosts)
         if nameless:
             notices.append(
                 f"{nameless} adapters name no host and count as hosts of their own: "
-                "`node_name_map` says whose they are"
+                "`node_name_map` gives their hosts"
             )
         notices += self._fewer_rails()
         lost = self._unrouted(used)
@@ -144,7 +138,6 @@ class InfiniBand(NetworkMachine):
         return tuple(notices)
 
     def for_nodes(self, nodes: Int32) -> InfiniBand:
-        """The same fabric, with the rails that all hosts of a job have."""
         return replace(self, nodes=tuple(np.unique(nodes).tolist())) if self.rails == "same" else self
 
     def _adapters_each(self) -> tuple[int, ...]:
@@ -184,7 +177,6 @@ class InfiniBand(NetworkMachine):
 
     @property
     def network_use(self) -> NetworkUse:
-        """Adapters of cores and slots, by `rails`."""
         return NetworkUse(self._endpoint_of_core, self._slot_endpoints)
 
     def _endpoint_of_core(self) -> Int32:
@@ -233,7 +225,7 @@ class InfiniBand(NetworkMachine):
 def _names_hint(hosts: tuple[Host, ...]) -> str:
     """Return what to add to an error about hosts that are not there."""
     nameless = sum(not host.named for host in hosts)
-    return f"; {nameless} adapters name no host: `node_name_map` says whose they are" if nameless else ""
+    return f"; {nameless} adapters name no host: `node_name_map` gives their hosts" if nameless else ""
 
 
 def _adapters_of_gpus(
@@ -261,8 +253,8 @@ def _adapters_of_gpus(
         return endpoints, ()
     s = "" if unknown == 1 else "s"
     return endpoints, (
-        f"rails=gpu: on {unknown} host{s} nobody says which adapter is nearest to which GPU, so GPUs take "
-        "the adapters in their order (hwloc files of real nodes know)",
+        f"rails=gpu: on {unknown} host{s} it is unknown which adapter is nearest to which GPU, so GPUs take "
+        "the adapters in their order (hwloc files of real nodes have it)",
     )
 
 

@@ -69,7 +69,7 @@ HOST_NAME_LABEL = "kubernetes.io/hostname"
 PATTERN = re.compile(r"(?:(?:switch|block|leaf|spine|ring|torus3d)\.)*node")
 NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 HOW = "kubectl get nodes -o json"
-AS_LISTS = 'JSON like {"NODE": ["OUTER UNIT", "INNER UNIT"]} says places by any of them'
+AS_LISTS = 'JSON like {"NODE": ["OUTER UNIT", "INNER UNIT"]} gives the switches of nodes by any of them'
 #: YAML, and tables and descriptions of kubectl.
 NO_JSON = re.compile(rb"\AN(?:AME|ame:)\s|^[ -]*apiVersion:", re.MULTILINE)
 
@@ -107,7 +107,7 @@ def read_node_labels(path: str) -> SwitchTree:
             if isinstance(error, FormatError):
                 raise
             line = getattr(error, "lineno", None)
-            raise FormatError(path, line, "not JSON, expected an object with a place per node") from None
+            raise FormatError(path, line, "not JSON, expected an object with the switches of nodes") from None
     else:
         found = Places(_from_lines(path, data))
     _check(path, found.places)
@@ -151,9 +151,9 @@ def _labelled(path: str, nodes: dict[str, dict[str, Any]]) -> Places:
     inner = {label: own for label, own in values.items() if KNOWN[label] not in EVERYWHERE}
     unknown = [label for label, own in _values(nodes, None).items() if len(set(own.values())) > 1]
     if not values:
-        telling = f"; perhaps {', '.join(unknown[:3])} tell it: {AS_LISTS}" if unknown else ""
+        telling = f"; perhaps {', '.join(unknown[:3])} may name its switches: {AS_LISTS}" if unknown else ""
         known = ", ".join([*list(LABELS)[2:3], f"{AWS}/network-node-layer-1", f"{GKE}-block"])
-        what = f"no node has a known label with its place, expected one of {known}, …{telling}"
+        what = f"no node has a known label that names its switches, expected one of {known}, …{telling}"
         raise FormatError(path, None, what)
     notices = []
     # Nodes of the control plane, or outside the network of the others, have none of its labels.
@@ -186,7 +186,7 @@ def _labelled(path: str, nodes: dict[str, dict[str, Any]]) -> Places:
     order = sorted((label for label in counts if not 1 < counts[label] == len(kept)), key=counts.__getitem__)
     if unknown and max((counts[label] for label in order), default=1) == 1:
         same = f"all nodes have the same {', '.join(order)}" if order else "no known label joins nodes"
-        notices.append(f"{same}, and of other labels {', '.join(unknown[:4])} may tell more: {AS_LISTS}")
+        notices.append(f"{same}, and of other labels {', '.join(unknown[:4])} may name switches: {AS_LISTS}")
     places = [Place(node, tuple(values[label][node] for label in order), None) for node in kept]
     return Places(places, tuple(KNOWN[label] for label in order), tuple(notices))
 
@@ -280,6 +280,5 @@ class NodeLabels(NamedTree):
 
     @classmethod
     def parse(cls, text: str) -> NamedTree:
-        """Read ``FILE[:key=value…][@hosts]``."""
         spec = file_spec("labels", text, TREE_KEYS)
         return cls.from_switches("labels", spec, read_node_labels(spec.path))

@@ -63,27 +63,22 @@ class Links(NetworkMachine):
 
     @classmethod
     def parse(cls, text: str) -> Links:
-        """Read ``FILE[:route=spread][@perhop]``."""
         spec = file_spec("links", text, {"route": "spread"})
         found = read_link_file(spec.path)
         return cls(spec.path, found, spec.options.get("route", "shortest"), spec.per_hop)
 
     @property
     def n_nodes(self) -> int:
-        """Number of hosts."""
         return len(self.found.hosts)
 
     @property
     def known_hosts(self) -> KnownHosts:
-        """The hosts of the file, which may be given other names."""
         return KnownHosts(tuple(self.found.hosts))
 
     def network_spec(self) -> str:
-        """``links:``, the file and the rule unless it is the default."""
         return f"links:{self.path}" + changed_fields(("route", self.rule, "shortest"))
 
     def network(self) -> Network:
-        """The links of the file."""
         assert self.links is not None
         return self.links
 

@@ -32,12 +32,10 @@ class Local(NodeMachine):
     stands_alone = True
 
     def repeated(self, hosts: Sequence[str]) -> None:
-        """Return None: other hosts need not be like this one."""
         return None
 
     @classmethod
     def parse(cls, text: str) -> Local:
-        """Read what the system says about this host; `text` may hold distances."""
         body, replaced = cut_overrides(f":{text}" if text else "")
         if body:
             raise UnsupportedError(f"local:{text[:40]}, expected local, or distances as in local:l3=3")
@@ -96,7 +94,6 @@ class JobMachine(NodeMachine):
 
     @classmethod
     def parse(cls, text: str) -> JobMachine:
-        """Find the job; `text` may be a host file, and distances."""
         path, replaced = cut_overrides(text if not text or os.path.exists(text) else f":{text}")
         path = path.removeprefix(":")
         job = _of_host_file(path) if path else find_job(os.environ)

@@ -37,7 +37,6 @@ class Stored(NodeMachine):
 
     @classmethod
     def parse(cls, text: str) -> Machine:
-        """Read the file called `text`, which distances may follow."""
         body, replaced = cut_overrides(text)
         path, names = file_and_hosts("machine", body)
         record = Record(path)

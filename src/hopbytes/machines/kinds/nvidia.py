@@ -35,7 +35,6 @@ class Nvidia(NodeMachine):
 
     @classmethod
     def parse(cls, text: str) -> Nvidia:
-        """Read ``FILE[:level=distance…][@hosts]``."""
         body, replaced = cut_overrides(text)
         path, hosts = file_and_hosts(cls.kind, body)
         check_names(hosts, "machine")

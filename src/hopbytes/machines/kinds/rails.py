@@ -103,7 +103,6 @@ class Rails(NetworkHierarchy):
 
     @classmethod
     def parse(cls, text: str) -> Rails:
-        """Read ``HOSTSxRAILS[:domain=N][:pod=N][:spines=N][:route=…][:bw=…][@perhop]``."""
         head, found, per_hop = network_fields("rails", text, KEYS)
         sizes = sizes_of("rails", head)
         if len(sizes) != 2:
@@ -127,21 +126,17 @@ class Rails(NetworkHierarchy):
 
     @property
     def n_nodes(self) -> int:
-        """Number of hosts."""
         return self.hosts
 
     @property
     def gpus_inside(self) -> bool:
-        """Every GPU has an adapter of its own."""
         return True
 
     @property
     def levels_inside(self) -> Tree:
-        """Levels inside a host, the first of which is ``gpu``."""
         return self.inside or Tree((Level("gpu", 1),), (self.rails,))
 
     def network_spec(self) -> str:
-        """``rails:…`` with the keys that differ from their defaults."""
         default = Rails(self.hosts, self.rails, self.domain)
         return f"rails:{self.hosts}x{self.rails}" + changed_fields(
             ("domain", self.domain, 1), ("pod", self.pod, default.pod),
@@ -150,7 +145,6 @@ class Rails(NetworkHierarchy):
         )  # fmt: skip
 
     def units_outside(self) -> tuple[tuple[Level, ...], tuple[Count, ...]]:
-        """``pod`` and ``domain`` where there are several of them with several hosts, then hosts."""
         tiers: list[Level] = []
         counts: list[Count] = []
         units, size = 1, self.hosts
@@ -163,22 +157,18 @@ class Rails(NetworkHierarchy):
         return tuple(tiers), (*counts, children_of(units, size, 1, self.hosts))
 
     def node_distance(self) -> int:
-        """Distance of two hosts of one domain or else of one pod."""
         if self.domain > 1:
             return self.levels_inside.tiers[0].distance
         return (2 if self.pod > 1 else 4) * self.hop_distance
 
     def distance(self) -> RailDistance:
-        """Distances inside NVLink domains, on one rail, and between rails."""
         return _distance(self)
 
     def network(self) -> Network:
-        """Links of NVLink, of adapters and between leaf and spine switches."""
         return _network(self._sizes, self.bandwidth, self.rule)
 
     @property
     def network_use(self) -> NetworkUse:
-        """Every GPU is an endpoint, also for the cores beside it."""
         return NetworkUse(lambda: self.ancestors(self.node_level + 1))
 
 

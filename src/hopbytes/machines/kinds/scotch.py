@@ -37,11 +37,10 @@ class Scotch(Table):
 
     @classmethod
     def parse(cls, text: str) -> Machine:  # type: ignore[override]
-        """Read ``FILE[:names=…]``."""
         spec = file_spec("scotch", text, {"names": "switch,node,core"})
         target = read_scotch_target(spec.path)
         if target.weights is not None:
-            raise UnsupportedError(f"{spec.path}: terminals of different weights; places here are all alike")
+            raise UnsupportedError(f"{spec.path}: terminals of different weights, expected equal ones")
         names = spec.options.get("names")
         whole = _tree(target, spec.path, names) if names or target.terminals is None else None
         if target.terminals is None:
@@ -51,7 +50,6 @@ class Scotch(Table):
         return cls(_part(target, target.terminals, spec.path), text)
 
     def spec(self) -> str:
-        """The file it came from."""
         return f"scotch:{self.path}"
 
 

@@ -52,7 +52,6 @@ class Simgrid(AttachedHosts):
 
     @classmethod
     def parse(cls, text: str) -> Simgrid:
-        """Read ``FILE[@hosts or @distance per hop]``."""
         spec = file_spec("simgrid", text, {"hosts": "n[1-8]"})
         platform = read_simgrid(spec.path)
         shaped = [cluster for cluster in platform.clusters.values() if cluster.topology != "FLAT"]
@@ -86,7 +85,6 @@ class Simgrid(AttachedHosts):
         return machine.nested(Tree((node, core), (len(counts), tuple(counts))))
 
     def nested(self, inside: Tree) -> Simgrid:
-        """Return this machine with other levels inside its nodes than the cores of the file."""
         return self._replaced(self.per_hop, inside)
 
 
@@ -111,7 +109,6 @@ class _ListedHosts(NetworkMachine):
         return self.links
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """Zones from the outside in, then single hosts."""
         zones = np.asarray(self.zones)[nodes]
         for level in range(zones.shape[1]):
             numbers, first, part = np.unique(zones[:, level], return_index=True, return_inverse=True)

@@ -29,7 +29,6 @@ class Slurm(NamedTree):
 
     @classmethod
     def parse(cls, text: str) -> Machine:
-        """Read ``FILE[:key=value…][@hosts]``."""
         spec = file_spec("slurm", text, {"topology": "NAME", **TREE_KEYS})
         level_distances("slurm", spec)
         name = spec.options.get("topology")

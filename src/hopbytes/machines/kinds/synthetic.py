@@ -62,7 +62,6 @@ class Synthetic(NodeMachine):
 
     @classmethod
     def parse(cls, text: str) -> Synthetic:
-        """Read what follows ``synthetic:``."""
         inventory, hosts, replaced, spec = unlike_nodes("synthetic", text, _description, read_synthetic)
         return cls(spec, inventory, hosts, replaced)
 

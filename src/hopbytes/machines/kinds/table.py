@@ -7,8 +7,8 @@ import os
 
 import numpy as np
 
-from hopbytes._arrays import Bool, Int32, Int64, own
-from hopbytes._frozen import frozen
+from hopbytes._arrays import Bool, Int32, Int64
+from hopbytes._frozen import frozen, own
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Level, Machine, machines
 from hopbytes.machines.distances import TableDistance
@@ -62,35 +62,28 @@ class Table(Machine):
 
     @classmethod
     def parse(cls, text: str) -> Table:
-        """Read the file called `text`; see :func:`read_table`."""
         if not text:
             raise FormatError("machine", None, "table: without a file name, expected table:FILE")
         return cls(own(read_table(text)), text)
 
     @property
     def n_cores(self) -> int:
-        """Number of places."""
         return len(self.table)
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        """No levels: a table has no named ones."""
         return ()
 
     def spec(self) -> str:
-        """``table:`` and the file it came from."""
         return f"table:{self.path}"
 
     def distance(self) -> TableDistance:
-        """The table."""
         return TableDistance(self.table)
 
     def ancestors(self, level: int) -> Int32:
-        """No level exists, so there is nothing to ask for."""
         raise IndexError(f"a table has no level {level}")
 
     def split(self, cores: Int64) -> list[Int64]:
-        """Cut where distances are largest, see :func:`split_by_distance`; O(k^2) for k places."""
         if len(cores) < 2:
             return [cores]
         clusters = split_by_distance(self._both_directions(cores))

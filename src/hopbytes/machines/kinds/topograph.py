@@ -147,6 +147,5 @@ class Topograph(NamedTree):
 
     @classmethod
     def parse(cls, text: str) -> NamedTree:
-        """Read ``FILE[:key=value…][@hosts]``."""
         spec = file_spec("topograph", text, TREE_KEYS)
         return cls.from_switches("topograph", spec, read_topograph(spec.path))

@@ -81,7 +81,6 @@ class Torus(NetworkMachine):
 
     @classmethod
     def parse(cls, text: str) -> Torus:
-        """Read ``16x12x8[:nodes=2][:wrap=1x1x0][:bw=N…][:order=…][:route=…][@perhop]``."""
         kind, ring = cls.kind, cls.kind == "torus"
         keys = {key: example for key, example in KEYS.items() if ring or key != "wrap"}
         head, found, per_hop = network_fields(kind, text, keys)
@@ -98,11 +97,9 @@ class Torus(NetworkMachine):
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes."""
         return math.prod(self.sizes) * self.nodes
 
     def network_spec(self) -> str:
-        """``torus:…`` or ``mesh:…`` with the keys that differ from their defaults."""
         rings = joined(map(int, self.wrapped))
         usual = rings if not any(self.wrapped) else joined("1" * len(self.sizes))
         text = f"{'torus' if any(self.wrapped) else 'mesh'}:{joined(self.sizes)}"
@@ -111,7 +108,6 @@ class Torus(NetworkMachine):
         return text + changed_fields(("order", self.order, "row"), ("route", self.rule, "ordered"))
 
     def network(self) -> Network:
-        """Links between neighbouring routers."""
         return _network(self.sizes, self.wrapped, self.nodes, self.bandwidth, self.order, self.rule)
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:

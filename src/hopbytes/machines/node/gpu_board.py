@@ -18,9 +18,9 @@ CLASSES = {
     "CARD": "card", "NV": "nvlink", "XGMI": "xgmi", "PIX": "pci", "PXB": "pci", "PHB": "numa", "NODE": "numa",
 }  # fmt: skip
 NEARNESS = (*CLASSES, "SYS")
-#: What is guessed of a list of CPUs whose hardware threads nobody names.
-PAIRS = "CPUs half of the list {} apart are taken for the two hardware threads of a core (hwloc files tell)"
-SINGLE = "it is unknown which of the CPUs {} share a core: each counts as a core (hwloc files tell)"
+#: What is guessed of a list of CPUs whose hardware threads are not named.
+PAIRS = "CPUs half of the list {} apart are taken for the two hardware threads of a core (hwloc has them)"
+SINGLE = "it is unknown which of the CPUs {} share a core: each counts as a core (hwloc has them)"
 #: Places of GPUs, and the unit that they are.
 Group: TypeAlias = tuple[frozenset[int], Part]
 #: Cores of every GPU, None where they are unknown, and what had to be assumed.
@@ -116,7 +116,7 @@ def _shares(gpus: Sequence[BoardGpu]) -> Shares:
 
 
 def _unbound(why: str) -> Shares:
-    return None, (f"{why}: ranks get a GPU each and are not bound to cores (hwloc files tell cores)",)
+    return None, (f"{why}: ranks get a GPU each and are not bound to cores (hwloc files have their cores)",)
 
 
 def _cores(numbers: Sequence[int]) -> tuple[list[tuple[int, ...]], str]:

@@ -133,7 +133,7 @@ def _from_json(path: str, data: bytes) -> _Found:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-        raise FormatError(path, line, "no JSON, expected what amd-smi topology --json prints") from None
+        raise FormatError(path, line, "not JSON, expected what amd-smi topology --json prints") from None
     found = _Found()
     try:
         for item in content if isinstance(content, list) else ():

@@ -211,7 +211,7 @@ def pbs_job(environment: Environment) -> JobInfo:
     if cpus is not None and slots[0] * (threads or 1) > cpus:
         # Where nobody asked for ompthreads, both variables may be the CPUs of the first chunk, or of a task.
         asked = f"{slots[0]} tasks with OMP_NUM_THREADS={threads or 1} do not fit into NCPUS={cpus}"
-        notices.append(f"{asked} on {hosts[0]}: both are left aside, one core per task")
+        notices.append(f"{asked} on {hosts[0]}: both are ignored, one core per task")
         threads = cpus = None
     of_hosts = None if cpus is None else (cpus,) * len(hosts)
     return JobInfo("PBS", hosts, of_hosts, slots, threads, tuple(notices))

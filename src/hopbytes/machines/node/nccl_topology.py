@@ -103,8 +103,8 @@ def _of_host(path: str, found: list[_Device], adapters: dict[str, _Device], *, b
     if bare:
         found = sorted(found, key=lambda gpu: _bus_numbers(path, gpu))
         notices = (
-            f"{path} is a file for NCCL_TOPO_FILE, which tells neither numbers of GPUs nor NVLink: GPUs are "
-            "numbered by their PCI addresses (nvidia-smi topo -m tells both)",
+            f"{path} is a file for NCCL_TOPO_FILE, which has neither numbers of GPUs nor NVLink: GPUs are "
+            "numbered by their PCI addresses (nvidia-smi topo -m has both)",
         )
     for position, gpu in enumerate(found):
         cpu, index = (*gpu.path, gpu.function)[0], position if bare else _number(path, gpu, "dev")

@@ -30,8 +30,8 @@ from hopbytes.mpi.distributed.rows import (
     row_pointers,
 )
 from hopbytes.mpi.processes import Comm
+from hopbytes.text.leftovers import name_of_process, remove_left
 from hopbytes.text.open_input import COMPRESSIONS
-from hopbytes.util.leftovers import name_of_process, remove_left
 
 GENERATORS = ("grid", "geometric")
 #: Points of a geometric graph per cell, whose side is the radius, and so a third of the mean degree.

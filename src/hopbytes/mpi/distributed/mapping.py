@@ -15,7 +15,6 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._frozen import frozen
-from hopbytes._version import __version__
 from hopbytes.errors import InfeasibleError, ScaleError, UnsupportedError, unknown_name
 from hopbytes.kernels.records import Csr
 from hopbytes.machines.distances import TreeDistance, kernel_distances
@@ -45,6 +44,7 @@ from hopbytes.mpi.processes import Comm
 from hopbytes.solve.presets import presets
 from hopbytes.solve.sides import PlaceLike, place_side
 from hopbytes.util.integers import MAX_SUM
+from hopbytes.util.version import __version__
 
 #: Ways to map; "auto" is islands where the machine has equally distant outermost units, levels elsewhere.
 STRATEGIES = ("auto", "islands", "levels", "both")

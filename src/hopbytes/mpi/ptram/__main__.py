@@ -21,7 +21,7 @@ from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.model.allocation import Allocation
 from hopbytes.mpi.distributed.rows import Member, sentence
 from hopbytes.mpi.ptram.leaders import Leaders, StrandedError, map_with_leaders
-from hopbytes.show.verdict import map_record
+from hopbytes.solve.map_record import map_record
 from hopbytes.util.options import build
 
 EXPECTED = (HopbytesError, OSError, MemoryError)

@@ -139,7 +139,6 @@ class LedGreedy(Mapper):
         self._plain, self._leaders = plain, leaders
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return int32[n], the PE of every task."""
         return self._plain.carried_out(graph, where, bounds, effort, self._place)
 
     def _place(self, grouped: Grouped, problem: Routed, terms: HybridTerms, effort: Effort) -> Int32:
@@ -160,7 +159,6 @@ class LedRefinement(Refiner):
         self._plain, self._leaders = plain, leaders
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a mapping whose maximum congestion is not higher."""
         return self._plain.carried_out(graph, where, pe, bounds, effort, self._search)
 
     def _search(self, grouped: Grouped, problem: Routed, effort: Effort) -> tuple[Int32, int, int]:

@@ -49,7 +49,7 @@ def map_for(
     """
     can = formats[form].capabilities
     if formats[form].holds != "mapping":
-        raise UnsupportedError(f"format {form!r} holds a pattern, expected one for a placement")
+        raise UnsupportedError(f"format {form!r} holds a pattern, expected one for a mapping")
     if not can.unequal_nodes:
         where = where.using(equal_nodes=True)
     if can.launcher and options.get("partition") is None:  # launchers start processes
@@ -107,7 +107,7 @@ def map_in_blocks(
     constraints, limits = options.get("constraints"), options.get("limits")
     if constraints is not None and constraints.of_tasks:
         raise UnsupportedError(
-            "fixed and forbidden places and an initial mapping refer to single tasks, expected none of them "
+            "fixed and forbidden PEs and an initial mapping refer to single tasks, expected none of them "
             "for blocks of tasks"
         )
     if where.use.oversubscribe or options.pop("partition", None):

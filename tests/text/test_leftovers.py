@@ -8,7 +8,7 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.launch.start import shared_folder
-from hopbytes.util.leftovers import name_of_process, remove_left
+from hopbytes.text.leftovers import name_of_process, remove_left
 
 KILLED = """
 import os, signal

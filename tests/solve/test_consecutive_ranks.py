@@ -13,7 +13,7 @@ from helpers.strategies import graphs
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
-from hopbytes.launch.consecutive_ranks import best_sizes, map_for, map_in_blocks
+from hopbytes.solve.consecutive_ranks import best_sizes, map_for, map_in_blocks
 
 WHERE = hb.allocate("switch:2@100 node:2@10 package:2@3 core:2@1", hosts=("a", "b", "c", "d"))
 

@@ -189,8 +189,8 @@ inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size,
 
 // The exchanges that are accepted. `paper`: those that lower the maximum congestion, tried for groups with
 // traffic over the first of the hottest links. `count`: also those that reduce the number of hottest links,
-// tried for groups with traffic over any of them. `listing`: as `paper`, but exactly as its listing says: only
-// groups that send over the link are tried, and only on places that hold a group.
+// tried for groups with traffic over any of them. `listing`: as `paper`, but exactly as the listing of the
+// paper says: only groups that send over the link are tried, and only on places that hold a group.
 enum class ReliefRule { count, paper, listing };
 
 // Makes the best exchange of every round, among groups with traffic over hot links and the `nearest` places
@@ -201,7 +201,8 @@ inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size,
                             int32_t nearest, int64_t rounds, ReliefRule rule, bool nearby,
                             const Control& control, int64_t& evaluations) {
   using Peak = std::pair<int64_t, int64_t>;  // highest congestion, number of links with it
-  const bool listing = rule == ReliefRule::listing, paper = listing || rule == ReliefRule::paper;
+  const bool listing = rule == ReliefRule::listing;
+  const bool paper = listing || rule == ReliefRule::paper;
   PlaceFit fit(size, capacity);
   PlaceSearch search(neighbourhood);
   std::vector<int32_t> near, homes, equals;

@@ -31,7 +31,7 @@ root_doc = "docs/index"
 include_patterns = [
     "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
     "docs/*.md", "docs/learn/*", "docs/do/*", "docs/lookup/*", "docs/understand/*",
-    "bench/*.md", "examples/*.md", "examples/*.ipynb", "core/README.md",
+    "bench/*.md", "bench/laboratory/README.md", "examples/*.md", "examples/*.ipynb", "core/README.md",
 ]  # fmt: skip
 exclude_patterns = ["docs/_made", "build", ".*", "**/__pycache__"]
 needs_sphinx = "8"

@@ -56,6 +56,7 @@ def test_layers_and_their_picture_are_current():
     rooms = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(rooms)
     modules = rooms.imports()
+    assert "cli.verb_map" in modules["cli.app"], "imports by a name in a text count"
     assert rooms.picture(modules) == rooms.PICTURE.read_text()
     assert [path for path in rooms.LISTS if rooms.with_layers(path.read_text()) != path.read_text()] == []
     counts = rooms.counted(modules)

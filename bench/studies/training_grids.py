@@ -26,11 +26,11 @@ import numpy as np
 
 import hopbytes as hb
 import hopbytes_laboratory
+from hopbytes.cost.metrics.parallelism import parallelism
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.machines.gpu_domains import gpu_domains
 from hopbytes.patterns.ml import rank_orders, training_of
-from hopbytes.show.evaluation_text import parallelism
 
 MODEL = "hidden=8192,layers=96,seq=4096,micro=8"
 GRIDS = {

@@ -116,7 +116,7 @@ class _Memory:
 
 
 def own(array: Given) -> Given:
-    """Return an array, if it is one, read-only and without a copy; nobody else may keep its memory."""
+    """Return an array, if it is one, read-only and without a copy; nothing else may keep its memory."""
     if array is None or _is_owned(array):
         return array
     import numpy as np
@@ -125,7 +125,7 @@ def own(array: Given) -> Given:
 
 
 def owned(array: Given) -> Given:
-    """Return an array read-only, in memory that nobody else can write into: a copy unless it is there.
+    """Return an array read-only, in memory that nothing else can write into: a copy unless it is there.
 
     Compiled code relies on what was checked when an object was made. A caller may write into an array later,
     or into another array over the same memory, even while it is checked; so this comes before the check.

@@ -159,7 +159,7 @@ MISTAKES = [
     (2, "verify m.json bin/mpiexec -np 2", "put -- before the launcher: … -- bin/mpiexec"),
     (1, "eval lj.json LJ", "lj.json: a stored mapping, expected a pattern: the order is PATTERN MAPPING"),
     (1, "eval lj.txt LJ ON", "lj.txt: a mapping (plain), expected a pattern: the order is"),
-    (1, "map qqqq:3 ON", "no pattern generator 'qqqq' (known: alltoall, butterfly,"),
+    (1, "map qqqq:3 ON", "'qqqq' is not a pattern generator (known: alltoall, butterfly,"),
     (1, "map ml:fsdp=64 ON", "fsdp= is unknown, expected zero=3"),
     (1, "map ml:tp=8,pp=4 --on rails:4x8",
      "256 processes = 8 x 4 x 8 (tp x pp x dp; dp=8 by default), but the machine has 32"),

@@ -183,7 +183,7 @@ def test_ranks_are_where_the_mapping_has_them(tmp_path, monkeypatch, form, name)
             inside = Job(job.cores, variables)
             words = words if form in ("pbs", "lsf") else words[1:]
             seen = LAUNCHERS[form].stand_in(version, words, tmp_path, inside)
-            compare(form, seen, receipt.placed, name)
+            compare(form, seen, receipt.mapping, name)
 
 
 def compare(form, seen, mapping, name):
@@ -220,10 +220,10 @@ def test_pods_of_kubernetes_are_where_the_mapping_has_them(tmp_path, monkeypatch
     used = [host for host in hosts if host in entry(Path("ranks").read_text(), "hosts").split()]
     for version in ("2.0", "2.8"):
         seen = stand_ins.of_agents(version, tmp_path / "torchrun.sh", used)
-        compare("kubernetes", seen, receipt.placed, name)
+        compare("kubernetes", seen, receipt.mapping, name)
     slots = [line.split(" slots=") for line in entry(Path("ranks").read_text(), "hostfile").splitlines()]
     ranks = [host for host, held in slots for _ in range(int(held))]
-    assert ranks == [host for host, _, _ in expected(receipt.placed, hosts)]
+    assert ranks == [host for host, _, _ in expected(receipt.mapping, hosts)]
 
 
 def entry(text, name):

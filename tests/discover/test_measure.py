@@ -159,7 +159,7 @@ def test_a_slow_network_gets_fewer_messages_within_the_limit(tmp_path, limit):
     slow.write_text(f'#!/bin/sh\nexec mpicc.mpich "$@" {tmp_path}/slow.c\n')
     slow.chmod(0o755)
     told, command = [], ["mpiexec.hydra", "-n", "2"]
-    where, options = hb.allocate("node:2 core:1"), {"compiler": str(slow), "tell": told.append}
+    where, options = hb.allocate("node:2 core:1"), {"compiler": str(slow), "announce": told.append}
     found = measure(command, where, time_limit=limit, **options)
     assert told == [f"level node (1 of 1): 1 pair of ranks, at most about {limit} seconds"]
     assert found.fits["node"].bandwidth == pytest.approx(1e6, rel=1e-3)

@@ -108,13 +108,13 @@ def test_training_gets_orders_of_megatron_and_a_mesh():
 def test_replays_are_counted_and_equal_placements_replayed_once(monkeypatch):
     told, asked = [], []
 
-    def replayed(graph, mapping, *, tell, **options):
+    def replayed(graph, mapping, *, announce, **options):
         asked.append(mapping.pe.tolist())
         return hb.simulate(graph, mapping)
 
     monkeypatch.setattr("hopbytes.show.advice.simulate", replayed)
     graph = pairs(*((2 * i, 2 * i + 1) for i in range(8)))
-    advised(graph, presets=("fast", "eco"), seeds=3, grade="replay", tell=told.append)
+    advised(graph, presets=("fast", "eco"), seeds=3, grade="replay", announce=told.append)
     assert len(told) == len(asked) == len({tuple(each) for each in asked}) < 8
     assert told[0] == "replay 1 of at most 8: fill"
 

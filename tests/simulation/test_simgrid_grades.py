@@ -198,7 +198,7 @@ def test_long_simulations_are_announced(tmp_path, monkeypatch):
     stand_in(tmp_path, monkeypatch, "echo '1.5|Simulated time: 1.5 seconds.'")
     where = hb.allocate("torus:64")
     graph, told = hb.read("alltoall:tasks=64"), []
-    found = hb.simulate(graph, hb.Mapping(range(64), where), grade="replay", tell=told.append)
+    found = hb.simulate(graph, hb.Mapping(range(64), where), grade="replay", announce=told.append)
     assert found.seconds == 1.5
     assert "4032 messages" in told[0]
 
@@ -326,7 +326,7 @@ def test_many_flows_are_announced():
     """5256 flows of 73 nodes on a switch, all the same: as long as the node that sends 72 of them."""
     where = hb.allocate("node:73@10:bw=1e9:lat=1e-6 core:1")
     graph, told = hb.read("alltoall:tasks=73:bytes=1000000"), []
-    found = hb.simulate(graph, hb.Mapping(range(73), where), tell=told.append)
+    found = hb.simulate(graph, hb.Mapping(range(73), where), announce=told.append)
     assert told == [f"hopbytes simulates {found.flows} flows, which takes up to about 5 seconds"]
     assert found.seconds == pytest.approx(found.parts["link"] + 1e-6, rel=1e-3)
 

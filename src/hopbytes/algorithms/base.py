@@ -90,7 +90,7 @@ class Effort:
             self.work[name] = self.work.get(name, 0) + amount
 
     def spend(self, arcs: int, whole: bool = True) -> None:
-        """Record the work of one search; `whole` tells that no deadline ended it early."""
+        """Record the work of one search; `whole` is False if a deadline ended it early."""
         self.count(**({"arcs": arcs} if whole else {"cut_short": 1}))
 
     def step_over(self, before: int) -> bool:

@@ -216,7 +216,7 @@ def simulate(
     assert where is not None
     order = compare_with or usual_order(mapping_format, where)
     written = {"platform": platform, "force": force}
-    settings = {**simulation.keywords(), "tell": tell}
+    settings = {**simulation.keywords(), "announce": tell}
     predictions = predict(graph, where, chosen, order, where.use, settings, written)
     record = predictions_record(predictions, chosen, where)
     tell(*record["notices"])
@@ -255,7 +255,7 @@ def advise(
     where = machine.allocation(spread)
     graph = reading.read(pattern)
     usual = compare_with or usual_order(None, where)
-    options: Any = {"seeds": seeds, "tell": tell, **simulation.keywords()}
+    options: Any = {"seeds": seeds, "announce": tell, **simulation.keywords()}
     advice = advised(graph, where, usual=usual, presets=tuple(presets) if presets else None, **options)
     spec = machine.on or where.machine.spec()
     if json:

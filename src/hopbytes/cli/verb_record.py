@@ -117,7 +117,8 @@ def probe(
 
         summary = measure_to_file(
             words, machine.allocation(), output, force=force, compiler=compiler, batches=batches or 5,
-            keep_distances=keep_distances, time_limit=time_limit or TIME_LIMIT, tell=None if quiet else tell,
+            keep_distances=keep_distances, time_limit=time_limit or TIME_LIMIT,
+            announce=None if quiet else tell,
         )
     else:
         from hopbytes.discover.probe import probe_to_file

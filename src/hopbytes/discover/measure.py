@@ -116,7 +116,7 @@ def measure(
     sizes: Sequence[int] = SIZES,
     keep_distances: bool = False,
     time_limit: float = TIME_LIMIT,
-    tell: Callable[[str], None] | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> Measured:
     """Measure latency and bandwidth of every level of a machine.
 
@@ -141,10 +141,10 @@ def measure(
         sweep = ",".join(f"{size}:{_rounds_of(size)}" for size in sizes)
         fits = {}
         for number, (level, chosen) in enumerate(pairs.items(), 1):
-            if tell is not None:
+            if announce is not None:
                 many = f"{len(chosen)} pair{'s' * (len(chosen) > 1)} of ranks"
                 limit = f"at most about {share * len(chosen):.0f} seconds"
-                tell(f"level {names[level]} ({number} of {len(pairs)}): {many}, {limit}")
+                announce(f"level {names[level]} ({number} of {len(pairs)}): {many}, {limit}")
             plan = ",".join(f"{a}-{b}" for a, b in chosen)
             words = [*running, "run", str(batches), sweep, plan, f"{share:.3f}"]
             lines = _output(words, marker="#hopbytes-measure time")

@@ -107,7 +107,7 @@ def _read_routes(survey: Survey, names: list[str]) -> list[SwitchTable]:
 
 
 def read_discovery(path: str) -> Survey:
-    """Read the output of ibnetdiscover in either form, told apart by content."""
+    """Read the output of ibnetdiscover in either form, recognised by content."""
     head = _head(path)
     if is_ports_report(head):
         return read_ibports(path)

@@ -146,7 +146,7 @@ class Written:
         contain ``{stem}``.
     executable : tuple of str
         Suffixes of the files that are scripts.
-    placed : Mapping or None
+    mapping : Mapping or None
         The mapping that was written, if the writer renumbered slots; it has the same cost as the given one.
     lines : tuple of LaunchLine
         The commands for different MPIs, including `launch`; empty if one command serves all of them.
@@ -156,7 +156,7 @@ class Written:
     launch: str = ""
     notices: tuple[str, ...] = ()
     executable: tuple[str, ...] = ()
-    placed: Mapping | None = None
+    mapping: Mapping | None = None
     lines: tuple[LaunchLine, ...] = ()
 
 

@@ -77,7 +77,7 @@ def read(
     threads : bool, optional
         Whether a rankfile counts hardware threads.
     launched : str, optional
-        How the launcher placed the old ranks of a file of new ranks.
+        How the launcher maps the old ranks of a file of new ranks.
     collectives : str, optional
         For patterns, as `counts`: the model that turns recorded collectives into messages.
     counts : path, optional
@@ -235,14 +235,14 @@ def _read(
 class Receipt:
     """The result of :func:`write`: the files, the command to type ("" if none), sentences for the user.
 
-    `placed` is the mapping that was written: the writer may have renumbered slots inside nodes, which
+    `mapping` is what was written: the writer may have renumbered slots inside nodes, which
     changes no metric. It is None for patterns. `lines` are the commands for different MPIs, if they differ.
     """
 
     paths: tuple[str, ...]
     launch: str = ""
     notices: tuple[str, ...] = ()
-    placed: Mapping | None = None
+    mapping: Mapping | None = None
     lines: tuple[LaunchLine, ...] = ()
 
 
@@ -285,7 +285,7 @@ def write(
     version : str, optional
         Version of Open MPI.
     launched : str, optional
-        How the launcher places the old ranks of a file of new ranks.
+        How the launcher maps the old ranks of a file of new ranks.
     graph, metrics : optional
         The pattern and the metrics, which are stored in JSON.
     symmetrize : bool
@@ -338,10 +338,10 @@ def write(
         {path + suffix: _content(chosen, path, suffix, content) for suffix, content in written.files.items()},
         [path + suffix for suffix in written.executable],
     )
-    placed = written.placed or (thing if isinstance(thing, Mapping) else None)
+    mapping = written.mapping or (thing if isinstance(thing, Mapping) else None)
     paths = tuple(path + suffix for suffix in written.files)
     notices = (*written.notices, *_one_host_notice(thing, chosen))
-    return Receipt(paths, written.launch, notices, placed, written.lines)
+    return Receipt(paths, written.launch, notices, mapping, written.lines)
 
 
 def _filled(written: Written, stem: str) -> Written:

@@ -64,7 +64,7 @@ def may_write(path: str, force: bool = False, unmarked: str = "") -> None:
     """
     if force or not os.path.lexists(path) or not os.path.isfile(path) or is_ours(path):
         return
-    why = f"{unmarked} files do not name their writer" if unmarked else f"it does not contain {MARK!r}"
+    why = f"{unmarked} files do not name their writer" if unmarked else f"it does not say {MARK!r}"
     raise UnsupportedError(f"{path} exists, and {why}: `force=True` overwrites")
 
 

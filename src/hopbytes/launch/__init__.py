@@ -1,1 +1,1 @@
-"""Starting programs on a placement: whose command it is, what is put into it, and what came of it."""
+"""Starting programs on a mapping: parsing the command, inserting options, and checking where ranks run."""

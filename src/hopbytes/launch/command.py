@@ -180,7 +180,7 @@ class LaunchCommand:
         return Start(tuple(words), tuple(environment))
 
     def _given(self, option: Option, typed: tuple[Option, ...]) -> bool:
-        """Tell whether the user has already said what an option of a mapping says."""
+        """Tell whether the user has already given an option of a mapping."""
         launcher, names = self.launcher, {other.name for other in typed}
         if self._counts(option) and names & set(launcher.counts):
             return True

@@ -39,7 +39,7 @@ def launch(
             return 0
         say(*prepared.notices, line)
         if check:
-            outcome = verify_launch(prepared.placed, command.words(), **options)
+            outcome = verify_launch(prepared.mapping, command.words(), **options)
             if outcome.code:
                 first = (*outcome.verdict.wrong, "the launcher failed")[0]
                 raise HopbytesError(f"{first} ({outcome.summary()}); nothing was started")
@@ -96,7 +96,7 @@ def verify_launch(
         if hosts is not None:
             options["hosts"] = hosts
         prepared = prepare_start(mapping, command, files, force=force, **options)
-        return _outcome(mapping, prepared.placed, prepared.start, command, hosts or ())
+        return _outcome(mapping, prepared.mapping, prepared.start, command, hosts or ())
 
 
 def seen_launch(command: LaunchCommand) -> dict[int, Seen]:
@@ -119,13 +119,13 @@ def _probing(command: LaunchCommand) -> Start:
 
 
 def _outcome(
-    mapping: Mapping, placed: Mapping, start: Start, command: LaunchCommand, hosts: tuple[str, ...]
+    mapping: Mapping, written: Mapping, start: Start, command: LaunchCommand, hosts: tuple[str, ...]
 ) -> Outcome:
     seen, code, error = probe(start)
     if not seen:
         raise _failed(command, start, code, error)
-    verdict = compare(placed, seen, hosts)
-    if verdict.wrong and placed is mapping:
+    verdict = compare(written, seen, hosts)
+    if verdict.wrong and written is mapping:
         # A mapping with slots renumbered inside symmetric nodes has the same distances, so it is accepted.
         symmetric = compare(Mapping(renumbered(mapping), mapping.where), seen, hosts)
         verdict = verdict if symmetric.wrong else symmetric

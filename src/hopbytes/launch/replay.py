@@ -200,8 +200,8 @@ def _built(compiler: str, program: str) -> str:
         except (OSError, subprocess.TimeoutExpired) as error:
             raise UnsupportedError(f"{compiler}: {type(error).__name__}, expected an MPI compiler") from None
     if done.returncode or not os.path.exists(program):
-        said = next((line for line in done.stderr.splitlines() if "error" in line), "no reason given")
-        raise UnsupportedError(f"{compiler}: cannot build an MPI program: {said[:200]}")
+        reason = next((line for line in done.stderr.splitlines() if "error" in line), "no reason given")
+        raise UnsupportedError(f"{compiler}: cannot build an MPI program: {reason[:200]}")
     return os.path.abspath(program)
 
 

@@ -49,7 +49,7 @@ class Prepared:
 
     start: Start
     receipt: Receipt  # the files it uses
-    placed: Mapping  # the mapping that the command produces
+    mapping: Mapping  # the mapping that the command produces
     notices: tuple[str, ...] = ()  # what of the user's command was left out, and why
 
 
@@ -181,7 +181,7 @@ def prepare_start(
         _check_names(mapping, command, options.get("hosts"))
     info = {name: value for name, value in mapping.info.items() if name != "programs"}  # those of `command`
     receipt = write(Mapping(mapping.pe, mapping.where, info), stem, form, force=force, **options)
-    written = receipt.placed or mapping
+    written = receipt.mapping or mapping
     if mapping.where.hosts and options.get("hosts") is None:  # without names a file cannot be read back
         names_cores = form == "openmpi" and f"{stem}.hosts" in receipt.paths
         _check_written(read_mapping(stem, written.where, form, n=mapping.n), written, stem, names_cores)

@@ -175,7 +175,7 @@ class Allocation:
     def has_cores(self) -> bool:
         """Whether slots are sets of cores; False where the smallest units known are GPUs.
 
-        The cores of a process are unknown then, so that launchers are told to bind no process.
+        The cores of a process are unknown then, so that launchers bind no process.
 
         Examples
         --------
@@ -239,10 +239,10 @@ class Allocation:
         return tuple(sorted(self._cache["os_cpus"][self.cores_of(pe)].tolist()))
 
     def allowed_rank(self, core: int) -> int:
-        """Position of a place's core among the usable cores of its node, as Open MPI counts them.
+        """Position of a leaf's core among the usable cores of its node, as Open MPI counts them.
 
-        `core` is a place of the machine, as :meth:`cores_of` returns them. On a machine of hardware
-        threads several places have the same rank.
+        `core` is a leaf of the machine, as :meth:`cores_of` returns them. On a machine of hardware
+        threads several leaves have the same rank.
         """
         nodes = self.machine.node_of_core()
         first = int(np.searchsorted(nodes, nodes[core]))

@@ -102,7 +102,7 @@ class CommGraph:
         cls, indptr: Int64, targets: Int32, volumes: Int64 | None = None, messages: Int64 | None = None,
         loads: Int64 | None = None, **more: Any,
     ) -> Self:
-        """Make a graph of arrays that nobody else keeps, without copies of them."""
+        """Make a graph of arrays that have no other owner, without copies of them."""
         messages, loads = own(messages), own(loads)
         return cls(own(indptr), own(targets), own(volumes), messages, loads, **more)
 

@@ -48,7 +48,7 @@ class Pattern(ABC):
     __slots__ = ()
     #: Tasks are processes that exchange messages, not vertices of a mesh (see CommGraph.of_processes).
     of_processes: ClassVar[bool] = True
-    #: Parameters whose product is the number of tasks, so that defaults of them are said.
+    #: Parameters whose product is the number of tasks, so that a notice states their defaults.
     sizes: ClassVar[tuple[str, ...]] = ()
     #: Parameters by the names that they have elsewhere, and what to write for them.
     meant: ClassVar[Mapping[str, str]] = {}

@@ -100,7 +100,7 @@ def advise(
     usual: str = "fill",
     presets: tuple[str, ...] | None = None,
     seeds: int = SEEDS,
-    tell: Callable[[str], None] | None = None,
+    announce: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Advice:
     """Predict the times of the launcher's orders and of presets, and recommend one mapping."""
@@ -112,10 +112,10 @@ def advise(
     def predicted(name: str, mapping: Mapping) -> Prediction:
         pes = mapping.pe.tobytes()
         if pes not in known:
-            if tell is not None and options.get("grade") == "replay":
+            if announce is not None and options.get("grade") == "replay":
                 most = len(orders) + len(wanted) * seeds
-                tell(f"replay {len(known) + 1} of at most {most}: {name}")
-            known[pes] = simulate(graph, mapping, **options, tell=tell)
+                announce(f"replay {len(known) + 1} of at most {most}: {name}")
+            known[pes] = simulate(graph, mapping, **options, announce=announce)
         return known[pes]
 
     candidates = []

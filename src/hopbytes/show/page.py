@@ -121,7 +121,7 @@ def write_report(
     UnsupportedError
         The mappings are for different machines, or the file cannot be written.
     WrongTypeError
-        `mappings` are no mappings.
+        `mappings` does not hold mappings.
 
     Notes
     -----

@@ -134,7 +134,7 @@ def simulate(
     time_limit: float = 600.0,
     platform: str | os.PathLike[str] | None = None,
     force: bool = False,
-    tell: Callable[[str], None] | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> Prediction:
     """Predict how long the communication of a pattern takes under a mapping.
 
@@ -170,7 +170,7 @@ def simulate(
         of the nodes that exchange messages.
     force : bool
         Overwrite a platform file that hopbytes did not write.
-    tell : callable, optional
+    announce : callable, optional
         Called with a sentence before a simulation that may take minutes.
 
     Returns
@@ -220,8 +220,8 @@ def simulate(
         path = os.fspath(platform)
         may_write(path, force)
         atomic_write({path: _simgrid().platform_file(_simgrid().platform_of(mapping, load, speeds), load)})
-    if grade != "bound" and tell is not None:
-        _announce(len(load.flows.bytes), len(phase.bytes), grade, tell)
+    if grade != "bound" and announce is not None:
+        _announce(len(load.flows.bytes), len(phase.bytes), grade, announce)
     seconds = max(load.parts.values())
     if grade == "flows":
         seconds = max(flows_seconds(load, time_limit), load.parts["copy"], load.inside.longest)
@@ -257,14 +257,14 @@ def _simgrid() -> Any:
     return simgrid
 
 
-def _announce(flows: int, messages: int, grade: str, tell: Callable[[str], None]) -> None:
+def _announce(flows: int, messages: int, grade: str, announce: Callable[[str], None]) -> None:
     if grade == "flows":
         what, most = f"hopbytes simulates {flows} flows", SECONDS_PER_FLOW * flows
     else:
         what, most = f"SimGrid replays {messages} messages", _simgrid().COST * messages**2
     if most > ANNOUNCED:
         length = f"{most:.0f} seconds" if most < 120 else f"{most / 60:.0f} minutes"
-        tell(f"{what}, which takes up to about {length}")
+        announce(f"{what}, which takes up to about {length}")
 
 
 def _check(graph: CommGraph, mapping: Mapping, grade: str, oversubscription: float) -> None:

@@ -79,7 +79,7 @@ def map_stream(
         vertices where that lowers J. One more pass computes J of the result from scratch.
     buffer : int
         In the first pass vertices join clusters, of which the PEs are found by `preset`; this is the largest
-        number of pairs of clusters that are kept, about 250 bytes each. With 0 the first pass places every
+        number of pairs of clusters that are kept, about 250 bytes each. With 0 the first pass maps every
         vertex at once by scores per level of the machine, which needs a file whose neighbouring vertices are
         near each other.
     preset : str

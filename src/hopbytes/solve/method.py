@@ -223,7 +223,7 @@ def _orders_of_training(objective: str, graph: CommGraph, where: Allocation) -> 
 
     Presets cut the machine into parts, but a product of groups on a product of hosts and rails may have a
     regular answer that no cut finds. Of equally good mappings a rank order is taken as it is, since it can be
-    said by an option of the training program.
+    stated by an option of the training program.
     """
     if not has_rails(where):
         return ()

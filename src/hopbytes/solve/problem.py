@@ -199,7 +199,7 @@ def _initial(n: int, where: Allocation, initial: Mapping | Array) -> Int32:
 
 def _integers(what: str, values: ArrayLike) -> Array:
     try:
-        array = np.array(values)  # a copy, which nobody changes after it was checked
+        array = np.array(values)  # a copy, which nothing changes after it was checked
     except ValueError:
         raise FormatError(what, None, "lists of unequal length, expected integers") from None
     if not np.issubdtype(array.dtype, np.integer):

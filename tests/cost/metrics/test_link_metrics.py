@@ -136,7 +136,7 @@ def test_evaluate_reports_all_of_it_for_programs_and_people():
     assert len(facts["hottest_links"]) == 10
     assert facts["dilation"][0]["hops"] >= 1
     text = str(result)
-    for word in ("highest congestion (MC)", "hottest link 1: r", "volume between nodes", "hops: "):
+    for word in ("highest congestion (MC)", "busiest link 1: r", "volume between nodes", "hops: "):
         assert word in text
 
 

@@ -149,7 +149,7 @@ def test_gpus_reach_ranks_by_the_script():
         assert "sh {stem}.place.sh ./app" in written.launch
         assert "0) cores=2-3,10-11 threads=2 gpus=1 ;;" in written.files[".place.sh"]
         # What is written is the placement itself, not one with slots renumbered.
-        assert (written.placed or mapping).pe.tolist() == [1, 0]
+        assert (written.mapping or mapping).pe.tolist() == [1, 0]
     assert "--cpu-bind=none --gpu-bind=none sh" in write("slurm", mapping).launch
     assert "-o gpu-affinity=off -o cpu-affinity=off sh" in write("flux", mapping).launch
 

@@ -77,7 +77,7 @@ def test_faults_of_a_table(tmp_path, text, said):
 
 def test_a_table_for_a_machine_without_places(tmp_path):
     path = table(tmp_path, "node,group,switch\na,0,0\n")
-    with pytest.raises(FormatError, match="for a machine without such places"):
+    with pytest.raises(FormatError, match="for a machine without such positions"):
         allocate("node:4 core:2", hosts=path)
     assert read_hosts(path) == ("a",)  # where places do not matter, its first column is the list
 

@@ -183,15 +183,15 @@ def test_unknown_labels_are_named_where_known_ones_tell_nothing(tmp_path):
              for node in range(4)}  # fmt: skip
     (notice,) = machine(tmp_path, kubernetes(nodes)).notices()
     assert "same topology.kubernetes.io/zone" in notice
-    assert "cloud.example/rack may tell more" in notice
+    assert "cloud.example/rack may name switches" in notice
     assert "example/leaf" not in notice.split("labels ")[1].partition(" may")[0].split(", ")
     for labels in nodes.values():
         del labels[ZONE]
-    with pytest.raises(FormatError, match=r"no known label|known label with its place.*cloud\.example/rack"):
+    with pytest.raises(FormatError, match=r"no known label|label that names its.*cloud\.example/rack"):
         machine(tmp_path, kubernetes(nodes))
     # Not said where known labels tell nodes apart, or where nothing else might.
     near = {name: {LEAF: labels["cloud.example/rack"], **labels} for name, labels in nodes.items()}
-    assert not any("may tell more" in notice for notice in machine(tmp_path, kubernetes(near)).notices())
+    assert not any("may name switches" in notice for notice in machine(tmp_path, kubernetes(near)).notices())
     assert machine(tmp_path, kubernetes({"a": {ZONE: "z"}, "b": {ZONE: "z"}})).notices() == ()
 
 

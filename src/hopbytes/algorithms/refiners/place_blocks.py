@@ -41,7 +41,7 @@ class PlaceBlocks(Refiner):
     trees, dragonflies and HyperX. On a torus or a mesh they see an approximation of the distances only, and
     whole blocks placed anew lower the cost by a quarter.
 
-    If a block does not fit where the search places it, because PEs have different capacities or have to hold
+    If a block does not fit where the search puts it, because PEs have different capacities or have to hold
     different numbers of tasks, single tasks move on to PEs with room if the machine is a network. A search
     that exchanges only blocks that fit competes with that, and the cheapest mapping is returned. It is the
     given one if there are linear costs (fixed or restricted tasks, migration).

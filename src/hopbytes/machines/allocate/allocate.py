@@ -93,7 +93,7 @@ def allocate(
     Returns
     -------
     Allocation
-        PEs in machine order. Its ``notices`` tell of cores left out, left over, and of slots that
+        PEs in machine order. Its ``notices`` name cores left out, left over, and of slots that
         had to straddle units.
 
     Raises

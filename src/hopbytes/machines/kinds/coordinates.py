@@ -22,12 +22,12 @@ INTEGER = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 @machines.register("coordinates")
 class HostsByCoordinates(AttachedHosts):
-    """Hosts at places of a torus: ``coordinates:FILE``, one host and its coordinates per line.
+    """Hosts at coordinates of a torus: ``coordinates:FILE``, one host and its coordinates per line.
 
-    This serves BlueGene, Tofu and other systems that tell the coordinates of nodes. ``dims`` are the sizes
+    This serves BlueGene, Tofu and other systems that report the coordinates of nodes. ``dims`` are the sizes
     (by default one more than the largest coordinates), ``wrap`` says which dimensions are rings (by default
     all), ``bw`` are capacities as in ``torus:``. Places without a host are routers only. Hosts are in the
-    order of their places, first dimension slowest. ``hosts=`` (or ``@n[1-8]``) keeps some hosts.
+    order of their coordinates, first dimension slowest. ``hosts=`` (or ``@n[1-8]``) keeps some hosts.
 
     >>> machine = HostsByCoordinates.parse("examples/coordinates.txt:dims=4x2")
     >>> machine.known_hosts.names, machine.network().hops(*machine.places[:2]).tolist()

@@ -151,7 +151,7 @@ def _labelled(path: str, nodes: dict[str, dict[str, Any]]) -> Places:
     inner = {label: own for label, own in values.items() if KNOWN[label] not in EVERYWHERE}
     unknown = [label for label, own in _values(nodes, None).items() if len(set(own.values())) > 1]
     if not values:
-        telling = f"; perhaps {', '.join(unknown[:3])} may name its switches: {AS_LISTS}" if unknown else ""
+        telling = f"; {', '.join(unknown[:3])} may name its switches: {AS_LISTS}" if unknown else ""
         known = ", ".join([*list(LABELS)[2:3], f"{AWS}/network-node-layer-1", f"{GKE}-block"])
         what = f"no node has a known label that names its switches, expected one of {known}, …{telling}"
         raise FormatError(path, None, what)

@@ -25,7 +25,7 @@ class Nvidia(NodeMachine):
 
     The file is what ``nvidia-smi topo -m`` prints, what NCCL writes to ``NCCL_TOPO_DUMP_FILE``, or what a
     cloud publishes for ``NCCL_TOPO_FILE``. A slot is a GPU with its share of the CPUs near to it, or without
-    CPUs where the file does not tell them. Units of GPUs joined by NVLink, PCI switches and memory domains
+    CPUs where the file does not have them. Units of GPUs joined by NVLink, PCI switches and memory domains
     are levels where they are neither a single GPU nor the host. Distances may follow: ``:gpu=3``. A file of
     NCCL from hosts that share NVLink (NVL72) is the machine of all of them, and its hosts are as near as
     their GPUs.
@@ -58,7 +58,7 @@ class Amd(Nvidia):
     """Hosts with GPUs, as AMD's tools describe one of them: ``amd:topo.txt@n[1-8]``.
 
     The file is what ``amd-smi topology`` or ``rocm-smi --showtopo`` prints, as text or JSON, or what RCCL
-    writes to ``NCCL_TOPO_DUMP_FILE``. A slot is a GPU; the tools do not tell which CPUs are near to it, but
+    writes to ``NCCL_TOPO_DUMP_FILE``. A slot is a GPU; the tools do not list the CPUs near to it, but
     RCCL does. GPUs of one device that is partitioned are a unit (``card``), others that XGMI or a memory
     domain join are one where they are neither a single GPU nor the host. Distances may follow: ``:gpu=3``.
     """

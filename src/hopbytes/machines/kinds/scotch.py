@@ -28,7 +28,7 @@ class Scotch(Table):
     """Targets of Scotch: ``scotch:FILE.tgt``.
 
     ``tleaf`` and ``cmplt`` become trees, ``torus`` and ``mesh`` tori, ``hcub`` a mesh of two per dimension;
-    distances given as a table (``deco 0``) and parts of targets (``sub``) become tables, places in the
+    distances given as a table (``deco 0``) and parts of targets (``sub``) become tables, leaves in the
     order of the file. ``names=switch,node,package,numa,core`` names the levels of a tree, outermost first, so
     that nodes are known; without it there is one host.
     """

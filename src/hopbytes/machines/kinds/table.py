@@ -23,10 +23,10 @@ MAX_LINE = MAX_PLACES * 21
 @machines.register("table")
 @frozen(eq=False, owns=("table",))
 class Table(Machine):
-    """Distances of k places as a k x k table; all places belong to one host and levels have no names.
+    """Distances of k leaves as a k x k table; all leaves belong to one host and levels have no names.
 
-    The diagonal is the distance of a place to itself, usually 0; it is the cost per unit of volume between
-    tasks of one place, and of a task to itself (as in quadratic assignment problems).
+    The diagonal is the distance of a leaf to itself, usually 0; it is the cost per unit of volume between
+    tasks of one leaf, and of a task to itself (as in quadratic assignment problems).
 
     An asymmetric table is kept as it is: the distance of an arc i → j is ``table[p(i), p(j)]``. Searches that
     need one distance per pair take the sum of both directions, and so does :meth:`split`.

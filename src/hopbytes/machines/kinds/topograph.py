@@ -65,7 +65,7 @@ def _add_block(tree: SwitchTree, block: Yaml, pairs: dict[str, Yaml], name: str)
 
 
 def _free(tree: SwitchTree, word: str, name: str) -> str:
-    """Name for a new unit, told from a switch that is called the same."""
+    """Name for a new unit that differs from those of switches."""
     while name in tree.switches:
         name = f"{word} {name}"
     return name

@@ -314,7 +314,7 @@ def read_flux(text: str, where: str = "resource.R") -> JobInfo:
 
 
 def host_file_job(environment: Environment) -> JobInfo:
-    """Read the host file that Open MPI, MPICH or Intel MPI was told to use by default."""
+    """Read the host file that Open MPI, MPICH or Intel MPI uses by default."""
     name = next(n for n in HOST_FILES if environment.get(n))
     hosts, slots = read_slots(environment[name])
     return JobInfo(f"host file of {HOST_FILES[name]}", hosts, None, slots)

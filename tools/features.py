@@ -1,7 +1,7 @@
 """Write docs/understand/features.md: every feature of before, and its command today.
 
-``tools/features_before.json`` has what was registered before the program became half as large (commit
-08429393). ``python tools/features.py`` renews the page from it and from what is registered today.
+``tools/features_before.json`` has what was registered when the program had 21 verbs (commit 08429393).
+``python tools/features.py`` renews the page from it and from what is registered today.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ TITLES = {"python": "Names of the Python package", "plots": "Figures of matplotl
 HEAD = """\
 # Features, before and today
 
-Made by `python tools/features.py`. The left column is what the program had before it became half as large,
+Made by `python tools/features.py`. The left column is what the program had when it had 21 verbs,
 the right column what is typed today. A test checks that commands are accepted and that names are there.
 What moved to the laboratory (`pip install ./bench`) is named with its command there."""
 

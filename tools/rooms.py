@@ -83,8 +83,9 @@ def layers() -> str:
     contracts = read_configuration(str(ROOT / "pyproject.toml"))["contracts_options"]
     listed = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
     purpose = PURPOSE | BESIDE
+    width = max(map(len, listed)) + 2
     lines = [
-        f"{line:<40}{'; '.join(purpose[room.strip()] for room in line.split('|'))}" for line in listed
+        f"{line:<{width}}{'; '.join(purpose[room.strip()] for room in line.split('|'))}" for line in listed
     ]
     return "```text\n" + "\n".join(lines) + "\n```\n"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from hopbytes.mpi.communicators import PRESET, grid_neighbours, new_ranks
+from hopbytes.mpi.communicators import METHOD, grid_neighbours, new_ranks
 from hopbytes.mpi.processes import Spot
 
 GRIDS = ((4, 4, 4), (8, 8, 4), (16, 8, 8))
@@ -31,7 +31,7 @@ def main() -> None:
             began = time.process_time()
             new_ranks(spots(n), sends)
             seconds.append(time.process_time() - began)
-        print(f"{n} ranks, preset {PRESET}: {min(seconds[1:]):.4f} s")
+        print(f"{n} ranks, {METHOD}: {min(seconds[1:]):.4f} s")
 
 
 if __name__ == "__main__":

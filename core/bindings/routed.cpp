@@ -1,4 +1,6 @@
 // Binds congestion_swap.hpp, congestion_search.hpp and ptram.hpp: groups of tasks on nodes by link loads.
+#include <algorithm>
+
 #include <nanobind/stl/pair.h>
 
 #include "arrays.hpp"
@@ -57,7 +59,7 @@ std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, Problem& problem, 
     case Job::refine:
       made = ptram_refine(state, problem.size, problem.capacity, problem.neighbourhood,
                           static_cast<int32_t>(settings.take("nearest")), settings.take("rounds"),
-                          settings.take("paper_rule") ? ReliefRule::paper : ReliefRule::count,
+                          static_cast<ReliefRule>(std::clamp<int64_t>(settings.take("paper_rule"), 0, 2)),
                           settings.take("nearby") != 0, control, evaluations);
       break;
   }

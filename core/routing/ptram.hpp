@@ -189,8 +189,9 @@ inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size,
 
 // The exchanges that are accepted. `paper`: those that lower the maximum congestion, tried for groups with
 // traffic over the first of the hottest links. `count`: also those that reduce the number of hottest links,
-// tried for groups with traffic over any of them.
-enum class ReliefRule { count, paper };
+// tried for groups with traffic over any of them. `listing`: as `paper`, but exactly as the listing of the
+// paper says: only groups that send over the link are tried, and only on places that hold a group.
+enum class ReliefRule { count, paper, listing };
 
 // Makes the best exchange of every round, among groups with traffic over hot links and the `nearest` places
 // around them. Among places at the same distance the lower number comes first, or with `nearby` the number
@@ -200,7 +201,8 @@ inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size,
                             int32_t nearest, int64_t rounds, ReliefRule rule, bool nearby,
                             const Control& control, int64_t& evaluations) {
   using Peak = std::pair<int64_t, int64_t>;  // highest congestion, number of links with it
-  const bool paper = rule == ReliefRule::paper;
+  const bool listing = rule == ReliefRule::listing;
+  const bool paper = listing || rule == ReliefRule::paper;
   PlaceFit fit(size, capacity);
   PlaceSearch search(neighbourhood);
   std::vector<int32_t> near, homes, equals;
@@ -213,7 +215,7 @@ inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size,
     for (const int32_t link : hot)
       state.over(link, [&](int64_t e) {
         homes.push_back(state.place(state.flows().source(e)));
-        homes.push_back(state.place(state.flows().target(e)));
+        if (!listing) homes.push_back(state.place(state.flows().target(e)));
       });
     std::sort(homes.begin(), homes.end());
     homes.erase(std::unique(homes.begin(), homes.end()), homes.end());
@@ -232,7 +234,7 @@ inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size,
       for (const int32_t p : near) {
         if (control.should_stop()) return round;
         const int32_t group = state.group_at(home), other = state.group_at(p);
-        if (!fit.both_fit(group, p, other, home)) continue;
+        if ((listing && other < 0) || !fit.both_fit(group, p, other, home)) continue;
         ++evaluations;
         state.propose(group, p);
         Peak peak = state.hottest_if();

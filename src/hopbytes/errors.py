@@ -142,9 +142,27 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6, most: int = 1)
     return difflib.get_close_matches(word, list(known), most, cutoff)
 
 
+#: Names of algorithms, schedules and metrics in papers, and those of this program.
+IN_PAPERS = {
+    "mullermerbach": "mueller_merbach", "greedyallc": "greedy_all_c", "topdown": "top_down",
+    "bottomup": "bottom_up", "rms": "multisection", "rb": "two_phase", "sharedmap": "multisection",
+    "packed": "identity", "roundrobin": "round_robin", "rr": "round_robin",
+    "u_g": "ug", "smap": "dual_recursive_bipartitioning",
+    "n^2": "n_square", "n2": "n_square", "np": "n_p", "n_c": "n_cd:d=1", "n_1": "n_cd:d=1",
+    "n_2": "n_cd:d=2", "n_10": "n_cd:d=10", "n10": "n_cd:d=10", "n_c^d": "n_cd",
+    "u_wh": "uwh", "u_mc": "umc", "u_mmc": "ummc", "queue": "queue", "priorityqueue": "queue",
+    "nonblockinglayer": "nb_layer", "nblayer": "nb_layer",
+    "j": "comm_cost", "wh": "hop_bytes", "hb": "hop_bytes", "hopbytes": "hop_bytes", "th": "hops",
+    "mc": "max_congestion", "mmc": "max_messages", "hybridmetric": "hybrid",
+}  # fmt: skip
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnsupportedError:
     """Build the error for an unknown name, with the nearest known one."""
     names = sorted(known)
     near = nearest(name, names, 0.5) if isinstance(name, str) else []
+    word = "".join(name.lower().replace("ü", "u").split()) if isinstance(name, str) else ""
+    meant = IN_PAPERS.get(word.replace("-", ""), word)
+    near = [meant] if meant.partition(":")[0] in names else near
     hint = f", did you mean {near[0]!r}?" if near else ""
     return UnsupportedError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names)})")

@@ -183,13 +183,13 @@ def test_ptram_chooses_as_its_twin(spec):
             )
             assert place.tolist() == routed_twin.hybrid_greedy(world, weights, by_share=by_share)
         start = one.start(rng)
-        for paper, nearby in ((True, False), (False, False), (True, True)):
+        for rule, nearby in ((1, False), (0, False), (1, True), (2, False), (2, True)):
             place, rounds, _ = hottest_link_refine(
-                problem.traffic, problem.routing, around, start, nearest=5, rounds=4, paper_rule=paper,
+                problem.traffic, problem.routing, around, start, nearest=5, rounds=4, rule=rule,
                 nearby=nearby,
             )
             assert place.tolist() == routed_twin.hottest_link_refine(
-                world, start.tolist(), 5, 4, paper=paper, nearby=nearby
+                world, start.tolist(), 5, 4, paper=rule > 0, nearby=nearby, listing=rule == 2
             )
             assert rounds <= 4
 

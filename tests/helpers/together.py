@@ -31,6 +31,13 @@ class ThreadComm:
     def bcast(self, value, root=0):
         return self.allgather(value)[root]
 
+    def gather(self, value, root=0):
+        found = self.allgather(value)
+        return found if self._rank == root else None
+
+    def scatter(self, values, root=0):
+        return self.allgather(values)[root][self._rank]
+
     def alltoall(self, values):
         return [row[self._rank] for row in self.allgather(values)]
 

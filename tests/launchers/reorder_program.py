@@ -5,7 +5,7 @@ import sys
 from mpi4py import MPI
 
 from hopbytes.errors import HopbytesError
-from hopbytes.mpi import create_cart, create_dist_graph_adjacent, reorder
+from hopbytes.mpi import create_cart, create_dist_graph, create_dist_graph_adjacent, reorder
 
 world = MPI.COMM_WORLD
 rank = world.Get_rank()
@@ -42,6 +42,13 @@ assert plain.Get_rank() == rank
 same = create_dist_graph_adjacent(world, [partner], [partner], MPI.UNWEIGHTED, MPI.UNWEIGHTED)
 assert same.Get_dist_neighbors()[:2] == ([(same.Get_rank() + 2) % 4],) * 2
 
+# Rank 1 gives the arcs of all; the mapping is that of a mapper by name.
+arcs = ([0, 1, 2, 3], [1, 1, 1, 1], [2, 3, 0, 1], [7, 7, 7, 7]) if rank == 1 else ([], [], [], [])
+whole = create_dist_graph(world, *arcs, method="treematch")
+role = whole.Get_rank()
+assert whole.Get_dist_neighbors()[:2] == ([(role + 2) % 4],) * 2
+assert whole.allgather(role) == graph.allgather(graph.Get_rank())
+
 cart = create_cart(world, (2, 2), (True, False))
 assert cart.Get_topo()[:2] == ([2, 2], [1, 0])
 lines = create_cart(world, (4,), reorder=False)
@@ -67,5 +74,9 @@ for weights in ([1, 2], [2.5], 77):
     assert "rank 3: destweights: " in refusal(
         lambda given=given: create_dist_graph_adjacent(world, [partner], [partner], [1], given)
     )
+assert "rank 1: 1 destinations, expected 2, the sum of degrees" in refusal(
+    lambda: create_dist_graph(world, [0], [2 if rank == 1 else 1], [1])
+)
+assert "unknown" in refusal(lambda: reorder(world, {partner: 1}, method="quick"))
 assert "a grid of 5 ranks, expected 4" in refusal(lambda: create_cart(world, (5,)))
 print(f"rank {rank} is content", flush=True)

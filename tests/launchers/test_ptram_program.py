@@ -40,6 +40,12 @@ def test_the_placement_of_the_serial_mapper(tmp_path, leaders, on):
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     assert [each["rank"] for each in record["leaders"]] == list(range(leaders))
+    groups = ["--group", "2", "--threads", "2", "-o", str(tmp_path / "two.json")]
+    grouped = lead(leaders, pattern, "--on", on, *groups)
+    assert grouped.returncode == 0, grouped.stderr
+    assert hb.read(tmp_path / "two.json", where=where).pe.tolist() == json.loads(
+        (tmp_path / "found.json").read_text()
+    )["pe"]
     serial = hb.map_tasks(hb.read(pattern), where, ["ptram", "ptram"], threads=1)
     assert hb.read(tmp_path / "found.json", where=where).pe.tolist() == serial.pe.tolist()
     assert record["comm_cost"] == serial.info["comm_cost"]

@@ -7,17 +7,21 @@ from itertools import product
 import numpy as np
 import pytest
 
+from helpers.together import together
 from hopbytes.errors import FormatError
+from hopbytes.mpi import communicators
 from hopbytes.mpi.communicators import (
     best_dims,
     checked_neighbours,
+    checked_rows,
     create_cart,
+    create_dist_graph,
     create_dist_graph_adjacent,
     face_cells,
     grid_neighbours,
     neighbours_sends,
 )
-from hopbytes.mpi.processes import checked_sends
+from hopbytes.mpi.processes import Spot, checked_sends
 
 
 def cells_between(dims, extents, rings):
@@ -165,3 +169,65 @@ class Adjacent:
 def test_weights_of_neighbours_are_handed_on(mpi, weights, told):
     made = create_dist_graph_adjacent(Adjacent(), [1], [2, 2], *weights, reorder=False)
     assert made == (([1], [2, 2]), {"reorder": False, **told})
+
+
+def test_arcs_reach_the_rank_that_they_begin_at(mpi, monkeypatch):
+    """Every process gives some arcs of any ranks; the definition is one list of all of them."""
+    arcs = [(0, 2, 7), (2, 0, 7), (1, 3, 9), (3, 1, 9), (0, 2, 1), (0, 1, 1)]
+    given = [[arcs[1], arcs[2]], [arcs[0]], [], [arcs[3], arcs[4], arcs[5]]]
+    monkeypatch.setattr(communicators, "this_spot", lambda: None)
+    seen = {}
+
+    def answer(comm, mine, work, name):
+        seen[comm.Get_rank()] = mine[1]
+        return comm.Get_rank() ^ 1, None
+
+    class Member:
+        def __init__(self, comm):
+            self.comm = comm
+
+        def __getattr__(self, name):
+            return getattr(self.comm, name)
+
+        def Split(self, color, key):  # noqa: N802
+            return Member(self.comm.Split(color, key))
+
+        def Create_dist_graph(self, *arguments, **more):  # noqa: N802
+            return self.comm.Get_rank(), arguments, more
+
+    def work(comm):
+        rows = given[comm.Get_rank()]
+        sources, targets, weights = ([row[i] for row in rows] for i in range(3))
+        return create_dist_graph(Member(comm), sources, [1] * len(rows), targets, weights)
+
+    monkeypatch.setattr(communicators, "from_rank_0", answer)
+    made = together(4, work)
+    for rank in range(4):
+        expected = {}
+        for source, target, weight in arcs:
+            if source == rank:
+                expected[target] = expected.get(target, 0) + weight
+        assert seen[rank] == expected
+        sources, targets, weights = ([row[i] for row in given[rank]] for i in range(3))
+        assert made[rank] == (
+            rank ^ 1, (sources, [1] * len(sources), targets), {"weights": weights, "reorder": False},
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "fault"), [
+    (([0, 1], [1], [1], None), "2 sources with 1 degrees"), (([0], [-1], [], None), "a number >= 0"),
+    (([0], [2], [1], None), "1 destinations, expected 2, the sum of degrees"),
+    (([4], [1], [1], None), "arcs from rank 4, expected 0..3"), (([0], [1.5], [1], None), "not ranks"),
+    (([0], [1], [1], [2, 3]), "weights: 2 numbers, expected 1"),
+])  # fmt: skip
+def test_faults_in_arcs(mpi, given, fault):
+    assert fault in checked_rows(4, *given)[1]
+
+
+def test_methods_by_name_and_as_lists():
+    spots = [Spot(f"node{rank // 2}", (rank % 2,), (0, -1, -1, rank % 2)) for rank in range(4)]
+    sends = [{(rank + 2) % 4: 100} for rank in range(4)]
+    for method in ("eco", "treematch", ["treematch", "swap"], "top_down"):
+        new = communicators.new_ranks(spots, sends, method=method)
+        node = {int(role): rank // 2 for rank, role in enumerate(new)}
+        assert node[0] == node[2] != node[1] == node[3]

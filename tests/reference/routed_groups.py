@@ -140,7 +140,8 @@ def _put(where: Sequence[int], group: int, place: int) -> list[int]:
 
 
 def hottest_link_refine(
-    world: World, place: Sequence[int], nearest: int, rounds: int, *, paper: bool = True, nearby: bool = False
+    world: World, place: Sequence[int], nearest: int, rounds: int, *, paper: bool = True,
+    nearby: bool = False, listing: bool = False,
 ) -> list[int]:
     """Return the places after the rounds of single exchanges of PTRAM; see ``ptram_refine``."""
     fit, where = Fit(world.sizes, world.capacities), list(place)
@@ -154,7 +155,7 @@ def hottest_link_refine(
             origin
             for arc, (a, b, volume) in enumerate(world.arcs)
             if volume > 0 and any(link in world.way(arc, where) for link in (hot[:1] if paper else hot))
-            for origin in (where[a], where[b])
+            for origin in ((where[a],) if listing else (where[a], where[b]))
         }
         best = (top, 0 if paper else len(hot)), where
         for origin in sorted(origins):
@@ -165,7 +166,7 @@ def hottest_link_refine(
             ]
             group = where.index(origin)
             for p in around[:nearest]:
-                if may_exchange(fit, where, group, p):
+                if may_exchange(fit, where, group, p) and (p in where or not listing):
                     changed = exchanged(where, group, p)
                     highest, count, *_ = rank(world, changed, paper=False)
                     peak = int(highest), 0 if paper else int(count)

@@ -14,7 +14,7 @@ PROGRAM, VARIABLE = "hopbytes", "_HOPBYTES_COMPLETE"
 
 #: Values that no registry contains.
 WORDS = {
-    "orders": ("fill", "block", "cyclic", "bynode", "socket", "plane="),
+    "orders": ("fill", "block", "cyclic", "bynode", "folded", "socket", "plane="),
     "weights": ("bytes", "messages", "time", "unit"),
     "grades": ("bound", "flows", "replay"),
     "speeds": (

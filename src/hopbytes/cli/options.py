@@ -50,7 +50,7 @@ Quiet: TypeAlias = Annotated[bool, _output("Print nothing but errors.", names=("
 All: TypeAlias = Annotated[bool, _output(
     "Print every metric, and compare with random mappings as well.",
 )]
-ORDER_HELP = "fill (mpirun), block (srun), cyclic, bynode, socket or plane=N"
+ORDER_HELP = "fill (mpirun), block (srun), cyclic, bynode, folded, socket or plane=N, with :LEVEL or without"
 ComparedOrder: TypeAlias = Annotated[str | None, _output(
     f"Launcher's order to compare with: {ORDER_HELP}.",
     "ORDER", rare=True, values="orders", default="that of the launcher",
@@ -63,6 +63,9 @@ Picture: TypeAlias = Annotated[str | None, _output(
     "Draw it: a machine as boxes or links, a pattern as a matrix, a mapping as ranks on its machine, an "
     "evaluation as matrices, levels and links. FILE.svg, or FILE.png or FILE.pdf (these two need "
     "matplotlib).", "FILE", names=("--output", "-o"), values="files",
+)]
+Allowed: TypeAlias = Annotated[str | None, _launching(
+    "CPUs of each node that the job may use, such as 0-15,32-47.", "CPUSET",
 )]
 Force: TypeAlias = Annotated[bool, _output("Overwrite a file that hopbytes did not write.")]
 MappingFormat: TypeAlias = Annotated[str | None, _input(
@@ -186,9 +189,7 @@ class LaunchingOptions:
     launched: Annotated[str | None, _launching(
         "Format newrank: order in which ranks start: block, cyclic or a file with the PE of each.", "ORDER",
     )] = None
-    allowed: Annotated[str | None, _launching(
-        "CPUs of each node that the job may use, such as 0-15,32-47.", "CPUSET",
-    )] = None
+    allowed: Allowed = None
 
     def keywords(self) -> dict[str, Any]:
         """Return options of writers."""

@@ -45,14 +45,15 @@ def map(
         graph, launches = watch.graph, writing.launches(output)
         mapping = watch.map(blocks, where, problem.keywords(graph, where, launches=launches))
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
-    receipt = written(writing, mapping, output, extra, json=json)
+    receipt, form = written(writing, mapping, output, extra, json=json), writing.format
     if quiet and not json:
         return None  # without what only the summary needs, such as the version of the installed MPI
     from hopbytes.solve.map_record import map_record
 
-    judged = None if quiet else judged_for(graph, mapping, writing.format, compare_with, chance=all)
-    record = map_record(graph, mapping, watch.read_seconds, receipt, judged and judged.verdict.to_dict())
-    advice = advice_for(receipt, writing.format, record)
+    judged = None if quiet else judged_for(graph, mapping, form, compare_with, chance=all)
+    facts = judged and judged.verdict.to_dict()
+    record = map_record(graph, mapping, watch.read_seconds, receipt, facts, form)
+    advice = advice_for(receipt, form, record)
     if json:
         return print_json(record)
     return tell_mapping(graph, mapping, judged, record["notices"], launch_lines(advice))

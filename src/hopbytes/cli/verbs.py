@@ -62,6 +62,12 @@ VERBS = {
         ("Print the command without starting it",
          "hopbytes run --pattern app.pattern --dry-run -o rankfile -- mpirun -n 64 ./app"),
     )),
+    "env": VerbText("verb_run", "Print variables instead of options, for launchers inside scripts.", (
+        ("Map, and let the srun of a script follow it",
+         "hopbytes env app.pattern --on job --format slurm"),
+        ("The best order for a hidden mpirun, without any file",
+         "hopbytes env app.pattern --on 'node:8 core:8' --format openmpi --no-file"),
+    )),
     "verify": VerbText("verb_run", "Find out where a launch really puts the ranks.", (
         ("Does every rank start where the mapping puts it?", "hopbytes verify app.json -- mpirun -n 64"),
         ("Where does srun put the ranks by default?",

@@ -162,10 +162,13 @@ def hybrid_greedy(
 
 def hottest_link_refine(
     traffic: Groups, routing: Routing, neighbourhood: Neighbourhood, place: Int32, *, nearest: int,
-    rounds: int, paper_rule: bool, nearby: bool = False, control: RunControl = DEFAULT_CONTROL,
+    rounds: int, rule: int, nearby: bool = False, control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int, int]:
-    """In each round, make the exchange that lowers the congestion of the hottest links most."""
-    options = {"nearest": nearest, "rounds": rounds, "paper_rule": paper_rule, "nearby": nearby}
+    """In each round, make the exchange that lowers the congestion of the hottest links most.
+
+    The `rule` is a number of ``ReliefRule``: 0 counts hottest links, 1 is the paper's, 2 its listing.
+    """
+    options = {"nearest": nearest, "rounds": rounds, "paper_rule": rule, "nearby": nearby}
     return _search(_REFINE, traffic, routing, neighbourhood, place, options, control=control)
 
 

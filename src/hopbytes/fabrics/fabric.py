@@ -29,6 +29,7 @@ from hopbytes.fabrics.ibtables import (
     restored_tables,
     words_about_switch,
 )
+from hopbytes.fabrics.ibtracert import is_traces, read_traces
 from hopbytes.text.open_input import check_reference, open_stream
 
 #: More ports than a switch can have: InfiniBand numbers them with one byte.
@@ -88,8 +89,21 @@ def read_fabric(path: str, tables: str | None = None, lid_offset: int = 0, *, ro
             f"{len(discovery)} discovery files ({found}{more}), expected one: name the one to use "
             f"and its tables, as in ib:{discovery[0]}:tables=dump_fts.txt",
         )
-    found_tables = [table for name in chosen for table in read_tables(name)] if routed and chosen else None
-    return build_fabric(read_discovery(discovery[0]), found_tables, lid_offset)
+    survey = read_discovery(discovery[0])
+    found_tables = _read_routes(survey, chosen) if routed and chosen else None
+    return build_fabric(survey, found_tables, lid_offset)
+
+
+def _read_routes(survey: Survey, names: list[str]) -> list[SwitchTable]:
+    """Read forwarding tables, or routes that ibtracert printed."""
+    traces = [name for name in names if _holds(name, is_traces)]
+    if traces and len(traces) < len(names):
+        other = next(name for name in names if name not in traces)
+        what = f"routes of ibtracert beside the tables in {other}, expected one of them"
+        raise FormatError(traces[0], None, what)
+    if traces:
+        return read_traces(traces, survey)
+    return [table for name in names for table in read_tables(name)]
 
 
 def read_discovery(path: str) -> Survey:
@@ -121,6 +135,8 @@ def _sort_files(path: str, tables: str | None, *, routed: bool) -> tuple[list[st
     if not routed:
         return discovery, []
     chosen = [name for name in candidates if name not in discovery and _holds(name, is_tables)]
+    if not chosen:  # routes of ibtracert are taken where there are no tables, which say more
+        return discovery, [name for name in candidates if name not in discovery and _holds(name, is_traces)]
     if len(discovery) < 2:  # an error about two fabrics comes first
         _refuse_several_sets(path, folder, chosen)
     return discovery, chosen

@@ -78,7 +78,7 @@ class LaunchCommand:
             else:
                 parts[-1].append(word)
         start = tuple(words[:size])
-        first, *others = (cls(launcher, start, *_options(launcher, part)) for part in parts)
+        first, *others = (cls(launcher, start, *options_of(launcher, part)) for part in parts)
         command = dataclasses.replace(first, others=tuple(others))
         at_once = [o.words[0] for part in command.parts for o in part.options if o.name in launcher.several]
         if not several and _starts_another(command):
@@ -161,7 +161,7 @@ class LaunchCommand:
             name, _, value = words.pop(0).partition("=")
             environment.append((name, value))
         own = len(self.start) - self.start.index(self.tool)  # `flux run` has two words
-        ours, program = _options(self.launcher, words[own:])
+        ours, program = options_of(self.launcher, words[own:])
         launcher, typed = self.launcher, self.options
         if any(option.name == "map-by" and option.value == "seq" for option in ours):
             # With `--map-by seq` the list of hosts is the mapping itself, so it replaces the user's list.
@@ -214,7 +214,7 @@ def _starts_another(command: LaunchCommand) -> bool:
     return command.launcher.form != "slurm" or (behind[:1] != () and behind[0].startswith("-"))
 
 
-def _options(launcher: Launcher, words: list[str]) -> tuple[tuple[Option, ...], tuple[str, ...]]:
+def options_of(launcher: Launcher, words: list[str]) -> tuple[tuple[Option, ...], tuple[str, ...]]:
     """Split words into options and the program, which begins at the first word that is not an option."""
     options: list[Option] = []
     position = 0

@@ -56,7 +56,7 @@ def recognise(words: list[str], kind: str | None = None) -> tuple[Launcher, int]
     if kind is not None:
         if kind not in KINDS:
             raise UnsupportedError(f"`launcher={kind!r}`: unknown kind, expected one of {', '.join(KINDS)}")
-        version = _version_in_path() if kind == "openmpi" else ""
+        version = version_in_path() if kind == "openmpi" else ""
         return dataclasses.replace(KINDS[kind], version=version), before + 1 + (kind == "flux")
     if name in ("srun", "mpirun_rsh"):
         return LAUNCHERS["slurm" if name == "srun" else "mvapich"], before + 1
@@ -86,7 +86,7 @@ def _prefix(words: list[str]) -> int:
     return size
 
 
-def _version_in_path() -> str:
+def version_in_path() -> str:
     """Return the version of Open MPI in PATH; "" if there is none."""
     try:
         launcher, _ = recognise(["mpirun"])

@@ -17,8 +17,9 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.processes import Comm, Sends, Spot, checked_sends, from_rank_0, located, this_spot
 from hopbytes.solve.map_tasks import map_tasks
+from hopbytes.solve.method import MethodLike
 
-PRESET = "eco"
+METHOD: MethodLike = "eco"
 #: Dimensions for which all grids are compared.
 MOST_DIMENSIONS = 6
 #: Sources, destinations, and their weights or None.
@@ -26,7 +27,8 @@ Neighbours: TypeAlias = tuple[list[int], list[int], list[int] | None, list[int] 
 
 
 def reorder(
-    comm: Comm, sends: Sends, machine: Allocation | str | None = None, *, preset: str = PRESET, seed: int = 0
+    comm: Comm, sends: Sends, machine: Allocation | str | None = None, *, method: MethodLike = METHOD,
+    seed: int = 0,
 ) -> Comm:
     """Return a communicator with the same processes and ranks reordered for the machine; collective.
 
@@ -37,8 +39,9 @@ def reorder(
     found.
 
     `machine`, an Allocation or its text, is where the processes run, needed on rank 0 only. By default it is
-    built from the hosts, packages, caches and cores of the CPUs to which the processes are bound. `preset`
-    and `seed` are those of :func:`hopbytes.map_tasks`. Rank 0 computes the mapping; the communication is one
+    built from the hosts, packages, caches and cores of the CPUs to which the processes are bound. `method`
+    (``"treematch"``, ``["ptram", "ptram"]``, a preset …) and `seed` are those of
+    :func:`hopbytes.map_tasks`. Rank 0 computes the mapping; the communication is one
     gather, one scatter and one ``Split``. HopbytesError is raised on all processes: a rank does not exist,
     the number of entries differs from that of ranks, a number of bytes is negative or not an integer, or the
     machine does not match the processes.
@@ -50,7 +53,7 @@ def reorder(
 
         comm = reorder(MPI.COMM_WORLD, {left: 8 * rows, right: 8 * rows})
     """
-    new, _ = _new_ranks(comm, sends, machine, preset, seed, None)
+    new, _ = _new_ranks(comm, sends, machine, method, seed, None)
     return comm.Split(0, new)
 
 
@@ -64,7 +67,7 @@ def create_dist_graph_adjacent(
     reorder: bool = True,
     *,
     machine: Allocation | str | None = None,
-    preset: str = PRESET,
+    method: MethodLike = METHOD,
     seed: int = 0,
 ) -> Comm:
     """Do what ``comm.Create_dist_graph_adjacent(…, reorder=True)`` is specified to do; collective.
@@ -76,7 +79,7 @@ def create_dist_graph_adjacent(
     mine, fault = checked_neighbours(sources, destinations, sourceweights, destweights)
     if reorder:
         sends = {} if fault else neighbours_sends(mine)
-        new, mine = _new_ranks(comm, sends, machine, preset, seed, mine, fault)
+        new, mine = _new_ranks(comm, sends, machine, method, seed, mine, fault)
         comm = comm.Split(0, new)
     elif fault:
         raise FormatError("create_dist_graph_adjacent", None, fault)
@@ -84,6 +87,69 @@ def create_dist_graph_adjacent(
     if mine[2] is not None or mine[3] is not None:
         more |= {"sourceweights": mine[2], "destweights": mine[3]}
     return comm.Create_dist_graph_adjacent(mine[0], mine[1], reorder=False, **more)
+
+
+def create_dist_graph(
+    comm: Comm,
+    sources: Sequence[int],
+    degrees: Sequence[int],
+    destinations: Sequence[int],
+    weights: Sequence[int] | None = None,
+    info: Any = None,
+    reorder: bool = True,
+    *,
+    machine: Allocation | str | None = None,
+    method: MethodLike = METHOD,
+    seed: int = 0,
+) -> Comm:
+    """Do what ``comm.Create_dist_graph(…, reorder=True)`` is specified to do; collective.
+
+    The arguments are the same: every process may give arcs of any ranks, and `weights` are used as bytes (1
+    each if they are missing or ``MPI.UNWEIGHTED``). The ranks in them are those of the result. The others,
+    and errors, are those of :func:`reorder`.
+    """
+    rows, fault = checked_rows(comm.Get_size(), sources, degrees, destinations, weights)
+    if reorder:
+        sends: dict[int, int] = {}
+        for part in comm.alltoall(rows):  # arcs come to the rank that they begin at
+            for to, size in part:
+                sends[to] = sends.get(to, 0) + size
+        new, _ = _new_ranks(comm, sends, machine, method, seed, None, fault)
+        comm = comm.Split(0, new)
+    elif fault:
+        raise FormatError("create_dist_graph", None, fault)
+    more = {key: value for key, value in (("weights", weights), ("info", info)) if value is not None}
+    return comm.Create_dist_graph(sources, degrees, destinations, reorder=False, **more)
+
+
+def checked_rows(
+    size: int, sources: Sequence[int], degrees: Sequence[int], destinations: Sequence[int], weights: Any
+) -> tuple[list[list[tuple[int, int]]], str]:
+    """Return for each rank the (destination, bytes) of its arcs, and the first fault in the arguments, or "".
+
+    >>> checked_rows(3, [0, 2], [1, 2], [1, 0, 1], None)
+    ([[(1, 1)], [], [(0, 1), (1, 1)]], '')
+    """
+    rows: list[list[tuple[int, int]]] = [[] for _ in range(size)]
+    try:
+        ends = [[index(number) for number in numbers] for numbers in (sources, degrees, destinations)]
+    except TypeError:
+        return rows, "neighbours that are not ranks, expected sequences of whole numbers"
+    if len(ends[0]) != len(ends[1]) or min(ends[1], default=0) < 0:
+        return rows, f"{len(ends[0])} sources with {len(ends[1])} degrees, expected a number >= 0 for each"
+    if sum(ends[1]) != len(ends[2]):
+        return rows, f"{len(ends[2])} destinations, expected {sum(ends[1])}, the sum of degrees"
+    wrong = [rank for rank in ends[0] if not 0 <= rank < size]
+    if wrong:
+        return rows, f"arcs from rank {wrong[0]}, expected 0..{size - 1}"
+    checked, fault = _weights("weights", weights, len(ends[2]))
+    if fault:
+        return rows, fault
+    bytes_of = [1] * len(ends[2]) if checked is None else checked
+    starts = [rank for rank, degree in zip(ends[0], ends[1], strict=True) for _ in range(degree)]
+    for source, to, amount in zip(starts, ends[2], bytes_of, strict=True):
+        rows[source].append((to, amount))
+    return rows, ""
 
 
 def create_cart(
@@ -94,7 +160,7 @@ def create_cart(
     *,
     extents: Sequence[int] | None = None,
     machine: Allocation | str | None = None,
-    preset: str = PRESET,
+    method: MethodLike = METHOD,
     seed: int = 0,
 ) -> Comm:
     """Do what ``comm.Create_cart(dims, periods, reorder=True)`` is specified to do; collective.
@@ -117,7 +183,7 @@ def create_cart(
             raise FormatError("create_cart", None, f"a grid of {count} ranks, expected {comm.Get_size()}")
         weights = None if extents is None else face_cells(dims, extents)
         sends = grid_neighbours(comm.Get_rank(), dims, periods, weights)
-        new, _ = _new_ranks(comm, sends, machine, preset, seed, None)
+        new, _ = _new_ranks(comm, sends, machine, method, seed, None)
         comm = comm.Split(0, new)
     return comm.Create_cart(list(dims), periods, reorder=False)
 
@@ -151,7 +217,7 @@ def new_ranks(
     spots: Sequence[Spot],
     sends: Sequence[Dictionary[int, int]],
     machine: Allocation | str | None = None,
-    preset: str = PRESET,
+    method: MethodLike = METHOD,
     seed: int = 0,
 ) -> Int64:
     """Return int64[n], the new rank of every old rank; `reorder` calls this function on rank 0."""
@@ -161,7 +227,7 @@ def new_ranks(
     graph = CommGraph.from_edges(table[:, 0], table[:, 1], table[:, 2], n=len(sends))
     identity = np.empty(len(spots), np.int32)
     identity[process] = np.arange(len(spots), dtype=np.int32)
-    mapped = map_tasks(graph, where, preset, seed=seed, threads=1, partition=False).pe
+    mapped = map_tasks(graph, where, method, seed=seed, threads=1, partition=False).pe
     cost = CommCost()
     if cost.value(graph, where, mapped) >= cost.value(graph, where, identity):
         return np.arange(len(spots), dtype=np.int64)
@@ -171,7 +237,7 @@ def new_ranks(
 
 
 def _new_ranks(
-    comm: Comm, sends: Sends, machine: Any, preset: str, seed: int, part: Any, fault: str = ""
+    comm: Comm, sends: Sends, machine: Any, method: MethodLike, seed: int, part: Any, fault: str = ""
 ) -> tuple[int, Any]:
     """Return the new rank of this process, and the `part` of the process that had this rank before."""
     size, rank = comm.Get_size(), comm.Get_rank()
@@ -182,7 +248,7 @@ def _new_ranks(
             if text:
                 raise FormatError("sends", None, text)
         spots, volumes, parts, _ = zip(*gathered, strict=True)
-        return [(new, parts[new]) for new in new_ranks(spots, volumes, machine, preset, seed).tolist()]
+        return [(new, parts[new]) for new in new_ranks(spots, volumes, machine, method, seed).tolist()]
 
     answer: tuple[int, Any] = from_rank_0(comm, (this_spot(), checked, part, fault), work, "reorder")
     return answer

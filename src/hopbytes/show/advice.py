@@ -13,6 +13,8 @@ import numpy as np
 from hopbytes._frozen import frozen
 from hopbytes.cost.metrics.evaluation import evaluate
 from hopbytes.errors import InfeasibleError
+from hopbytes.formats.mappings.without_files import IN_WORDS
+from hopbytes.launch.in_words import near_in_words
 from hopbytes.machines.allocate.launcher_order import launcher_placement
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -131,6 +133,8 @@ def advise(
     judged, choice = _judged(graph, candidates)
     first = candidates[0].prediction
     notices = dict.fromkeys(notice for one in candidates for notice in one.prediction.notices)
+    if choice is not None and choice.kind == "preset" and not is_training(graph):
+        notices |= dict.fromkeys(near_in_words(graph, choice.mapping, *IN_WORDS))
     return Advice(
         candidates[0], tuple(candidates), choice, judged, is_training(graph), first.grade, first.rounds,
         (*where.notices, *notices),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from hopbytes.formats.exchange import Receipt
+from hopbytes.launch.in_words import near_in_words
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 
 
 def map_record(
     graph: CommGraph, mapping: Mapping, read_seconds: float, receipt: Receipt | None,
-    verdict: dict[str, Any] | None = None,
+    verdict: dict[str, Any] | None = None, form: str | None = None,
 ) -> dict[str, Any]:
     """Return the object that ``map --json`` prints: facts of the run, verdict, files, launch command."""
     info: dict[str, Any] = dict(mapping.info)
@@ -25,6 +26,7 @@ def map_record(
         *mapping.where.notices,
         *record.get("notices", ()),
         *(receipt.notices if receipt else ()),
+        *near_in_words(graph, mapping, *filter(None, [form])),
     ]
     if graph.meta.get("format") == "generated":
         from hopbytes.cost.metrics.parallelism import parallelism_record

@@ -307,8 +307,8 @@ def _fallback_notice(effort: Effort) -> list[str]:
     if not effort.work.get("uneven_tree"):
         return []
     return [
-        "treematch needs units of equal size, the same number of tasks (at most 64) on every PE, and no "
-        "constraints or loads: `top_down` ran instead"
+        "treematch needs units of equal size, the same number of tasks (at most 64) on every PE unless "
+        "virtual=true, and no constraints or loads: `top_down` ran instead"
     ]
 
 

@@ -185,3 +185,23 @@ def test_a_notice_says_where_the_tasks_are_not_grouped(spec, n, fixed, fell_back
     )
     assert any("`top_down` ran instead" in notice for notice in mapping.info["notices"]) == fell_back
     assert uneven(mapping) == fell_back
+
+
+@pytest.mark.parametrize("n", [9, 13, 19])
+def test_virtual_tasks_fill_pes_with_different_numbers_of_tasks(n):
+    where = hb.allocate("node:2@10 core:4@1", oversubscribe=True)
+    graph = hb.read(f"stencil:{n}:bytes=10")
+    with pytest.warns(hb.HopbytesWarning, match=mentions("treematch", "top_down")):
+        plain = hb.map_tasks(graph, where, "treematch")
+    grouped = hb.map_tasks(graph, where, "treematch:virtual=true")
+    assert uneven(plain)
+    assert not uneven(grouped)
+    assert np.array_equal(np.bincount(grouped.pe, minlength=8), np.bincount(plain.pe, minlength=8))
+    # The definition: tasks and virtual ones on a tree that has one more level, for the tasks of a PE.
+    most = -(-n // 8)
+    padded = hb.CommGraph.from_edges(graph.sources(), graph.targets, graph.arc_volumes(), n=8 * most)
+    tree = hb.allocate(f"node:2@10 core:4@1 slot:{most}@1")
+    expected = hb.map_tasks(padded, tree, "treematch").pe[:n] // most
+    moved = int((expected != grouped.pe).sum())
+    assert moved <= grouped.info["work"]["filled_up"]
+    assert moved >= (np.bincount(expected, minlength=8) - np.bincount(plain.pe, minlength=8)).clip(0).sum()

@@ -128,6 +128,73 @@ def test_flux():
     assert read_flux(text) == JobInfo("Flux", ("n0", "n1", "n2", "fat"), (48, 48, 48, 24))
 
 
+SOCKETS = {"socket": [{"numa": [{"cores": "0-1", "gpus": "0"}, {"cores": "2-3"}]},
+                      {"numa": [{"cores": "4-5"}, {"cores": "6-7", "gpus": "1"}]}]}  # fmt: skip
+
+
+def flux_resources(scheduling, ranks="7-8", cores="0-7"):
+    execution = {"R_lite": [{"rank": ranks, "children": {"core": cores}}], "nodelist": ["n[0-1]"]}
+    return json.dumps({"version": 1, "execution": execution, "scheduling": scheduling})
+
+
+def test_flux_says_the_units_inside_nodes():
+    """As TreePool writes them; ranks are counted anew in an instance inside another."""
+    children = [{"ranks": "3", "topo": SOCKETS}, {"ranks": "5", "topo": {"cores": "0-7", "memory": 128}}]
+    job = read_flux(flux_resources({"children": children, "writer": "TreePool"}, cores="1-6"))
+    (first, own), (second, _) = job.trees
+    assert (first.count("package"), first.count("numa"), first.count("core")) == (2, 4, 8)
+    assert (second.count("package"), second.count("core")) == (0, 8)
+    assert [(gpu.index, gpu.pus) for gpu in first.gpus] == [(0, (0, 1)), (1, (6, 7))]
+    assert job.cpus == (6, 6)
+    trees, warnings = nodes_of(job, read_synthetic("pack:1 core:4 pu:2"), "login")
+    assert [tree.os_pus.tolist() for tree in trees] == [[1, 2, 3, 4, 5, 6]] * 2
+    assert warnings[0].startswith("2 hosts are unlike login: their CPUs")
+    assert own == frozenset(range(1, 7))
+    alike, warnings = nodes_of(job, read_synthetic("pack:2 numa:2 core:2 pu:2"), "login")
+    assert alike[0].os_pus.tolist() == list(range(2, 14)), "numbers of this host, where it has the same units"
+    assert len(warnings) == 1
+    assert "1 host of the job taken to be like it" in warnings[0], "nobody said that n1 has packages"
+
+
+def test_flux_with_the_graph_of_fluxion():
+    nodes = [{"metadata": {"type": "cluster", "id": 0, "rank": -1, "paths": {"containment": "/c0"}}}]
+    for rank in (0, 1):
+        paths = [("node", rank, f"/c0/n{rank}")]
+        for socket in (0, 1):
+            paths.append(("socket", socket, f"/c0/n{rank}/socket{socket}"))
+            paths += [("core", 2 * socket + core, f"/c0/n{rank}/socket{socket}/core{2 * socket + core}")
+                      for core in (0, 1)]  # fmt: skip
+        nodes += [{"metadata": {"type": kind, "id": number, "rank": rank, "paths": {"containment": path}}}
+                  for kind, number, path in paths]  # fmt: skip
+    job = read_flux(flux_resources({"graph": {"nodes": nodes, "edges": []}}, ranks="0-1", cores="0-3"))
+    assert [(tree.count("package"), tree.os_pus.tolist()) for tree, _ in job.trees] == [(2, [0, 1, 2, 3])] * 2
+
+
+def test_what_another_scheduler_writes_is_left_alone():
+    too_few = {"children": [{"ranks": "0", "topo": SOCKETS}]}
+    for scheduling in (None, {}, {"writer": "other:x", "data": 1}, too_few):
+        assert read_flux(flux_resources(scheduling)).trees is None
+
+
+@pytest.mark.parametrize(
+    "scheduling",
+    [
+        {"children": 7},
+        {"children": [{"ranks": "0-1"}]},
+        {"children": [{"ranks": "0-1", "topo": []}]},
+        {"children": [{"ranks": "0-1", "topo": {"socket": [{"cores": "0-3"}, {"cores": "3-7"}]}}]},
+        {"children": [{"ranks": "0-1", "topo": {"cores": "0-3"}}]},
+        {"children": [{"ranks": "x", "topo": SOCKETS}]},
+        {"graph": {"nodes": [{"metadata": {"type": "core", "id": 0, "paths": {"containment": "/core0"}}}]}},
+        {"graph": {"nodes": [1]}},
+    ],
+)
+def test_units_of_flux_with_a_fault(scheduling):
+    with pytest.raises(HopbytesError) as caught:
+        read_flux(flux_resources(scheduling))
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("environment", "words"),
     [

@@ -11,7 +11,7 @@ from helpers.strategies import random_graph
 from helpers.together import together
 from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
-from hopbytes.algorithms.refiners.refine_ptram import HottestLink
+from hopbytes.algorithms.refiners.refine_ptram import RULES, HottestLink
 from hopbytes.algorithms.two_level.groups import groups_of_mapping, nodes_of
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of
 from hopbytes.algorithms.two_level.routing import routed_groups
@@ -26,11 +26,11 @@ MACHINES = [
 ]
 
 
-def led(size, graph, where, mapper, refiner):
+def led(size, graph, where, mapper, refiner, **grouping):
     """Map with `size` leaders; return the mapping and what each leader reports."""
 
     def lead(comm):
-        leaders = Leaders(comm, where.machine.network())
+        leaders = Leaders(comm, where.machine.network(), **grouping)
         if comm.Get_rank():
             assert leaders.serve() == 0
             return None, leaders.report()
@@ -79,13 +79,16 @@ def test_any_number_of_leaders_gives_the_serial_placement(spec):
 @pytest.mark.parametrize("spec", MACHINES)
 def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec):
     won = 0
-    for seed in range(4):
+    for seed in range(6):
         graph, where = case(spec, seed)
-        rng, rule = np.random.default_rng(seed), ("paper", "count")[seed % 2]
-        nearby = seed > 1
+        rng, rule = np.random.default_rng(seed), ("paper", "count", "listing")[seed % 3]
+        nearby = seed in {2, 3}
         refiner = HottestLink(nearest=9, rounds=6, rule=rule, ties="nearby" if nearby else "number")
         share = Bounds(np.ones(where.k, np.int64))
         pe = rng.permutation(where.k)[: graph.n].astype(np.int32)
+        if rule == "listing":  # nodes without a group, which only the listing leaves out
+            graph = random_graph(rng, n=where.k // 2)
+            pe = np.arange(graph.n, dtype=np.int32)
         grouped = groups_of_mapping(graph, where, pe, share)
         problem = routed_groups(graph, grouped, None, "a test")
         serial = refiner.search(grouped, problem, Effort())
@@ -96,7 +99,7 @@ def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec
             if comm.Get_rank():
                 return leaders.serve()
             found = leaders.search(
-                problem, start=start, nearest=9, rounds=6, paper_rule=rule == "paper", nearby=nearby
+                problem, start=start, nearest=9, rounds=6, rule=RULES.index(rule), nearby=nearby
             )
             leaders.close(0)
             return found
@@ -108,6 +111,28 @@ def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec
                 assert (rounds, evaluations) == serial[1:]
     # Where flows spread evenly the hottest link is a node's own, which exchanges do not relieve.
     assert won > 0 or "spread" in spec
+
+
+@pytest.mark.parametrize("spec", [MACHINES[0], MACHINES[2], MACHINES[5]])
+def test_any_groups_of_leaders_and_threads_give_the_serial_mapping(spec):
+    for seed in range(2):
+        graph, where = case(spec, seed)
+        mapper = HybridGreedy(raw=seed == 0)
+        refiner = HottestLink(nearest=5, rule=("paper", "listing")[seed])
+        serial = hb.map_tasks(graph, where, [mapper, refiner], seed=3, threads=1)
+        sizes = [size for size in (1, 5, 7) if size <= nodes_of(where).count]
+        flat = led(sizes[-1], graph, where, mapper, refiner)[1]
+        for size in sizes:
+            for members, threads in ((1, 2), (2, 1), (3, 3), (size, 1), (size + 2, 2)):
+                mapping, report = led(size, graph, where, mapper, refiner, members=members, threads=threads)
+                assert mapping.pe.tobytes() == serial.pe.tobytes(), (seed, size, members)
+                assert mapping.info["work"]["swaps_evaluated"] == serial.info["work"]["swaps_evaluated"]
+                if size != sizes[-1]:
+                    continue
+                assert [each["evaluations"] for each in report] == [each["evaluations"] for each in flat]
+                if 1 < members < size:  # those who do not speak for their group send less than in one group
+                    quiet = [one for rank, one in enumerate(report) if rank % members]
+                    assert max(one["messages"] for one in quiet) < min(one["messages"] for one in flat)
 
 
 def test_nearest_nodes_are_those_of_the_serial_search():
@@ -140,10 +165,10 @@ def test_a_leader_that_fails_says_so(monkeypatch):
     graph, where = case(MACHINES[0], 0)
     built = OwnRoutes.__init__
 
-    def broken(self, network, endpoints, first, last, shift):
+    def broken(self, network, endpoints, first, last, shift, threads):
         if first > 0:
             raise MemoryError
-        built(self, network, endpoints, first, last, shift)
+        built(self, network, endpoints, first, last, shift, threads)
 
     monkeypatch.setattr(OwnRoutes, "__init__", broken)
     with pytest.raises(StrandedError, match="leader 1: MemoryError"):

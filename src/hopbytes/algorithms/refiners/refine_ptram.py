@@ -18,7 +18,8 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.options import check_types
 
-RULES = ("paper", "count")
+#: Rules in the order of ``ReliefRule`` in ``core/routing/ptram.hpp``.
+RULES = ("count", "paper", "listing")
 TIES = ("number", "nearby")
 
 Search = Callable[[Grouped, Routed, Effort], tuple[Int32, int, int]]
@@ -29,11 +30,34 @@ Search = Callable[[Grouped, Routed, Effort], tuple[Int32, int, int]]
 class HottestLink(Refiner):
     """In each round, make the exchange of the groups of two nodes that lowers the maximum congestion most.
 
+    Parameters
+    ----------
+    nearest : int
+        Number of candidate nodes per group: the nearest by hops.
+    rounds : int
+        Maximum number of rounds. The search ends earlier if no exchange is an improvement.
+    rule : {"paper", "listing", "count"}
+        With ``paper`` an exchange must lower the maximum congestion, and groups with flows over the first of
+        the hottest links are tried. ``listing`` does exactly what the listing of the paper says: only groups
+        that send over this link are tried, and only on nodes that hold a group. With ``count`` an exchange
+        may also reduce the number of links with maximum congestion, and groups on all these links are tried,
+        so that ties do not end the search.
+    ties : {"number", "nearby"}
+        Order of equally near nodes: ``number`` takes low numbers first, ``nearby`` numbers near that of the
+        node, so that all nodes of a switch are tried.
+
+    Raises
+    ------
+    UnsupportedError
+        If the machine has no routes.
+
+    Notes
+    -----
     This is algorithm 2 of Mirsadeghi and Afsahi, IPDPS workshops 2016, evaluated for one node after another.
     Every group with a flow over the hottest link (in case of ties the one with the lowest number) is tried on
     the nodes nearest to its own, and in case of ties the lower node is taken. The paper tries only groups
-    that send over this link; here those that receive over it are tried, too, and free nodes are candidates,
-    which the paper does not specify.
+    that send over this link (``rule=listing``). By default those that receive over it are tried, too, and
+    free nodes are candidates, which the paper does not specify.
     """
 
     needs_routes: ClassVar[bool] = True
@@ -74,6 +98,6 @@ class HottestLink(Refiner):
         """Return int32[G], the node of every group, the number of successful rounds, and of evaluations."""
         return hottest_link_refine(
             problem.traffic, problem.routing, neighbourhood_of(grouped.nodes, effort), grouped.start,
-            nearest=self.nearest, rounds=self.rounds, paper_rule=self.rule == "paper",
+            nearest=self.nearest, rounds=self.rounds, rule=RULES.index(self.rule),
             nearby=self.ties == "nearby", control=effort.run_control(),
         )

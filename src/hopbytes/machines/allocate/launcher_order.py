@@ -24,12 +24,17 @@ PLANE = re.compile(r"plane=([1-9][0-9]{0,8})", re.ASCII)
 def launcher_placement(where: Allocation, n: int, order: str, use: SlotUse | None = None) -> Mapping:
     """Return the mapping that a launcher makes by default, on the slots that `use` selects.
 
+    A level behind a colon takes turns inside nodes: ``cyclic:package`` deals tasks to the nodes, and those of
+    a node to its packages.
+
     >>> import hopbytes as hb
     >>> launcher_placement(hb.allocate("node:2 core:2"), 4, "cyclic").pe.tolist()
     [0, 2, 1, 3]
+    >>> launcher_placement(hb.allocate("node:2 package:2 core:2"), 8, "cyclic:package").pe.tolist()
+    [0, 4, 2, 6, 1, 5, 3, 7]
     """
     use = SlotUse() if use is None else use
-    name = order.removeprefix("default:")
+    name, _, inside = order.removeprefix("default:").partition(":")
     in_a_turn = _in_a_turn(name)
     if n <= where.k:
         fills = name in FILLING and not (use.spread or asked_by_job(where, n))
@@ -43,12 +48,14 @@ def launcher_placement(where: Allocation, n: int, order: str, use: SlotUse | Non
         slots = np.repeat(np.arange(where.k), even_counts(where, n))
     else:
         raise InfeasibleError(f"{n} tasks for {where.k} slots, expected one each (or oversubscribe)")
+    if inside or name == "socket":
+        slots = _dealt_inside_nodes(where, slots, inside)
     if in_a_turn is not None and n:
-        node = where.node_of_pe[slots]
+        node = where.node_of_pe[slots].astype(np.int64)
         place = np.arange(n) - np.searchsorted(node, node)  # within the node
-        slots = slots[np.lexsort((place, node, place // in_a_turn))]
-    if name == "socket":
-        slots = _dealt_inside_nodes(where, slots)
+        turn = place // in_a_turn
+        back = (name == "folded") & (turn % 2 == 1)
+        slots = slots[np.lexsort((place, np.where(back, -node, node), turn))]
     info = {"problem": "processes", "mapper": order}
     return Mapping(slots.astype(np.int32), where, info)
 
@@ -72,11 +79,16 @@ def _first_of_nodes(where: Allocation, slots: Int64) -> Int64:
     return np.concatenate(ranges).astype(np.int64) if ranges else slots
 
 
-def _dealt_inside_nodes(where: Allocation, slots: Int64) -> Int64:
-    """Let the units of the outermost level inside a node take turns among the PEs of the node."""
+def _dealt_inside_nodes(where: Allocation, slots: Int64, inside: str = "") -> Int64:
+    """Let the units of a level, by default the outermost inside a node, take turns among PEs of the node."""
     machine = where.machine
-    level = machine.level_named(NODE_NAMES)
-    level = 0 if level is None else level + 1
+    node_level = machine.level_named(NODE_NAMES)
+    level = 0 if node_level is None else node_level + 1
+    if inside:
+        named = machine.level_named((inside,))
+        if named is None or named < level:
+            raise UnsupportedError(f"order {inside[:40]!r} inside nodes, expected a level inside nodes")
+        level = named
     if level >= len(machine.levels):
         return slots
     node = where.node_of_pe[slots]
@@ -91,10 +103,10 @@ def _in_a_turn(name: str) -> int | None:
     """Return how many tasks a node takes before it is the next one's turn; None: all."""
     if name in ("block", *FILLING):
         return None
-    if name in ("cyclic", "bynode"):
+    if name in ("cyclic", "bynode", "folded"):
         return 1
     plane = PLANE.fullmatch(name)
     if plane is None:
-        known = "fill, block, cyclic, bynode, socket or plane=N"
+        known = "fill, block, cyclic, bynode, folded, socket or plane=N, with :LEVEL or without"
         raise UnsupportedError(f"order {name[:40]!r}, expected {known}")
     return int(plane[1])

@@ -34,9 +34,9 @@ RAILS = ("first", "same", "spread", "gpu")
 class InfiniBand(NetworkMachine):
     """Hosts on an InfiniBand fabric: ``ib:DIR``.
 
-    DIR holds the output of ``ibnetdiscover`` (plain or ``-p``) and of ``dump_fts`` or ``ibroute``; files
-    are recognised by content and may be compressed. The endpoints of the network are the adapter ports of the
-    hosts, host by host. Options, each ``:key=value``:
+    DIR holds the output of ``ibnetdiscover`` (plain or ``-p``) and of ``dump_fts``, ``ibroute`` or
+    ``ibtracert``; files are told apart by content and may be compressed. The endpoints of the network are the
+    adapter ports of the hosts, host by host. Options, each ``:key=value``:
 
     - ``tables``: file or pattern of the forwarding tables, when there are several sets
     - ``rails``: see the field; ``adapters``: those to use, see :func:`hopbytes.fabrics.hosts.group_hosts`
@@ -91,8 +91,8 @@ class InfiniBand(NetworkMachine):
             fabric = with_shortest_routes(fabric)
         elif fabric.forward is None:
             raise UnsupportedError(
-                f"{spec.path}: no forwarding tables, so the routes are not known: add the output of dump_fts "
-                f"or ibroute, or assume shortest ones with ib:{spec.path}:routes=shortest"
+                f"{spec.path}: no forwarding tables, so the routes are not known: add the output of "
+                f"dump_fts, ibroute or ibtracert, or assume shortest ones with ib:{spec.path}:routes=shortest"
             )
         names = read_node_name_map(options["names"]) if "names" in options else None
         hosts = group_hosts(fabric.adapters, names, options.get("adapters"))

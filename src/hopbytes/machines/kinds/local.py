@@ -8,6 +8,8 @@ import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
 from hopbytes._frozen import frozen
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import machines
@@ -120,12 +122,22 @@ def _of_host_file(path: str) -> JobInfo:
 
 
 def nodes_of(job: JobInfo, here: NodeTree, host: str) -> tuple[list[NodeTree], tuple[str, ...]]:
-    """Guess the nodes of a job from the one this runs on."""
+    """Return the nodes of a job: as it describes them, otherwise like the one this runs on."""
     pus, cores = len(here.os_pus), int(here.cores[-1]) + 1
-    trees, guessed, cut = [], [], []
+    trees: list[NodeTree] = []
+    guessed, cut, assumed = [], [], []
     for node, name in enumerate(job.hosts):
         if same_host(name, host) or name == "localhost":
             trees.append(here)
+            continue
+        if job.trees is not None:
+            told, granted = job.trees[node]
+            if _alike(here, told):
+                guessed += [name] if told.kinds == ("core", "pu") else []
+                trees.append(here.restricted(here.os_pus[np.isin(here.cores, sorted(granted))].tolist()))
+            else:
+                assumed.append(name)
+                trees.append(told.restricted(granted))
             continue
         count = None if job.cpus is None else job.cpus[node]
         guessed.append(name)
@@ -146,4 +158,14 @@ def nodes_of(job: JobInfo, here: NodeTree, host: str) -> tuple[list[NodeTree], t
     if cut:
         some = f"{len(cut)} hosts have" if len(cut) > 1 else f"{cut[0]} has"
         warnings.append(f"{some} fewer CPUs for this job: the first ones are assumed")
+    if assumed:
+        some = f"{len(assumed)} hosts are" if len(assumed) > 1 else f"{assumed[0]} is"
+        warnings.append(f"{some} unlike {host}: their CPUs are taken to be numbered as their cores; {PROBE}")
     return trees, tuple(warnings)
+
+
+def _alike(here: NodeTree, told: NodeTree) -> bool:
+    """Tell whether a node has as many cores and units as a description of it says."""
+    kinds = [kind for kind in told.kinds if kind not in ("core", "pu")]
+    same_cores = here.logical_cores.max(initial=-1) == here.cores[-1] == told.cores[-1]
+    return bool(same_cores) and all(here.count(kind) == told.count(kind) for kind in kinds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -11,6 +12,7 @@ from typing import Any
 
 from hopbytes._frozen import frozen
 from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.machines.node.node_tree import Gpu, NodeTree, Part, node_tree
 from hopbytes.text.cpu_lists import parse_list
 from hopbytes.text.hostlist import MAX_HOSTS, expand_hosts, read_slots
 
@@ -31,6 +33,8 @@ class JobInfo:
     cpus_per_task: int | None = None
     notices: tuple[str, ...] = ()
     threads_per_core: int | None = None  # hardware threads of a core that tasks use; None if unknown
+    #: cores of every host and the units they lie in, and which of them the job has; None if unknown
+    trees: tuple[tuple[NodeTree, frozenset[int]], ...] | None = None
 
     def with_cores(self, cores: Sequence[int]) -> JobInfo:
         """Fill in the number of cores for hosts whose slots a host file does not say, as Open MPI does."""
@@ -296,21 +300,95 @@ def flux_job(environment: Environment) -> JobInfo:
 def read_flux(text: str, where: str = "resource.R") -> JobInfo:
     """Read resources as Flux writes them (R, version 1; Flux RFC 20)."""
     try:
-        execution: dict[str, Any] = json.loads(text)["execution"]
+        resources: dict[str, Any] = json.loads(text)
+        execution: dict[str, Any] = resources["execution"]
         hosts = [host for item in execution["nodelist"] for host in expand_hosts(item, where)]
-        cores: dict[int, int] = {}
+        cores: dict[int, frozenset[int]] = {}
         for entry in execution["R_lite"]:
-            count = len(_numbers(entry["children"]["core"]))
-            cores.update(dict.fromkeys(_numbers(str(entry["rank"])), count))
+            own = frozenset(_numbers(entry["children"]["core"]))
+            cores.update(dict.fromkeys(_numbers(str(entry["rank"])), own))
         # Ranks are those of the instance; the hosts of a job in it are listed in their order.
-        counts = tuple(cores[rank] for rank in sorted(cores))
-        if len(counts) != len(hosts):
+        granted = [cores[rank] for rank in sorted(cores)]
+        if len(granted) != len(hosts):
             raise ValueError
     except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError(where, None, "no resources of Flux, expected R in version 1") from None
-    return JobInfo("Flux", distinct_hosts(hosts, where), counts)
+    trees = _flux_trees(resources.get("scheduling"), granted, where.replace(".R", ".R.scheduling"))
+    counts = tuple(map(len, granted))
+    return JobInfo("Flux", distinct_hosts(hosts, where), counts, trees=trees)
+
+
+#: Units inside nodes that Flux calls otherwise.
+FLUX_KINDS = {"socket": "package"}
+
+
+def _flux_trees(
+    scheduling: Any, granted: Sequence[frozenset[int]], where: str
+) -> tuple[tuple[NodeTree, frozenset[int]], ...] | None:
+    """Read the units inside nodes as TreePool of flux-core 0.87 writes them, or Fluxion (RFC 40).
+
+    None for what another scheduler writes, which is its own affair. Ranks are numbered anew in instances
+    inside others, so only their order counts.
+    """
+    if not isinstance(scheduling, dict) or not scheduling.keys() & {"children", "graph"}:
+        return None
+    try:
+        topos = _topos(scheduling)
+        if len(topos) != len(granted):
+            return None
+        trees = [_flux_tree(topos[rank], where) for rank in sorted(topos)]
+        if any(not own <= set(tree.os_pus.tolist()) for tree, own in zip(trees, granted, strict=True)):
+            raise ValueError
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+        if isinstance(error, FormatError):
+            raise
+        what = "no units inside nodes, expected those of TreePool or RFC 40"
+        raise FormatError(where, None, what) from None
+    return tuple(zip(trees, granted, strict=True))
+
+
+def _topos(scheduling: dict[str, Any]) -> dict[int, dict[str, Any]]:
+    """Return the units of every rank: lists of units by their kind, and ``cores`` in the innermost."""
+    found: dict[int, dict[str, Any]] = {}
+    for entry in scheduling.get("children", ()):
+        found.update(dict.fromkeys(_numbers(entry["ranks"]), entry["topo"]))
+    vertices = [vertex["metadata"] for vertex in scheduling.get("graph", {}).get("nodes", ())]
+    kinds = {vertex["paths"]["containment"]: vertex["type"] for vertex in vertices}
+    inside: dict[str, dict[str, Any]] = {}
+    for path, kind in sorted(kinds.items(), key=lambda item: item[0].count("/")):
+        above = inside.get(path.rpartition("/")[0])
+        if kind == "node":
+            inside[path] = {}
+        elif above is not None and kind not in ("core", "gpu", "memory"):
+            inside[path] = {}
+            above.setdefault(kind, []).append(inside[path])
+    for vertex in vertices:
+        if vertex["type"] in ("core", "gpu"):
+            unit = inside[vertex["paths"]["containment"].rpartition("/")[0]]
+            numbers = f"{unit[name]}," if (name := vertex["type"] + "s") in unit else ""
+            unit[name] = f"{numbers}{int(vertex['id'])}"
+        elif vertex["type"] == "node":
+            found[int(vertex["rank"])] = inside[vertex["paths"]["containment"]]
+    return found
+
+
+def _flux_tree(topo: dict[str, Any], where: str) -> NodeTree:
+    """Return a node whose CPUs are its cores: Flux does not say the numbers of the operating system."""
+    serial, gpus = itertools.count(), []
+
+    def part(kind: str, unit: dict[str, Any]) -> Part:
+        cores = _numbers(unit["cores"]) if "cores" in unit else []
+        inner = [Part("core", core, (Part("pu", core),)) for core in cores]
+        if not cores:
+            inner = [part(name, one) for name, all in unit.items() if isinstance(all, list) for one in all]
+        for gpu in _numbers(unit["gpus"]) if "gpus" in unit else ():
+            gpus.append(Gpu(gpu, f"gpu{gpu}", tuple(cores)))
+        return Part(FLUX_KINDS.get(kind, kind), next(serial), tuple(inner))
+
+    root = part("machine", topo)
+    return node_tree(root, gpus=tuple(sorted(gpus, key=lambda gpu: gpu.index)), where=where)
 
 
 def host_file_job(environment: Environment) -> JobInfo:

@@ -51,6 +51,8 @@ def _parse_arguments(rank: int) -> argparse.Namespace:
     parser.add_argument("--hosts", help="the nodes to use")
     parser.add_argument("--mapper", default="ptram", help="ptram with its options, such as ptram:raw=true")
     parser.add_argument("--refine", default="ptram", help="ptram with its options, such as ptram:rounds=5")
+    parser.add_argument("--group", type=_count, default=0, metavar="N", help="leaders per group (0: none)")
+    parser.add_argument("--threads", type=_count, default=1, help="threads of every leader")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("-o", "--output", help="file to which the mapping is written")
     parser.add_argument("--format", help="format of the mapping; by default chosen by the suffix")
@@ -63,6 +65,12 @@ def _parse_arguments(rank: int) -> argparse.Namespace:
         return parser.parse_args()
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) > 2**20:
+        raise argparse.ArgumentTypeError(f"{text[:20]!r}, expected a number from 0 to {2**20}")
+    return int(text)
+
+
 def _lead(comm: Any, arguments: argparse.Namespace) -> int:
     rank, began = comm.Get_rank(), time.perf_counter()
 
@@ -72,7 +80,8 @@ def _lead(comm: Any, arguments: argparse.Namespace) -> int:
             what = f"mapper {arguments.mapper}, refiner {arguments.refine}"
             raise UnsupportedError(f"{what}: expected ptram for both")
         where = allocate(arguments.on, hosts=arguments.hosts)
-        leaders = Leaders(comm, network_of(where, "hopbytes.mpi.ptram"))
+        network = network_of(where, "hopbytes.mpi.ptram")
+        leaders = Leaders(comm, network, arguments.group, arguments.threads or 1)
         leaders.check(nodes_of(where).count)
         pattern = None if rank else read(arguments.pattern, holds="pattern")
         return leaders, (mapper, refiner), where, pattern

@@ -10,7 +10,7 @@ from hopbytes._arrays import Int32
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, Refiner, mappers, refiners
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
-from hopbytes.algorithms.refiners.refine_ptram import HottestLink
+from hopbytes.algorithms.refiners.refine_ptram import RULES, HottestLink
 from hopbytes.algorithms.two_level.groups import Grouped
 from hopbytes.algorithms.two_level.routing import Routed
 from hopbytes.engine.routed_search import Groups, HybridTerms
@@ -20,7 +20,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.mpi.processes import Comm
-from hopbytes.mpi.ptram.search import OwnRoutes, Part, Wire, led_greedy, led_refine
+from hopbytes.mpi.ptram.search import GroupedWire, OwnRoutes, Part, Wire, led_greedy, led_refine
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.util.options import describe
 
@@ -50,11 +50,14 @@ class Job:
 class Leaders:
     """One of the processes that map together; methods are collective unless their description differs.
 
-    Rank 0 calls `search` and finally `close`, while the other ranks are in `serve`.
+    Rank 0 calls `search` and finally `close`, while the other ranks are in `serve`. With `members` leaders
+    form groups of so many, and only the first leader of a group exchanges data with other groups. A leader
+    sums loads in so many `threads`. Neither changes the result.
     """
 
-    def __init__(self, comm: Comm, network: Network) -> None:
-        self.wire = Wire(comm)
+    def __init__(self, comm: Comm, network: Network, members: int = 0, threads: int = 1) -> None:
+        self.wire = GroupedWire(comm, members) if members else Wire(comm)
+        self._threads, self._evaluations = threads, 0
         self._network = network
         self._prices, _ = network.prices()
         self._own: OwnRoutes | None = None
@@ -87,13 +90,14 @@ class Leaders:
             raise InfeasibleError(f"{what}, expected one per node at most")
 
     def report(self) -> list[dict[str, int]]:
-        """Return the numbers of nodes, routes and sent messages of every leader."""
+        """Return the numbers of nodes, routes, evaluated candidates and sent messages of every leader."""
         own = self._own
         return self.wire.gathered({
             "rank": self.wire.rank,
             "nodes": 0 if own is None else len(own.sites),
             "routes": 0 if own is None else len(own),
             "route_bytes": 0 if own is None else own.nbytes,
+            "evaluations": self._evaluations,
             "collectives": self.wire.collectives,
             "messages": self.wire.messages,
             "bytes": self.wire.bytes,
@@ -107,6 +111,7 @@ class Leaders:
             else:
                 assert job.start is not None
                 site_of, rounds, evaluations = led_refine(part, job.start, **job.options)
+            self._evaluations += evaluations
             return site_of, rounds, sum(self.wire.gathered(evaluations, 8))
         except Exception as error:
             raise StrandedError(f"leader {self.wire.rank}: {str(error) or type(error).__name__}") from error
@@ -118,7 +123,8 @@ class Leaders:
         known = job.endpoints.tobytes(), job.shift
         if self._own is None or known != self._known:
             self._own = OwnRoutes(
-                self._network, job.endpoints, int(firsts[rank]), int(firsts[rank + 1]), job.shift
+                self._network, job.endpoints, int(firsts[rank]), int(firsts[rank + 1]), job.shift,
+                self._threads,
             )
             self._known = known
         return Part(job.traffic, self._own, self._prices, self.wire, firsts[:-1])
@@ -161,7 +167,7 @@ class LedRefinement(Refiner):
             return plain.search(grouped, problem, effort)
         return self._leaders.search(
             problem, start=grouped.start, nearest=plain.nearest, rounds=plain.rounds,
-            paper_rule=plain.rule == "paper", nearby=plain.ties == "nearby",
+            rule=RULES.index(plain.rule), nearby=plain.ties == "nearby",
         )
 
 

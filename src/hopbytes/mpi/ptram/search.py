@@ -7,6 +7,7 @@ may get a group of tasks.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,80 @@ class Wire:
         self.bytes += receivers * size
 
 
+class GroupedWire(Wire):
+    """A communicator whose processes exchange data inside groups; only the first of a group speaks for it."""
+
+    def __init__(self, comm: Comm, members: int) -> None:
+        super().__init__(comm)
+        self._members, self._group = members, self.rank // members
+        self._near = comm.Split(self._group, self.rank)
+        self._place = self.rank % members
+        self._far = comm.Split(1 if self._place else 0, self.rank)  # of use between the first of each group
+        self._groups = -(-self.size // members)
+
+    def broadcast(self, value: Any, size: int = 0) -> Any:
+        """Return the value of rank 0 on all leaders: it goes to the groups, then inside them."""
+        if self._place == 0:
+            self._book(self._groups - 1 if self.rank == 0 else 0, size)
+            value = self._far.bcast(value, root=0)
+        return self._inside(value, size)
+
+    def gathered(self, value: Any, size: int = 0) -> list[Any]:
+        """Return the values of all leaders, by rank."""
+        values = self._to_first(value, size)
+        if values is not None:
+            self._book(self._groups - 1, size * len(values))
+            values = [one for group in self._far.allgather(values) for one in group]
+        found: list[Any] = self._inside(values, size * self.size)
+        return found
+
+    def offers(self, mine: Array) -> Array:
+        """Return an array [size, n] with the n numbers of every leader."""
+        return np.stack(self.gathered(mine, mine.nbytes))
+
+    def from_winner(self, mine: Int64, count: int, winner: int) -> Int64:
+        """Return int64[count], the numbers of the leader `winner`: first in its group, then in the others."""
+        numbers = mine if self.rank == winner else np.empty(count, np.int64)
+        group, place = divmod(winner, self._members)
+        if self._group == group:
+            self._book(self._near.Get_size() - 1 if self.rank == winner else 0, numbers.nbytes)
+            self._near.Bcast(numbers, root=place)
+        if self._place == 0:
+            self._book(self._groups - 1 if self._group == group else 0, numbers.nbytes)
+            self._far.Bcast(numbers, root=group)
+        if self._group != group:
+            self._book(self._near.Get_size() - 1 if self._place == 0 else 0, numbers.nbytes)
+            self._near.Bcast(numbers, root=0)
+        return numbers
+
+    def exchanged(self, parts: list[Int64]) -> list[Int64]:
+        """Send ``parts[i]`` to leader i and return what each leader sent to this one."""
+        size = sum(part.nbytes for part in parts)
+        rows, step = self._to_first(parts, size), self._members
+        found: list[list[Int64]] | None = None
+        if rows is not None:
+            bundles = [[row[at : at + step] for row in rows] for at in range(0, self.size, step)]
+            for group, bundle in enumerate(bundles):
+                if group != self._group and (sent := sum(part.nbytes for row in bundle for part in row)):
+                    self.messages += 1
+                    self.bytes += sent
+            received = [row for bundle in self._far.alltoall(bundles) for row in bundle]
+            found = [list(column) for column in zip(*received, strict=True)]
+            self._book(len(found) - 1, sum(part.nbytes for own in found[1:] for part in own) // len(found))
+        mine: list[Int64] = self._near.scatter(found, root=0)
+        return mine
+
+    def _to_first(self, value: Any, size: int) -> list[Any] | None:
+        """Return the values of a group on its first process, None on the others."""
+        self._book(1 if self._place else 0, size)
+        values: list[Any] | None = self._near.gather(value, root=0)
+        return values
+
+    def _inside(self, value: Any, size: int) -> Any:
+        self._book(0 if self._place else self._near.Get_size() - 1, size)
+        return self._near.bcast(value, root=0)
+
+
 @frozen(eq=False)
 class Flow:
     """Flows between one site and others."""
@@ -88,7 +163,10 @@ class Flow:
 class OwnRoutes:
     """Routes from and to the sites ``first .. last - 1``, 2 P of them for each of these."""
 
-    def __init__(self, network: Network, endpoints: Int32, first: int, last: int, shift: int) -> None:
+    def __init__(
+        self, network: Network, endpoints: Int32, first: int, last: int, shift: int, threads: int = 1
+    ) -> None:
+        self._threads = threads
         self.sites = np.arange(first, last)
         self.count, self.n_links, self.shift = len(endpoints), network.n_links, shift
         own, all_ = np.repeat(endpoints[first:last], self.count), np.tile(endpoints, last - first)
@@ -126,14 +204,39 @@ class OwnRoutes:
             return LinkChanges(start, np.empty(0, np.int64), np.empty(0, np.int64))
         rows = np.concatenate([self.rows(site, flow) for site, flow in flows])
         volumes = np.concatenate([flow.volumes for _, flow in flows])
-        return sum_over_routes(self.routes, self.shift, self.n_links, start, rows, volumes)
+        return self._summed(start, rows, volumes)
 
     def sums_at(self, sites: Int64, flow: Flow) -> LinkChanges:
         """Return the link loads of the same flows from each of several own sites."""
         rows = self.rows(sites[:, None], flow)
         start = np.arange(len(sites) + 1) * len(flow.others)
         volumes = np.tile(flow.volumes, len(sites))
-        return sum_over_routes(self.routes, self.shift, self.n_links, start, rows.reshape(-1), volumes)
+        return self._summed(start, rows.reshape(-1), volumes)
+
+    def _summed(self, start: Int64, rows: Int64, volumes: Int64) -> LinkChanges:
+        """Sum batches, those of each thread one after another; the result does not depend on threads."""
+        batches = len(start) - 1
+        ends: Any = np.arange(self._threads + 1) * batches // self._threads
+        if self._threads == 1 or batches < self._threads:
+            ends = np.array([0, batches])
+
+        def work(part: int) -> LinkChanges:
+            own = start[ends[part] : ends[part + 1] + 1]
+            flows = slice(own[0], own[-1])
+            return sum_over_routes(
+                self.routes, self.shift, self.n_links, own - own[0], rows[flows], volumes[flows]
+            )
+
+        if len(ends) == 2:
+            return work(0)
+        with ThreadPoolExecutor(self._threads) as pool:
+            found = list(pool.map(work, range(len(ends) - 1)))
+        before = np.cumsum([0, *(len(part.links) for part in found)])
+        starts = [part.start[:-1] + at for part, at in zip(found, before[:-1], strict=True)]
+        return LinkChanges(
+            np.concatenate([*starts, before[-1:]]), np.concatenate([part.links for part in found]),
+            np.concatenate([part.amounts for part in found]),
+        )
 
     def over(self, links: Int64) -> Bool:
         """Return bool[rows], True for the routes that use any of the given links."""
@@ -296,7 +399,7 @@ def _take_best(part: Part, flow: Flow, candidates: Int64, load: Int64, weights: 
 
 
 def led_refine(
-    part: Part, start: Int32, *, nearest: int, rounds: int, paper_rule: bool, nearby: bool
+    part: Part, start: Int32, *, nearest: int, rounds: int, rule: int, nearby: bool
 ) -> tuple[Int32, int, int]:
     """Return int32[G], the site of every group; the improving rounds; the exchanges this leader evaluated.
 
@@ -306,6 +409,7 @@ def led_refine(
     theirs to those of the former, which evaluate the exchanges.
     """
     own, wire, site_of, evaluations = part.own, part.wire, start.copy(), 0
+    paper_rule, listing = rule > 0, rule == 2
     load = _loads(part, site_of)
     for done in range(rounds):
         values = load if part.prices is None else load * part.prices
@@ -316,7 +420,7 @@ def led_refine(
         group_at[site_of] = np.arange(len(site_of))
         hot = np.flatnonzero(values == top)
         over = own.over(hot[:1] if paper_rule else hot)
-        pairs = _pairs(part, site_of, group_at, over, nearest, nearby=nearby)
+        pairs = _pairs(part, site_of, group_at, over, nearest, nearby=nearby, listing=listing)
         mine, changes = _changes(part, site_of, group_at, pairs)
         evaluations += len(mine)
         tops, counts = peak_after_each(changes, load, part.prices)
@@ -361,7 +465,8 @@ def _loads(part: Part, site_of: Int32) -> Int64:
 
 
 def _pairs(
-    part: Part, site_of: Int32, group_at: Int64, hot: Bool, nearest: int, *, nearby: bool
+    part: Part, site_of: Int32, group_at: Int64, hot: Bool, nearest: int, *, nearby: bool,
+    listing: bool,
 ) -> list[tuple[int, int]]:
     """Return all leaders' pairs of a node with a flow over the hot link and a near node to exchange with."""
     mine, own, fits = [], part.own, part.fits
@@ -369,10 +474,13 @@ def _pairs(
         group = int(group_at[origin])
         arcs = part.arcs.of(group)
         flow = Flow(site_of[arcs.others].astype(np.int64), arcs.volumes, arcs.leaves)
-        if not hot[own.rows(origin, flow)].any():
+        over = hot[own.rows(origin, flow)] & (flow.leaves | (not listing))
+        if not over.any():
             continue
         for near in own.nearest(origin, nearest, nearby=nearby).tolist():
             other = int(group_at[near])
+            if listing and other < 0:
+                continue
             back = other < 0 or fits.site_class[origin] >= fits.group_class[other]
             if back and fits.site_class[near] >= fits.group_class[group]:
                 mine.append((origin, near))

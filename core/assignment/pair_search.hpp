@@ -1,5 +1,6 @@
-// Local search by exchanges over fixed sets of pairs: all pairs, pairs inside blocks of indices, and pairs
-// that are close in the communication graph (Heider 1972; Brandfass et al. 2013; Schulz and Träff 2017).
+// Local search by exchanges over fixed sets of pairs: all pairs, pairs inside blocks of indices, pairs that
+// are close in the communication graph, and listed ones (Heider 1972; Brandfass et al. 2013; Schulz and Träff
+// 2017).
 #pragma once
 #include "graph/csr.hpp"
 #include "assignment/exchange.hpp"
@@ -40,6 +41,24 @@ bool search_cyclic(Exchange<W, D>& exchange, int64_t first, int64_t last, const 
     }
   }
   return any;
+}
+
+// Cyclic search over listed pairs (u0, v0, u1, v1, ...), until as many consecutive ones as there are failed.
+template <class W, class D>
+void search_listed_pairs(Exchange<W, D>& exchange, In<int32_t> pairs, const Control& control,
+                         PairCounts& counts) {
+  const int64_t size = static_cast<int64_t>(pairs.size()) / 2;
+  for (int64_t failed = 0, at = 0; failed < size; ++failed, at = at + 1 == size ? 0 : at + 1) {
+    if ((failed & 1023) == 0 && control.should_stop()) break;
+    const int32_t u = pairs[2 * at], v = pairs[2 * at + 1];
+    if (!exchange.allowed(u, v)) continue;
+    ++counts.evaluations;
+    counts.scanned_edges += exchange.graph().degree(u) + exchange.graph().degree(v);
+    if (exchange.delta(u, v) >= 0) continue;
+    exchange.apply(u, v);
+    ++counts.swaps;
+    failed = -1;
+  }
 }
 
 template <class W, class D>

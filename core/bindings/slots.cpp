@@ -11,7 +11,7 @@ using nb::literals::operator""_a;
 
 namespace {
 
-enum PairSearch { all_pairs = 0, blocks = 1, near_pairs = 2 };
+enum PairSearch { all_pairs = 0, blocks = 1, near_pairs = 2, listed_pairs = 3 };
 
 }  // namespace
 
@@ -31,6 +31,7 @@ void bind_slots(nb::module_& m) {
                   if (kind == all_pairs) search_all_pairs(exchange, control, counts);
                   if (kind == blocks) search_blocks(exchange, reach, control, counts);
                   if (kind == near_pairs) search_near_pairs(exchange, reach, in(order), control, counts);
+                  if (kind == listed_pairs) search_listed_pairs(exchange, in(order), control, counts);
                 });
         control.record_work(counts.scanned_edges);
         out(counted)[0] = counts.evaluations;

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from hopbytes.simulation.simulate import simulate as simulate
     from hopbytes.solve import presets as presets
     from hopbytes.solve.changing import BatchReport as BatchReport
+    from hopbytes.solve.map_phases import map_phases as map_phases
     from hopbytes.solve.map_stream import map_stream as map_stream
     from hopbytes.solve.map_tasks import map_tasks as map_tasks
     from hopbytes.solve.presets import Chain as Chain
@@ -85,6 +86,7 @@ _MODULE_OF = {
     "compare": "hopbytes.show.evaluation_text",
     "convert": "hopbytes.formats.exchange",
     "evaluate": "hopbytes.cost.metrics.evaluation",
+    "map_phases": "hopbytes.solve.map_phases",
     "map_stream": "hopbytes.solve.map_stream",
     "map_tasks": "hopbytes.solve.map_tasks",
     "mappers": "hopbytes.algorithms.mappers",
@@ -141,6 +143,9 @@ def _connect() -> None:
 
         return place_side(where)
 
+    def partition_of(graph: CommGraph, parts: int) -> _typing.Any:
+        return __getattr__("map_tasks")(graph, f"core:{parts}", "fast", partition=True).pe
+
     def svg_of(thing: _typing.Any) -> str | None:
         from hopbytes.show.pictures import svg_of
 
@@ -151,6 +156,8 @@ def _connect() -> None:
         pattern=lambda text: __getattr__("read_pattern")(text),
         mapping=lambda text: __getattr__("read_mapping")(text),
         machine=place_side,
+        parts=lambda path: __getattr__("read")(path, "plain", holds="mapping"),
+        partition=lambda graph: partition_of(*graph),
     )
 
 

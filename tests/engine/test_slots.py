@@ -12,14 +12,14 @@ from helpers.engine_cases import cost_of, csrs, distances, edges, forms, random_
 from hopbytes import _core
 from hopbytes.engine import RunControl, SearchProblem
 from hopbytes.engine.problem import Call
-from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search
+from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, LISTED_PAIRS, NEAR_PAIRS, pair_search
 from hopbytes.kernels import optional
 from hopbytes.kernels.linear_cost import FORBIDDEN, as_arrays, from_entries
 from hopbytes.kernels.records import Distances
 from reference import slots_reference as twin
 
 KINDS = ["tree", "table", "flat"]
-SEARCHES = [(ALL_PAIRS, 0), (BLOCKS, 5), (NEAR_PAIRS, 1), (NEAR_PAIRS, 2), (NEAR_PAIRS, 10)]
+SEARCHES = [(ALL_PAIRS, 0), (BLOCKS, 5), *((NEAR_PAIRS, reach) for reach in (1, 2, 10)), (LISTED_PAIRS, 3)]
 
 
 def both(function, *arguments):
@@ -62,7 +62,7 @@ def pairs_of(kind, reach, csr, n):
     hops = apart(csr, n)
     for u, v in itertools.combinations(range(n), 2):
         if kind == ALL_PAIRS or (kind == BLOCKS and u // reach == v // reach) or (
-            kind == NEAR_PAIRS and hops[u, v] <= reach
+            kind in (NEAR_PAIRS, LISTED_PAIRS) and hops[u, v] <= reach
         ):
             yield u, v
 
@@ -80,9 +80,13 @@ def test_search_is_its_twin_and_ends_in_a_local_optimum(kind, reach, form, csr, 
     held = np.bincount(pe, weights=loads if len(loads) else None, minlength=k).astype(np.int64)
     caps = held + data.draw(st.integers(0, 2))
     prices = prices_of(rng, pe, k) if data.draw(st.booleans()) else None
+    order = rng.permutation(n).astype(np.int32)
+    if kind == LISTED_PAIRS:
+        pairs = np.array([*pairs_of(kind, reach, csr, n)], np.int32).reshape(-1, 2)
+        order = rng.permutation(pairs).reshape(-1)
     compiled, plain = both(
         "pair_search", (csr.indptr, csr.targets, optional(csr.weights), loads), forms(near),
-        as_arrays(prices), control_arrays(), kind, reach, rng.permutation(n).astype(np.int32), caps, pe,
+        as_arrays(prices), control_arrays(), kind, reach, order, caps, pe,
         np.zeros(2, np.int64),
     )
     assert compiled[-2].tolist() == plain[-2].tolist()

@@ -50,6 +50,24 @@ def test_a_task_may_become_heavy_once_heavier_ones_are_gone():
     assert bound.loads.tolist() == [2, 2, 1, 1, 1, 1]
 
 
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=60), st.integers(1, 5), st.integers(1, 9),
+    st.sampled_from(["0", "3%", "0.1", "7.5%", "200%"]),
+)
+def test_ceil_is_the_bound_of_sharedmap(loads, unit, k, slack):
+    """L_max = ceil((1 + slack) c / k) for loads as they are given, whatever divides all of them."""
+    given_loads, imbalance = np.array(loads, np.int64) * unit, exact_imbalance(slack)
+    bound = load_bound(given_loads, len(loads), np.ones(k, np.int64), imbalance, ceil=True)
+    most = -(-int(given_loads.sum()) * (1 + imbalance) // k)
+    if max(given_loads) <= most:
+        divisor = int(np.gcd.reduce(given_loads))
+        total = int(given_loads.sum()) // divisor
+        assert not bound.heavy
+        assert set(bound.caps.tolist()) == {min(max(most // divisor, -(-total // k)), total)}
+    else:
+        assert bound.heavy or k == 1 or bound.loads is None
+
+
 @pytest.mark.parametrize("loads", [None, np.zeros(65, np.int64), np.ones(65, np.int64)])
 def test_loads_of_nothing_or_one_count_tasks(loads):
     bound = load_bound(loads, 65, np.ones(64, np.int64), THREE_PERCENT)

@@ -112,3 +112,50 @@ def test_the_directions_of_edges_are_checked_once(monkeypatch):
     monkeypatch.setattr("hopbytes.kernels.find_asymmetry", None)
     hb.map_tasks(graph, "node:2@10 core:2@1")
     hb.map_tasks(CommGraph.from_edges([0], [1], undirected=True), "node:2@10 core:2@1")
+
+
+@pytest.mark.parametrize("undirected", [False, True])
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_quotient_has_the_sums_between_blocks(undirected, counted):
+    rng = np.random.default_rng(5)
+    for n, blocks in ((1, 1), (9, 4), (40, 7)):
+        ends, volumes = rng.integers(0, n, (2, 3 * n)), rng.integers(0, 2**40, 3 * n)
+        counts = rng.integers(1, 9, 3 * n) if counted else None
+        loads = rng.integers(0, 99, n)
+        graph = CommGraph.from_edges(*ends, volumes, counts, n=n, loads=loads, undirected=undirected)
+        block = rng.integers(0, blocks, n)
+        sums, messages = {}, {}
+        for u, v, w, c in zip(
+            graph.sources().tolist(), graph.targets.tolist(), graph.arc_volumes().tolist(),
+            graph.arc_messages().tolist(), strict=True,
+        ):
+            pair = int(block[u]), int(block[v])
+            if pair[0] != pair[1]:
+                sums[pair], messages[pair] = sums.get(pair, 0) + w, messages.get(pair, 0) + c
+        found = graph.quotient(block, blocks)
+        arcs = list(zip(found.sources().tolist(), found.targets.tolist(), strict=True))
+        assert dict(zip(arcs, found.arc_volumes().tolist(), strict=True)) == sums
+        assert found.messages is None if not counted else dict(
+            zip(arcs, found.messages.tolist(), strict=True)
+        ) == messages
+        assert found.loads.tolist() == [int(loads[block == b].sum()) for b in range(blocks)]
+        assert found.undirected == undirected
+        found.check_directions()
+
+
+@pytest.mark.parametrize("block", [[0, 1], [0, -1, 1], [0, 0.5, 1], [0, 1, 5], [0, 1, 2**30]])
+def test_blocks_that_are_no_partition_are_refused(block):
+    graph = CommGraph.from_edges([0, 1], [1, 2])
+    with pytest.raises(FormatError):
+        graph.quotient(block, 5 if 5 in block else None)
+
+
+def test_j_of_the_model_is_j_of_its_mapping():
+    """Tasks that follow their blocks: J of the blocks is J of the tasks."""
+    import hopbytes as hb
+
+    graph, rng = hb.read("stencil:12x12"), np.random.default_rng(1)
+    block = rng.permutation(np.arange(144) % 8)
+    model = hb.map_tasks(graph.quotient(block), "node:2@10 core:4@1", "eco")
+    tasks = hb.evaluate(graph, hb.Mapping(model.pe[block], model.where))
+    assert tasks.comm_cost == model.info["comm_cost"]

@@ -114,6 +114,15 @@ def test_phases_and_warnings(family):
     assert graph.meta["recorded"]["phases"] == {"2": 160, "3": 160}
     assert any("MPI_Comm_split_type" in notice for notice in graph.meta["notices"])
     assert counted(family, "phases", phase=3)[0] == dict.fromkeys(NEXT, 40)
+    kept = counted(family, "phases", phase="all")[1]
+    assert arcs_of(kept) == found
+    assert [arcs_of(phase) for phase in kept.phases] == [
+        counted(family, "phases", phase=int(phase.name.split()[1]))[0] for phase in kept.phases
+    ]
+    assert len(kept.phases) == 2
+    alone = counted(family, "p2p", phase="all")[1]
+    assert alone.phases == ()
+    assert any("one phase only" in notice for notice in alone.meta["notices"])
     nothing, graph = counted(family, "p2p", skip_first=1000.0)
     assert nothing == {}
     assert any("0 of 4" in notice for notice in graph.meta["notices"])

@@ -7,7 +7,7 @@ import heapq
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt64
-from hopbytes.kernels.records import ALL_PAIRS, BLOCKS
+from hopbytes.kernels.records import ALL_PAIRS, BLOCKS, LISTED_PAIRS
 from reference.cost_reference import network_distance
 
 #: Arguments in the form of compiled searches, see :class:`hopbytes.engine.problem.Call`.
@@ -116,7 +116,10 @@ class _Search:
 
 def _cyclic(search: _Search, first: int, last: int) -> None:
     """Try pairs in cyclic order until all of them have failed consecutively."""
-    pairs = [(i, j) for i in range(first, last) for j in range(i + 1, last)]
+    _listed(search, [(i, j) for i in range(first, last) for j in range(i + 1, last)])
+
+
+def _listed(search: _Search, pairs: list[tuple[int, int]]) -> None:
     at, failed = 0, 0
     while failed < len(pairs):
         failed = 0 if search.attempt(*pairs[at]) else failed + 1
@@ -167,6 +170,8 @@ def pair_search(
             swaps = int(counted[1])
             for first in range(0, n, reach):
                 _cyclic(search, first, min(n, first + reach))
+    elif kind == LISTED_PAIRS:
+        _listed(search, [(int(u), int(v)) for u, v in order.reshape(-1, 2)])
     else:
         _near(search, reach, order)
     control_arrays[1][:] += search.arcs  # work and span

@@ -66,7 +66,7 @@ def wrong_use(error: click.UsageError) -> str:
     if isinstance(error, click.MissingParameter):
         word = (parameter.metavar or parameter.name) if parameter is not None else "an argument"
         names = getattr(parameter, "opts", [word])
-        name = max(names, key=len) if names and names[0].startswith("-") else word
+        name = max(names, key=len) if names and names[0].startswith("-") else word.rstrip("…")
         message = f"{name} is missing"
     elif isinstance(error, click.BadParameter) and parameter is not None:
         message = f"{'/'.join(sorted(parameter.opts, key=len)[-1:])}: {message}"

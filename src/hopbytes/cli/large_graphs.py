@@ -91,10 +91,13 @@ class LargeGraphOptions:
         return UsageError(f"{mode} and --{typed} exclude each other{why}")
 
     def map(
-        self, path: str, machine: MachineOptions, problem: ProblemOptions, effort: EffortOptions,
+        self, paths: list[str], machine: MachineOptions, problem: ProblemOptions, effort: EffortOptions,
         reading: ReadingOptions, writing: WritingOptions, output: str | None, *, json: bool, quiet: bool,
     ) -> None:
         """Map such a graph, write the mapping and print what is known of it."""
+        if len(paths) > 1:
+            raise UsageError(f"unexpected extra argument ({paths[1]}): one graph is streamed or distributed")
+        path = paths[0]
         if self.distributed:
             ending = {"force": writing.force, "json": json, "quiet": quiet}
             return self._map_distributed(path, machine, problem, effort, output, **ending)

@@ -32,6 +32,9 @@ class ProblemOptions:
     strict_balance: Annotated[bool, _problem(
         "Stop with an error if the loads of single tasks require a larger bound.", rare=True,
     )] = False
+    bound: Annotated[str, _problem(
+        "Rounding of that bound: floor, or ceil as in SharedMap and KaHIP.", "WAY", rare=True,
+    )] = "floor"
     fixed: Annotated[str | None, _problem(
         "File with lines TASKS PE: these tasks must be on that PE.", "FILE", rare=True, values="files",
     )] = None
@@ -49,7 +52,9 @@ class ProblemOptions:
         """Read the files; return keywords of :func:`hopbytes.map_tasks`. Launchers start processes."""
         import hopbytes as hb
 
-        given: dict[str, Any] = {"migration_price": self.migration_price, "strict": self.strict_balance}
+        given: dict[str, Any] = {
+            "migration_price": self.migration_price, "strict": self.strict_balance, "bound": self.bound,
+        }  # fmt: skip
         if self.fixed is not None or self.forbidden is not None:
             from hopbytes.formats.task_places import read_fixed, read_forbidden
 

@@ -9,26 +9,35 @@ import dataclasses
 import math
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from hopbytes._frozen import frozen
 from hopbytes.cli.declare import BadParameter, Declared, UsageError, argument, option
+from hopbytes.cli.slips import check_phases
 
 if TYPE_CHECKING:
     from hopbytes.formats.exchange import Receipt
     from hopbytes.model.allocation import Allocation
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.model.mapping import Mapping
+    from hopbytes.model.phases import Phases
 
 Maker: TypeAlias = Callable[..., Declared]
 _input: Maker = partial(option, panel="Input")
 _output: Maker = partial(option, panel="Output")
+_problem: Maker = partial(option, panel="Problem")
 _launching: Maker = partial(option, panel="Launching", rare=True)
 
 PatternFile: TypeAlias = Annotated[str, argument(
     "Which task sends how much to which: a file (.pattern, .csv, .mtx, .graph …), a generator "
     "(stencil:16x16, ml:tp=8,pp=4,dp=8), or - for standard input.", "PATTERN", values="patterns",
+)]
+PatternFiles: TypeAlias = Annotated[list[str], argument(
+    "Which task sends how much to which: a file (.pattern, .csv, .mtx, .graph …), a generator "
+    "(stencil:16x16, ml:tp=8,pp=4,dp=8), or - for standard input. Several are the phases of one program.",
+    "PATTERN…", values="patterns",
 )]
 Mappings: TypeAlias = Annotated[list[str] | None, argument(
     "Stored mappings (.json); with --on, files of any mapping format.", "[MAPPING]...", values="files",
@@ -212,6 +221,61 @@ class BlockOptions:
         return map_for(graph, where, self.for_format or "plain", block=self.block, **options)
 
 
+@frozen
+class PhaseOptions:
+    """Several phases of a program that have one mapping."""
+
+    phase_weights: Annotated[str | None, _problem(
+        "How often, or how long, each phase runs. The phases are several PATTERNs, or those in one file.",
+        "W,W,…", rare=True, default="1 each",
+    )] = None
+    phase_goal: Annotated[str | None, _problem(
+        "Several phases: minimise the sum of weight × J, or max, the largest weight × J.", "sum|max",
+        rare=True, default="sum",
+    )] = None
+
+    def check(self, patterns: list[str]) -> None:
+        """Raise a usage error for a wrong goal, or for several patterns without these options."""
+        if self.phase_goal not in (None, "sum", "max"):
+            raise UsageError(f"--phase-goal {self.phase_goal}, expected sum or max")
+        if self == PhaseOptions():
+            check_phases(patterns)
+
+    def read(
+        self, paths: list[str], reading: ReadingOptions, threads: int | None
+    ) -> tuple[CommGraph, Phases | None]:
+        """Return the pattern of a file, or the weighted sum of several, and the phases if there are any."""
+        graphs = [reading.read(path, threads) for path in paths]
+        if len(paths) > 1:
+            graphs = [
+                dataclasses.replace(graph, meta={**graph.meta, "name": path})
+                for graph, path in zip(graphs, paths, strict=True)
+            ]
+        if self.phase_weights is None and len(graphs) == 1 and not graphs[0].phases:
+            return graphs[0], None
+        from hopbytes.model.phases import Phases
+
+        phases = Phases.of(graphs, None if self.phase_weights is None else self.phase_weights.split(","))
+        whole = phases.combined()
+        if len(graphs) == 1:
+            notices = [*graphs[0].meta.get("notices", ()), *whole.meta.get("notices", ())]
+            whole = dataclasses.replace(whole, meta={**graphs[0].meta, "notices": notices})
+        return whole, phases
+
+    def map(
+        self, phases: Phases, graph: CommGraph, where: Allocation, blocks: BlockOptions, **options: Any
+    ) -> Mapping:
+        """Map phases, of which `graph` is the weighted sum."""
+        from hopbytes.solve.map_phases import map_phases, with_report
+
+        if self.phase_goal != "max":
+            return with_report(blocks.map(graph, where, **options), phases)
+        if blocks != BlockOptions():
+            raise UsageError("--phase-goal max and --for or --block exclude each other")
+        weights = [Fraction(weight, phases.factor) for weight in phases.weights]
+        return map_phases(phases.graphs, where, weights=weights, goal="max", **options)
+
+
 def command_words(words: list[str] | None) -> list[str]:
     """Return the words behind ``--``; raise a usage error if there are none."""
     if not words:
@@ -237,6 +301,17 @@ def seconds(text: str) -> float:
     if not (math.isfinite(value) and value >= 0):
         raise BadParameter(f"{text[:40]!r}, expected seconds such as 300, or 90s, 5m, 1h")
     return value
+
+
+def phase_number(text: str) -> int | str:
+    """Return the number of a phase, or ``all``.
+
+    >>> phase_number("2"), phase_number("all")
+    (2, 'all')
+    """
+    if text == "all" or (text.isdecimal() and 2 <= int(text[:20]) < 2**31):
+        return text if text == "all" else int(text)
+    raise BadParameter(f"{text[:40]!r}, expected a number from 2, or all")
 
 
 def work_units(text: str) -> int:

@@ -122,6 +122,16 @@ def explain(error: Any, args: list[str], options: set[str]) -> None:
             error.message = f"{error.message.rstrip('.')}; -o names the file to write"
 
 
+def check_phases(patterns: list[str]) -> None:
+    """Refuse several patterns that are not said to be phases."""
+    if len(patterns) > 1:
+        machine = next((word for word in patterns if _is_machine(word)), None)
+        hint = "-o names the file to write, and --phase-weights makes patterns phases of a program"
+        if machine is not None:
+            hint = f'the machine is given by --on: --on "{machine}"'
+        raise UsageError(f"unexpected extra argument ({patterns[1]}); {hint}")
+
+
 def _is_machine(word: str) -> bool:
     levels = word.split()
     return bool(levels) and all(map(LEVEL.fullmatch, levels)) and not _is_pattern(word)

@@ -131,7 +131,7 @@ def report(
     check_report_target(output, force=force)
     typed = sys.argv[1:]
     where = None if mappings and machine.unsaid else machine.allocation()
-    with watched(pattern, reading, effort, quiet=quiet) as watch:
+    with watched([pattern], reading, effort, quiet=quiet) as watch:
         if mappings:
             paths = list(dict.fromkeys(mappings))  # a file that is named twice counts once
             read = [opt.given_mapping(path, mapping_format, where, watch.graph) for path in paths]
@@ -139,7 +139,7 @@ def report(
             origin = origin_of_files(pattern, mappings, typed)
         else:
             assert where is not None
-            shown, origin = made_here(pattern, watch.map(opt.BlockOptions(), where, effort.keywords()), typed)
+            shown, origin = made_here(pattern, watch.map(opt.BlockOptions(), where, {}), typed)
     first = next(iter(shown.values()))
     launcher = compare_with or usual_order(mapping_format, first.where)
     write_report(watch.graph, shown, output, launcher=launcher, origin=origin, force=force)

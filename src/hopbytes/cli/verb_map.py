@@ -9,9 +9,10 @@ from hopbytes.cli.method_options import MethodOptions, ProblemOptions
 
 
 def map(
-    pattern: opt.PatternFile,
+    pattern: opt.PatternFiles,
     machine: AnyMachineOptions,
     problem: ProblemOptions,
+    phases: opt.PhaseOptions,
     spread: SpreadOptions,
     method: MethodOptions,
     large: LargeGraphOptions,
@@ -34,15 +35,15 @@ def map(
     from hopbytes.cli.output import advice_for, judged_for, launch_lines, print_json, tell_mapping, written
     from hopbytes.cli.watching import watched
 
-    groups = (problem, spread, method, reading, writing, blocks, launching)
+    groups = (problem, spread, method, reading, writing, blocks, launching, phases)
     if large.wanted(*groups, all=all, compare_with=compare_with):
         return large.map(pattern, machine, problem, method, reading, writing, output, json=json, quiet=quiet)
+    phases.check(pattern)
     writing = writing.checked(blocks.for_format, output)
     where = writing.restricted(machine.allocation(spread), launching.launched)
-    with watched(pattern, reading, method, quiet=quiet) as watch:
-        graph = watch.graph
-        options = problem.keywords(graph, where, launches=writing.launches(output))
-        mapping = watch.map(blocks, where, options | method.keywords())
+    with watched(pattern, reading, method, phases, quiet=quiet) as watch:
+        graph, launches = watch.graph, writing.launches(output)
+        mapping = watch.map(blocks, where, problem.keywords(graph, where, launches=launches))
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
     receipt, form = written(writing, mapping, output, extra, json=json), writing.format
     if quiet and not json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from hopbytes.cli import options as opt
 from hopbytes.cli.declare import Exit, UsageError, option
@@ -25,7 +25,10 @@ def record(
     skip_first: Annotated[float, option(
         "Ignore what is sent in the first seconds.", "SECONDS", least=0,
     )] = 0.0,
-    phase: Annotated[int | None, option("Record only what follows MPI_Pcontrol(N).", "N", least=2)] = None,
+    phase: Annotated[Any, option(
+        "Record only what follows MPI_Pcontrol(N); all keeps the pattern of each phase beside their sum.",
+        "N|all", parser=opt.phase_number,
+    )] = None,
     per_communicator: Annotated[bool, option("Store the bytes of each communicator as well.")] = False,
     compiler: opt.Compiler = None,
     no_hosts: Annotated[bool, option("Omit the second launch that asks for the host of every rank.")] = False,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from hopbytes.cli import options as opt
 from hopbytes.cli.declare import Exit, UsageError, argument, option
 from hopbytes.cli.machine_options import MachineOptions, SpreadOptions
 from hopbytes.cli.method_options import EffortOptions, MethodOptions
+
+if TYPE_CHECKING:
+    from hopbytes.model.comm_graph import CommGraph
 
 
 def run(
@@ -147,6 +149,11 @@ def write(
     symmetrize: Annotated[bool, option(
         "Give both directions of a pair the same volume, as METIS files of patterns need.", panel="Output",
     )] = False,
+    blocks: Annotated[str | None, option(
+        "Write the graph of the blocks of a partition of the pattern: what they send to each other. FILE has "
+        "the block of each task in its line, or a mapping (with --on: of any format).",
+        "FILE", panel="Output", values="files",
+    )] = None,
     output: opt.OutputFile = None,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -156,7 +163,7 @@ def write(
     from hopbytes.formats.recognition import format_named
     from hopbytes.model.mapping import Mapping
 
-    holds = "mapping" if machine.given or mapping_format else None
+    holds = "pattern" if blocks else "mapping" if machine.given or mapping_format else None
     if holds is None:
         named = None if writing.format is None else format_named(writing.format).holds
         holds = "pattern" if symmetrize or reading.input_format else named
@@ -169,10 +176,10 @@ def write(
         where, content = None, hb.read(source, reading.input_format, holds=holds, max_bytes=reading.limit)
     if isinstance(content, hb.CommGraph):
         options: Any = {"force": writing.force, "symmetrize": symmetrize}
-        receipt = hb.write(content, "-" if output is None else output, writing.format, **options)
+        graph = _of_blocks(content, blocks, mapping_format, machine)
+        receipt = hb.write(graph, "-" if output is None else output, writing.format, **options)
     elif isinstance(content, Mapping):
-        hosts = machine.named_hosts(where)
-        receipt = writing.write(content, output, hosts=hosts, **launching.keywords())
+        receipt = writing.write(content, output, hosts=machine.named_hosts(where), **launching.keywords())
     else:
         raise opt.unknown_machine(source)
     if not quiet:
@@ -180,67 +187,24 @@ def write(
         tell(*receipt.notices, *(advice.notices if advice else ()), *launch_lines(advice))
 
 
-def env(
-    source: Annotated[str, argument(
-        "A pattern, which is mapped, or a mapping stored by 'map -o FILE.json'.", "PATTERN|MAPPING",
-        values="patterns",
-    )],
-    machine: MachineOptions,
-    spread: SpreadOptions,
-    effort: EffortOptions,
-    reading: opt.ReadingOptions,
-    writing: opt.WritingOptions,
-    allowed: opt.Allowed = None,
-    no_file: Annotated[bool, option(
-        "Write no file: the cheapest order that the launcher can be told in words.", panel="Output",
-    )] = False,
-    output: opt.OutputFile = None,
-    quiet: opt.Quiet = False,
-) -> None:
-    """Print environment variables that make a launcher follow a mapping: eval "$(hopbytes env …)".
-
-    They are for launchers inside scripts and tests; --format names one of openmpi, slurm, cray, hydra and
-    intel. The file that they name is -o, or hopbytes.FORMAT in this folder.
-    """
+def _of_blocks(
+    graph: CommGraph, path: str | None, form: str | None, machine: MachineOptions
+) -> CommGraph:
+    """Return the graph of the blocks of the partition in a file, if there is one."""
+    if path is None:
+        return graph
     import hopbytes as hb
-    from hopbytes.cli.output import print_text, tell
-    from hopbytes.formats.mappings.launchers import SLURM_JOB
-    from hopbytes.launch.variables import in_words, mapping_variables, table_of
+    from hopbytes.errors import FormatError
     from hopbytes.model.mapping import Mapping
 
-    form = writing.format or ("slurm" if SLURM_JOB in os.environ else "openmpi")
-    table_of(form)  # refuses other launchers before any work
-    writing, path = dataclasses.replace(writing, format=form), output or f"hopbytes.{form}"
-    content = hb.read(source, reading.input_format, max_bytes=reading.limit)
-    if (stored := isinstance(content, Mapping)) and no_file:
-        raise UsageError("--no-file looks for an order for a PATTERN, expected no MAPPING")
-    if no_file:
-        found = in_words(content, machine.allocation(spread), form)
-    else:
-        writing.check(path)
-        mapping = content if stored else _mapped(content, machine, spread, effort, writing, quiet=quiet)
-        extra: Any = {"oversubscribe": spread.oversubscribe, "allowed": allowed, "force": writing.force}
-        extra |= {"hosts": machine.named_hosts(None)} if stored else {"graph": content}
-        found = mapping_variables(mapping, form, path, **extra)
-    print_text(found.script())
-    if not quiet:
-        tell(*found.notices)
-
-
-def _mapped(
-    graph: Any, machine: MachineOptions, spread: SpreadOptions, effort: EffortOptions,
-    writing: opt.WritingOptions, *, quiet: bool,
-) -> Any:
-    """Map a pattern as the launcher of a format can express it, and tell what is gained."""
-    from hopbytes.cli.output import judged_for, tell_mapping
-
-    where = writing.restricted(machine.allocation(spread))
-    blocks = opt.BlockOptions(for_format=writing.format)
-    mapping = blocks.map(graph, where, **effort.keywords(), partition=False)
-    if not quiet:
-        notices = [*where.notices, *mapping.info["notices"]]
-        tell_mapping(graph, mapping, judged_for(graph, mapping, writing.format), notices)
-    return mapping
+    where = machine.allocation() if machine.given else None
+    partition = hb.read(path, form, holds="mapping", n=graph.n, where=where)
+    try:
+        if isinstance(partition, Mapping):
+            return graph.quotient(partition.pe, partition.where.k)
+        return graph.quotient(partition)
+    except FormatError as error:
+        raise FormatError(path, None, error.what) from None
 
 
 def bench_pattern(

@@ -30,6 +30,8 @@ VERBS = {
         ("Map inside a job, store the result", "hopbytes map app.pattern --on job.machine.json -o app.json"),
         ("Partition a mesh with more effort",
          "hopbytes map stencil:512x512 --on 'node:8 core:16' --preset strong -o part.txt"),
+        ("Two phases of a program, of which one runs three times as often",
+         "hopbytes map a.pattern b.pattern --phase-weights 3,1 --on 'node:8 core:8'"),
         ("Map a graph on 64 processes, none of which holds all of it",
          "mpirun -n 64 hopbytes map --distributed mesh.parhip --on 'node:8' -o mesh.npy"),
     )),
@@ -75,6 +77,8 @@ VERBS = {
         ("Launch files for other nodes of the same kind",
          "hopbytes write app.json --hosts 'n[21-26]' --format slurm -o hostfile"),
         ("A matrix for METIS", "hopbytes write app.csv --symmetrize -o app.graph"),
+        ("What the blocks of a partition send to each other",
+         "hopbytes write mesh.graph --blocks part.txt -o blocks.graph"),
     )),
     "bench-pattern": VerbText("verb_run", "Benchmark the messages of a pattern under real MPI.", (
         ("Time of the messages on a mapping", "hopbytes bench-pattern app.pattern app.json -- mpirun -n 64"),

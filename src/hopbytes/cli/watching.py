@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from hopbytes.cli.options import PhaseOptions
 from hopbytes.cli.output import tell
 from hopbytes.cli.signals import early_stop, prompt_end
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from hopbytes.model.allocation import Allocation
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.model.mapping import Mapping
+    from hopbytes.model.phases import Phases
     from hopbytes.show.progress import Progress
 
 
@@ -25,6 +27,8 @@ class Watch:
     """A pattern that has been read, and the progress of its mapping."""
 
     graph: CommGraph
+    phases: Phases | None  # those whose weighted sum the pattern is
+    phase_options: PhaseOptions
     read_seconds: float
     effort: EffortOptions
     progress: Progress
@@ -34,6 +38,7 @@ class Watch:
         from hopbytes.show.progress import expected_edges
 
         graph, effort = self.graph, self.effort
+        options |= effort.keywords() | {"progress": self.progress.report}
         anytime = effort.anytime  # known from here on without an import, which Ctrl-C might interrupt
         partition = bool(options.get("partition")) or graph.n >= 8 * where.k
         edges = expected_edges(graph.n, graph.m, effort.preset, partition=partition)
@@ -42,14 +47,17 @@ class Watch:
         )
         with early_stop(anytime) as stop:
             options["limits"] = replace(options["limits"], stop=stop)
-            return blocks.map(graph, where, progress=self.progress.report, **options)
+            if self.phases is None:
+                return blocks.map(graph, where, **options)
+            return self.phase_options.map(self.phases, graph, where, blocks, **options)
 
 
 @contextmanager
 def watched(
-    pattern: str, reading: ReadingOptions, effort: EffortOptions, *, quiet: bool
+    patterns: list[str], reading: ReadingOptions, effort: EffortOptions,
+    options: PhaseOptions | None = None, *, quiet: bool,
 ) -> Iterator[Watch]:
-    """Read a pattern and show the progress of the block, which must not write files."""
+    """Read a pattern, or several phases, and show the progress of the block, which must not write files."""
     from hopbytes.show.progress import progress_bar
 
     with progress_bar(quiet=quiet) as progress:
@@ -63,7 +71,8 @@ def watched(
             return progress.state.mapping_began is not None and effort.anytime
 
         with prompt_end(stopping, patient):
-            progress.reading(pattern)
+            progress.reading(patterns[0])
             began = time.perf_counter()
-            graph = reading.read(pattern, effort.threads)
-            yield Watch(graph, time.perf_counter() - began, effort, progress)
+            options = PhaseOptions() if options is None else options
+            graph, phases = options.read(patterns, reading, effort.threads)
+            yield Watch(graph, phases, options, time.perf_counter() - began, effort, progress)

@@ -12,7 +12,7 @@ from hopbytes._frozen import frozen
 from hopbytes.engine.control import DEFAULT_CONTROL, MOST, SMALL, RunControl, call_size
 from hopbytes.engine.problem import Call, SearchProblem
 from hopbytes.kernels.base import compiled, kernel
-from hopbytes.kernels.records import ALL_PAIRS, BLOCKS, NEAR_PAIRS
+from hopbytes.kernels.records import ALL_PAIRS, BLOCKS, LISTED_PAIRS, NEAR_PAIRS
 
 
 class Searched(NamedTuple):
@@ -37,10 +37,13 @@ def pair_search(
     kind: int, problem: SearchProblem, pe: Int32, capacities: Int64, *, reach: int = 0,
     order: Int32 | None = None, control: RunControl = DEFAULT_CONTROL,
 ) -> Searched:
-    """Exchange two tasks at a time until no pair of one kind has a gain (``assignment/pair_search.hpp``)."""
+    """Exchange two tasks at a time until no pair of one kind has a gain (``assignment/pair_search.hpp``).
+
+    `order` has the tasks in the order of their first visit, or the two tasks of every listed pair.
+    """
     turns = np.empty(0, np.int32) if order is None else order
-    most = {ALL_PAIRS: len(pe), BLOCKS: reach, NEAR_PAIRS: len(pe)}[kind]
-    size = len(problem.csr.targets) + len(pe) * min(most, len(pe))
+    most = {ALL_PAIRS: len(pe), BLOCKS: reach, NEAR_PAIRS: len(pe), LISTED_PAIRS: 0}[kind]
+    size = len(problem.csr.targets) + len(turns) + len(pe) * min(most, len(pe))
     return _searched(kernel.pair_search, problem, pe, control, size, kind, reach, turns, capacities)[0]
 
 

@@ -290,6 +290,8 @@ def losses(graph: CommGraph, *, messages: str = "", loads: str = "") -> list[str
     """Return notices about message counts and loads that are lost, each with its reason, and the unit."""
     lost = [("message counts", messages, graph.messages), ("loads", loads, graph.loads)]
     notices = [f"{what} are lost: {why}" for what, why, values in lost if why and values is not None]
+    if graph.phases:
+        notices.append("the phases are lost: only .pattern files keep them beside their sum")
     if graph.scale != 1:
         notices.append(f"volumes are the numbers of the source times {graph.scale}")
     return notices

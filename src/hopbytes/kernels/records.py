@@ -39,7 +39,7 @@ class Distances(NamedTuple):
 NO_DISTANCES = Distances()
 
 #: Sets of pairs that :func:`hopbytes.engine.slots.pair_search` tries.
-ALL_PAIRS, BLOCKS, NEAR_PAIRS = 0, 1, 2
+ALL_PAIRS, BLOCKS, NEAR_PAIRS, LISTED_PAIRS = 0, 1, 2, 3
 
 
 class Status(IntEnum):

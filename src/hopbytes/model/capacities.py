@@ -73,7 +73,8 @@ class LoadBound:
 
 
 def load_bound(
-    loads: Int64 | None, n: int, capacity: Int64, imbalance: Fraction, unit: int | None = None
+    loads: Int64 | None, n: int, capacity: Int64, imbalance: Fraction, unit: int | None = None, *,
+    ceil: bool = False,
 ) -> LoadBound:
     """Return the integer cap of every PE.
 
@@ -81,9 +82,12 @@ def load_bound(
     k PEs. All loads are multiples of a unit, and so are sums of them; c and L count units, so that loads of
     7 each have the same mappings as loads of 1 each. Tasks heavier than ``(1 + imbalance) c / k`` take a PE
     each, and L is computed from the rest.
-    Unequal PEs get caps in proportion to their capacity.
+    Unequal PEs get caps in proportion to their capacity. With `ceil` L is ``ceil((1 + imbalance) c / k)`` for
+    loads as they are given, as in SharedMap, KaHIP and Mt-KaHyPar.
 
     >>> load_bound(None, 65, np.ones(4, np.int64), Fraction(3, 100)).caps
+    array([17, 17, 17, 17])
+    >>> load_bound(None, 64, np.ones(4, np.int64), Fraction(3, 100), ceil=True).caps
     array([17, 17, 17, 17])
     >>> bound = load_bound(np.array([100, 1, 1, 1, 1]), 5, np.ones(3, np.int64), Fraction(3, 100))
     >>> bound.caps, bound.loads
@@ -93,7 +97,7 @@ def load_bound(
     (array([1, 1, 1]), array([1, 1, 1]), 7)
     """
     if loads is None or len(loads) == 0 or int(loads.max()) == 0 or int(loads.min()) == int(loads.max()) == 1:
-        return LoadBound(None, _caps(n, capacity, imbalance))
+        return LoadBound(None, _caps(n, capacity, imbalance, ceil=ceil))
     total = sum_of(loads)
     if total > MAX_TOTAL_LOAD:
         factor = -(-total // MAX_TOTAL_LOAD)
@@ -102,10 +106,10 @@ def load_bound(
     if unit > 1:
         loads = loads // unit
         if int(loads.min()) == int(loads.max()) == 1:
-            return LoadBound(None, _caps(n, capacity, imbalance), unit=unit)
-    heavy, free = _heavy_tasks(loads, capacity, imbalance)
+            return LoadBound(None, _caps(n, capacity, imbalance, unit=unit, ceil=ceil), unit=unit)
+    heavy, free = _heavy_tasks(loads, capacity, imbalance, unit, ceil=ceil)
     rest = loads if not len(heavy) else np.delete(loads, heavy)
-    caps = np.maximum(_caps(sum_of(rest), capacity, imbalance, free), 1)
+    caps = np.maximum(_caps(sum_of(rest), capacity, imbalance, free, unit, ceil=ceil), 1)
     if len(heavy):
         loads = np.minimum(loads, int(caps.max()))
     return LoadBound(loads, caps, len(heavy), unit)
@@ -125,7 +129,9 @@ def common_divisor(loads: Int64) -> int:
     return divisor
 
 
-def _heavy_tasks(loads: Int64, capacity: Int64, imbalance: Fraction) -> tuple[Int64, int]:
+def _heavy_tasks(
+    loads: Int64, capacity: Int64, imbalance: Fraction, unit: int, *, ceil: bool
+) -> tuple[Int64, int]:
     """Tasks that exceed the fair share of the largest PE, and the capacity left for all others.
 
     Each heavy task occupies one of the largest PEs, which may make further tasks heavy for the rest.
@@ -135,7 +141,7 @@ def _heavy_tasks(loads: Int64, capacity: Int64, imbalance: Fraction) -> tuple[In
     total, free, count = sum_of(loads), sum_of(capacity), 0
     while count < min(len(sizes) - 1, len(loads)):
         share = (1 + imbalance) * total * int(sizes[count]) / free
-        if int(loads[order[count]]) <= share:
+        if int(loads[order[count]]) <= _rounded(share, unit, ceil=ceil):
             break
         total -= int(loads[order[count]])
         free -= int(sizes[count])
@@ -143,13 +149,21 @@ def _heavy_tasks(loads: Int64, capacity: Int64, imbalance: Fraction) -> tuple[In
     return order[:count], free
 
 
-def _caps(total: int, capacity: Int64, imbalance: Fraction, free: int | None = None) -> Int64:
+def _rounded(share: Fraction, unit: int, *, ceil: bool) -> int:
+    """Return a share of the load in multiples of `unit`; with `ceil` it is rounded up as a load first."""
+    return math.ceil(share * unit) // unit if ceil else math.floor(share)
+
+
+def _caps(
+    total: int, capacity: Int64, imbalance: Fraction, free: int | None = None, unit: int = 1, *,
+    ceil: bool = False,
+) -> Int64:
     """Return the cap per PE for a total load on `free` of the capacity (all of it by default)."""
     whole = sum_of(capacity) if free is None else free
     ceiling = (2**63 - 1) // len(capacity)
     known: dict[int, int] = {}
     for size in set(capacity.tolist()):
-        roomy = math.floor((1 + imbalance) * total * size / whole)
+        roomy = _rounded((1 + imbalance) * total * size / whole, unit, ceil=ceil)
         known[size] = min(max(roomy, -(-total * size // whole)), max(total, 1), ceiling)
     return np.array([known[size] for size in capacity.tolist()], np.int64)
 

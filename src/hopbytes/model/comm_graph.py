@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 #: The arrays of a graph.
 ARRAYS = ("indptr", "targets", "volumes", "messages", "loads")
 
+#: Number of blocks that a quotient may have although there are fewer tasks.
+MOST_EMPTY = 2**24
+
 #: What ``meta["tasks"]`` is where tasks are known to be processes.
 PROCESSES = "processes"
 
@@ -60,6 +63,8 @@ class CommGraph:
     meta : mapping
         Free facts about the source (name, format, how it was recorded). ``"tasks": "processes"`` says that
         the tasks are processes of a program, see :attr:`of_processes`.
+    phases : tuple of CommGraph
+        The patterns of the phases of the program, if they were kept; this graph is their sum.
 
     Raises
     ------
@@ -90,6 +95,7 @@ class CommGraph:
     undirected: bool = False
     scale: int = 1
     meta: Mapping[str, Any] = field(default_factory=dict)
+    phases: tuple[CommGraph, ...] = ()
     _cache: dict[str, Any] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -501,6 +507,55 @@ class CommGraph:
             return self
         chosen = self.messages if weight == "messages" else None
         return dataclasses.replace(self, volumes=chosen, undirected=False)
+
+    def quotient(self, pe: ArrayLike, blocks: int | None = None) -> CommGraph:
+        """Return the graph of the blocks of a partition: what they send to each other, and their loads.
+
+        Parameters
+        ----------
+        pe : int[n]
+            The block of every task, such as :attr:`hopbytes.Mapping.pe`.
+        blocks : int, optional
+            Number of blocks; by default one more than the largest number in `pe`. A block may be empty.
+
+        Returns
+        -------
+        CommGraph
+            Task b is block b. Volumes, message counts (if known) and loads are exact sums; arcs inside a
+            block are left out. It is undirected if this graph is.
+
+        Raises
+        ------
+        FormatError
+            `pe` does not hold an integer from 0 to ``blocks - 1`` for every task.
+
+        Notes
+        -----
+        O(n + m). This is the model of Schulz and Träff (2017), the input of a mapping with one block per PE.
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> path = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 3], [5, 7, 9])
+        >>> blocks = path.quotient([0, 0, 1, 1])
+        >>> blocks.n, blocks.volumes.tolist(), blocks.loads.tolist()
+        (2, [7], [2, 2])
+        """
+        block = task_numbers("pe", pe)
+        count = int(block.max(initial=-1)) + 1 if blocks is None else blocks
+        if len(block) != self.n:
+            raise bad_graph(f"blocks of {len(block)} tasks, expected {self.n}")
+        most = max(self.n, MOST_EMPTY) if blocks is None else count
+        if int(block.max(initial=-1)) >= most:
+            raise bad_graph(f"block {block.max()}, expected 0 to {most - 1}")
+        source, target = block[self.sources()], block[self.targets]
+        apart = source != target
+        volumes = self.arc_volumes()[apart]
+        messages = None if self.messages is None else self.messages[apart]
+        csr = kernels.csr_from_arcs(count, source[apart], target[apart], volumes, messages)
+        loads = kernels.group_sums(np.ascontiguousarray(block, np.int32), self.loads, count, 1)
+        meta = {key: self.meta[key] for key in ("name", "tasks") if key in self.meta}
+        return CommGraph.of_own(*csr, loads, undirected=self.undirected, scale=self.scale, meta=meta)
 
     def arcs(self, weights: Int64 | None) -> Csr:
         """Return the directed arcs with `weights` (int64[m], None means 1 each) instead of their volumes."""

@@ -10,7 +10,8 @@ from typing import Any
 
 from hopbytes.errors import UnsupportedError
 
-#: What makes a "pattern", a "mapping" or a "machine" of a text, or refuses what is none of them.
+#: What makes a "pattern", a "mapping", a "machine" or the "parts" of tasks of a text, or refuses what is none
+#: of them; and the "partition" of a graph into so many parts.
 readers: dict[str, Callable[[Any], Any]] = {}
 
 

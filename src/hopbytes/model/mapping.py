@@ -69,6 +69,9 @@ class MappingInfo(_OfEveryRun, total=False):
     search_form_error: float
     #: The launch format whose constraints the mapping meets.
     said_by: str
+    #: With :func:`hopbytes.map_phases`: name, weight and J of each phase, and the largest weight x J.
+    phases: list[dict[str, Any]]
+    largest_phase: int
     #: The mapping was read for a trace, and had been made for another pattern of as many tasks.
     other_pattern: bool
 

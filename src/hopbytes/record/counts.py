@@ -164,6 +164,7 @@ class _Reader:
             what = f"{shown(fields[2])}, expected a kind of collective"
             raise FormatError(self.name, self.line_number, what)
         members, first = self._members(group)
+        self.counts.phases.setdefault(phase, 0)
         if self.phase in (None, phase) and self.own in members:
             self.counts.collectives.add(members.index(self.own), kind, volume, root, members, calls, first)
 
@@ -190,7 +191,7 @@ def counted(counts: Counts, model: str, per_communicator: bool) -> dict[str, Any
     if counts.cut:
         facts["cut"] = counts.cut
     if set(counts.phases) - {0}:
-        facts["phases"] = {str(phase): volume for phase, volume in sorted(counts.phases.items())}
+        facts["phases"] = {str(phase): volume for phase, volume in sorted(counts.phases.items()) if volume}
     if per_communicator:
         facts["communicators"] = [
             {"ranks": list(members), "bytes": volume} for members, volume in sorted(counts.groups.items())

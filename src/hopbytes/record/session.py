@@ -24,6 +24,7 @@ from hopbytes.launch.start import machine_of_command, run_through, shared_folder
 from hopbytes.machines.allocate.allocate import allocate
 from hopbytes.machines.node.job import READERS, same_host
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.phases import Phases
 from hopbytes.patterns.base import recorded_hosts
 from hopbytes.patterns.collective_messages import check_model
 from hopbytes.record.application import (
@@ -69,7 +70,7 @@ def record(
     *,
     collectives: str | None = None,
     skip_first: float = 0.0,
-    phase: int | None = None,
+    phase: int | str | None = None,
     per_communicator: bool = False,
     compiler: str | None = None,
     hosts: bool = True,
@@ -88,8 +89,8 @@ def record(
     typed, command = words, LaunchCommand.parse(words, launcher, several=True)
     application = application_of(command)
     check_belongs(command, application)
-    special = collectives or skip_first or phase is not None or per_communicator or compiler or trace
-    counting = application.family != "openmpi" or bool(special)
+    special = any((collectives, skip_first, phase is not None, per_communicator, compiler, trace))
+    counting = application.family != "openmpi" or special
     model = check_model(collectives or "ring")
     if counting:
         library = str(interposer_for(application, command, compiler))
@@ -115,7 +116,9 @@ def record(
             return Recorded(None, code, two)
         try:
             if counting:
-                graph, counts = read_counts(folder, model, phase)
+                graph, counts = read_counts(folder, model, phase if isinstance(phase, int) else None)
+                if phase == "all":
+                    graph = _with_phases(graph, folder, model, sorted(counts.phases))
                 facts = counted(counts, model, per_communicator)
                 if trace:
                     kept, notices = _traced(folder, graph.n, trace, trace_steps, "cut" in facts)
@@ -140,6 +143,16 @@ def record(
     meta = {"name": os.path.basename(command.program[0]), "recorded": facts}
     graph = replace(graph, meta=meta | ({"notices": notices} if notices else {}))
     return Recorded(graph, code, trace=kept)
+
+
+def _with_phases(graph: CommGraph, folder: str, model: str, numbers: list[int]) -> CommGraph:
+    """Return the sum of the patterns of all phases, which it keeps; the graph itself if there is but one."""
+    if len(numbers) < 2:
+        why = "the program has one phase only: it never called MPI_Pcontrol(N) with N > 1"
+        return replace(graph, meta={**graph.meta, "notices": [*graph.meta.get("notices", ()), why]})
+    parts = [read_counts(folder, model, number)[0] for number in numbers]
+    named = [replace(part, meta={"name": f"phase {i}"}) for i, part in zip(numbers, parts, strict=True)]
+    return replace(Phases.of(named).combined(), meta=graph.meta)
 
 
 def _beside_monitoring(application: Application, command: LaunchCommand) -> tuple[str, bool]:

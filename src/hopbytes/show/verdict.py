@@ -179,7 +179,17 @@ def map_summary(graph: CommGraph, mapping: Mapping, judged: Judged) -> list[str]
         moved, price = mapping.info["migrations"], mapping.info["migration_cost"]
         line += f" · {moved} of {mapping.n} tasks migrate" + (f" for {price:,}" if price else "")
     kinds = map(str, parallelism(graph, mapping))
-    return [text for text in (*judged.verdict.sentences, *kinds, slots_sentence(mapping), line) if text]
+    parts = (*judged.verdict.sentences, *kinds, slots_sentence(mapping), line, *phase_sentences(mapping))
+    return [text for text in parts if text]
+
+
+def phase_sentences(mapping: Mapping) -> list[str]:
+    """Return a line about every phase of a mapping."""
+    return [
+        f"{phase['name'][:40]}, weight {phase['weight']:g}: J {phase['comm_cost']:,}, "
+        f"in order {phase['in_order']:,}"
+        for phase in mapping.info.get("phases", ())
+    ]
 
 
 def volume_unit(graph: CommGraph, mapping: Mapping) -> str:

@@ -95,8 +95,9 @@ def _without_places(
         if not request.use.oversubscribe:
             raise too_few_slots(n, where, sizes=str(graph.meta.get("sizes", "")))
         return _counted(name, graph, where, np.arange(k), _counts(where, n), request)
-    bound = load_bound(graph.loads, n, _capacity(where), imbalance)
-    if bound.loads is None and where.capacity is None and imbalance * n < k:
+    bound = load_bound(graph.loads, n, _capacity(where), imbalance, ceil=request.bound == "ceil")
+    even = bound.loads is None and where.capacity is None and imbalance * n < k
+    if even and int(bound.caps.max()) == -(-n // k):  # at most the mean, rounded up
         problem = _counted(name, graph, where, np.arange(k), _counts(where, n), request)
     else:
         problem = _bounded(name, graph, where, bound, request)

@@ -169,7 +169,8 @@ def map_tasks(
     found = method_of(method, aim.objective, graph, where)
     form = _search_form(graph, where, weight, found.objective)
     request = Request(
-        partition, imbalance, constraints.strict, where.use, mapper_chooses=found.mapper.chooses_slots
+        partition, imbalance, constraints.strict, constraints.bound, where.use,
+        mapper_chooses=found.mapper.chooses_slots,
     )
     task = Task(
         form.graph, form.where, request, constraints.checked(graph.n, where), found.objective,

@@ -16,7 +16,7 @@ from hopbytes._arrays import Array, Int32, Int64
 from hopbytes._frozen import frozen
 from hopbytes.algorithms.base import Bounds
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError
+from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError, unknown_name
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 from hopbytes.model.allocation import Allocation, SlotUse
 from hopbytes.model.comm_graph import CommGraph
@@ -43,6 +43,9 @@ class Constraints:
         Cost of each task that leaves its PE of `initial`, in units of the communication cost.
     strict : bool
         Raise an error instead of relaxing the bound if weighted tasks cannot meet it.
+    bound : {"floor", "ceil"}
+        Rounding of the bound on the load of a PE: the integer part of ``(1 + imbalance) c / k``, at least the
+        mean rounded up, or L_max = ``ceil((1 + imbalance) c / k)``, the bound of SharedMap and KaHIP.
 
     Examples
     --------
@@ -56,6 +59,7 @@ class Constraints:
     initial: Mapping | Array | None = None
     migration_price: int = 0
     strict: bool = False
+    bound: str = "floor"
 
     @property
     def of_tasks(self) -> bool:
@@ -65,6 +69,8 @@ class Constraints:
     def checked(self, n: int, where: Allocation) -> TaskConstraints:
         """Return the constraints on n tasks as arrays; raise an error if they are wrong."""
         price, k = self.migration_price, where.k
+        if self.bound not in ("floor", "ceil"):
+            raise unknown_name("bound", self.bound, ("floor", "ceil"))
         if isinstance(price, bool) or not isinstance(price, (int, np.integer)) or price < 0:
             raise UnsupportedError(f"migration_price {price!r}, expected a whole number >= 0")
         if price and self.initial is None:
@@ -221,6 +227,7 @@ class Request:
     partition: bool | None = None
     imbalance: float | str | Fraction = 0.03
     strict: bool = False  # a bound that cannot be met is an error
+    bound: str = "floor"  # "ceil": L_max of SharedMap and KaHIP
     use: SlotUse = SlotUse()
     #: the mapper selects the PEs if there are fewer tasks than PEs and the caller does not select them
     mapper_chooses: bool = False

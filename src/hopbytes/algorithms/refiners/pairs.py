@@ -11,10 +11,13 @@ from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
 from hopbytes.algorithms.shared.sequential_assignment import random_order
 from hopbytes.engine.slots import pair_search
 from hopbytes.errors import UnsupportedError
-from hopbytes.kernels.records import ALL_PAIRS, BLOCKS, NEAR_PAIRS
+from hopbytes.kernels.records import ALL_PAIRS, BLOCKS, LISTED_PAIRS, NEAR_PAIRS, Csr
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.util.options import check_types
+
+#: Largest number of arcs that are scanned to list pairs at one more edge of distance.
+MOST_SCANNED = 2**28
 
 
 @refiners.register("n_square")
@@ -58,24 +61,69 @@ class NP(Refiner):
 class NCd(Refiner):
     """Try pairs of tasks at most `d` edges apart in the communication graph: the neighbourhood N_C^d.
 
-    The neighbourhood is that of Schulz and Träff (2017). It is enumerated when a task is visited and never
-    stored, so memory is O(n) for any `d`. Tasks are first visited in random order. A pair without a gain is
-    tried again only after an exchange has changed the cost of one of its tasks: those of the exchanged tasks
-    and of their neighbours, so that the result is a true local optimum. The paper tries the pairs in random
-    order and stops after as many consecutive failures as there are pairs; its program, KaHIP, tries again
-    only pairs of the exchanged tasks.
+    Parameters
+    ----------
+    d : int
+        Maximum distance of two tasks in edges, at least 1.
+    order : {"tasks", "pairs"}
+        ``tasks``: task by task from a queue, in O(n) memory. ``pairs``: one random order of all pairs as in
+        the paper, in O(pairs) memory.
+
+    Raises
+    ------
+    UnsupportedError
+        If ``d`` is below 1, `order` is unknown, or with ``order=pairs`` too many pairs are near.
+
+    Notes
+    -----
+    The neighbourhood is that of Schulz and Träff (2017). With ``order=tasks`` it is enumerated when a task is
+    visited and never stored. Tasks are first visited in random order. A pair without a gain is tried again
+    only after an exchange has changed the cost of one of its tasks: those of the exchanged tasks and of their
+    neighbours, so that the result is a true local optimum. ``order=pairs`` is the search of the paper, which
+    tries the pairs in random order, again and again, and stops after as many consecutive failures as there
+    are pairs: also a local optimum. KaHIP, the paper's program, tries again only pairs of exchanged tasks.
     """
 
-    d: int = 10  #: maximum distance of two tasks in edges, at least 1
+    d: int = 10
+    order: str = "tasks"
 
     def __post_init__(self) -> None:
         check_types(self)
         if self.d < 1:
             raise UnsupportedError(f"d={self.d}, expected an integer >= 1")
+        if self.order not in ("tasks", "pairs"):
+            raise UnsupportedError(f"order={self.order}, expected tasks or pairs")
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
+        """Return a mapping that no exchange of two tasks within distance `d` improves."""
+        if self.order == "pairs":
+            pairs = _near_pairs(graph.symmetric_positive(effort.threads), self.d)
+            turns = pairs[random_order(len(pairs), effort.seed)].reshape(-1)
+            return search_pairs(LISTED_PAIRS, graph, where, pe, bounds, effort, order=turns)
         order = random_order(graph.n, effort.seed).astype(np.int32)
         return search_pairs(NEAR_PAIRS, graph, where, pe, bounds, effort, reach=self.d, order=order)
+
+
+def _near_pairs(csr: Csr, d: int) -> Int32:
+    """Return int32[pairs, 2], the pairs u < v of vertices at most `d` edges apart, sorted."""
+    from scipy.sparse import csr_array, eye_array
+
+    ones = np.ones(len(csr.targets), bool)
+    step = csr_array((ones, csr.targets, csr.indptr), shape=(csr.n, csr.n)) + eye_array(csr.n, dtype=bool)
+    near, degree = step, np.diff(step.indptr)
+    for _ in range(d - 1):
+        scanned = int(degree[near.indices].sum())
+        if scanned > MOST_SCANNED:
+            what = f"more than {MOST_SCANNED} arcs lead to tasks at most d={d} edges apart"
+            raise UnsupportedError(f"order=pairs: {what}, expected a smaller d, or order=tasks")
+        further = near @ step
+        if further.nnz == near.nnz:
+            break
+        near = further
+    near.sort_indices()
+    sources = np.repeat(np.arange(csr.n, dtype=np.int32), np.diff(near.indptr))
+    later = sources < near.indices
+    return np.column_stack([sources[later], near.indices[later]]).astype(np.int32)
 
 
 def search_pairs(

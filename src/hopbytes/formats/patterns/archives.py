@@ -8,6 +8,7 @@ import re
 import tokenize
 import zipfile
 import zlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -199,6 +200,8 @@ def _from_scipy(source: Source, arrays: dict[str, Array]) -> CommGraph:
 
 
 VERSION = 1
+#: Name of the pattern of a phase inside an archive.
+_PHASE = "phase{}.pattern"
 ARRAYS: dict[str, Any] = {
     "indptr": np.int64, "targets": np.int32, "volumes": np.int64, "messages": np.int64, "loads": np.int64
 }
@@ -223,9 +226,21 @@ class Pattern(Format):
             raise source.error("indptr or targets is missing, expected both")
         graph = CommGraph.of_own(
             indptr, targets, **arrays, undirected=header["undirected"], scale=header["scale"],
-            meta=header["meta"],
+            meta=header["meta"], phases=self._phases(source, members, len(indptr) - 1),
         )
         return checked_undirected(source, graph)
+
+    def _phases(self, source: Source, members: dict[str, Array | bytes], n: int) -> tuple[CommGraph, ...]:
+        """Return the patterns of phases, archives inside the archive that have no phases themselves."""
+        phases: list[CommGraph] = []
+        while isinstance(inner := members.get(_PHASE.format(len(phases))), bytes):
+            stream = io.BufferedReader(io.BytesIO(inner))
+            graph = self.read(replace(source, stream=stream))
+            if graph.phases or graph.n != n:
+                what = f"phase {len(phases)} of {graph.n} tasks, expected {n} and no phases inside"
+                raise source.error(what)
+            phases.append(graph)
+        return tuple(phases)
 
     def write_pattern(self, graph: CommGraph) -> Written:
         header = {
@@ -235,6 +250,10 @@ class Pattern(Format):
         text = json.dumps(header, indent=1, default=str)
         members: dict[str, Array | bytes] = {"header.json": text.encode()}
         members |= {name: getattr(graph, name) for name in ARRAYS if getattr(graph, name) is not None}
+        for number, phase in enumerate(graph.phases):
+            inner = self.write_pattern(replace(phase, phases=())).files[""]
+            assert isinstance(inner, bytes)
+            members[_PHASE.format(number)] = inner
         return Written({"": pack(members)})
 
 

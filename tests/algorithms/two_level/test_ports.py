@@ -78,7 +78,7 @@ def test_every_task_of_a_group_uses_the_adapter_beside_it(seed, tmp_path):
     assert place.tolist() == routed_twin.congestion_swap(world, start, 5)
     place, _, _ = hottest_link_refine(
         problem.traffic, routing, neighbourhood_of(nodes), grouped.start, nearest=4, rounds=3,
-        paper_rule=False
+        rule=0
     )
     assert place.tolist() == routed_twin.hottest_link_refine(world, start, 4, 3, paper=False)
     weights = (1.0, 4.0, 0.5, 0.25)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from hopbytes.cli import options as opt
 from hopbytes.cli.declare import Exit, UsageError, argument, option
 from hopbytes.cli.machine_options import MachineOptions, SpreadOptions
-from hopbytes.cli.method_options import EffortOptions, MethodOptions
+from hopbytes.cli.method_options import MethodOptions
 
 if TYPE_CHECKING:
     from hopbytes.model.comm_graph import CommGraph

@@ -162,7 +162,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnsupportedError
     names = sorted(known)
     near = nearest(name, names, 0.5) if isinstance(name, str) else []
     word = "".join(name.lower().replace("ü", "u").split()) if isinstance(name, str) else ""
-    meant = IN_PAPERS.get(word.replace("-", ""), word)
-    near = [meant] if meant.partition(":")[0] in names else near
+    meant = IN_PAPERS.get(word.replace("-", ""), "")
+    near = [meant] if meant.partition(":")[0] in names else [word] if word in names else near
     hint = f", did you mean {near[0]!r}?" if near else ""
     return UnsupportedError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names)})")

@@ -12,6 +12,7 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.cli.method_options import MethodOptions
+from hopbytes.cli.options import PhaseOptions
 from hopbytes.cli.watching import Watch
 from hopbytes.engine import WorkMeter, metered_by
 from hopbytes.show.progress import DELAY, INTERVAL, Progress, State, expected_edges
@@ -149,6 +150,6 @@ def test_the_estimate_is_for_a_partition_where_each_core_gets_many_tasks(tasks, 
         def map(self, *_, **options):
             return progress.state
 
-    watch = Watch(graph, 0.0, MethodOptions(preset="fast"), progress)
+    watch = Watch(graph, None, PhaseOptions(), 0.0, MethodOptions(preset="fast"), progress)
     state = watch.map(Blocks(), where, {**options, "limits": hb.Limits()})
     assert state.expected - state.done == expected_edges(graph.n, graph.m, "fast", partition=partition)

@@ -194,10 +194,8 @@ def _mapped_quotient(
     PE per group that has all its cores; the first one defines distances.
     """
     owner = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-    source, target = owner[graph.sources()], owner[graph.targets]
-    between = source != target
-    volumes = np.ones(graph.m, np.int64) if graph.volumes is None else graph.volumes
-    blocks = CommGraph.from_edges(source[between], target[between], volumes[between], n=len(groups))
+    sums = graph.quotient(owner, len(groups))
+    blocks = CommGraph.of_own(sums.indptr, sums.targets, sums.volumes)
     cores = [np.concatenate([where.cores_of(int(pe)) for pe in group]) for group in groups]
     starts = np.cumsum([0, *map(len, cores)]).astype(np.int64)
     merged = Allocation(where.machine, starts, np.concatenate(cores), where.hosts)

@@ -76,7 +76,7 @@ def _costs(run, pe, info):
 def _no_worse_than_home(run, pe, home, cost, info):
     """The present placement, where it keeps all bounds, is only left for a cheaper one."""
     options, k = run.options, run.place.where.k
-    others = {"objective", "fixed", "forbidden", "pack", "tasks_per_node", "per", "weight"}
+    others = {"objective", "fixed", "forbidden", "pack", "tasks_per_node", "tasks_per", "weight"}
     simple = info["problem"] == "processes" and not others & set(options)
     if not simple or len(home) > k or len(set(home)) < len(home):
         return []

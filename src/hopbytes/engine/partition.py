@@ -115,6 +115,24 @@ def even_placement(
     return result, bool(even)
 
 
+def deep_multisection(
+    problem: SearchProblem, groups: Int32, capacity: Int64, max_loads: Int64, settings: dict[str, int],
+    *, control: RunControl = DEFAULT_CONTROL,
+) -> Int32:
+    """Return int32[n], the PE of every task (``core/partition/deep_multisection.hpp``).
+
+    `groups` are int32[levels, k], the group of each PE, outermost level first; the last level has one per PE.
+    """
+    heaviest = 1 if problem.loads is None else int(problem.loads.max(initial=1))
+    pe = np.zeros(problem.csr.n, np.int32)
+    Call.prepare(problem, control).run(
+        compiled.deep_multisection, call_size(problem.csr, max_loads),
+        groups.reshape(-1), capacity, max_loads, control.seed_word,
+        settings | {"threads": control.threads, "heaviest": heaviest}, pe,
+    )
+    return pe
+
+
 #: A coarsening has fewer levels than this, because every level has at most 19/20 of the vertices of the one
 #: before.
 _MOST_LEVELS = 1000

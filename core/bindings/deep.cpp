@@ -19,12 +19,8 @@ DeepContext deep_settings(const nb::dict& given, int32_t& threads, Machine& mach
   named.read("per_child", context.per_child);
   named.read("fewest", context.fewest);
   named.read("synchronous_rounds", context.rounds);
-  named.read("search_up_to", context.search_up_to);
-  named.read("flows_up_to", context.flows_up_to);
   named.read("initial_partitions", context.initial.partitions);
   named.read("region_growings", context.initial.growing_repetitions);
-  named.read("contraction_limit", context.initial.contraction_limit);
-  named.read("coarsest", context.initial.coarsest);
   read_refinement(named, context.refinement);
   named.expect_all_read();
   return context;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <memory>
 
+#include "partition/bundles.hpp"
 #include "partition/coarsening/coarsen.hpp"
 #include "partition/groups.hpp"
+#include "partition/initial/by_degree.hpp"
 #include "partition/refinement/flow_refinement.hpp"
 #include "partition/refinement/local_fm.hpp"
 #include "partition/refinement/rebalance.hpp"
@@ -39,10 +41,23 @@ template <class W> class DeepMultisection {
         refine(g);
       }
     }
-    return partition_->take_blocks();
+    return around_core_if_cheaper(partition_->take_blocks());
   }
 
  private:
+  // Coarsening mixes the vertices of a core with their many neighbours, and no search separates them again. So
+  // a mapping whose first PEs hold the vertices of the highest degrees competes with the one that was found.
+  std::vector<int32_t> around_core_if_cheaper(std::vector<int32_t> found) {
+    if (control_.should_stop() || !may_have_core(g_)) return found;
+    partition_->assign(g_, blocks_by_degree(g_, fair_sizes(levels_.back().leaf_bound, g_.total_load)));
+    refine(g_);
+    control_.record_work(3 * g_.arcs());
+    const AnyDistance& distance = partition_->distance();
+    std::vector<int32_t> other = partition_->take_blocks();
+    const auto cost = [&](const std::vector<int32_t>& leaf) { return placement_cost(g_, leaf.data(), distance); };
+    return cost(other) < cost(found) ? other : found;
+  }
+
   Hierarchy<W> coarsened() {
     const MachineLevel& outermost = levels_.front();
     const std::vector<int64_t>& bounds = levels_.back().leaf_bound;
@@ -89,11 +104,13 @@ template <class W> class DeepMultisection {
 
   void refine(const Graph<W>& g) {
     if (depth_ == 0) return;
+    const bool few_blocks = levels_[depth_ - 1].children() <= Connectivity<W>::kFewBlocks;
     RefinerChain<W> chain;
     chain.add(std::make_unique<Rebalance<W>>());
-    if (context_.rounds > 0) chain.add(std::make_unique<SynchronousRefinement<W>>(context_.rounds));
-    if (g.n <= context_.search_up_to) chain.add(std::make_unique<LocalFm<W>>(context_.refinement.fm));
-    if (g.n <= context_.flows_up_to && context_.refinement.flow.rounds > 0)
+    if (!few_blocks && context_.rounds > 0)
+      chain.add(std::make_unique<SynchronousRefinement<W>>(context_.rounds));
+    if (few_blocks) chain.add(std::make_unique<LocalFm<W>>(context_.refinement.fm));
+    if (context_.refinement.flow.rounds > 0)
       chain.add(std::make_unique<FlowRefinement<W>>(context_.refinement.flow));
     chain.refine(*partition_, rng_, control_);
   }

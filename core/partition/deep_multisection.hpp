@@ -17,11 +17,9 @@ namespace hopbytes {
 // Sanders, Schulz, Seemaier 2021; here for any distances). All vertices are divided at the end, so that a
 // search that is stopped early has a mapping. The result does not depend on the number of threads.
 struct DeepContext {
-  int64_t per_child = 150;    // vertices of the graph on which a group is divided, per child
+  int64_t per_child = 200;    // vertices of the graph on which a group is divided, per child
   int64_t fewest = 2000;      // vertices of the coarsest graph
-  int32_t rounds = 12;        // synchronous rounds of moves on every graph, see SynchronousMoves
-  int64_t search_up_to = 1 << 14;  // vertices of the largest graph that FM searches
-  int64_t flows_up_to = 1 << 14;   // vertices of the largest graph on which flows refine
+  int32_t rounds = 6;         // synchronous rounds of moves on every graph, see SynchronousMoves
   RefinementContext refinement;
   InitialContext initial{2, 0, 60, 2, 0};  // of the partition of a group
 };

@@ -34,27 +34,24 @@ class DeepMultisection(Mapper):
     """
 
     option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "cuts": ("most_children", "initial_partitions", "region_growings", "contraction_limit", "coarsest"),
+        "cuts": ("most_children", "initial_partitions", "region_growings"),
         "coarsening": ("per_child", "fewest"),
-        "refinement": ("synchronous_rounds", "search_up_to", "flows_up_to", *SEARCH_OPTIONS),
+        "refinement": ("synchronous_rounds", *SEARCH_OPTIONS),
     }
-    #: a group of more children than this is divided into bundles of them first
+    #: a group of more children than this is divided into bundles of them first, so that cuts begin on
+    #: smaller graphs; at least 2
     most_children: int = 8
     initial_partitions: int = 2  #: effort per cut, see the mapper ``multisection``
     region_growings: int = 2
-    contraction_limit: int = 0
-    coarsest: int = 60
-    per_child: int = 150  #: a graph is divided into more groups if it has this many vertices for each of them
+    per_child: int = 200  #: a graph is divided into more groups if it has this many vertices for each of them
     fewest: int = 2000  #: approximate least number of vertices of the coarsest graph
-    synchronous_rounds: int = 12  #: rounds of moves on every graph; all threads work on each round
-    search_up_to: int = 2**14  #: vertices of the largest graph that localised FM searches
-    flows_up_to: int = 2**14  #: vertices of the largest graph on which minimum cuts refine
-    rounds: int = 10  #: local search (:class:`hopbytes.engine.SearchSettings`).
-    fruitless_moves: int = 40
-    seeds: int = 25
+    synchronous_rounds: int = 6  #: rounds of moves on every graph; all threads work on each round
+    #: local search (:class:`hopbytes.engine.SearchSettings`), on whole graphs while there are up to 16 groups
+    rounds: int = 2
+    fruitless_moves: int = 15
+    seeds: int = 50
     flow_rounds: int = 1
     flow_width: int = 4
-    overload_percent: int = 0
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         if bounds.exact or bounds.linear_cost is not None or where.k < 2 or graph.n == 0:
@@ -63,6 +60,6 @@ class DeepMultisection(Mapper):
         capacity = np.ones(where.k, np.int64) if where.capacity is None else where.capacity
         return deep_multisection(
             search_problem(graph, where, bounds), groups, capacity, bounds.load,
-            {name: int(getattr(self, name)) for name in (field.name for field in fields(self))},
+            {field.name: int(getattr(self, field.name)) for field in fields(self)},
             control=effort.run_control(),
         )

@@ -86,8 +86,7 @@ NAMES_NOW = {
     ("formats", "bluegene"): "left: a retired machine; --format newrank orders ranks",
     ("machines", "xtdb2proc"): "left: a retired machine; --on coordinates:FILE takes its coordinates",
 }
-#: Options of algorithms that left: unconstrained FM changed J by less than 0.1 % where five other runs had the
-#: same time.
+#: Options of algorithms that left: unconstrained FM changed J by less than 0.1 % in a tenth of the time.
 OPTIONS_LEFT = {"overload_percent"}
 
 

@@ -82,10 +82,10 @@ def test_exact_counts_and_cost(name, size, small):
 @pytest.mark.parametrize(
     "on",
     ["core:2000", "node:1 core:2000", "node:200@10 core:10@1", "a:3@100 node:7@100 core:100@1",
-     "node:2 core:[999,1001]", "torus:40x25 / core:2"],
+     "node:2 core:[999,1001]"],
 )  # fmt: skip
 def test_other_machines_and_fewer_tasks_than_pes(on, small):
-    for rows in (50, 37):
+    for rows in most((50, 37), (37,)):
         mapped(hb.read(f"stencil:{rows}x40:bytes=1"), on, 3, preset="fast")
 
 
@@ -139,7 +139,7 @@ def test_parts_are_the_units_of_the_tree(seed):
         assert [part.k for _, part in parts] == [end - begin for (begin, _), end in zip(parts, ends, strict=True)]
         return [pe for begin, part in parts for pe in unfolded(part, first + begin)]
 
-    if math.prod(counts) <= 20_000:
+    if math.prod(counts) <= 5000:
         assert unfolded(Units(tree, "fast", 0, "own"), 0) == list(range(tree.n_cores))
 
 

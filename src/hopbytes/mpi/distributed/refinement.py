@@ -74,8 +74,6 @@ def refined(
     rows: Rows, pe: Int32, target: Target, where: Allocation, history: History, *, rounds: int = ROUNDS
 ) -> Int32:
     """Repair the bounds of a mapping and lower its cost; collective."""
-    if target.k <= FEW and not rows.member.total(int(np.count_nonzero(rows.loads != 1))):
-        pe = evened(rows, pe, target)
     pe = repaired(rows, pe, target, where)
     cost = cost_over_ranks(rows, where, pe)
     for number in range(rounds if where.k > 1 else 0):
@@ -95,6 +93,8 @@ def refined(
 
 def repaired(rows: Rows, pe: Int32, target: Target, where: Allocation) -> Int32:
     """Move tasks off overfull PEs, within the shares that the ranks agree on; collective."""
+    if target.k <= FEW and not rows.member.total(int(np.count_nonzero(rows.loads != 1))):
+        pe = evened(rows, pe, target)
     no_arcs = np.zeros(rows.n + 1, np.int64)
     alone = CommGraph.of_own(no_arcs, np.empty(0, np.int32), loads=rows.loads.copy(), undirected=True)
     for number in range(REPAIRS):

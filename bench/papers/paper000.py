@@ -228,7 +228,7 @@ def sizes_of(text: str) -> list[int]:
 
 def quick() -> Report:
     """Measure two generated graphs on four machines."""
-    report = Report("Schulz, Träff, von Kirchbach: improvement over Müller-Merbach in per cent (below 0: worse)")
+    report = Report("Better process mapping: improvement over Müller-Merbach in per cent, below 0: worse")
     GENERATED.update(QUICK_GRAPHS)
     asked = argparse.Namespace(sizes=QUICK_SIZES, graphs=tuple(QUICK_GRAPHS), seeds=1, all_pairs_up_to=448)
     records = list(measure(asked, set()))
@@ -238,19 +238,20 @@ def quick() -> Report:
         cells = []
         for powers in (True, False):
             ratios = [
-                cost[graph, k, *BASELINE] / cost[graph, k, model, mapper, refiner]
+                cost[(graph, k, *BASELINE)] / cost[graph, k, model, mapper, refiner]
                 for graph in QUICK_GRAPHS for k in QUICK_SIZES if (k & (k - 1) == 0) == powers
             ]
             cells.append(100 * geometric(ratios) - 100)
         what = f"{model} {mapper.partition(':')[0]} {refiner}".strip()
-        report.row(figure, what, "" if paper is None else paper, "{:.1f} (k a power of two), {:.1f} (others)".format(*cells))
-    for kind, machine_of in (("Table 2", machine),):
-        for log_n in (8, 10):
-            found = swaps.search(swaps.pattern(log_n, 1), machine_of(2**log_n))
-            report.row(kind, f"N_p with sparse gains, n = {2**log_n}: seconds", swaps.PAPER[2**log_n][0], f"{found['seconds']:.4f}")
-    report.missing("Table 1", "the graphs of the paper are not published with it: random geometric and Delaunay graphs as it describes them")
+        ours = f"{cells[0]:.1f} (k a power of two), {cells[1]:.1f} (others)"
+        report.row(figure, what, "" if paper is None else paper, ours)
+    for n in (256, 1024):
+        found = swaps.search(swaps.pattern(n.bit_length() - 1, 1), machine(n))
+        what = f"N_p with sparse gains, n = {n}: seconds"
+        report.row("Table 2", what, swaps.PAPER[n][0], f"{found['seconds']:.4f}")
+    report.missing("Table 1", "graphs that are not published with the paper; two generated ones as it describes")
     report.missing("Table 2, Fig. 1", "speed-ups need a compiled dense update: python -m bench.papers.swaps")
-    report.missing("Fig. 2", "performance plots without numbers: python -m bench.papers.paper000 --out FILE prints the curves")
+    report.missing("Fig. 2", "a plot without numbers; python -m bench.papers.paper000 --out FILE prints curves")
     report.missing("scaling to 2^19", "python -m bench.papers.swaps --scale 19")
     return report
 

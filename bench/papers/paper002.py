@@ -8,9 +8,9 @@ ties, and ratios of simulated run time (sum of volume x distance). The cases are
 programs on two machines, and on four more where their ranks fit; 14 random hierarchical matrices on all
 six, and on the machines that they fit; a matrix whose mappings are published; programs on this host, if it
 has cores enough. Recordings are samples of the developers' shared folder; ``--cases synthetic`` and
-``fitting`` do without. Started again it goes on where it was; ``--cases`` does a part. Fig. 3 of the paper, the
-histograms and cumulative distributions of ratios, is printed after each table. ``--quick`` does a matrix per
-tree on all six machines, by the algorithms of the paper.
+``fitting`` do without. Started again it goes on where it was; ``--cases`` does a part. Fig. 3 of the paper,
+histograms and cumulative distributions of ratios, comes after the tables. ``--quick`` does a matrix per tree
+on all six machines, by the algorithms of the paper.
 """
 
 from __future__ import annotations
@@ -217,7 +217,8 @@ def quick() -> Report:
         for name in (OURS, "mpipp.1", "mpipp.5", "packed"):
             records.append(dataclasses.asdict(case) | dataclasses.asdict(mapped_row(name, graph, where)))
     for rival, paper in (
-        ("mpipp.1", "NAS: > 93 % ahead, median 1.415, mean 1.446, 1 to 2.352"), ("mpipp.5", ""), ("packed", ""),
+        ("mpipp.1", "NAS: > 93 % ahead, median 1.415, mean 1.446, 1 to 2.352"), ("mpipp.5", ""),
+        ("packed", ""),
     ):  # fmt: skip
         for kind in ("synthetic", "fitting"):
             found = by_case(records, kind).values()
@@ -229,8 +230,8 @@ def quick() -> Report:
             report.row("Fig. 3", f"{kind}, {rival}", paper, ours)
     report.row("Fig. 3", "histograms and ECDF", "pictures", "below")
     report.row("Fig. 1, 2", "mapping of the example", "0,2,4,6,1,3,5,7", "the same (tests/papers)")
-    report.missing("Fig. 3(a)", "recordings of NAS programs are samples of the developers: --cases recorded --out FILE")
-    report.missing("Fig. 4, 5", "run times on Bertha, 96 cores, which is not at hand; hopbytes bench-pattern measures here")
+    report.missing("Fig. 3(a)", "recordings of NAS programs are samples of the developers: --cases recorded")
+    report.missing("Fig. 4, 5", "run times on Bertha, 96 cores, which is not at hand")
     print(distributions(records))
     return report
 

@@ -159,7 +159,7 @@ def by_scotch(graph: hb.CommGraph, where: hb.Allocation) -> tuple[np.ndarray, fl
 
 
 def parts_by(name: str, graph: hb.CommGraph, parts: int) -> np.ndarray:
-    """Return the part of every vertex by a partitioner: pymetis, scotch, one of the laboratory, or a preset."""
+    """Return the part of every vertex by METIS, Scotch, a partitioner of the laboratory, or a preset."""
     if name == "metis":
         import pymetis
 
@@ -178,7 +178,7 @@ def parts_by(name: str, graph: hb.CommGraph, parts: int) -> np.ndarray:
 
 
 def partition_metrics(graph: hb.CommGraph, part: np.ndarray, count: int) -> dict[str, float]:
-    """Return the metrics of Fig. 1 of a row-wise partition, the edge cut, and the largest part over the mean."""
+    """Return the metrics of Fig. 1 of a partition of rows, the edge cut, and the balance."""
     product = product_pattern(graph, part, count)
     sources, volumes = product.sources(), product.volumes
     sizes = np.bincount(part, minlength=count)
@@ -201,7 +201,7 @@ QUICK_PARTS = 256
 def quick() -> paper_report.Report:
     """Partition two generated graphs, and map the parts of one of them."""
     hopbytes_laboratory.register()
-    report = paper_report.Report("UMPA: partitions relative to those of METIS, mappings relative to parts in order")
+    report = paper_report.Report("UMPA: partitions over those of METIS, mappings beside parts in order")
     graphs = [
         hb.CommGraph(each.indptr, each.targets.astype(np.int32), None, undirected=True)
         for each in (delaunay(14, 1), random_geometric(14, 1))
@@ -211,28 +211,32 @@ def quick() -> paper_report.Report:
         if package and (why := missing(package)):
             report.missing(f"Fig. 1, {name}", why)
             continue
-        found = [partition_metrics(graph, parts_by(name, graph, QUICK_PARTS), QUICK_PARTS) for graph in graphs]
+        parts = [parts_by(name, graph, QUICK_PARTS) for graph in graphs]
+        found = [partition_metrics(*each, QUICK_PARTS) for each in zip(graphs, parts, strict=True)]
         base = base or found
-        means = {
-            metric: float(np.exp(np.mean([np.log(new[metric] / old[metric]) for new, old in zip(found, base, strict=True)])))
-            for metric in found[0]
-        }
-        report.row("Fig. 1", f"{name}, {QUICK_PARTS} parts", "", ", ".join(f"{k} {v:.2f}" for k, v in means.items()))
+        means = []
+        for metric in found[0]:
+            logs = [np.log(new[metric] / old[metric]) for new, old in zip(found, base, strict=True)]
+            means.append(f"{metric} {np.exp(np.mean(logs)):.2f}")
+        report.row("Fig. 1", f"{name}, {QUICK_PARTS} parts", "", ", ".join(means))
     warmed_up()
     where = sparse_nodes(hb.allocate(MACHINE), 1024 // SLOTS, 101)
-    block = hb.map_tasks(graphs[0], "half:2@3 quarter:16@2 core:32@1", "multisection", partition=True, threads=1)
+    halves = hb.allocate("half:2@3 quarter:16@2 core:32@1")
+    block = hb.map_tasks(graphs[0], halves, "multisection", partition=True, threads=1)
     graph = product_pattern(graphs[0], block.pe.astype(np.int64), 1024)
     rows = {name: (metrics(graph, where, pe), spent) for name, pe, spent in placements(graph, where, 101)}
     for name, (row, spent) in rows.items():
         if name == "DEF":
             continue
-        change = ", ".join(f"{m} {100 * row[m] / rows['DEF'][0][m] - 100:+.0f} %" for m in paper003_table.METRICS)
-        report.row("Fig. 2", name, paper003_table.PUBLISHED.get(name, ""), change)
+        base_row = rows["DEF"][0]
+        change = [f"{m} {100 * row[m] / base_row[m] - 100:+.0f} %" for m in paper003_table.METRICS]
+        report.row("Fig. 2", name, paper003_table.PUBLISHED.get(name, ""), ", ".join(change))
         report.row("Fig. 3", f"{name}: seconds", "", f"{spent:.2f}")
-    report.missing("Fig. 1", "PaToH and UMPA are not published as sources, so that METIS takes the place of PaToH; UMPA-MV has 5-10 % lower MSV, -MM 16-19 % lower MSM, -TM 9-10 % lower TM than PaToH")
-    report.missing("Fig. 2, SMAP", "needs scotch_gmap: python -m bench.papers.paper003 --graphs FOLDER --out FILE")
+    report.missing("Fig. 1, PaToH and UMPA", "no sources; METIS takes the place of PaToH, beside which the paper "
+                   "has UMPA-MV 5-10 % lower in MSV, -MM 16-19 % in MSM, -TM 9-10 % in TM")
+    report.missing("Fig. 2, SMAP", "needs scotch_gmap: python -m bench.papers.paper003 --graphs FOLDER")
     report.missing("Fig. 2, TMAP", "hopbytes_laboratory has LibTopoMap's greedy and RCM mappers")
-    report.missing("Fig. 4, 5, Table I", "times on Hopper, which is not at hand: python -m bench.papers.paper_times umpa simulates them")
+    report.missing("Fig. 4, 5, Table I", "times on Hopper; python -m bench.papers.paper_times umpa simulates")
     return report
 
 

@@ -5,7 +5,7 @@ onto 512 nodes, the first ones and scattered draws; one JSON line a case, a run 
 it ended. ``python -m bench.papers.ptram time`` measures CPU seconds of mapping for 1024, 2048 and 4096
 processes. Both print all that is in the file beside what the paper has and draw it (``table``: only that). In
 order means two things: nodes as the machine numbers them, and nodes as a host list names them that knows
-nothing of switches (drawn at random). ``--quick`` maps 1024 processes once, by the chains of the paper and by ours.
+nothing of switches (drawn at random). ``--quick`` maps 1024 processes once, by the paper's chains and by ours.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def times_of(name: str, processes: int, repeats: int) -> dict[str, Any]:
 
 def quick() -> Report:
     """Map 1024 processes on 128 scattered nodes."""
-    report = Report("PTRAM on its fat tree, 1024 processes here and 4096 in the paper: ratios to tasks in order")
+    report = Report("PTRAM on its fat tree, 1024 processes, 4096 in the paper: ratios to tasks in order")
     for name in patterns(64):
         rows = quality_of(name, 1, 1024, ("PTRAM raw", "PTRAM", "ours"))["rows"]
         for step in ("initPart listed", "PTRAM raw", "PTRAM", "ours"):
@@ -159,13 +159,14 @@ def quick() -> Report:
                 for short, metric in zip(ptram_table.SHORT, ptram_table.METRICS, strict=True)
             }
             paper = INITIAL.get(name, "") if figure == "Fig. 6" else f"MC {ptram_table.PUBLISHED[name]}"
-            report.row(figure, f"{name}, {step}", paper, ", ".join(f"{k} {v:.2f}" for k, v in ratios.items()))
+            ours = ", ".join(f"{short} {ratio:.2f}" for short, ratio in ratios.items())
+            report.row(figure, f"{name}, {step}", paper, ours)
             if "cpu" in rows[step]:
                 report.row("Fig. 8", f"{name}, {step}: seconds", SECONDS[name], f"{rows[step]['cpu']:.2f}")
-    report.missing("Fig. 1, 2", "an example in pictures; tests/papers/test_routing_awareness.py has a case of the kind")
-    report.missing("Fig. 7", "times on the cluster GPC, which is not at hand: python -m bench.papers.paper_times ptram simulates them")
+    report.missing("Fig. 1, 2", "an example in pictures; tests/papers/test_routing_awareness.py has its like")
+    report.missing("Fig. 7", "times on the cluster GPC; python -m bench.papers.paper_times ptram simulates")
     report.missing("Fig. 9", "Gadget-3 is not published: other recorded programs in paper_times")
-    report.missing("LibTopoMap", "python -m bench.papers.paper003 and the laboratory have its greedy and RCM mappers")
+    report.missing("LibTopoMap", "hopbytes_laboratory has its greedy and RCM mappers")
     return report
 
 

@@ -1,8 +1,8 @@
 """The short form of the scripts of papers: the paper's numbers beside ours, and why some cannot be had.
 
-``python -m bench.papers.NAME --quick`` for NAME in paper000, paper001, paper002, paper003 and ptram takes at most
-two minutes of one core each, on small inputs that are generated. Numbers of the papers are those of their
-tables and texts; figures without numbers are named.
+``python -m bench.papers.NAME --quick`` for NAME in paper000, paper001, paper002, paper003 and ptram takes at
+most two minutes of one core each, on small inputs that are generated. Numbers of the papers are those of
+their tables and texts; figures without numbers are named.
 """
 
 from __future__ import annotations

@@ -171,7 +171,7 @@ def map_distributed(
 def _begin(
     member: Member, slab: Any, where: Any, ways: tuple[str, str], options: tuple[Any, ...]
 ) -> tuple[Rows, Allocation | Tree]:
-    """Return rows and PEs after all processes agreed on the arguments; a tree if one task per PE is enough."""
+    """Return rows and PEs after all processes agreed on the arguments; a tree for one task per PE."""
 
     def checked() -> Allocation | Tree:
         exact_imbalance(options[1])
@@ -390,8 +390,8 @@ def mapped_sentence(record: dict[str, Any]) -> str:
     whole = ("read", "verify", *record["strategies"])
     seconds = sum(value for name, value in record["seconds"][0].items() if name in whole)
     return (
-        f"{record['problem']}: J {record['comm_cost']:,}; {record['tasks']:,} tasks on {record['pes']:,} PEs, at most "
-        f"{record['bound_kept']:,} of {record['bound_asked']:,} each; {record['ranks']} ranks, "
+        f"{record['problem']}: J {record['comm_cost']:,}; {record['tasks']:,} tasks on {record['pes']:,} PEs, "
+        f"at most {record['bound_kept']:,} of {record['bound_asked']:,} each; {record['ranks']} ranks, "
         f"{seconds:.1f} s, {sent:,} bytes sent, at most {peak:.0f} MiB per rank"
     )
 

@@ -1,8 +1,9 @@
-"""At most one task per PE of a tree whose units are alike: PEs are numbers, of which no process has a list."""
+"""At most one task per PE of a tree whose units are alike: PEs are counted, and no process has a list."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from math import isqrt, prod
 
 import numpy as np
@@ -55,13 +56,13 @@ class Units:
 
     def parts(self) -> list[tuple[int, Units]]:
         """Return the outermost units, or ranges of them if they are many, each with its first PE."""
-        assert self.tree is not None and self.tree.regular is not None
-        (count, *inner), tiers = self.tree.regular, self.tree.tiers
+        assert self.tree is not None
+        (count, *inner), tiers = self.tree.regular or (), self.tree.tiers
         inside, ranges = prod(inner), isqrt(count) if count > WIDE else count
         begins = [count * number // ranges for number in range(ranges + 1)]
         seeds = derived_seeds((self.seed, 4), ranges) >> np.uint64(1)
         found = []
-        for number, (begin, end) in enumerate(zip(begins, begins[1:], strict=False)):
+        for number, (begin, end) in enumerate(pairwise(begins)):
             one = end - begin == 1
             left = (tiers[1:], tuple(inner)) if one else (tiers, (end - begin, *inner))
             tree = Tree(*left) if left[0] else None

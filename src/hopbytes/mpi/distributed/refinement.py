@@ -52,7 +52,8 @@ class Target:
         """Return the target of coarse levels, whose heavy vertices need room to be moved at little loss."""
         total = int(self.caps.sum())
         more = max(0, load // SLACK - (total - load))
-        return self if more == 0 else Target(self.distances, self.caps + -(-self.caps // max(1, total // more)))
+        parts = max(1, total // max(more, 1))
+        return self if more == 0 else Target(self.distances, self.caps + -(-self.caps // parts))
 
 
 def uncoarsen(
@@ -142,7 +143,7 @@ def evened(rows: Rows, pe: Int32, target: Target) -> Int32:
 
 
 def _flow(most: Int64, spare: Int64) -> Int64:
-    """Return int64[k, k], moves between PEs, at most `most`, that bring overloads to the nearest PEs with room."""
+    """Return int64[k, k], moves between PEs, at most `most`: overloads go to the nearest PEs with room."""
     flow, spare = np.zeros_like(most), spare.copy()
     while True:
         reached = np.where(spare < 0, np.arange(len(spare)), -1)

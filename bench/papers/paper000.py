@@ -249,9 +249,9 @@ def quick() -> Report:
         found = swaps.search(swaps.pattern(n.bit_length() - 1, 1), machine(n))
         what = f"N_p with sparse gains, n = {n}: seconds"
         report.row("Table 2", what, swaps.PAPER[n][0], f"{found['seconds']:.4f}")
-    report.missing("Table 1", "graphs that are not published with the paper; two generated ones as it describes")
+    report.missing("Table 1", "graphs that the paper does not publish; two generated ones as it describes")
     report.missing("Table 2, Fig. 1", "speed-ups need a compiled dense update: python -m bench.papers.swaps")
-    report.missing("Fig. 2", "a plot without numbers; python -m bench.papers.paper000 --out FILE prints curves")
+    report.missing("Fig. 2", "a plot without numbers; without --quick its curves are printed")
     report.missing("scaling to 2^19", "python -m bench.papers.swaps --scale 19")
     return report
 

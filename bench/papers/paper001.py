@@ -262,7 +262,7 @@ SAID = {
 
 def quick() -> Report:
     """Run all figures on one small graph."""
-    report = Report("SharedMap: J over the best of a figure, seconds of mapping, a Delaunay graph of 4096 vertices")
+    report = Report("SharedMap: J over the best of a figure, seconds of mapping, on 4096 points")
     options = argparse.Namespace(
         suite="smoke", instances="del12", hierarchy="4:4:2", seeds=1, runs=4, large=60_000
     )

@@ -232,8 +232,8 @@ def quick() -> paper_report.Report:
         change = [f"{m} {100 * row[m] / base_row[m] - 100:+.0f} %" for m in paper003_table.METRICS]
         report.row("Fig. 2", name, paper003_table.PUBLISHED.get(name, ""), ", ".join(change))
         report.row("Fig. 3", f"{name}: seconds", "", f"{spent:.2f}")
-    report.missing("Fig. 1, PaToH and UMPA", "no sources; METIS takes the place of PaToH, beside which the paper "
-                   "has UMPA-MV 5-10 % lower in MSV, -MM 16-19 % in MSM, -TM 9-10 % in TM")
+    report.missing("Fig. 1, PaToH and UMPA", "no sources; METIS takes the place of PaToH, beside which "
+                   "the paper has UMPA-MV 5-10 % lower in MSV, -MM 16-19 % in MSM, -TM 9-10 % in TM")
     report.missing("Fig. 2, SMAP", "needs scotch_gmap: python -m bench.papers.paper003 --graphs FOLDER")
     report.missing("Fig. 2, TMAP", "hopbytes_laboratory has LibTopoMap's greedy and RCM mappers")
     report.missing("Fig. 4, 5, Table I", "times on Hopper; python -m bench.papers.paper_times umpa simulates")

@@ -5,7 +5,7 @@ onto 512 nodes, the first ones and scattered draws; one JSON line a case, a run 
 it ended. ``python -m bench.papers.ptram time`` measures CPU seconds of mapping for 1024, 2048 and 4096
 processes. Both print all that is in the file beside what the paper has and draw it (``table``: only that). In
 order means two things: nodes as the machine numbers them, and nodes as a host list names them that knows
-nothing of switches (drawn at random). ``--quick`` maps 1024 processes once, by the paper's chains and by ours.
+nothing of switches (drawn at random). ``--quick`` maps 1024 processes once.
 """
 
 from __future__ import annotations

@@ -48,8 +48,9 @@ class LargeGraphOptions:
     )] = None
     distributed: Annotated[bool, option(
         "Map a graph as a partition, or one task per slot, on the processes of an MPI job: mpirun -n P "
-        "hopbytes map --distributed … PATTERN is a METIS, ParHIP or HDF5 file (FILE.h5:GROUP), or grid:AxB, "
-        "grid:AxBxC, geometric:N; FILE is written in parallel (.npy: int32, others: one line per task).", panel="Method",
+        "hopbytes map --distributed … PATTERN is a METIS, ParHIP or HDF5 file (FILE.h5:GROUP), or "
+        "grid:AxB, grid:AxBxC, geometric:N; FILE is written in parallel (.npy: int32, others: one line per "
+        "task).", panel="Method",
     )] = False
     strategy: Annotated[str | None, _large(
         "With --distributed: islands (cut along the outermost level first), levels (one coarse graph for "

@@ -390,8 +390,9 @@ def mapped_sentence(record: dict[str, Any]) -> str:
     whole = ("read", "verify", *record["strategies"])
     seconds = sum(value for name, value in record["seconds"][0].items() if name in whole)
     return (
-        f"{record['problem']}: J {record['comm_cost']:,}; {record['tasks']:,} tasks on {record['pes']:,} PEs, "
-        f"at most {record['bound_kept']:,} of {record['bound_asked']:,} each; {record['ranks']} ranks, "
+        f"{record['problem']}: J {record['comm_cost']:,}; {record['tasks']:,} tasks on "
+        f"{record['pes']:,} PEs, at most {record['bound_kept']:,} of {record['bound_asked']:,} each; "
+        f"{record['ranks']} ranks, "
         f"{seconds:.1f} s, {sent:,} bytes sent, at most {peak:.0f} MiB per rank"
     )
 

@@ -57,7 +57,8 @@ class Units:
     def parts(self) -> list[tuple[int, Units]]:
         """Return the outermost units, or ranges of them if they are many, each with its first PE."""
         assert self.tree is not None
-        (count, *inner), tiers = self.tree.regular or (), self.tree.tiers
+        counts, tiers = self.tree.regular or [1], self.tree.tiers
+        count, inner = counts[0], counts[1:]
         inside, ranges = prod(inner), isqrt(count) if count > WIDE else count
         begins = [count * number // ranges for number in range(ranges + 1)]
         seeds = derived_seeds((self.seed, 4), ranges) >> np.uint64(1)

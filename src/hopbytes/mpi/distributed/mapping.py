@@ -128,7 +128,7 @@ def map_distributed(
     """
     member = Member(comm)
     with member.phase("read"):
-        options = (preset, str(imbalance), strict_balance, seed, partition)
+        options = (preset, str(imbalance), strict_balance, partition, seed)
         rows, allocation = _begin(member, slab, where, (strategy, cutter), options)
     if isinstance(allocation, Tree):
         return _one_each(rows, allocation, preset, seed, cutter)
@@ -187,9 +187,9 @@ def _begin(
     machine, k = (place, place.n_cores) if isinstance(place, Tree) else (place.machine, place.k)
     member.same("machine", (machine.spec(), k))
     member.same("choice of strategy and cutter", ways)
-    member.same("choice of preset, imbalance, strictness, seed and problem", options)
+    member.same("choice of preset, imbalance, strictness, problem and seed", options)
     rows = checked_rows(member, member.agreed(slab) if callable(slab) else slab)
-    if rows.total > k and not options[-1]:
+    if rows.total > k and not options[3]:
         raise InfeasibleError(f"{rows.total} processes, expected at most one for each of the {k} PEs")
     if isinstance(place, Tree) and rows.total > k:
         place = place_side(where)

@@ -97,6 +97,19 @@ def test_few_tasks(n):
     mapped(graph, "node:3 core:4", 3, preset="fast")
 
 
+def test_few_tasks_on_a_large_machine_share_a_unit_without_a_list_of_pes(monkeypatch):
+    """Ten tasks fit into a node of 16 cores; no more than its PEs are ever listed."""
+    listed, whole = [], hb.Allocation.whole
+    monkeypatch.setattr(
+        hb.Allocation, "whole", lambda machine: listed.append(machine.n_cores) or whole(machine)
+    )
+    graph, on = hb.read("stencil:5x2:bytes=1"), "rack:1000@100 node:1000@10 core:16@1"
+    parts = together(2, lambda comm: map_distributed(comm, part_of(graph, comm.Get_rank(), 2), on))
+    assert sorted(np.concatenate([part.pe for part in parts]) // 16) == [0] * 10
+    assert parts[0].comm_cost == graph.m
+    assert max(listed) <= 16
+
+
 def test_more_tasks_than_pes_are_refused_if_that_was_asked():
     graph = hb.read("stencil:4x4")
 

@@ -82,12 +82,14 @@ def map_one_each(rows: Rows, units: Units, history: History) -> Int64:
     member = rows.member
     if units.tree is None or rows.total <= 1:
         return np.zeros(rows.n, np.int64)
+    parts = units.parts()
+    if rows.total <= parts[0][1].k:  # nothing outside of the first unit can be nearer
+        return map_one_each(rows, parts[0][1], history)
     if member.size == 1 or rows.total <= FEWEST:
         where = Allocation.whole(units.tree)
         task = Task(where, np.ones(where.k, np.int64), 1, units.preset, units.seed, units.cutter)
         with member.phase("finish"):
             return best_of_ranks(rows, task.solver(), task.seed, History()).astype(np.int64)
-    parts = units.parts()
     sizes = np.array([min(part.k, rows.total - first) for first, part in parts], np.int64)
     parts, sizes = parts[: int(np.sum(sizes > 0))], sizes[sizes > 0]
     unit = np.zeros(rows.n, np.int32)

@@ -27,7 +27,13 @@ inline int64_t choose(int64_t n, int64_t k, int64_t limit) {
 class ListedGroups {
  public:
   ListedGroups(const Csr& graph, int64_t arity, BestGrouping& best, Team& team)
-      : p_(graph.n()), k_(arity), best_(best), team_(team), weight_(p_ * p_, 0), degree_(p_, 0), of_(p_),
+      : p_(graph.n()),
+        k_(arity),
+        best_(best),
+        team_(team),
+        weight_(p_ * p_, 0),
+        degree_(p_, 0),
+        of_(p_),
         used_(p_) {
     for (int64_t v = 0; v < p_; ++v)
       for (int64_t e = graph.indptr[v]; e < graph.indptr[v + 1]; ++e) {
@@ -96,7 +102,8 @@ class ListedGroups {
   }
 
   // Takes the first group, then every group in `order` that is disjoint from those taken.
-  std::vector<int64_t> greedy(const std::vector<int64_t>& order, int64_t first, std::vector<char>& used) const {
+  std::vector<int64_t> greedy(const std::vector<int64_t>& order, int64_t first,
+                              std::vector<char>& used) const {
     std::fill(used.begin(), used.end(), 0);
     std::vector<int64_t> taken{first};
     mark(first, used, 1);

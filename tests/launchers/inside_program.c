@@ -47,17 +47,15 @@ static void messages(void) {
 }
 
 static void windows_and_files(const char *path) {
-    int *memory, value = rank, back = -1, same;
+    int memory = -1, value = rank, back = -1, same;
     MPI_Win win;
     MPI_File file;
     MPI_Group of, world;
-    MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
-    *memory = -1;
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_create(&memory, sizeof memory, sizeof memory, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     MPI_Win_fence(0, win);
     MPI_Put(&value, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, win);
     MPI_Win_fence(0, win);
-    CHECK(*memory == (rank + size - 1) % size);
+    CHECK(memory == (rank + size - 1) % size);
     MPI_Win_get_group(win, &of), MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Group_compare(of, world, &same);
     CHECK(same == MPI_IDENT);

@@ -61,7 +61,7 @@ def run(
             raise UsageError("--inside changes no option of the launcher: use it without those that do")
         return _inside(words, pattern, machine, spread, method, reading, output, compiler, dry_run, quiet)
     if pattern is None:
-        raise UsageError("the pattern is missing: give --pattern FILE")
+        raise UsageError("--pattern is missing: give --pattern FILE")
     typed = checked_command(words, None, replace=replace, several=True)
     graph = reading.read(pattern)
     typed = with_programs_of(typed, graph, programs=programs)

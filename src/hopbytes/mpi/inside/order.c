@@ -14,6 +14,7 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 extern char **environ;
 
 /* Calls of this library itself go to the next library, since others may count the calls of the program. */
@@ -22,11 +23,13 @@ extern char **environ;
 
 static MPI_Comm world = MPI_COMM_WORLD;
 static int *order, started; /* order: new rank of each process of MPI_COMM_WORLD, NULL: its own */
-static int world_in_fortran, ours_in_fortran = -1;
+static int world_in_fortran, ours_in_fortran;
 
 static void say(const char *what) {
     fprintf(stderr, "hopbytes: %s; the ranks keep the order of the launcher\n", what);
 }
+
+static int number_of(MPI_Comm comm); /* in calls.h: its number in Fortran */
 
 static void *in_fortran(void *comm) {
     return order && *(int *)comm == world_in_fortran ? &ours_in_fortran : comm;
@@ -142,6 +145,15 @@ static int is_identity(const int *ranks, int n) {
     return 1;
 }
 
+/* Wait without using the core, which other processes may need: rank 0 has a program to run. */
+static void broadcast(void *value, int n, MPI_Comm comm) {
+    struct timespec pause = {0, 1000000};
+    MPI_Request request;
+    int done = 0;
+    REAL(Ibcast)(value, n, MPI_INT, 0, comm, &request);
+    while (REAL(Test)(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) nanosleep(&pause, NULL);
+}
+
 /* Gather the lines of all processes of a communicator on its rank 0, which asks hopbytes. Return the new rank of
  * each process, NULL if all keep their own; the caller frees it. `lines` is freed here.
  */
@@ -156,7 +168,7 @@ static int *new_ranks(MPI_Comm comm, char *lines) {
     long long total = 0;
     for (int i = 0; !rank && i < n; i++) starts[i] = (int)total, total += lengths[i];
     good = total < INT_MAX;
-    REAL(Bcast)(&good, 1, MPI_INT, 0, comm);
+    broadcast(&good, 1, comm);
     if (good) {
         if (!rank) all = calloc((size_t)total + 1, 1);
         REAL(Gatherv)(lines, length, MPI_CHAR, all, lengths, starts, MPI_CHAR, 0, comm);
@@ -165,8 +177,8 @@ static int *new_ranks(MPI_Comm comm, char *lines) {
         said = script_says(getenv("HOPBYTES_INSIDE"), all);
         good = read_ranks(said, n, ranks) && !is_identity(ranks, n);
     }
-    REAL(Bcast)(&good, 1, MPI_INT, 0, comm);
-    if (good) REAL(Bcast)(ranks, n, MPI_INT, 0, comm);
+    broadcast(&good, 1, comm);
+    if (good) broadcast(ranks, n, comm);
     free(all), free(said), free(lengths), free(starts), free(lines);
     if (good) return ranks;
     free(ranks);
@@ -201,9 +213,7 @@ static void replace_world(void) {
     REAL(Comm_create_keyval)(MPI_COMM_NULL_COPY_FN, at_end, &key, NULL);
     REAL(Comm_set_attr)(MPI_COMM_SELF, key, NULL);
     REAL(Comm_free_keyval)(&key);
-#ifdef MPI_H_HAS_FINT
-    world_in_fortran = (int)MPI_Comm_c2f(MPI_COMM_WORLD), ours_in_fortran = (int)MPI_Comm_c2f(made);
-#endif
+    world_in_fortran = number_of(MPI_COMM_WORLD), ours_in_fortran = number_of(made);
     world = made;
 }
 
@@ -216,6 +226,7 @@ static void set_order(void) {
     REAL(Comm_get_parent)(&parent);
     if (parent != MPI_COMM_NULL) return;
     FILE *text = open_memstream(&lines, &size);
+    fputs("world\n", text);
     write_place(text);
     fclose(text);
     order = new_ranks(MPI_COMM_WORLD, lines);

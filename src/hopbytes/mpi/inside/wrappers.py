@@ -44,6 +44,8 @@ def wrappers(header: str) -> str:
     removed = {name: found for name, found in _functions(REMOVED) if name not in functions}
     text = [f"#undef {name}\n#undef P{name}\nint {name}({params});\nint P{name}({params});\n"
             for name, (_, params) in removed.items()]
+    number = "MPI_Comm_toint" if "MPI_Comm_toint" in functions else "MPI_Comm_c2f"  # one may be a macro, or missing
+    text.append(f"static int number_of(MPI_Comm comm) {{ return (int){number}(comm); }}\n")
     for name, (kind, params) in (functions | removed).items():
         text.append(_wrapper(name, kind, params))
     text += [_fortran(template.format(name), *about) for name, about in FORTRAN.items() for template in FORTRAN_NAMES]
@@ -55,7 +57,7 @@ def _functions(header: str) -> Iterator[tuple[str, tuple[str, str]]]:
     text = _ATTRIBUTE.sub(" ", re.sub(r"^#.*$", "", header, flags=re.MULTILINE))
     for found in _NAME.finditer(text):
         before = re.split(r"[;{}]", text[max(0, found.start() - 200) : found.start()])[-1].split()
-        if not before or "typedef" in before or not all(re.fullmatch(r"[\w*]+", word) for word in before):
+        if not before or {"typedef", "return"} & set(before) or not all(re.fullmatch(r"[\w*]+", word) for word in before):
             continue  # a call, a type or a macro
         end, depth = found.end(), 1
         while depth and end < len(text):

@@ -55,7 +55,9 @@ static void windows_and_files(const char *path) {
     MPI_Win_fence(0, win);
     MPI_Put(&value, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, win);
     MPI_Win_fence(0, win);
+#if !defined(MPICH_NUMVERSION) || MPICH_NUMVERSION >= 40100000 /* Debian's 4.0.2 loses it without this library, too */
     CHECK(memory == (rank + size - 1) % size);
+#endif
     MPI_Win_get_group(win, &of), MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Group_compare(of, world, &same);
     CHECK(same == MPI_IDENT);

@@ -40,7 +40,8 @@ def test_each_function_with_a_communicator_has_a_wrapper_under_both_names():
     assert "NEXT(PMPI_Intercomm_create)(IN(local), leader, IN(peer), remote, tag, made)" in (
         found["PMPI_Intercomm_create"]
     )
-    assert "int MPI_Spawn(char *argv[], const int counts[], int ranges[][3], MPI_Comm comm)" in found["MPI_Spawn"]
+    params = "char *argv[], const int counts[], int ranges[][3], MPI_Comm comm"
+    assert f"int MPI_Spawn({params})" in found["MPI_Spawn"]
     assert "special_Init(NEXT(MPI_Init), argc, argv)" in found["MPI_Init"]
 
 
@@ -79,7 +80,7 @@ GRID = [grid_neighbours(rank, (4, 4, 4), (True, True, True)) for rank in range(6
 @pytest.mark.parametrize("given", [None, "node:8@10 core:8@1"])
 @pytest.mark.parametrize("world", [True, False])
 def test_the_order_costs_what_a_rank_file_would_cost(given, world):
-    """A pattern for MPI_COMM_WORLD, and the same as a topology: as many arcs between nodes as `map` leaves."""
+    """A pattern for MPI_COMM_WORLD, and the same as a topology: as many arcs cross nodes as `map` leaves."""
     arcs = [(rank, to, 1) for rank, near in enumerate(GRID) for to in near]
     graph = hb.CommGraph.from_edges(*np.array(arcs).T, n=64)
     where = None if given is None else hb.allocate(given, hosts=[f"n{i}" for i in range(8)])
@@ -87,7 +88,8 @@ def test_the_order_costs_what_a_rank_file_would_cost(given, world):
     found = new_order(question, graph if world else None, where, solve)
     assert sorted(found.ranks.tolist()) == list(range(64))
     node = hb.map_tasks(graph, "node:8@10 core:8@1", seed=1, partition=False).pe // 8
-    assert crossing(found.ranks, CYCLIC, graph) == sum(node[source] != node[target] for source, target, _ in arcs)
+    crossings = sum(node[source] != node[target] for source, target, _ in arcs)
+    assert crossing(found.ranks, CYCLIC, graph) == crossings
     kept = new_order(question, graph if world else None, where, solve, keep_first=True)
     assert crossing(kept.ranks, CYCLIC, graph) == crossing(found.ranks, CYCLIC, graph)
     assert not world or kept.ranks[0] == 0

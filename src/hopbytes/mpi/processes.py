@@ -55,7 +55,7 @@ def this_spot(host: str | None = None, folder: str = CPU_FOLDER) -> Spot:
 
 
 def spot(host: str, cpus: tuple[int, ...], units: Sequence[str]) -> Spot:
-    """Return where a process runs, from the CPUs in the unit of each of :data:`UNITS`; "" if there is none."""
+    """Return where a process runs, from the CPUs in its unit of each of :data:`UNITS`, "" if none."""
     return Spot(host, cpus, tuple(_lowest(cpus, text) for text in units))
 
 

@@ -71,7 +71,7 @@ def interposer_for(
     application: Application, command: LaunchCommand, compiler: str | None = None,
     library: Preloaded = RECORD,
 ) -> Path:
-    """Return a library to preload for an application's MPI, built with the given compiler or with one found."""
+    """Return a library to preload for an application's MPI, built with the given compiler or one found."""
     wanted = f"{application.path} uses {application.library}"
     if not application.library:
         wanted = f"{command.tool} is the launcher of {own_maker(command.launcher) or 'any MPI'}"

@@ -31,8 +31,9 @@ class Question:
     def read(cls, text: str) -> Question:
         """Read the lines that ``order.c`` writes: for each process one with its place, then its arcs.
 
-        >>> text = "process\\tn1\\tab\\t0-1\\t0-3\\t\\t\\t0\\n0 1 8\\nprocess\\tn2\\tab\\t0-1\\t0-3\\t\\t\\t0\\n"
-        >>> Question.read(text).spots[1], Question.read(text).topology.m
+        >>> text = "process\\tn1\\tab\\t0-1\\t0-3\\t\\t\\t0\\n"
+        >>> question = Question.read(text + "0 1 8\\n" + text.replace("n1", "n2"))
+        >>> question.spots[1], question.topology.m
         (Spot(host='n2', cpus=(0, 1), units=(0, -1, -1, -1)), 1)
         """
         spots, programs, arcs, asked = [], [], list[list[int]](), True
@@ -108,7 +109,7 @@ def _check_world(question: Question, content: CommGraph | Mapping) -> None:
 
 
 def _processes(where: Allocation, spots: tuple[Spot, ...]) -> tuple[Allocation, Int64]:
-    """Return the PEs on which processes run, and the process on each; unbound ones take the PEs of their node."""
+    """Return the PEs on which processes run, and their processes; unbound ones take PEs of their node."""
     pe = _pe_of(where, spots)
     order = np.argsort(pe, kind="stable")
     return where.select(pe[order]), order
@@ -121,7 +122,8 @@ def _pe_of(where: Allocation, spots: tuple[Spot, ...]) -> Int64:
     same = np.flatnonzero(np.diff(np.sort(pe)) == 0)
     if len(same):
         twice = np.flatnonzero(pe == np.sort(pe)[same[0]])
-        raise InfeasibleError(f"ranks {twice[0]} and {twice[1]} run on one slot, expected one process per slot")
+        both = f"ranks {twice[0]} and {twice[1]}"
+        raise InfeasibleError(f"{both} run on one slot, expected one process per slot")
     return pe
 
 

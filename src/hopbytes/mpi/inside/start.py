@@ -61,6 +61,7 @@ def _script(options: list[str]) -> str:
         reads = False
     folder = os.getcwd()
     if not folder.isprintable():
-        raise UnsupportedError("the name of the current folder has unprintable characters, expected another one")
-    words = ["exec", "env", f"{ANSWER}={'first' if reads else 'any'}", sys.executable, "-m", "hopbytes", *options]
+        raise UnsupportedError("the current folder has unprintable characters, expected another one")
+    setting = f"{ANSWER}={'first' if reads else 'any'}"
+    words = ["exec", "env", setting, sys.executable, "-m", "hopbytes", *options]
     return f"#!/bin/sh\n# written by hopbytes\ncd {shlex.quote(folder)} || exit\n{shlex.join(words)}\n"

@@ -1,4 +1,4 @@
-"""Writes the C functions that give MPI_COMM_WORLD another order, for every function that an mpi.h declares."""
+"""Writes the C functions that give MPI_COMM_WORLD another order, for all functions that an mpi.h declares."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from hopbytes.errors import UnsupportedError
 
-#: Functions that get the handle MPI_COMM_WORLD itself: its number in Fortran, and the launcher's number of a rank.
+#: Functions that get the handle MPI_COMM_WORLD itself: its Fortran number, and launchers' ranks.
 UNCHANGED = ("Comm_c2f", "Comm_toint", "Abort")
 #: Functions that ``order.c`` implements by a function ``special_NAME``, to which the next one is given.
 SPECIAL = (
@@ -20,8 +20,8 @@ REMOVED = """
 int MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler handler);
 int MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler *handler);
 """
-#: Fortran functions about attributes, which do not call those of C, and where each has the flag that tells whether
-#: an attribute was found, 0 if it has none. All their arguments are pointers, the communicator is the first.
+#: Fortran functions about attributes, which do not call those of C: how many arguments each has, and which
+#: tells whether an attribute was found (0: none). All are pointers, and the communicator is the first.
 FORTRAN = {
     "comm_get_attr": (5, 4), "attr_get": (5, 4), "comm_set_attr": (4, 0), "attr_put": (4, 0),
     "comm_delete_attr": (3, 0), "attr_delete": (3, 0),
@@ -30,7 +30,9 @@ FORTRAN = {
 FORTRAN_NAMES = ("mpi_{}_", "pmpi_{}_", "mpi_{}__", "pmpi_{}__", "ompi_{}_f", "mpi_{}_f08_", "pmpi_{}_f08_")
 _NAME = re.compile(r"\b(MPIX?_(\w+))\s*\(")
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\)")
-_PARAMETER = re.compile(r"(?:const\s+)?(?P<type>\w+)\b(?P<middle>[\w\s*]*?)(?P<name>\w+)\s*(?:\[[^\]]*\]\s*)*", re.DOTALL)
+_PARAMETER = re.compile(
+    r"(?:const\s+)?(?P<type>\w+)\b(?P<middle>[\w\s*]*?)(?P<name>\w+)\s*(?:\[[^\]]*\]\s*)*", re.DOTALL
+)
 
 
 def wrappers(header: str) -> str:
@@ -40,15 +42,17 @@ def wrappers(header: str) -> str:
     """
     functions = dict(_functions(header))
     if not {"MPI_Send", "MPI_Comm_split", "MPI_Init"} <= functions.keys():
-        raise UnsupportedError("mpi.h: its functions are not recognised, expected declarations such as MPI_Send")
+        raise UnsupportedError("mpi.h: no functions are recognised, expected declarations such as MPI_Send")
     removed = {name: found for name, found in _functions(REMOVED) if name not in functions}
     text = [f"#undef {name}\n#undef P{name}\nint {name}({params});\nint P{name}({params});\n"
             for name, (_, params) in removed.items()]
-    number = "MPI_Comm_toint" if "MPI_Comm_toint" in functions else "MPI_Comm_c2f"  # one may be a macro, or missing
+    # One of them may be a macro, or missing.
+    number = "MPI_Comm_toint" if "MPI_Comm_toint" in functions else "MPI_Comm_c2f"
     text.append(f"static int number_of(MPI_Comm comm) {{ return (int){number}(comm); }}\n")
     for name, (kind, params) in (functions | removed).items():
         text.append(_wrapper(name, kind, params))
-    text += [_fortran(template.format(name), *about) for name, about in FORTRAN.items() for template in FORTRAN_NAMES]
+    for name, about in FORTRAN.items():
+        text += [_fortran(template.format(name), *about) for template in FORTRAN_NAMES]
     return "".join(text)
 
 
@@ -57,7 +61,8 @@ def _functions(header: str) -> Iterator[tuple[str, tuple[str, str]]]:
     text = _ATTRIBUTE.sub(" ", re.sub(r"^#.*$", "", header, flags=re.MULTILINE))
     for found in _NAME.finditer(text):
         before = re.split(r"[;{}]", text[max(0, found.start() - 200) : found.start()])[-1].split()
-        if not before or {"typedef", "return"} & set(before) or not all(re.fullmatch(r"[\w*]+", word) for word in before):
+        words = all(re.fullmatch(r"[\w*]+", word) for word in before)
+        if not before or not words or {"typedef", "return"} & set(before):
             continue  # a call, a type or a macro
         end, depth = found.end(), 1
         while depth and end < len(text):
@@ -79,7 +84,7 @@ def _wrapper(name: str, kind: str, params: str) -> str:
     for param in ([] if params == "void" else _split(params)):
         found = _PARAMETER.fullmatch(param.strip())
         if found is None or found["name"] in ("int", "MPI_Comm"):
-            raise UnsupportedError(f"mpi.h: {name}({params[:80]}): parameter {param.strip()!r}, expected a type and a name")
+            raise UnsupportedError(f"mpi.h: {name}: {param.strip()[:80]!r}, expected a type and a name")
         whole = found["type"] == "MPI_Comm" and not found["middle"].strip() and "[" not in param
         names.append(found["name"])
         changed.append(f"IN({found['name']})" if whole else found["name"])
@@ -103,6 +108,9 @@ def _fortran(name: str, count: int, flag: int) -> str:
     """Return the wrapper of a Fortran function, which gets the number of a communicator by reference."""
     arguments = [f"a{i}" for i in range(1, count)]
     listed = ", ".join(f"void *{argument}" for argument in ("comm", *arguments))
-    again = f"if (f != comm && !*(int *)a{flag - 1}) NEXT({name})({', '.join(['comm', *arguments])});" if flag else ""
+    again = ""
+    if flag:
+        missing = f"f != comm && !*(int *)a{flag - 1}"
+        again = f"if ({missing}) NEXT({name})({', '.join(['comm', *arguments])});"
     call = f"NEXT({name})({', '.join(['f', *arguments])});"
     return f"void {name}({listed}) {{ void *f = in_fortran(comm); {call} {again} }}\n"

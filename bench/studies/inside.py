@@ -54,7 +54,7 @@ def launcher_of(family: str, ranks: int) -> tuple[list[str], str]:
 
 
 def settings_of(compiler: str, folder: str, order: tuple[int, ...] | None) -> dict[str, str]:
-    """Return the environment for mpi4py with the compiler's MPI, where ranks have an order if one is given."""
+    """Return the environment for mpi4py with the compiler's MPI, and with an order of ranks, if given."""
     library = str(interposer(compiler, library=LIBRARY))
     mpi = mpi_library(loaded_by(library) or "")
     name = "openmpi" if family_of(os.path.basename(mpi)) == "openmpi" else "mpich"

@@ -1,7 +1,7 @@
 """The test suite of mpi4py under other orders of ranks from inside: which tests fail that pass without?
 
     pip download --no-deps --no-binary :all: mpi4py && tar xf mpi4py-*.tar.gz
-    python -m bench.studies.inside mpi4py-*/test --orders 20 --family "openmpi 4.1" --family mpich
+    PYTHONPATH=tests python -m bench.studies.inside mpi4py-*/test --orders 20 --family "openmpi 4.1" --family mpich
 
 mpi4py itself is the one installed (a wheel runs with Open MPI and with MPICH). A line per order: its
 ranks, the number of tests that ran, and the tests that fail with it but not in the order of the launcher.
@@ -59,6 +59,7 @@ def settings_of(compiler: str, folder: str, order: tuple[int, ...] | None) -> di
     mpi = mpi_library(loaded_by(library) or "")
     name = "openmpi" if family_of(os.path.basename(mpi)) == "openmpi" else "mpich"
     settings = {"MPI4PY_MPIABI": name, "MPI4PY_LIBMPI": mpi, "OMPI_MCA_mpi_yield_when_idle": "1"}
+    settings["MPIR_CVAR_POLLS_BEFORE_YIELD"] = "1"  # MPICH: the ranks may be more than the cores
     settings["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
     settings["PRTE_MCA_rmaps_default_mapping_policy"] = ":oversubscribe"
     if name == "mpich":  # Debian calls the file libmpich.so.12

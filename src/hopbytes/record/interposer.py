@@ -255,14 +255,20 @@ def _set(command: LaunchCommand) -> dict[str, str]:
     return named | {name: value.strip() for name, value in re.findall(lines, output, re.MULTILINE)}
 
 
-def preloading(library: str, folder: str, skip_first: float, trace_steps: int = 0) -> dict[str, str]:
-    """Return the environment that preloads the interposer; it keeps the order of `trace_steps` steps."""
+def preloading(
+    library: str, folder: str, skip_first: float, trace_steps: int = 0, kept_steps: int = 0
+) -> dict[str, str]:
+    """Return the environment that preloads the interposer.
+
+    It keeps the order of `trace_steps` steps of each rank, or of `kept_steps` of all ranks together.
+    """
     before = os.environ.get("LD_PRELOAD", "")
     return {
         "LD_PRELOAD": f"{library}:{before}" if before else library,
         "HOPBYTES_RECORD_FOLDER": folder,
         **({"HOPBYTES_RECORD_SKIP": str(skip_first)} if skip_first > 0 else {}),
         **({"HOPBYTES_RECORD_ORDER": str(trace_steps)} if trace_steps else {}),
+        **({"HOPBYTES_RECORD_KEPT": str(kept_steps)} if kept_steps else {}),
     }
 
 

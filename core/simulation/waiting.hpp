@@ -4,6 +4,7 @@
 // The twin is reference/waiting_reference.py.
 #pragma once
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -102,7 +103,10 @@ class WaitingReplay {
     }
   }
 
-  void begin(int32_t m) { ahead_.emplace(now_ + a_.latency[a_.path[m]], m); }
+  // Events at the same time happen in the order in which they were planned, as messages of a pair have to.
+  void plan(double time, int32_t m) { ahead_.push({time, planned_++, m}); }
+
+  void begin(int32_t m) { plan(now_ + a_.latency[a_.path[m]], m); }
 
   // The latency of a message is over: its data move, unless those of its queue before it still do.
   void move(int32_t m) {
@@ -118,7 +122,7 @@ class WaitingReplay {
     left_[m] = a_.bytes[m];
     if (!(left_[m] > 0)) return arrive(m);
     if (a_.start[path] == a_.start[path + 1]) {
-      ahead_.emplace(now_ + left_[m] / a_.rate[path], m);
+      plan(now_ + left_[m] / a_.rate[path], m);
       return;
     }
     active_.push_back(m);
@@ -135,23 +139,23 @@ class WaitingReplay {
   // Goes to the next moment at which a latency is over or a message arrives; returns whether there is one.
   bool advance() {
     if (changed_) share_links();
-    double next = ahead_.empty() ? std::numeric_limits<double>::infinity() : ahead_.top().first;
+    double next = ahead_.empty() ? std::numeric_limits<double>::infinity() : ahead_.top().time;
     for (const int32_t m : active_) next = std::min(next, now_ + left_[m] / speed_[m]);
     if (next == std::numeric_limits<double>::infinity()) return false;
-    const double length = next - now_;
-    now_ = next;
     std::vector<int32_t> ended;
     size_t kept = 0;
     for (const int32_t m : active_) {
-      left_[m] -= speed_[m] * length;
-      if (left_[m] <= tolerance_ * a_.bytes[m]) ended.push_back(m);
+      const double end = now_ + left_[m] / speed_[m];  // of what rounding leaves, no time might pass
+      left_[m] -= speed_[m] * (next - now_);
+      if (end <= next || left_[m] <= tolerance_ * a_.bytes[m]) ended.push_back(m);
       else active_[kept++] = m;
     }
+    now_ = next;
     active_.resize(kept);
     changed_ = !ended.empty();
     for (const int32_t m : ended) arrive(m);
-    while (!ahead_.empty() && ahead_.top().first <= now_) {
-      const int32_t m = ahead_.top().second;
+    while (!ahead_.empty() && ahead_.top().time <= now_) {
+      const int32_t m = ahead_.top().message;
       ahead_.pop();
       if (t_.begun[m] <= now_) arrive(m);
       else move(m);
@@ -218,11 +222,17 @@ class WaitingReplay {
   }
 
   using Entry = std::pair<double, int64_t>;
-  using Event = std::pair<double, int32_t>;
+  struct Event {
+    double time;
+    int64_t number;
+    int32_t message;
+    auto operator<=>(const Event&) const = default;
+  };
 
   const WaitingArrays& a_;
   WaitingTimes t_;
   double tolerance_, now_ = 0;
+  int64_t planned_ = 0;
   bool changed_ = false;
   std::vector<int64_t> at_;                 // the next step of every rank
   std::vector<int32_t> receiver_, sender_;  // the ranks that wait for a message; -1: none

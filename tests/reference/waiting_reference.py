@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 import math
 
 from hopbytes._arrays import Array, Float64, Int32, Int64
@@ -27,7 +28,8 @@ def replay_waiting(
     sent: set[int] = set()
     posted: set[int] = set()
     waiting: dict[tuple[int, int], int] = {}  # message and kind of step -> rank
-    ahead: list[tuple[float, int]] = []
+    ahead: list[tuple[float, int, int]] = []
+    numbers = itertools.count()
     queued: dict[int, list[int]] = {}
     active: list[int] = []
     left: dict[int, float] = {}
@@ -45,7 +47,7 @@ def replay_waiting(
                 posted.add(m)
             ready = m in sent and (protocols[m] == EAGER or m in posted)
             if kind in (SEND, POST) and ready and not (kind == POST and protocols[m] == EAGER):
-                heapq.heappush(ahead, (now + latencies[paths[m]], m))
+                heapq.heappush(ahead, (now + latencies[paths[m]], next(numbers), m))
             waits = kind == RECEIVED or (kind == SENT and protocols[m] == RENDEZVOUS)
             if waits and arrived[m] > now:
                 waiting[m, kind] = rank
@@ -58,7 +60,7 @@ def replay_waiting(
         if bytes[m] <= 0:
             arrive(m)
         elif not taken(m):
-            heapq.heappush(ahead, (now + bytes[m] / rates[paths[m]], m))
+            heapq.heappush(ahead, (now + bytes[m] / rates[paths[m]], next(numbers), m))
         else:
             left[m] = float(bytes[m])
             active.append(m)
@@ -74,20 +76,21 @@ def replay_waiting(
     for rank in range(ranks):
         go_on(rank)
     while not control[0]:
-        speed = _speeds({m: taken(m) for m in active}, {m: latencies[paths[m]] or 1.0 for m in active}, capacity)
-        ends = [now + left[m] / speed[m] if speed[m] > 0 else math.inf for m in active]
-        following = min([*ends, *(time for time, _ in ahead)], default=math.inf)
+        penalty = {m: float(latencies[paths[m]]) or 1.0 for m in active}
+        speed = _speeds({m: taken(m) for m in active}, penalty, capacity)
+        ends = {m: now + left[m] / speed[m] if speed[m] > 0 else math.inf for m in active}
+        following = min([*ends.values(), *(event[0] for event in ahead)], default=math.inf)
         if following == math.inf:
             break
         length, now = following - now, following
         for m in active:
             left[m] -= speed[m] * length
-        ended = [m for m in active if left[m] <= tolerance * bytes[m]]
+        ended = [m for m in active if ends[m] <= now or left[m] <= tolerance * bytes[m]]
         active[:] = [m for m in active if m not in ended]
         for m in ended:
             arrive(m)
         while ahead and ahead[0][0] <= now:
-            _, m = heapq.heappop(ahead)
+            m = heapq.heappop(ahead)[2]
             if begun[m] <= now:
                 arrive(m)
                 continue

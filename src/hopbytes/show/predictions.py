@@ -24,6 +24,7 @@ LIMITS = {
 GRADES = {
     "bound": "lower bounds, no simulation",
     "flows": "flows that share links between nodes",
+    "waiting": "steps of a trace, in which tasks wait for each other",
     "replay": "all messages, replayed by SimGrid",
 }
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter, defaultdict, deque
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,9 +17,13 @@ from hopbytes.engine.control import RunControl, interruptible
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.formats.patterns.traces import TraceStep, steps_of_trace
 from hopbytes.kernels.base import kernel
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.collective_messages import KINDS
 from hopbytes.patterns.collective_rounds import rounds
-from hopbytes.simulation.bound import Round
+from hopbytes.simulation.bound import Round, phase_of, round_on
+from hopbytes.simulation.links import USUAL, node_links, speeds_named
 
 #: Kinds of steps and protocols of messages, in the order of core/simulation/waiting.hpp.
 SEND, POST, RECEIVED, SENT = range(4)
@@ -49,15 +54,6 @@ class Program:
     notices: tuple[str, ...]
 
 
-class Replayed(NamedTuple):
-    """When steps and messages happen."""
-
-    seconds: float
-    passed: Float64  # float64[steps]
-    begun: Float64  # float64[messages]: when the bytes began to move
-    arrived: Float64  # float64[messages]
-
-
 def program_of(path: str, tasks: int) -> Program:
     """Return the program of a trace; the last two are kept as long as their files do not change."""
     about = os.stat(path)
@@ -77,6 +73,14 @@ def eager_limit(mpi: str, components: dict[str, list[str]] | None = None) -> int
     """
     names = " ".join([*(components or {}).get("pml", ()), *(components or {}).get("btl", ()), mpi])
     return next((limit for part, limit in EAGER_LIMITS if part in names), USUAL_EAGER)
+
+
+def recorded_eager(graph: CommGraph) -> int:
+    """Return the limit of the MPI with which a pattern was recorded."""
+    facts = graph.meta.get("recorded")
+    facts = facts if isinstance(facts, dict) else {}
+    components = facts.get("components")
+    return eager_limit(str(facts.get("mpi", "")), components if isinstance(components, dict) else None)
 
 
 class _Builder:
@@ -113,7 +117,7 @@ class _Builder:
         self.messages.append((source, target, size, synchronous))
         return len(self.messages) - 1
 
-    def _sends(self, own: int, steps: list[TraceStep]):
+    def _sends(self, own: int, steps: list[TraceStep]) -> Iterator[int]:
         """Yield the message of every send of a rank."""
         for step in steps:
             if step.what.endswith("send"):
@@ -123,7 +127,7 @@ class _Builder:
                 self.sent[own, step.peer, step.tag].append(message)
                 yield message
 
-    def _receives(self, own: int, steps: list[TraceStep]):
+    def _receives(self, own: int, steps: list[TraceStep]) -> Iterator[int]:
         """Yield the message of every receive of a rank; -1 where no rank sends one."""
         for step in steps:
             if step.what in ("recv", "irecv"):
@@ -165,7 +169,7 @@ class _Builder:
         return steps
 
     def _steps(
-        self, own: int, steps: list[TraceStep], sends, receives, lost: set[int]
+        self, own: int, steps: list[TraceStep], sends: Iterator[int], receives: Iterator[int], lost: set[int]
     ) -> list[tuple[int, int]]:
         """Return the steps of a rank, in which sends and receives without a partner are left out."""
         made: list[tuple[int, int]] = []
@@ -208,8 +212,8 @@ class _Builder:
 def replayed(
     program: Program, load: Round, copy: tuple[float, float], *, eager: int = USUAL_EAGER,
     detached: int | None = None, bytes_scale: float = 1.0, ordered: bool = True, timeout: float = 600.0,
-) -> Replayed:
-    """Replay a program on a mapping; `copy` has bytes per second and seconds of messages inside a unit.
+) -> float:
+    """Return the seconds of a program on a mapping; `copy` has bytes per second and seconds of messages inside a unit.
 
     Messages of up to `eager` bytes travel at once, larger ones when their receive is posted, and their sender
     waits, unless they have up to `detached` bytes. The messages of one rank to another follow each other,
@@ -244,7 +248,44 @@ def replayed(
         )
     last = program.first[1:] - 1
     ends = passed[last[program.first[1:] > program.first[:-1]]]
-    return Replayed(float(ends.max(initial=0.0)), passed, begun, arrived)
+    return float(ends.max(initial=0.0))
+
+
+class Times(NamedTuple):
+    """Seconds of a replay under two protocols: what an MPI library does lies between them."""
+
+    at_once: float  # messages of up to the eager limit travel when they are sent
+    posted: float  # all data travel when the receive is posted; senders of eager messages do not wait
+
+    def beside(self, usual: Times) -> float:
+        """Return the larger of the two ratios to the times of another mapping."""
+        ratios = [own / other for own, other in zip(self, usual, strict=True) if other]
+        return max(ratios, default=1.0)
+
+
+def both_times(
+    program: Program, load: Round, copy: tuple[float, float], eager: int, **options: Any
+) -> Times:
+    """Replay a program under both protocols."""
+    once = replayed(program, load, copy, eager=eager, **options)
+    return Times(once, replayed(program, load, copy, eager=-1, detached=eager, **options))
+
+
+class Clock:
+    """Replays of one program on mappings to one machine."""
+
+    def __init__(self, graph: CommGraph, where: Allocation, path: str, assume: str = USUAL) -> None:
+        self.program, self.eager = program_of(path, graph.n), recorded_eager(graph)
+        self.phase, self.speeds = phase_of(graph, iterations=1), speeds_named(assume)
+        self.links = node_links(where, self.speeds)
+
+    def times(self, mapping: Mapping) -> Times:
+        """Return the times of a mapping."""
+        from hopbytes.simulation.simgrid import platform_of
+
+        load = round_on(self.phase, mapping, self.links, self.speeds)
+        copy = platform_of(mapping, load, self.speeds).copy
+        return both_times(self.program, load, copy, self.eager)
 
 
 def _paths(

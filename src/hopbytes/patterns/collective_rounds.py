@@ -59,15 +59,16 @@ def _scatter(volumes: list[int], root: int) -> Iterator[Round]:
         yield [(root, other, volume) for other, volume in enumerate(volumes) if other != root]
         return
     for distance in reversed(list(_distances(size))):
-        yield [
-            ((own + root) % size, (own + distance + root) % size, _part(volumes, own + distance + root, distance))
-            for own in range(0, size - distance, 2 * distance)
-        ]
+        each: Round = []
+        for below in range(distance, size, 2 * distance):  # the first of a subtree, relative to the root
+            part = _part(volumes, below + root, min(distance, size - below))
+            each.append(((below - distance + root) % size, (below + root) % size, part))
+        yield each
 
 
 def _part(volumes: list[int], first: int, count: int) -> int:
-    """Return the bytes of some members from `first`, at most to the end of the tree."""
-    return sum(volumes[(first + i) % len(volumes)] for i in range(min(count, len(volumes))))
+    """Return the bytes of `count` members from `first`."""
+    return sum(volumes[(first + i) % len(volumes)] for i in range(count))
 
 
 def _allreduce(volumes: list[int], root: int) -> Iterator[Round]:

@@ -13,7 +13,9 @@ from hopbytes import _core
 from reference import waiting_reference as twin
 from reference.waiting_reference import DETACHED, EAGER, POST, RECEIVED, RENDEZVOUS, SEND, SENT
 
-INTEGERS = {"kinds": np.uint8, "messages": np.int32, "protocols": np.uint8, "queues": np.int32, "paths": np.int32}
+INTEGERS = {
+    "kinds": np.uint8, "messages": np.int32, "protocols": np.uint8, "queues": np.int32, "paths": np.int32,
+}  # fmt: skip
 ORDER = ("first", "kinds", "messages", "protocols", "queues", "paths", "bytes", "start", "links", "shares",
          "latencies", "rates", "capacity")  # fmt: skip
 
@@ -30,7 +32,8 @@ def arguments(ranks, messages, paths, capacity):
         "first": np.cumsum([0, *map(len, ranks)]), "kinds": [kind for kind, _ in flat],
         "messages": [message for _, message in flat], "protocols": protocols, "queues": queues,
         "paths": routes, "bytes": sizes, "start": np.cumsum([0, *map(len, taken)]),
-        "links": [link for links in taken for link in links], "shares": [1.0 for links in taken for _ in links],
+        "links": [link for links in taken for link in links],
+        "shares": [1.0 for links in taken for _ in links],
         "latencies": latencies, "rates": rates, "capacity": capacity,
     }  # fmt: skip
     kinds = INTEGERS | {"first": np.int64, "start": np.int64, "links": np.int64}
@@ -63,7 +66,7 @@ def one_way(protocol, size=100.0):
 
 
 def test_protocols():
-    """A latency of 1 and 10 seconds of data: from time 0 if eager, else from 7, when the receive is posted."""
+    """A latency of 1 and 10 seconds of data: from time 0 if eager, else from 7, when the receive is there."""
     assert seconds(*one_way(EAGER)) == 11
     assert seconds(*one_way(DETACHED)) == seconds(*one_way(RENDEZVOUS)) == 18
     passed = {way: replay(_core.replay_waiting, arguments(*one_way(way)))[1] for way in range(3)}

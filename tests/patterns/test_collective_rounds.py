@@ -44,16 +44,19 @@ def test_every_block_is_sent_as_often_as_it_has_to_be(n, volume):
     """A gather brings n - 1 blocks to the root, an allgather all blocks but its own to every member."""
     gathered = rounds("gather", [volume] * n, 1 % n)
     assert sum(size for each in gathered for _, target, size in each if target == 1 % n) == (n - 1) * volume
-    spread = [sum(size for each in rounds("allgather", [volume] * n) for _, target, size in each if target == own)
-              for own in range(n)]  # fmt: skip
-    assert spread == [(n - 1) * volume] * n
+    blocks = [block for each in rounds("allgather", [volume] * n) for block in each]
+    assert [sum(size for _, target, size in blocks if target == own) for own in range(n)] == (
+        [(n - 1) * volume] * n
+    )
 
 
 def test_no_member_exchanges_with_itself():
     for kind in KINDS:
         for n in SIZES:
-            assert all(source != target for each in rounds(kind, [64] * n, n - 1) for source, target, _ in each)
+            blocks = [block for each in rounds(kind, [64] * n, n - 1) for block in each]
+            assert all(source != target for source, target, _ in blocks)
 
 
 def test_rounds_of_small_calls_are_logarithmic():
-    assert [len(rounds(kind, [8] * 16)) for kind in ("bcast", "allreduce", "barrier", "scan")] == [4, 4, 4, 15]
+    kinds = ("bcast", "allreduce", "barrier", "scan")
+    assert [len(rounds(kind, [8] * 16)) for kind in kinds] == [4, 4, 4, 15]

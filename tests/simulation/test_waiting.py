@@ -30,7 +30,8 @@ def trace(tmp_path, *ranks):
     """Write the actions of all ranks, separated by semicolons, and return the path of the file."""
     lines = []
     for own, text in enumerate(ranks):
-        actions = ["init", f"comm_size {len(ranks)}", *filter(None, map(str.strip, text.split(";"))), "finalize"]
+        given = filter(None, map(str.strip, text.split(";")))
+        actions = ["init", f"comm_size {len(ranks)}", *given, "finalize"]
         lines += [f"{own} {action}" for action in actions]
     path = tmp_path / "app.ti"
     path.write_text("\n".join(lines) + "\n")
@@ -88,11 +89,13 @@ def test_messages_of_up_to_the_eager_limit_do_not_wait_for_their_receive(tmp_pat
 def test_synchronous_sends_and_requests(tmp_path):
     """MPI_Ssend waits for the receive; requests are waited for one by one or together."""
     late = "recv 2 0 1000000 6; irecv 0 5 8 6; wait 0 1 5"
-    for send, expected in (("ssend 1 5 8 6", 4e-3), ("issend 1 5 8 6; wait 0 1 5", 4e-3), ("send 1 5 8 6", 2e-3)):
+    sends = {"ssend 1 5 8 6": 4e-3, "issend 1 5 8 6; wait 0 1 5": 4e-3, "send 1 5 8 6": 2e-3}
+    for send, expected in sends.items():
         path = trace(tmp_path, f"{send}; send 3 0 0 6", late, "send 1 0 1000000 6", "recv 0 0 0 6")
         # Rank 3 hears of rank 0 a latency after its first send is done; rank 1 hears of rank 2 at 2 ms.
         assert seconds(path, eager=10**6).seconds == pytest.approx(expected, rel=1e-3)
-    both = trace(tmp_path, "isend 1 0 8 6; irecv 1 0 8 6; waitall", "irecv 0 0 8 6; isend 0 0 8 6; waitall", "", "")
+    first, second = (f"isend {other} 0 8 6; irecv {other} 0 8 6; waitall" for other in (1, 0))
+    both = trace(tmp_path, first, second, "", "")
     assert seconds(both).seconds == pytest.approx(1e-3, rel=1e-3)
 
 
@@ -110,7 +113,8 @@ def test_what_has_no_partner_is_left_out_and_counted(tmp_path):
     program = program_of(path, 4)
     assert len(program.bytes) == 2
     lacks = " ".join(program.notices)
-    assert "1 sends without a receive" in lacks and "1 receives without a send" in lacks
+    assert "1 sends without a receive" in lacks
+    assert "1 receives without a send" in lacks
     assert "1 parts of collectives" in lacks
     assert seconds(path).seconds == pytest.approx(1e-3, rel=1e-3)
 
@@ -118,7 +122,8 @@ def test_what_has_no_partner_is_left_out_and_counted(tmp_path):
 @pytest.mark.parametrize(
     ("ranks", "what"),
     [(("recv 1 0 8 6; send 1 0 8 6", "recv 0 0 8 6; send 0 0 8 6"), "2 of 2 processes wait"),
-     (("recv 1 -1 8 6", "send 0 0 8 6"), r"app\.ti:3: tag"), (("barrier", "bcast 8 0 6"), "other collectives"),
+     (("recv 1 -1 8 6", "send 0 0 8 6"), r"app\.ti:3: tag"),
+     (("barrier", "bcast 8 0 6"), "other collectives"),
      (("wait 1", ""), r"app\.ti:3: an incomplete action")],
 )  # fmt: skip
 def test_traces_that_cannot_be_replayed(tmp_path, ranks, what):
@@ -134,7 +139,7 @@ def test_errors_name_what_is_missing(tmp_path):
     graph, mapping = hb.read("stencil:2x2"), hb.Mapping(range(4), hb.allocate(PLAIN))
     with pytest.raises(UnsupportedError, match=r"trace\.gz"):
         hb.simulate(graph, mapping, grade="waiting")
-    with pytest.raises(FormatError, match="3 ranks|ranks missing|expected"):
+    with pytest.raises(FormatError, match="expected"):
         hb.simulate(graph, mapping, grade="waiting", trace=trace(tmp_path, "", "", ""))
     with pytest.raises(FormatError, match="eager"):
         hb.simulate(graph, mapping, grade="waiting", trace=trace(tmp_path, *[""] * 4), eager=-1)
@@ -177,7 +182,8 @@ def kept(tmp_path, ranks, name="app.pattern"):
 
 def test_the_trace_beside_a_pattern_is_found_if_it_is_of_the_same_recording(tmp_path):
     graph = kept(tmp_path, ["send 1 0 8 6", "recv 0 0 8 6"])
-    assert graph.meta[WAITING] == str(tmp_path / "app.trace.gz") == kept_trace_path(str(tmp_path / "app.pattern"))
+    beside = str(tmp_path / "app.trace.gz")
+    assert graph.meta[WAITING] == beside == kept_trace_path(str(tmp_path / "app.pattern"))
     assert hb.simulate(graph, hb.Mapping([0, 1], hb.allocate(PLAIN)), grade="waiting").seconds > 0
     hb.write(hb.CommGraph.from_edges([0], [1], [9]), tmp_path / "app.pattern")
     assert WAITING not in hb.read(tmp_path / "app.pattern").meta
@@ -202,7 +208,8 @@ def test_the_launchers_order_is_kept_for_a_wavefront(tmp_path):
     assert advise(graph, where, presets=("fast",), seeds=1).verdict.keep
     unchecked = dataclasses.replace(graph, meta={})
     free = judged(unchecked, tiles).verdict
-    assert free.decision == CHANGE and "Not checked against waiting" in free.remark
+    assert free.decision == CHANGE
+    assert "Not checked against waiting" in free.remark
 
 
 def test_halos_keep_their_gain(tmp_path):
@@ -217,6 +224,8 @@ def test_halos_keep_their_gain(tmp_path):
     where, graph = hb.allocate(LEAVES), kept(tmp_path, ranks)
     chosen = map_by_waiting(graph, "fill", lambda more: hb.map_tasks(graph, where, "fast", seed=more))
     verdict = judged(graph, chosen).verdict
-    assert verdict.decision == CHANGE and verdict.predicted.grade == "waiting"
+    assert verdict.decision == CHANGE
+    assert verdict.predicted.grade == "waiting"
     assert verdict.predicted.beside(verdict.usual) < 0.7
-    assert "112 measured cases" in verdict.remark and "Not checked" not in verdict.remark
+    assert "112 measured cases" in verdict.remark
+    assert "Not checked" not in verdict.remark

@@ -245,7 +245,7 @@ class BlockOptions:
         return map_for(graph, where, self.for_format or "plain", block=self.block, **options)
 
     def choose(self, graph: CommGraph, where: Allocation, order: str | None, **options: Any) -> Mapping:
-        """Map under these constraints; with the launcher's own `order` a replay chooses, if there is a trace."""
+        """Map under these constraints; with the launcher's own `order` a replay of a trace chooses."""
         from hopbytes.formats.base import WAITING
 
         if order is None or WAITING not in graph.meta:
@@ -253,9 +253,7 @@ class BlockOptions:
         from hopbytes.solve.waiting import map_by_waiting
 
         seed = options.pop("seed", 0)
-        return map_by_waiting(
-            graph, order, lambda more: self.map(graph, where, seed=seed + more, **options)
-        )
+        return map_by_waiting(graph, order, lambda more: self.map(graph, where, seed=seed + more, **options))
 
 
 @frozen

@@ -158,8 +158,8 @@ class SimulationOptions:
 
     grade: Annotated[str | None, _simulation(
         "How the time is found: bound (lower bounds, at once), flows (messages share links, added up per "
-        "pair of nodes), waiting (the steps of a trace, in which tasks wait for each other) or replay (SimGrid, "
-        "every message).", "GRADE", values="grades", default="flows",
+        "pair of nodes), waiting (the steps of a trace, in which tasks wait for each other) or replay "
+        "(SimGrid, every message).", "GRADE", values="grades", default="flows",
     )] = None
     bytes_scale: Annotated[float, _simulation("Factor for all volumes.", "X", parser=opt.factor)] = 1.0
     iterations: Annotated[int | None, _simulation(

@@ -36,8 +36,8 @@ def record(
         "Kind of launcher behind a wrapper script: openmpi, hydra, slurm, …, other.", "KIND",
     )] = None,
     trace: Annotated[str | None, option(
-        "Keep the order of all messages: a time-independent trace of SimGrid in a new FOLDER. Without it, the "
-        "first 65,536 steps of all ranks are kept in FILE.trace.gz beside the pattern; none keeps nothing.",
+        "Keep the order of all messages: a time-independent trace of SimGrid in a new FOLDER. Without it, "
+        "the first 65,536 steps of all ranks are kept in FILE.trace.gz beside the pattern; none keeps none.",
         "FOLDER", values="files",
     )] = None,
     trace_steps: Annotated[int, option(
@@ -55,12 +55,15 @@ def record(
     from hopbytes.cli.option_names import for_terminal
     from hopbytes.cli.output import tell
     from hopbytes.formats.exchange import check_target
-    from hopbytes.formats.kept_trace import write_kept_trace
+    from hopbytes.formats.files import may_write
+    from hopbytes.formats.kept_trace import kept_trace_path, write_kept_trace
     from hopbytes.record.session import next_step, target_of
     from hopbytes.record.session import record as recorded
 
     words = opt.command_words(command)
     check_target(output, writing.format, holds="pattern", force=writing.force)
+    if output != "-":
+        may_write(kept_trace_path(output), writing.force)
     done = recorded(
         words, collectives=collectives, skip_first=skip_first, phase=phase, per_communicator=per_communicator,
         compiler=compiler, hosts=not no_hosts, launcher=launcher, trace=None if trace == "none" else trace,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import MARK, WAITING
 from hopbytes.formats.files import atomic_write, may_write
+from hopbytes.formats.hashes import pattern_sha256
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.text.open_input import open_stream, plain_name
 
@@ -26,10 +27,10 @@ def kept_trace_path(pattern: str) -> str:
     return os.path.splitext(plain_name(pattern))[0] + SUFFIX
 
 
-def write_kept_trace(graph: CommGraph, pattern: str, order: Iterable[list[str]], *, force: bool = False) -> str:
+def write_kept_trace(
+    graph: CommGraph, pattern: str, order: Iterable[list[str]], *, force: bool = False
+) -> str:
     """Write the actions of all ranks beside the file of a pattern, and return the path."""
-    from hopbytes.formats.mappings.stored import pattern_sha256
-
     path = kept_trace_path(pattern)
     may_write(path, force)
     lines = [f"{HEAD}{pattern_sha256(graph)}", *(action for own in order for action in own)]
@@ -38,7 +39,7 @@ def write_kept_trace(graph: CommGraph, pattern: str, order: Iterable[list[str]],
 
 
 def with_kept_trace(graph: CommGraph, pattern: str | None) -> CommGraph:
-    """Return a pattern that was read from a file, with the trace beside it if that is of the same recording."""
+    """Return a pattern that was read from a file, with the trace of the same recording beside it, if any."""
     meta = {name: value for name, value in graph.meta.items() if name != WAITING}
     path = None if pattern is None else kept_trace_path(pattern)
     if path is not None and path != pattern and os.path.isfile(path) and _belongs(path, graph):
@@ -47,8 +48,6 @@ def with_kept_trace(graph: CommGraph, pattern: str | None) -> CommGraph:
 
 
 def _belongs(path: str, graph: CommGraph) -> bool:
-    from hopbytes.formats.mappings.stored import pattern_sha256
-
     try:
         with open_stream(path) as opened:
             head = opened.stream.readline(200).decode(errors="replace")

@@ -253,7 +253,8 @@ def _check_level(level: Level) -> None:
     if level.latency is not None and not 0 <= level.latency < math.inf:
         raise _bad(f"lat={level.latency} of {level.name}, expected seconds >= 0")
     if level.oversubscription is not None and not 1 <= level.oversubscription <= MAX_CAPACITY:
-        raise _bad(f"over={level.oversubscription} of {level.name}, expected a number from 1 to {MAX_CAPACITY}")
+        over = f"over={level.oversubscription} of {level.name}"
+        raise _bad(f"{over}, expected a number from 1 to {MAX_CAPACITY}")
     if any(not 1 <= size <= MAX_CAPACITY for size in level.capacity):
         raise _bad(f"cap={level.capacity} of {level.name}, expected integers from 1 to {MAX_CAPACITY}")
 

@@ -1,7 +1,7 @@
-"""Collective calls as rounds of messages: a member begins a round when its messages of the last one are done.
+"""Collective calls as rounds of messages: a member begins one when its messages of the last one are done.
 
-The algorithms are those that Open MPI's component `tuned` and MPICH choose for most sizes; where they cut large
-messages into segments, one message stands for them.
+The algorithms are those that Open MPI's component `tuned` and MPICH choose for most sizes; where they cut
+large messages into segments, one message stands for them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import TypeAlias
 Block: TypeAlias = tuple[int, int, int]
 Round: TypeAlias = list[Block]
 
-#: Bytes from which an all-reduce and an allgather use a ring, and up to which a gather and a scatter use a tree.
+#: Bytes from which an all-reduce and an allgather use a ring, and below which a gather and a scatter use a
+#: tree.
 RING_ALLREDUCE, RING_ALLGATHER, TREE_GATHER = 10_000, 50_000, 1024
 #: Bytes of a block from which an all-to-all proceeds in pairs.
 PAIRWISE = 3000

@@ -235,7 +235,8 @@ def _of_levels(
     for number, unit in enumerate(units):
         size = np.bincount(unit).astype(np.float64)
         innermost = number == node_level
-        share = np.ones(len(size)) if innermost else size / (levels[number].oversubscription or oversubscription)
+        less = levels[number].oversubscription or oversubscription
+        share = np.ones(len(size)) if innermost else size / less
         inner = bandwidths[number] if innermost else min(bandwidths[number:])
         further = latencies[number] - (0.0 if innermost else latencies[number + 1])
         up.append(count)

@@ -16,14 +16,14 @@ class Accuracy(NamedTuple):
     def sentence(self) -> str:
         """Return what a verdict says about it."""
         return (
-            f"In {self.cases} measured cases half of such predictions were within {self.median_error:.0%} of the "
-            f"measured change, and {self.wrong} had the wrong sign."
+            f"In {self.cases} measured cases half of such predictions were within {self.median_error:.0%} of "
+            f"the measured change, and {self.wrong} had the wrong sign."
         ).replace("%", " %")
 
 
 #: Grade → its accuracy: real MPI between network namespaces of one machine over links of 20 Mbit/s, programs
-#: with halos, wavefronts, all-to-alls, conjugate gradients and NPB. The row of `waiting` is that of replays of
-#: traces by SimGrid.
+#: with halos, wavefronts, all-to-alls, conjugate gradients and NPB. The row of `waiting` is that of replays
+#: of traces by SimGrid.
 MEASURED = {
     "flows": Accuracy(112, 0.10, 0.37, 4),
     "waiting": Accuracy(112, 0.09, 0.26, 5),

@@ -217,7 +217,7 @@ def simulate(
     Grade ``"bound"`` takes O(arcs log arcs + links of all routes), grade ``"flows"`` time in proportion of
     the number of flows times the length of their routes. Grade ``"waiting"`` takes time in
     proportion of messages times those under way at once. SimGrid runs in a process of its own; its time grows
-    with the square of the number of messages. The model of all three: a message takes the sum of the latencies of
+    with the square of the number of messages. The model of all three: a message takes the latencies of
     its route plus bytes over its share of the slowest link, and links are shared max-min fairly, in inverse
     proportion of latencies (CM02 without corrections for TCP; Casanova et al., "Versatile, scalable, and
     accurate simulation of distributed applications and platforms", 2014).
@@ -292,8 +292,8 @@ def waiting_trace(graph: CommGraph, trace: str | None = None) -> str:
         return path
     what = "no trace shows who waits for whom"
     raise UnsupportedError(
-        f"grade waiting: {what} in {graph.name}, expected FILE.trace.gz of 'hopbytes record' beside its FILE, or "
-        "`trace`"
+        f"grade waiting: {what} in {graph.name}, expected the FILE.trace.gz that 'hopbytes record' writes "
+        "beside a pattern, or `trace`"
     )
 
 

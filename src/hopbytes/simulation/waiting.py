@@ -1,4 +1,4 @@
-"""Grade ``waiting``: a recorded trace, whose ranks wait for each other's messages, on the links of a machine."""
+"""Grade ``waiting``: a recorded trace, whose ranks wait for each other's messages, on a machine's links."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ from hopbytes.simulation.links import USUAL, node_links, speeds_named
 SEND, POST, RECEIVED, SENT = range(4)
 EAGER, DETACHED, RENDEZVOUS = range(3)
 #: Bytes up to which a message is sent before its receive is posted, by a part of what the MPI library calls
-#: itself, or of the component by which it sends: the first that occurs. Defaults of Open MPI 4 and 5 (UCX; TCP
-#: between nodes), Intel MPI 2021, MVAPICH2 2.3 and MPICH 4 (ch3 and its ch4 over TCP).
+#: itself, or of the component by which it sends: the first that occurs. Defaults of Open MPI 4 and 5 (UCX;
+#: TCP between nodes), Intel MPI 2021, MVAPICH2 2.3 and MPICH 4.
 EAGER_LIMITS = (
-    ("ucx", 8192), ("openib", 12288), ("Open MPI", 65536), ("Intel", 262144), ("MVAPICH", 16384), ("MPICH", 131072),
+    ("ucx", 8192), ("openib", 12288), ("Open MPI", 65536), ("Intel", 262144), ("MVAPICH", 16384),
+    ("MPICH", 131072),
 )  # fmt: skip
 #: The limit where the MPI is not known: that of Open MPI.
 USUAL_EAGER = 65536
@@ -122,7 +123,8 @@ class _Builder:
         for step in steps:
             if step.what.endswith("send"):
                 if step.peer >= self.n:
-                    raise FormatError("trace", None, f"a message to rank {step.peer}, expected 0 to {self.n - 1}")
+                    what = f"a message to rank {step.peer}, expected 0 to {self.n - 1}"
+                    raise FormatError("trace", None, what)
                 message = self._message(own, step.peer, step.bytes, synchronous="ss" in step.what)
                 self.sent[own, step.peer, step.tag].append(message)
                 yield message
@@ -139,13 +141,15 @@ class _Builder:
         """Return the steps of each rank in each call in which all take part."""
         parts = [[step for step in steps if step.what in KINDS] for steps in self.ranks]
         whole = min(map(len, parts), default=0)
-        self.alone["parts of collectives of which not all are known"] += sum(len(part) - whole for part in parts)
+        lacking = sum(len(part) - whole for part in parts)
+        self.alone["parts of collectives of which not all are known"] += lacking
         return [self._call([part[number] for part in parts]) for number in range(whole)]
 
     def _call(self, parts: list[TraceStep]) -> list[list[tuple[int, int]]]:
         kind = parts[0].what
         if any(part.what != kind for part in parts):
-            raise FormatError("trace", None, f"{kind} and other collectives in one call, expected the same of all")
+            what = f"{kind} and other collectives in one call, expected the same of all"
+            raise FormatError("trace", None, what)
         if any(part.blocks for part in parts):
             pairs = [
                 (own, other, size)
@@ -213,7 +217,7 @@ def replayed(
     program: Program, load: Round, copy: tuple[float, float], *, eager: int = USUAL_EAGER,
     detached: int | None = None, bytes_scale: float = 1.0, ordered: bool = True, timeout: float = 600.0,
 ) -> float:
-    """Return the seconds of a program on a mapping; `copy` has bytes per second and seconds of messages inside a unit.
+    """Return the seconds of a program; `copy` has bytes per second and seconds of messages inside a unit.
 
     Messages of up to `eager` bytes travel at once, larger ones when their receive is posted, and their sender
     waits, unless they have up to `detached` bytes. The messages of one rank to another follow each other,
@@ -233,8 +237,8 @@ def replayed(
     flag = control.flag()
     stuck = interruptible(
         lambda: kernel.replay_waiting(
-            program.first, program.kinds, program.messages, protocol, queue.astype(np.int32), *paths[:1], size,
-            *paths[1:], load.links.capacity.astype(np.float64), TOLERANCE, flag, passed, begun, arrived,
+            program.first, program.kinds, program.messages, protocol, queue.astype(np.int32), *paths[:1],
+            size, *paths[1:], load.links.capacity.astype(np.float64), TOLERANCE, flag, passed, begun, arrived,
         ),
         flag, control, len(size),
     )  # fmt: skip

@@ -22,10 +22,10 @@ SEEDS, MOST_TASKS = 3, 1024
 
 
 def map_by_waiting(graph: CommGraph, order: str, mapped: Callable[[int], Mapping]) -> Mapping:
-    """Return the mapping that takes least time in replays: ``mapped(0)``, further ones, or the launcher's order.
+    """Return what takes least time in replays: ``mapped(0)``, further mappings, or the launcher's order.
 
-    `mapped` makes a mapping by the preset with the seed that was asked for plus a number. The trace is the one
-    that was read beside the pattern; without one, or where it cannot be replayed, ``mapped(0)`` is returned.
+    `mapped` makes a mapping by the preset with the seed that was asked for plus a number. The trace is the
+    one beside the pattern; without one, or where it cannot be replayed, ``mapped(0)`` is returned.
     """
     first, path = mapped(0), graph.meta.get(WAITING)
     if not isinstance(path, str) or first.info.get("problem") != "processes":
@@ -48,12 +48,12 @@ def map_by_waiting(graph: CommGraph, order: str, mapped: Callable[[int], Mapping
     if change <= 1 - LEAST_GAIN or np.array_equal(best.pe, usual.pe):
         return best
     value = CommCost().value(graph, first.where, usual.pe)
-    info = {**first.info, "comm_cost": value, "objective_value": value, "objective": "comm_cost", "history": []}
+    info = {**first.info, "comm_cost": value, "objective_value": value, "objective": "comm_cost"}
+    info["history"] = []
     longer = f"would take {percent(change - 1)} longer" if change > 1 else "would save less than 1 %"
     what = f"the best of its mappings {longer} in a replay of who waits for whom"
-    return _noted(
-        Mapping(usual.pe, first.where, info), f"the launcher's own order is kept: {what} (`trace='none'` maps without)"
-    )
+    kept = f"the launcher's own order is kept: {what} (`trace='none'` maps without)"
+    return _noted(Mapping(usual.pe, first.where, info), kept)
 
 
 def _noted(mapping: Mapping, notice: str) -> Mapping:

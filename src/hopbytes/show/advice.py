@@ -21,7 +21,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.ml import MEGATRON_OPTIONS, is_training, rank_orders, training_of
-from hopbytes.show.predictions import GRADES, LIMITS
+from hopbytes.show.predictions import GRADES, LIMITS, TWO_TIMES, both_times
 from hopbytes.show.verdict import CHANGE, KEEP, WORTH, Verdict, verdict
 from hopbytes.simulation.simulate import Prediction, simulate
 from hopbytes.solve.map_tasks import map_tasks
@@ -252,6 +252,7 @@ def advice_text(advice: Advice, pattern: str, machine: str) -> str:
     for one in dict.fromkeys((advice.usual, advice.recommended)):
         lines += [] if one is None else _details(one)
     lines.append(f"Predicted by {GRADES[advice.grade]}; computation is not part of it.")
+    lines += [TWO_TIMES] if advice.usual.prediction.posted_seconds is not None else []
     return "\n".join(lines)
 
 
@@ -266,7 +267,7 @@ def _table(advice: Advice) -> list[str]:
         span = f"{duration(one.seconds[0])} to {duration(one.seconds[-1])}" if len(one.seconds) > 1 else ""
         change = one.beside(advice.usual) / advice.usual.best - 1 if advice.usual.best else 0.0
         rows.append((
-            one.name, duration(one.best), span, "" if one is advice.usual else f"{change:+.0%}",
+            one.name, both_times(one.prediction), span, "" if one is advice.usual else f"{change:+.0%}",
             short_amount(one.prediction.bytes_between_nodes * advice.rounds, "B"),
             LIMITS[one.prediction.limit],
         ))  # fmt: skip

@@ -112,7 +112,7 @@ class TracedReadingOptions(ReadingOptions):
 
     trace: Annotated[str | None, _input(
         "Trace of the same recording, which shows what the program waits for; none uses no trace.",
-        "FILE|none", values="files", default="FILE.trace.gz beside PATTERN",
+        "PATH", rare=True, values="files", default="FILE.trace.gz beside PATTERN",
     )] = None
 
     def read(self, path: str, threads: int | None = None) -> CommGraph:

@@ -36,9 +36,9 @@ def record(
         "Kind of launcher behind a wrapper script: openmpi, hydra, slurm, …, other.", "KIND",
     )] = None,
     trace: Annotated[str | None, option(
-        "Keep the order of all messages: a time-independent trace of SimGrid in a new FOLDER. Without it, "
+        "Keep the order of all messages: a time-independent trace of SimGrid in a new folder. Without it, "
         "the first 65,536 steps of all ranks are kept in FILE.trace.gz beside the pattern; none keeps none.",
-        "FOLDER", values="files",
+        "PATH", values="files",
     )] = None,
     trace_steps: Annotated[int, option(
         "Most sends, receives and collectives per rank of a trace; 32 bytes of memory each.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import shutil
 
 import pytest
@@ -229,3 +230,22 @@ def test_halos_keep_their_gain(tmp_path):
     assert verdict.predicted.beside(verdict.usual) < 0.7
     assert "112 measured cases" in verdict.remark
     assert "Not checked" not in verdict.remark
+
+
+def test_verbs_use_the_trace_beside_a_pattern(hopbytes, tmp_path):
+    """The recommendation for a wavefront is to keep the launcher's order, unless no trace is used."""
+    kept(tmp_path, wavefront(8, 4, 16384, 10, 2))
+    where = ("--on", LEAVES, "--preset", "fast")
+    checked = json.loads(hopbytes("map", "app.pattern", *where, "--json").stdout)
+    assert checked["verdict"]["keep"] is True
+    assert any("own order is kept" in notice and "--trace none" in notice for notice in checked["notices"])
+    free = json.loads(hopbytes("map", "app.pattern", *where, "--trace", "none", "--json").stdout)
+    assert free["verdict"]["keep"] is False
+    assert (free["verdict"]["checked_against_waiting"], free["verdict"]["grade"]) == (False, "flows")
+    advice = json.loads(hopbytes("advise", "app.pattern", *where, "--seeds", 1, "--json").stdout)
+    assert (advice["keep"], advice["grade"]) == (True, "waiting")
+    named = hopbytes("advise", "app.pattern", *where, "--seeds", 1, "--trace", "app.ti", "--json")
+    assert json.loads(named.stdout)["keep"] is True
+    lost = hopbytes("map", "app.pattern", *where, "--trace", "missing.ti")
+    assert lost.returncode == 1
+    assert "missing.ti" in lost.stderr

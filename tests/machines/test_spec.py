@@ -81,7 +81,7 @@ def test_groups_merge_levels_of_equal_distance_and_leave_out_what_does_not_split
         ("core:2:bw=nan", "bw=nan of core"),
         ("core:2:lat=-1", "lat=-1.0 of core"),
         ("core:2:bw=1:bw=2", "each once"),
-        ("core:2:colour=red", "'colour=red', expected bw=NUMBER, lat=NUMBER or cap=N"),
+        ("core:2:colour=red", "'colour=red', expected bw=NUMBER, lat=NUMBER, over=NUMBER or cap=N"),
         (" ".join(f"l{i}:1" for i in range(65)), "65 levels"),
         ("trea:foo", "did you mean tree"),
         ("zzz:foo", "'zzz' is not a machine kind (known: "),

@@ -149,7 +149,7 @@ def test_sends_wait_as_the_program_did(tmp_path):
 
 
 def test_the_first_steps_are_kept_without_what_has_no_partner(tmp_path):
-    """At least 64 steps of each of many ranks; a rank that wrote more than it was allowed is no error then."""
+    """At least 64 steps of each of many ranks; more steps than were allowed are no error then."""
     received = [f"p 0 7 0 0;w 0 7 0 {number}" for number in range(5)]
     steps(tmp_path, ";".join(["s 1 7 0 8"] * 40_000), ";".join(received))
     file = tmp_path / "order.0.txt"

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hopbytes.errors import FormatError, damaged
-from hopbytes.machines.base import GPU_NAMES, NODE_NAMES, Level, Machine, machines
+from hopbytes.machines.base import GPU_NAMES, MAX_CAPACITY, NODE_NAMES, Level, Machine, machines
 from hopbytes.machines.tree import MAX_LEVELS, WORDS, Tree, check_order, level_name, shorten
 from hopbytes.text.open_input import open_stream
 
@@ -249,6 +249,8 @@ def _parse_level(token: str, default_distance: int) -> tuple[Level, Count]:
             keys[LEVEL_KEYS[key]] = float(value)
         except ValueError:
             raise bad(f": {shorten(item)}, expected a number") from None
+        if key == "over" and not 1 <= keys[LEVEL_KEYS[key]] <= MAX_CAPACITY:
+            raise bad(f": {shorten(item)}, expected a number from 1 to {MAX_CAPACITY}")
     if at and not INTEGER.fullmatch(distance_text):
         raise bad(f": distance {shorten(distance_text)}, expected an integer from 0 to 2**62")
     level = Level(level_name(name), int(distance_text) if at else default_distance, **keys, capacity=capacity)

@@ -21,7 +21,7 @@ def run(
     spread: SpreadOptions,
     blocks: opt.BlockOptions,
     method: MethodOptions,
-    reading: opt.ReadingOptions,
+    reading: opt.TracedReadingOptions,
     writing: opt.WritingOptions,
     launching: opt.LaunchingOptions,
     pattern: Annotated[str | None, option(
@@ -51,6 +51,7 @@ def run(
     unless -o names them.
     """
     from hopbytes.cli.output import judged_for, tell, tell_mapping
+    from hopbytes.formats.mappings.launchers import usual_order
     from hopbytes.launch.launch import launch
     from hopbytes.launch.start import checked_command, machine_of_command, parsed, with_programs_of
 
@@ -72,7 +73,8 @@ def run(
     form = typed.launcher.form
     if blocks.for_format is None:
         blocks = dataclasses.replace(blocks, for_format=form)
-    mapping = blocks.map(graph, where, **method.keywords(), partition=False)
+    order = usual_order(form, where) if method.leaves_choice() else None
+    mapping = blocks.choose(graph, where, order, **method.keywords(), partition=False)
     if not quiet:
         judged = judged_for(graph, mapping, form)
         tell_mapping(graph, mapping, judged, [*where.notices, *mapping.info["notices"]])
@@ -334,10 +336,12 @@ def _mapped(
 ) -> Any:
     """Map a pattern as the launcher of a format can express it, and tell what is gained."""
     from hopbytes.cli.output import judged_for, tell_mapping
+    from hopbytes.formats.mappings.launchers import usual_order
 
     where = writing.restricted(machine.allocation(spread))
     blocks = opt.BlockOptions(for_format=writing.format)
-    mapping = blocks.map(graph, where, **effort.keywords(), partition=False)
+    order = usual_order(writing.format, where) if effort.leaves_choice() else None
+    mapping = blocks.choose(graph, where, order, **effort.keywords(), partition=False)
     if not quiet:
         notices = [*where.notices, *mapping.info["notices"]]
         tell_mapping(graph, mapping, judged_for(graph, mapping, writing.format), notices)

@@ -288,13 +288,19 @@ def preloaded(library: str) -> str:
     return f"{library}:{before}" if before else library
 
 
-def preloading(library: str, folder: str, skip_first: float, trace_steps: int = 0) -> dict[str, str]:
-    """Return the environment that preloads the interposer; it keeps the order of `trace_steps` steps."""
+def preloading(
+    library: str, folder: str, skip_first: float, trace_steps: int = 0, kept_steps: int = 0
+) -> dict[str, str]:
+    """Return the environment that preloads the interposer.
+
+    It keeps the order of `trace_steps` steps of each rank, or of `kept_steps` of all ranks together.
+    """
     return {
         "LD_PRELOAD": preloaded(library),
         "HOPBYTES_RECORD_FOLDER": folder,
         **({"HOPBYTES_RECORD_SKIP": str(skip_first)} if skip_first > 0 else {}),
         **({"HOPBYTES_RECORD_ORDER": str(trace_steps)} if trace_steps else {}),
+        **({"HOPBYTES_RECORD_KEPT": str(kept_steps)} if kept_steps else {}),
     }
 
 

@@ -57,7 +57,7 @@ static void open_file(const char *folder) {
  */
 static void begin(MPI_Group world) {
     const char *folder = getenv("HOPBYTES_RECORD_FOLDER"), *skip = getenv("HOPBYTES_RECORD_SKIP");
-    const char *order = getenv("HOPBYTES_RECORD_ORDER");
+    const char *order = getenv("HOPBYTES_RECORD_ORDER"), *kept = getenv("HOPBYTES_RECORD_KEPT");
     if (users++ || !folder) return;
     world_group = world;
     PMPI_Group_rank(world, &world_rank);
@@ -73,7 +73,9 @@ static void begin(MPI_Group world) {
         skip_until = skip && atof(skip) > 0 ? began + atof(skip) : 0;
     }
     witness = getenv("HOPBYTES_RECORD_WITNESS") != NULL;
+    /* A number of steps per rank, or one that all ranks share. */
     steps_allowed = order ? atoll(order) : 0;
+    if (!order && kept) steps_allowed = atoll(kept) / world_size > 64 ? atoll(kept) / world_size : 64;
     active = 1;
     watch_for_signals();
 }

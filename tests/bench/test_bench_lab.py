@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -122,20 +123,26 @@ def test_without_tools_it_says_so_in_one_line(tmp_path):
     assert "iproute2" in done.stderr
 
 
-def possible():
+def possible(*programs):
+    """Skip where a laboratory cannot be, or a program is not installed."""
     refusal = laboratory.refusal()
     if isinstance(refusal, str):
         pytest.skip(refusal)
+    for program in programs:
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
 
 
 @pytest.mark.launcher
 @pytest.mark.xdist_group("laboratory")
-def test_a_small_fabric_runs_a_program_as_mapped_and_counts_its_bytes(tmp_path):
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_a_small_fabric_runs_a_program_as_mapped_and_counts_its_bytes(tmp_path, mpi):
     """The links carry what the pattern says: its bytes, and little more for frames and the start."""
-    possible()
+    possible("mpirun.openmpi", "mpicc.openmpi", "mpiexec.hydra", "mpicc.mpich")
     out = tmp_path / "rows.jsonl"
-    words = [*LAB, *"--fabrics small --programs halo2s --repetitions 1 --orders launcher eco --out".split()]
-    done = subprocess.run([*words, str(out)], cwd=ROOT, capture_output=True, text=True, timeout=110)
+    words = [*LAB, "--fabrics", "small", "--programs", "halo2s", "--orders", "launcher", "eco"]
+    words += ["--repetitions", "1", "--mpi", mpi, "--out", str(out)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=110)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "frames took" not in done.stdout, done.stdout
     assert "small: 4 hosts, 12 links, 12 routes" in done.stdout

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
-import sys
 from pathlib import Path
 
 import bench.lab
@@ -50,4 +49,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

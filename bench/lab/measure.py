@@ -155,7 +155,12 @@ def measure(
                     except (OSError, RuntimeError, hb.HopbytesError) as error:
                         yield f"{name}: {title}: {error}"
                         continue
-                    head = {"fabric": name, "spec": FABRICS.get(name, name), "mpi": mpi, "program": title}
+                    head: Row = {
+                        "fabric": name,
+                        "spec": FABRICS.get(name, name),
+                        "mpi": mpi,
+                        "program": title,
+                    }
                     head |= {"words": " ".join(PROGRAMS[title].words), "unlike_description": len(wrong)}
                     for repetition in range(repetitions):
                         for order in case.mappings:

@@ -67,6 +67,11 @@ PROGRAMS = {
     ),
 }  # fmt: skip
 MPIS = ("openmpi", "mpich")
+#: Environment in which ranks of Open MPI talk by sockets only, and say where they wait.
+ASLEEP = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_opal_event_include": "epoll", "OMPI_MCA_mpi_yield_when_idle": "1",
+}  # fmt: skip
 
 
 class Launcher:
@@ -97,7 +102,7 @@ class Launcher:
     def alone(self, ranks: int) -> tuple[list[str], dict[str, str]]:
         """Return the words and the environment that start ranks here, to record what they send."""
         return [self.program, "-n", str(ranks), "--oversubscribe"], {
-            **ROOT, "OMPI_MCA_btl": "self,vader", "OMPI_MCA_mpi_yield_when_idle": "1"
+            **ASLEEP, "OMPI_MCA_btl_tcp_if_include": f"{CONTROL}.0.0/16", "LD_PRELOAD": str(self.asleep)
         }  # fmt: skip
 
     def command(self, hosts: Hosts, host_of_rank: Sequence[int] | None) -> tuple[list[str], dict[str, str]]:
@@ -115,16 +120,11 @@ class Launcher:
             order = [] if host_of_rank is None else ["--map-by", "seq"]
             words = [self.program, "-np", str(ranks), "--hostfile", str(listed), *order, "--bind-to", "none"]
             return [*words, "-x", f"LD_PRELOAD={self.asleep}"], {
-                **ROOT, "OMPI_MCA_plm_rsh_agent": str(hosts.agent), "OMPI_MCA_plm_rsh_no_tree_spawn": "1",
+                **ASLEEP, "OMPI_MCA_plm_rsh_agent": str(hosts.agent), "OMPI_MCA_plm_rsh_no_tree_spawn": "1",
                 "OMPI_MCA_plm_rsh_num_concurrent": "64", "OMPI_MCA_oob_tcp_if_include": f"{CONTROL}.0.0/16",
-                "OMPI_MCA_btl_tcp_if_include": f"{DATA}.0.0/16", "OMPI_MCA_pml": "ob1",
-                "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_opal_event_include": "epoll",
-                "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_coll": "^monitoring",
+                "OMPI_MCA_btl_tcp_if_include": f"{DATA}.0.0/16",
             }  # fmt: skip
         words = [self.program, "-launcher", "ssh", "-launcher-exec", str(hosts.agent), "-f", str(listed)]
         return [*words, "-n", str(ranks), "-bind-to", "none", "-genv", "LD_PRELOAD", str(self.asleep)], {
             "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "data", "MPIR_CVAR_NOLOCAL": "1",
         }  # fmt: skip
-
-
-ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

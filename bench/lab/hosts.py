@@ -278,6 +278,9 @@ class Hosts:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             started.wait()
+            with contextlib.suppress(ChildProcessError):  # this process inherits what a launcher leaves
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    continue
             text = (folder / "printed").read_text()
             found = re.search(time, text, re.MULTILINE)
             if found is None:

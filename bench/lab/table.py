@@ -88,7 +88,7 @@ def table(found: list[Result]) -> list[str]:
         cells = [
             *result.case, result.order.replace(",", ", "),
             *(_short(relative.get(name)) for name in ("J", "bytes")),
-            f"{statistics.median(result.seconds):.2f} (± {result.spread:.0%})",
+            f"{statistics.median(result.seconds):.2f} (± {_percent(result.spread)})",
             *(_short(predicted.get(grade)) for grade in ("flows", "trace")),
             f"{mark}{result.ratio:.2f}{mark}",
             *(_short(relative.get(grade)) for grade in ("flows", "trace")),
@@ -99,6 +99,10 @@ def table(found: list[Result]) -> list[str]:
 
 def _short(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def trust(found: list[Result]) -> list[str]:
@@ -124,7 +128,7 @@ def trust(found: list[Result]) -> list[str]:
             ]
             seconds = f"{statistics.median(times):.2f}"
         within = statistics.quantiles(off, n=10, method="inclusive")[-1]
-        cells = (name, len(known), f"{statistics.median(off):.0%}", f"{within:.0%}", wrong, seconds)
+        cells = (name, len(known), _percent(statistics.median(off)), _percent(within), wrong, seconds)
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return lines
 
@@ -154,8 +158,8 @@ def summary(found: list[Result]) -> str:
     loads = [result.load for result in found]
     return (
         f"{len(cases)} cases of {programs} programs on {fabrics} fabrics, {len(found)} orders. Half the "
-        f"range of repetitions is {statistics.median(spreads):.1%} of the time in the median, at most 5 % "
-        f"for {sum(spread <= EQUAL for spread in spreads)} of {len(spreads)}; the load of the computer was "
+        f"range of repetitions is {_percent(statistics.median(spreads))} of the time in the median, at most "
+        f"5 % for {sum(spread <= EQUAL for spread in spreads)} of {len(spreads)}; the load of the computer was "
         f"{min(loads):.0f} to {max(loads):.0f}. Of {len(mapped)} mappings "
         f"{sum(each.ratio < 1 - EQUAL for each in mapped)} take over 5 % less time than the launcher's own "
         f"order, {len(regressions(found))} take more beyond noise."

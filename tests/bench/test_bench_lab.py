@@ -111,7 +111,7 @@ def test_a_table_is_read_from_a_file_of_rows(tmp_path):
         [*LAB, "--table", str(tmp_path / "rows.jsonl")], cwd=ROOT, capture_output=True, text=True
     )
     assert done.stdout.splitlines() == report(ROWS)
-    line = "| f | m | p | eco | 0.80 | 0.80 | 2.55 (± 6%) | 1.60 | 2.50 | **1.19** | 0.80 | 1.25 |"
+    line = "| f | m | p | eco | 0.80 | 0.80 | 2.55 (± 6 %) | 1.60 | 2.50 | **1.19** | 0.80 | 1.25 |"
     assert line in done.stdout.splitlines()
 
 

@@ -159,8 +159,8 @@ def summary(found: list[Result]) -> str:
     return (
         f"{len(cases)} cases of {programs} programs on {fabrics} fabrics, {len(found)} orders. Half the "
         f"range of repetitions is {_percent(statistics.median(spreads))} of the time in the median, at most "
-        f"5 % for {sum(spread <= EQUAL for spread in spreads)} of {len(spreads)}; the load of the computer was "
-        f"{min(loads):.0f} to {max(loads):.0f}. Of {len(mapped)} mappings "
+        f"5 % for {sum(spread <= EQUAL for spread in spreads)} of {len(spreads)}; the load of the computer "
+        f"was {min(loads):.0f} to {max(loads):.0f}. Of {len(mapped)} mappings "
         f"{sum(each.ratio < 1 - EQUAL for each in mapped)} take over 5 % less time than the launcher's own "
         f"order, {len(regressions(found))} take more beyond noise."
     )

@@ -3,6 +3,7 @@
 #include "assignment/best_swap.hpp"
 #include "grouping/group.hpp"
 #include "released_lock.hpp"
+#include "util/team_of_call.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
@@ -12,12 +13,13 @@ void bind_group(nb::module_& m) {
   m.def(
       "group_objects",
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, int64_t arity,
-         int64_t list_up_to, int64_t credit, OutArray<int32_t> group) {
+         int64_t list_up_to, int64_t credit, OutArray<int32_t> group, int32_t threads) {
+        TeamOfCall team(threads);
         const Csr graph{in(indptr), in(target), in(weight)};
-        return static_cast<int>(group_objects(graph, arity, list_up_to, credit, out(group)));
+        return static_cast<int>(group_objects(graph, arity, list_up_to, credit, out(group), team));
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "arity"_a, "list_up_to"_a,
-      "credit"_a, "group"_a.noconvert(), Release());
+      "credit"_a, "group"_a.noconvert(), "threads"_a, Release());
   m.def(
       "best_swap",
       [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int64_t> table,

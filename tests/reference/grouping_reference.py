@@ -23,7 +23,8 @@ class _OutOfStepsError(Exception):
 
 
 def group_objects(
-    indptr: Int64, targets: Int32, weights: Int64, arity: int, list_up_to: int, credit: int, group: Int32
+    indptr: Int64, targets: Int32, weights: Int64, arity: int, list_up_to: int, credit: int, group: Int32,
+    threads: int = 1,
 ) -> int:
     """Fill `group` (int32[p]) with numbers by smallest member; return the index of the best heuristic."""
     p = len(indptr) - 1

@@ -112,7 +112,7 @@ HEURISTICS = (
 
 
 def group_objects(
-    csr: Csr, arity: int, *, list_up_to: int = 30_000, credit: int = 1
+    csr: Csr, arity: int, *, list_up_to: int = 30_000, credit: int = 1, threads: int = 1
 ) -> tuple[Int32, str]:
     """Form groups of `arity` of p objects so that the weight between groups is small.
 
@@ -126,7 +126,9 @@ def group_objects(
     """
     indptr, targets, weights = csr
     group = np.empty(len(indptr) - 1, np.int32)
-    which = kernel.group_objects(indptr, targets, optional(weights), arity, list_up_to, credit, group)
+    which = kernel.group_objects(
+        indptr, targets, optional(weights), arity, list_up_to, credit, group, threads
+    )
     return group, HEURISTICS[int(which)]
 
 

@@ -136,6 +136,10 @@ class Machine(ABC):
     def distance(self) -> Distance:
         """Lower the distances between cores to one of the forms that kernels know."""
 
+    def distance_of(self, cores: Int64) -> Distance:
+        """Lower the distances among some cores (ascending)."""
+        return self.distance().select(cores)
+
     @abstractmethod
     def ancestors(self, level: int) -> Int32:
         """int32[n_cores]: number of the unit at ``levels[level]`` that each core belongs to.

@@ -33,7 +33,7 @@ FEWEST, PER_ISLAND = 10_000, 500
 #: Cuts that compete on that graph, on all ranks together at least, and the number
 #: of coarsenings whose cuts are recombined.
 CUTS = 4
-SEARCH = SearchSettings(flow_rounds=2, flow_width=4, overload_percent=100)
+SEARCH = SearchSettings(flow_rounds=2, flow_width=4)
 STARTS = 2
 #: What makes the first cuts: our own coarsening, PT-Scotch, or both; and the number of PT-Scotch's cuts.
 CUTTERS = ("own", "ptscotch", "both")
@@ -259,7 +259,9 @@ class _Cut:
             before = [_projected(levels, block) for block in known]
             wholes = [np.concatenate(member.all(block)) for block in before]
             candidates = np.stack(wholes) if wholes else None
-            solve = _cutter(self.caps, -(-CUTS // member.size), candidates)
+            load = member.total(int(rows.loads.sum()))
+            caps = self.target.loose(load).caps if levels else self.caps
+            solve = _cutter(caps, -(-CUTS // member.size), candidates)
             block = best_of_ranks(coarsest, solve, seed, self.history)
             if before:
                 cost = cost_over_ranks(coarsest, self.where, before[0])

@@ -57,6 +57,12 @@ class TreeCells {
   int32_t cell_of(int32_t pe) const { return cell_[pe]; }
   PeRange cell_range(int32_t pe) const { return levels_[0].unit[pe]; }
 
+  // The levels begin with the cells and end with the whole machine. Two PEs of the same unit of a level that are
+  // in different units of the level before have this cost.
+  int64_t levels() const { return static_cast<int64_t>(levels_.size()); }
+  PeRange unit(int64_t level, int32_t pe) const { return levels_[level].unit[pe]; }
+  int64_t cost(int64_t level) const { return tree_.bit_cost[levels_[level].width]; }
+
   // Calls visit(first PE of a cell) for every cell near `there` that may be worth a try for a task on `here`:
   // the cells of the largest unit of at most `reach` PEs that holds `there` and does not hold `here`.
   template <class Visit> void around(int32_t here, int32_t there, Visit visit) const {

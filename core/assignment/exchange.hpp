@@ -64,6 +64,7 @@ template <class W, class D> class Exchange {
   const Graph<W>& graph() const { return g_; }
   const D& distance() const { return distance_; }
   int32_t pe(int32_t v) const { return pe_[v]; }
+  std::span<const int32_t> pes() const { return pe_; }
   Place place(int32_t v) const { return place_[v]; }
   int64_t share(int32_t v) const { return share_[v]; }
   // Up to this distance two PEs are equally far from all others, so that an exchange changes nothing: these

@@ -36,7 +36,7 @@ struct Trial {
   int64_t drawn_in = 0;  // number of batches that were carried out before the draw
   int64_t change = 0;
   std::vector<std::pair<int32_t, int32_t>> moved;  // tasks and their new slots; empty if nothing was gained
-  int64_t evaluations = 0, swaps = 0, work = 0;
+  int64_t evaluations = 0, swaps = 0, work = 0, scanned = 0;
 };
 
 template <class W, class D> class SwapSearch {
@@ -77,6 +77,7 @@ template <class W, class D> class SwapSearch {
   int64_t evaluations() const { return state_.evaluations(); }
   int64_t swaps() const { return swaps_; }
   int64_t work() const { return state_.work(); }
+  int64_t scanned_edges() const { return state_.scanned_edges(); }
 
   int64_t distance(int32_t p, int32_t q) const { return costs_.distance()(p, q); }
   int64_t assignment_cost(int32_t v, int32_t p) const { return costs_.assignment_cost(v, p); }
@@ -88,6 +89,7 @@ template <class W, class D> class SwapSearch {
   // partner; then descends. Undoes everything unless the result gains. Returns the change of the cost.
   int64_t attempt(std::span<const int32_t> leave, std::vector<int32_t>& come) {
     constexpr size_t most_partners = 64;
+    state_.keep_unit_weights();
     state_.start_log();
     int64_t change = 0;
     for (const int32_t u : leave) {
@@ -95,7 +97,8 @@ template <class W, class D> class SwapSearch {
       for (size_t i = 0; i < std::min(come.size(), most_partners); ++i) {
         if (!costs_.allowed(u, come[i])) continue;
         const int64_t here = costs_.delta(u, come[i]);
-        state_.count_evaluation(g_.degree(u) + g_.degree(come[i]));
+        const int64_t edges = g_.degree(u) + g_.degree(come[i]);
+        state_.count_evaluation(edges, edges);
         if (best.task < 0 || here < best.change) best = {here, static_cast<int32_t>(i)};
       }
       if (best.task < 0) continue;
@@ -113,6 +116,7 @@ template <class W, class D> class SwapSearch {
   // Exchanges tasks until no candidate gains, starting from all tasks in random order. Returns the change of
   // the cost.
   int64_t descend_everywhere(Rng& rng) {
+    state_.keep_unit_weights();
     std::vector<int32_t> order(g_.n);
     std::iota(order.begin(), order.end(), 0);
     rng.shuffle(order);
@@ -122,6 +126,7 @@ template <class W, class D> class SwapSearch {
 
   // Anneals, see SwapAnnealing. Returns the change of the cost, which may be positive.
   int64_t anneal(int64_t steps, double start_acceptance, Rng& rng) {
+    state_.drop_unit_weights();
     SwapAnnealing<W, D> annealing(state_, control_);
     const int64_t change = annealing.run(steps, start_acceptance, rng);
     swaps_ += annealing.swaps();
@@ -162,7 +167,7 @@ template <class W, class D> class SwapSearch {
   void attempt(Trial& trial) {
     const auto counts = state_.counts();
     const int64_t swaps = std::exchange(swaps_, 0);
-    state_.set_counts({0, 0, std::numeric_limits<int64_t>::max()});
+    state_.set_counts({0, 0, 0, std::numeric_limits<int64_t>::max()});
     notes_.start();
     partners_.note_cells(&notes_);
     for (const auto& [u, v] : trial.exchanges)
@@ -170,7 +175,8 @@ template <class W, class D> class SwapSearch {
     perturb(trial);
     partners_.note_cells(nullptr);
     trial.cells.assign(notes_.cells().begin(), notes_.cells().end());
-    trial.evaluations = state_.evaluations(), trial.work = work(), trial.swaps = swaps_;
+    trial.evaluations = state_.evaluations(), trial.swaps = swaps_;
+    trial.work = work(), trial.scanned = scanned_edges();
     state_.undo();
     std::erase_if(trial.moved, [&](const auto& at) { return state_.slots().slot(at.first) == at.second; });
     state_.set_counts(counts);
@@ -181,6 +187,7 @@ template <class W, class D> class SwapSearch {
     auto counts = state_.counts();
     counts.evaluations += trial.evaluations;
     counts.work += trial.work;
+    counts.scanned += trial.scanned;
     counts.work_left -= trial.work;
     if (counts.work_left <= 0) return false;
     state_.follow(trial.moved);
@@ -199,8 +206,9 @@ template <class W, class D> class SwapSearch {
  private:
   // Makes exchanges in turn and descends. Undoes everything if the cost rises. Returns the change.
   int64_t perturb(const TaskPairs& exchanges) {
+    state_.keep_unit_weights();
     state_.start_log();
-    state_.count_work(1);
+    state_.count_work(1, 1);
     int64_t change = 0;
     for (const auto& [u, v] : exchanges) {
       change += costs_.delta(u, v);

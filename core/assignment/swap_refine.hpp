@@ -23,7 +23,7 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
   auto record = [&](const SwapSearch<W, D>& search) {
     counts.evaluations += search.evaluations();
     counts.swaps += search.swaps();
-    control.record_work(search.work());
+    control.record_work(search.scanned_edges());
   };
   const auto perturb = [&](SwapSearch<W, D>& search, Rng& rng) {
     int64_t change = 0;
@@ -63,7 +63,7 @@ int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_
     chains[c].change += search.anneal(options.steps * g.n, hot, rng);
     chains[c].change += search.descend_everywhere(rng);
     chains[c].counts = {search.evaluations(), search.swaps()};
-    spans.of(c).record_work(search.work());
+    spans.of(c).record_work(search.scanned_edges());
   });
   const Chain* best = nullptr;
   for (const Chain& chain : chains) {

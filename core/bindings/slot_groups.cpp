@@ -81,7 +81,7 @@ void bind_slot_groups(nb::module_& m) {
                   PairwiseRepartition repartition(graph, search, in(unit_start), options, control);
                   int64_t gained = 0;
                   const int64_t change = repartition.run(in(pairs), seed, gained);
-                  control.record_work(repartition.work());
+                  control.record_work(repartition.scanned_edges());
                   out(counted)[0] = search.evaluations();
                   out(counted)[1] = search.swaps();
                   out(counted)[2] = gained;

@@ -74,6 +74,7 @@ template <class W, class D> class SwapSearch {
       if (state_.largest_gain(v) > 0) return false;
     return true;
   }
+  bool finished() const { return state_.work_is_left() && !control_.should_stop(); }
   int64_t evaluations() const { return state_.evaluations(); }
   int64_t swaps() const { return swaps_; }
   int64_t work() const { return state_.work(); }
@@ -113,14 +114,21 @@ template <class W, class D> class SwapSearch {
   // What the last attempt exchanged, in turn, if it gained.
   std::span<const std::pair<int32_t, int32_t>> exchanged() const { return state_.log(); }
 
-  // Exchanges tasks until no candidate gains, starting from all tasks in random order. Returns the change of
-  // the cost.
-  int64_t descend_everywhere(Rng& rng) {
+  // Exchanges tasks until no candidate gains, starting from all tasks in random order. If a mapping is given that
+  // such a descent left, starts from the tasks that have moved since then and from their neighbours. Returns the
+  // change of the cost.
+  int64_t descend_everywhere(Rng& rng, std::span<const int32_t> settled = {}) {
+    const auto moved = [&](int32_t v) { return settled.empty() || settled[v] != costs_.pe(v); };
+    const auto moved_near = [&](int32_t v) {
+      const auto near = std::span(g_.adj + g_.start[v], g_.adj + g_.start[v + 1]);
+      return moved(v) || std::any_of(near.begin(), near.end(), moved);
+    };
     state_.keep_unit_weights();
     std::vector<int32_t> order(g_.n);
     std::iota(order.begin(), order.end(), 0);
     rng.shuffle(order);
-    for (const int32_t v : order) enqueue(v);
+    for (const int32_t v : order)
+      if (moved_near(v)) enqueue(v);
     return descend(g_.n <= all_pairs_up_to_);
   }
 
@@ -145,7 +153,7 @@ template <class W, class D> class SwapSearch {
     return total;
   }
   bool goes_on(const PerturbationEffort& effort) const {
-    return effort.left(work()) && state_.work_is_left() && !control_.should_stop();
+    return effort.left(work()) && finished();
   }
 
   // The parts of iterated local search, for several threads (concurrent_perturbations.hpp).

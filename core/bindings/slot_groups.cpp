@@ -45,7 +45,7 @@ void bind_slot_groups(nb::module_& m) {
       "swap_refine",
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
          ControlArrays control_arrays, InArray<int64_t> capacity, uint64_t seed, const nb::dict& given,
-         OutArray<int32_t> pe, OutArray<int64_t> counted) {
+         InArray<int32_t> settled, OutArray<int32_t> pe, OutArray<int64_t> counted) {
         int32_t threads = 1;
         const SwapOptions options = swap_options(given, threads);
         const ReleasedLock released;
@@ -55,14 +55,17 @@ void bind_slot_groups(nb::module_& m) {
         SwapCounts counts;
         const int64_t change = on_both(
             arrays, linear_cost, distances, capacity.size(), [&](const auto& graph, const auto& distance) {
-              return swap_refine(graph, distance, in(capacity), seed, options, control, out(pe), counts);
+              return swap_refine(graph, distance, in(capacity), seed, options, control, in(settled), out(pe),
+                                 counts);
             });
         out(counted)[0] = counts.evaluations;
         out(counted)[1] = counts.swaps;
+        out(counted)[2] = counts.settled;
         return change;
       },
       "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "capacities"_a.noconvert(), "seed"_a, "settings"_a, "pe"_a.noconvert(), "counted"_a.noconvert());
+      "capacities"_a.noconvert(), "seed"_a, "settings"_a, "settled"_a.noconvert(), "pe"_a.noconvert(),
+      "counted"_a.noconvert());
   m.def(
       "repartition_pairs",
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,

@@ -149,7 +149,7 @@ def test_restricted_partners_never_lose_and_a_hub_stays_cheap():
     by_width[0] = 0
     near = Distances(np.arange(n, dtype=np.uint64), by_width)
     pe = rng.permutation(n).astype(np.int32)
-    better, evaluations, _ = swap_refine(SearchProblem(csr, distances=near), pe, np.full(n, n))
+    better, evaluations, *_ = swap_refine(SearchProblem(csr, distances=near), pe, np.full(n, n))
     assert np.array_equal(np.sort(better), np.arange(n))
     labels = near.labels
 

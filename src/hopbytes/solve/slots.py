@@ -34,6 +34,9 @@ Value: TypeAlias = tuple[int | float, int]
 #: With a free choice the search uses this multiple of the number of tasks as slots: a compact part of the
 #: machine, and a larger part with room for other shapes. The limit keeps the work proportional to the tasks.
 FREE_SLOTS = (1, 4)
+#: With at least so many tasks, and with one free slot or less for so many of them, all policies lead to nearly the
+#: same problem, and only the free choice among all slots is tried.
+LARGE, FEW_FREE = 4096, 64
 
 
 @frozen(eq=False)
@@ -93,6 +96,9 @@ def policies(task: Task, *, silent: bool = True) -> Iterator[Policy]:
         return
     if request.use.equal_nodes:
         yield from _on_equal_nodes(task)
+        return
+    if n >= LARGE and (where.k - n) * FEW_FREE <= n and silent and not task.constraints:
+        yield Policy("free", request, np.arange(where.k, dtype=np.int64))
         return
     yield Policy("filled", request.using(pack=True))
     if silent and not task.constraints:

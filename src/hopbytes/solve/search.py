@@ -33,8 +33,8 @@ from hopbytes.util.random_numbers import derived_seeds
 RESTARTS_SHARE = 8
 #: but there are at least so many.
 FEWEST_RESTARTS = 4
-#: Patterns of so many arcs per task and more are searched without the lightest arcs, which together carry at most this
-#: fraction (1 / 1024) of the volume, if at most half of the arcs remain.
+#: Patterns with at least so many arcs per task are searched without the lightest arcs, which together carry
+#: at most this fraction (1 / 1024) of the volume, if at most half of the arcs remain.
 MANY_ARCS, LIGHT_SHARE = 32, 1024
 #: What follows the searches without these arcs; it sees all of them.
 DESCENT = Swap(dense_pattern_up_to=0, one_way=0)
@@ -236,7 +236,7 @@ class Search:
 
 
 def without_light_arcs(graph: CommGraph) -> CommGraph:
-    """Return a nearly dense pattern without the arcs below a power of two that carry hardly any of the volume.
+    """Return a nearly dense pattern without its arcs below a power of two, which carry hardly any volume.
 
     The graph itself is returned if it has few arcs per task, or if most of them would remain. O(arcs).
 
@@ -259,8 +259,9 @@ def without_light_arcs(graph: CommGraph) -> CommGraph:
         return graph
     indptr = np.concatenate([[0], np.cumsum(kept)])[graph.indptr]
     messages = None if graph.messages is None else graph.messages[kept]
+    targets = graph.targets[kept]
     return replace(
-        graph, indptr=indptr, targets=graph.targets[kept], volumes=volumes[kept], messages=messages, phases=()
+        graph, indptr=indptr, targets=targets, volumes=volumes[kept], messages=messages, phases=()
     )
 
 

@@ -160,7 +160,7 @@ class Swap(Refiner):
     def _best_start(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
     ) -> tuple[Int32, bool]:
-        """Return the best mapping after a descent from the given one and its competitors; whether it ended."""
+        """Return the best mapping after a descent from each start, and whether that descent ended."""
         value = CommCost().value
         best, settled = self._exchange(graph, where, pe, bounds, effort)
         least = value(graph, where, best)

@@ -43,6 +43,7 @@ void bind_control(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_repair(nb::module_& m);
 void bind_parse(nb::module_& m);
+void bind_deep(nb::module_& m);
 void bind_engine(nb::module_& m);
 void bind_parallel(nb::module_& m);
 void bind_fragments(nb::module_& m);

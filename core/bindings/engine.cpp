@@ -1,5 +1,4 @@
 // Binds the multilevel partitioner.
-#include "partition/coarsening/coarsen.hpp"
 #include "partition/exact_placement.hpp"
 #include "partition/groups.hpp"
 #include "partition/vcycles.hpp"
@@ -86,23 +85,6 @@ void bind_engine(nb::module_& m) {
       "graph"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(), "group"_a.noconvert(),
       "block_start"_a.noconvert(), "max_block_weights"_a.noconvert(), "seeds"_a.noconvert(),
       "candidates"_a.noconvert(), "settings"_a, "child"_a.noconvert(), "cut"_a.noconvert());
-  m.def(
-      "coarsen_once",
-      [](GraphArrays arrays, LinearCostArrays linear_cost, ControlArrays control_arrays,
-         InArray<int64_t> max_block_weight, int64_t per_block, int64_t fewest, uint64_t seed,
-         OutArray<int32_t> maps, OutArray<int64_t> sizes) {
-        const ReleasedLock released;
-        return on_graph(arrays, linear_cost, [&](const auto& graph) {
-          const auto limit = in(max_block_weight);
-          const int64_t target = std::max(fewest, per_block * static_cast<int64_t>(limit.size()));
-          const int64_t smallest = *std::min_element(limit.begin(), limit.end());
-          return coarsen_once(graph, coarsening_limits(graph, target, smallest), seed,
-                              control_of(control_arrays), out(maps), out(sizes));
-        });
-      },
-      "graph"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "max_block_weights"_a.noconvert(), "per_block"_a, "fewest"_a, "seed"_a, "maps"_a.noconvert(),
-      "sizes"_a.noconvert());
   m.def(
       "refine_placement",
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,

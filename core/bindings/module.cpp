@@ -10,6 +10,7 @@ NB_MODULE(_core, m) {
   bind_graph(m);
   bind_repair(m);
   bind_parse(m);
+  bind_deep(m);
   bind_engine(m);
   bind_parallel(m);
   bind_fragments(m);

@@ -113,24 +113,4 @@ void bind_parallel(nb::module_& m) {
       "graph"_a.noconvert(), "distances"_a.noconvert(), "control"_a.noconvert(),
       "max_block_weights"_a.noconvert(), "rounds"_a, "threads"_a, "near_boundary"_a.noconvert(),
       "pe"_a.noconvert());
-  m.def(
-      "project_in_parallel",
-      [](InArray<int32_t> map, InArray<int32_t> coarse_pe, InArray<uint8_t> coarse_near, int32_t threads,
-         OutArray<int32_t> pe, ByteArray near_boundary) {
-        const ReleasedLock released;
-        const TeamOfCall team(threads);
-        expect(coarse_pe.size() == coarse_near.size() && pe.size() == map.size() &&
-                   near_boundary.size() == map.size(),
-               "mappings");
-        expect_below(in(map), static_cast<int64_t>(coarse_pe.size()), "clusters", team);
-        parallel_ranges(static_cast<int64_t>(map.size()), 1 << 14, team,
-                        [&](int32_t, int64_t begin, int64_t end) {
-                          for (int64_t v = begin; v < end; ++v) {
-                            pe.data()[v] = coarse_pe.data()[map.data()[v]];
-                            near_boundary.data()[v] = coarse_near.data()[map.data()[v]];
-                          }
-                        });
-      },
-      "map"_a.noconvert(), "coarse_pe"_a.noconvert(), "coarse_near"_a.noconvert(), "threads"_a,
-      "pe"_a.noconvert(), "near_boundary"_a.noconvert());
 }

@@ -112,8 +112,8 @@ template <class W, class D> class PartnerSearch {
     return cost;
   }
 
-  // Returns the change if u exchanges its PE with v, or a lower bound of it that is not below `most`; `gain` is what
-  // u gains (linear assignment costs apart) by moving to v's cell.
+  // Returns the change if u exchanges its PE with v, or a lower bound of it that is not below `most`; `gain`
+  // is what u gains (linear assignment costs apart) by moving to v's cell.
   int64_t evaluate(int32_t u, int32_t v, int64_t gain, int64_t most) {
     const int64_t change = costs_.assignment_cost(u, costs_.pe(v)) +
                            costs_.assignment_cost(v, costs_.pe(u)) - gain - costs_.share(v);

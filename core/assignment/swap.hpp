@@ -32,8 +32,8 @@ class PerturbationEffort {
 struct Trial {
   Rng before{0}, after{0};  // random numbers before and after the draw
   TaskPairs exchanges;
-  std::vector<int32_t> drawn_from, cells;  // on which the draw and the trial depend
-  int64_t drawn_in = 0;  // number of batches that were carried out before the draw
+  std::vector<int32_t> cells_of_draw, cells_of_trial;  // on which the draw and the trial depend
+  int64_t batch_of_draw = 0;  // number of batches that were carried out before the draw
   int64_t change = 0;
   std::vector<std::pair<int32_t, int32_t>> moved;  // tasks and their new slots; empty if nothing was gained
   int64_t evaluations = 0, swaps = 0, work = 0, scanned = 0;
@@ -114,9 +114,9 @@ template <class W, class D> class SwapSearch {
   // What the last attempt exchanged, in turn, if it gained.
   std::span<const std::pair<int32_t, int32_t>> exchanged() const { return state_.log(); }
 
-  // Exchanges tasks until no candidate gains, starting from all tasks in random order. If a mapping is given that
-  // such a descent left, starts from the tasks that have moved since then and from their neighbours. Returns the
-  // change of the cost.
+  // Exchanges tasks until no candidate gains, starting from all tasks in random order. If a mapping is given
+  // that such a descent left, starts from the tasks that have moved since then and from their neighbours.
+  // Returns the change of the cost.
   int64_t descend_everywhere(Rng& rng, std::span<const int32_t> settled = {}) {
     const auto moved = [&](int32_t v) { return settled.empty() || settled[v] != costs_.pe(v); };
     const auto moved_near = [&](int32_t v) {
@@ -161,7 +161,7 @@ template <class W, class D> class SwapSearch {
   void draw(Rng& rng, Trial& trial) {
     notes_.start();
     trial.exchanges = perturbations_.draw(rng, &notes_);
-    trial.drawn_from.assign(notes_.cells().begin(), notes_.cells().end());
+    trial.cells_of_draw.assign(notes_.cells().begin(), notes_.cells().end());
   }
   // Makes the exchanges of a trial and descends. Undoes everything if the cost rises.
   void perturb(Trial& trial) {
@@ -182,7 +182,7 @@ template <class W, class D> class SwapSearch {
       for (const int32_t task : {u, v}) notes_.add(state_.cells().cell_of(costs_.pe(task)));
     perturb(trial);
     partners_.note_cells(nullptr);
-    trial.cells.assign(notes_.cells().begin(), notes_.cells().end());
+    trial.cells_of_trial.assign(notes_.cells().begin(), notes_.cells().end());
     trial.evaluations = state_.evaluations(), trial.swaps = swaps_;
     trial.work = work(), trial.scanned = scanned_edges();
     state_.undo();

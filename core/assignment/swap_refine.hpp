@@ -14,9 +14,9 @@ struct SwapCounts {
 
 // Improves pe in place by exchanges, which keep the number of tasks on every PE, and its maximum load where
 // loads differ: descends, anneals from the result in several chains, keeps the cheapest mapping and
-// continues from it by iterated local search. `settled` is a mapping as such a descent leaves it, from which few
-// tasks have moved since, or empty. Returns the total change of the cost (<= 0). The result does not depend on the
-// number of threads.
+// continues from it by iterated local search. `settled` is a mapping as such a descent leaves it, from
+// which few tasks have moved since, or empty. Returns the total change of the cost (<= 0). The result does
+// not depend on the number of threads.
 template <class W, class D>
 int64_t swap_refine(const Graph<W>& g, const D& distance, std::span<const int64_t> capacity, uint64_t seed,
                     const SwapOptions& options, const Control& control, std::span<const int32_t> settled,

@@ -71,7 +71,7 @@ template <class W, class D> class SwapState {
   const UnitWeights<W>& unit_weights() const { return unit_weights_; }
   bool hub(int32_t v) const { return g_.degree(v) > hub_degree_; }
   // The smallest distance that the cost of a task counts for a neighbour.
-  int64_t least_distance() const { return std::max<int64_t>(0, exchange_.indifferent()); }
+  int64_t least_distance() const { return std::max<int64_t>(0, exchange_.farthest_alike()); }
 
   // Where many partners are evaluated, the costs of tasks of high degree are computed from rows of weights.
   // Many exchanges with few evaluations are made without them.
@@ -94,8 +94,8 @@ template <class W, class D> class SwapState {
   }
 
   struct Counts {
-    // `work` are the edges of all tasks that were evaluated, by which efforts are limited, so that results do not
-    // depend on how many of them had to be scanned.
+    // `work` are the edges of all tasks that were evaluated, by which efforts are limited, so that results do
+    // not depend on how many of them had to be scanned.
     int64_t evaluations = 0, work = 0, scanned = 0;
     // Sufficient to finish on sparse patterns. It bounds the time to seconds where a thousand tasks all
     // communicate in different amounts, which offers small gains for many minutes.
@@ -152,7 +152,7 @@ template <class W, class D> class SwapState {
   std::shared_ptr<const SwapBasis<D>> new_basis(const D& distance, int64_t k, int64_t reach,
                                                 const Control& control) const {
     auto basis = std::make_shared<SwapBasis<D>>(SwapBasis<D>{
-        cells_of(distance, k, exchange_.indifferent(), reach, control), std::vector<int64_t>(g_.n, 0)});
+        cells_of(distance, k, exchange_.farthest_alike(), reach, control), std::vector<int64_t>(g_.n, 0)});
     int64_t most = 0;
     for (int64_t v = 0; v < g_.n; ++v) most = std::max(most, g_.degree(v));
     const std::vector<int64_t> near = nearest_costs(distance, basis->cells, k, slots_, most, control);

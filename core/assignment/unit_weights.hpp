@@ -1,5 +1,5 @@
-// Gain cache by ancestors: for every task of high degree the weight of its arcs into each unit of a tree, kept up
-// to date under exchanges. The cost of such a task on any PE follows from one number per level.
+// Gain cache by ancestors: for every task of high degree the weight of its arcs into each unit of a tree, kept
+// up to date under exchanges. The cost of such a task on any PE follows from one number per level.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -48,8 +48,8 @@ template <class W> class UnitWeights {
     }
   }
 
-  // Returns the cost of a task that has a row on a PE, or a lower bound of it that is not below `limit`. Counts the
-  // levels that it reads.
+  // Returns the cost of a task that has a row on a PE, or a lower bound of it that is not below `limit`.
+  // Counts the levels that it reads.
   int64_t cost_at(int32_t v, int32_t pe, int64_t limit, int64_t& read) const {
     int64_t cost = cost_[levels_] * total_[v];
     for (int64_t l = levels_; l-- > 0;) {
@@ -107,7 +107,8 @@ template <class W> class UnitWeights {
     }
   }
 
-  // A row is a hash table that is at most half full, or has an entry for every unit if that takes no more memory.
+  // A row is a hash table that is at most half full, or has an entry for every unit if that takes no more
+  // memory.
   int64_t capacity(int64_t degree) const {
     int64_t most = 0;
     for (const int64_t units : level_units_) most += std::min(degree, units);

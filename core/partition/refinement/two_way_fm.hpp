@@ -5,8 +5,8 @@
 // counts first, up to an allowed imbalance, then the cut, and among equal cuts the balance again. Inside a
 // search a block may deviate from its target by `window`, so that parts of the boundary can move as a whole.
 // With exact targets and unit loads the result is an exchange of equal numbers of vertices. The gains of the
-// vertices that a search starts from are most of its work. They are computed by ranges, and those of vertices of
-// high degree from a gain cache, which follows the moves that a search keeps.
+// vertices that a search starts from are most of its work. They are computed by ranges, and those of vertices
+// of high degree from a gain cache, which follows the moves that a search keeps.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -115,8 +115,8 @@ template <class W, class D> class PartnerSearch {
   // Returns the change if u exchanges its PE with v, or a lower bound of it that is not below `most`; `gain`
   // is what u gains (linear assignment costs apart) by moving to v's cell.
   int64_t evaluate(int32_t u, int32_t v, int64_t gain, int64_t most) {
-    const int64_t change = costs_.assignment_cost(u, costs_.pe(v)) +
-                           costs_.assignment_cost(v, costs_.pe(u)) - gain - costs_.share(v);
+    const int64_t change = costs_.assignment_cost(u, costs_.pe(v)) + costs_.assignment_cost(v, costs_.pe(u)) -
+                           gain - costs_.share(v);
     const int64_t shared = weight_to_[v];
     const int64_t apart = shared ? 2 * between(costs_.distance(), costs_.place(u), costs_.place(v)) : 0;
     const int64_t kept = shared * (apart - state_.least_distance());

@@ -152,9 +152,7 @@ template <class W, class D> class SwapSearch {
     }
     return total;
   }
-  bool goes_on(const PerturbationEffort& effort) const {
-    return effort.left(work()) && finished();
-  }
+  bool goes_on(const PerturbationEffort& effort) const { return effort.left(work()) && finished(); }
 
   // The parts of iterated local search, for several threads (concurrent_perturbations.hpp).
   int64_t cells() const { return state_.cells().count(); }

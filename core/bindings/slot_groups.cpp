@@ -53,11 +53,11 @@ void bind_slot_groups(nb::module_& m) {
         const TeamOfCall team(threads);
         const Control control = control_of(control_arrays).with_team(team);
         SwapCounts counts;
-        const int64_t change = on_both(
-            arrays, linear_cost, distances, capacity.size(), [&](const auto& graph, const auto& distance) {
-              return swap_refine(graph, distance, in(capacity), seed, options, control, in(settled), out(pe),
-                                 counts);
-            });
+        const int64_t change = on_both(arrays, linear_cost, distances, capacity.size(),
+                                       [&](const auto& graph, const auto& distance) {
+                                         return swap_refine(graph, distance, in(capacity), seed, options,
+                                                            control, in(settled), out(pe), counts);
+                                       });
         out(counted)[0] = counts.evaluations;
         out(counted)[1] = counts.swaps;
         out(counted)[2] = counts.settled;

@@ -51,6 +51,7 @@ void bind_slots(nb::module_& m);
 void bind_slot_groups(nb::module_& m);
 void bind_routes(nb::module_& m);
 void bind_flows(nb::module_& m);
+void bind_waiting(nb::module_& m);
 void bind_tabu(nb::module_& m);
 void bind_places(nb::module_& m);
 void bind_routed(nb::module_& m);

@@ -18,6 +18,7 @@ NB_MODULE(_core, m) {
   bind_slot_groups(m);
   bind_routes(m);
   bind_flows(m);
+  bind_waiting(m);
   bind_tabu(m);
   bind_places(m);
   bind_routed(m);

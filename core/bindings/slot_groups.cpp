@@ -45,7 +45,7 @@ void bind_slot_groups(nb::module_& m) {
       "swap_refine",
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
          ControlArrays control_arrays, InArray<int64_t> capacity, uint64_t seed, const nb::dict& given,
-         OutArray<int32_t> pe, OutArray<int64_t> counted) {
+         InArray<int32_t> settled, OutArray<int32_t> pe, OutArray<int64_t> counted) {
         int32_t threads = 1;
         const SwapOptions options = swap_options(given, threads);
         const ReleasedLock released;
@@ -53,16 +53,19 @@ void bind_slot_groups(nb::module_& m) {
         const TeamOfCall team(threads);
         const Control control = control_of(control_arrays).with_team(team);
         SwapCounts counts;
-        const int64_t change = on_both(
-            arrays, linear_cost, distances, capacity.size(), [&](const auto& graph, const auto& distance) {
-              return swap_refine(graph, distance, in(capacity), seed, options, control, out(pe), counts);
-            });
+        const int64_t change = on_both(arrays, linear_cost, distances, capacity.size(),
+                                       [&](const auto& graph, const auto& distance) {
+                                         return swap_refine(graph, distance, in(capacity), seed, options,
+                                                            control, in(settled), out(pe), counts);
+                                       });
         out(counted)[0] = counts.evaluations;
         out(counted)[1] = counts.swaps;
+        out(counted)[2] = counts.settled;
         return change;
       },
       "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "capacities"_a.noconvert(), "seed"_a, "settings"_a, "pe"_a.noconvert(), "counted"_a.noconvert());
+      "capacities"_a.noconvert(), "seed"_a, "settings"_a, "settled"_a.noconvert(), "pe"_a.noconvert(),
+      "counted"_a.noconvert());
   m.def(
       "repartition_pairs",
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
@@ -81,7 +84,7 @@ void bind_slot_groups(nb::module_& m) {
                   PairwiseRepartition repartition(graph, search, in(unit_start), options, control);
                   int64_t gained = 0;
                   const int64_t change = repartition.run(in(pairs), seed, gained);
-                  control.record_work(repartition.work());
+                  control.record_work(repartition.scanned_edges());
                   out(counted)[0] = search.evaluations();
                   out(counted)[1] = search.swaps();
                   out(counted)[2] = gained;

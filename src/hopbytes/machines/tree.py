@@ -274,6 +274,9 @@ def _check_level(level: Level) -> None:
         raise _bad(f"bw={level.bandwidth} of {level.name}, expected bytes per second > 0")
     if level.latency is not None and not 0 <= level.latency < math.inf:
         raise _bad(f"lat={level.latency} of {level.name}, expected seconds >= 0")
+    if level.oversubscription is not None and not 1 <= level.oversubscription <= MAX_CAPACITY:
+        over = f"over={level.oversubscription} of {level.name}"
+        raise _bad(f"{over}, expected a number from 1 to {MAX_CAPACITY}")
     if any(not 1 <= size <= MAX_CAPACITY for size in level.capacity):
         raise _bad(f"cap={level.capacity} of {level.name}, expected integers from 1 to {MAX_CAPACITY}")
 
@@ -290,7 +293,7 @@ def _lowest_bit_of_equal_cost(bit_costs: Int64, bit: int) -> int:
 
 def _level_text(level: Level, count: int | tuple[int, ...]) -> str:
     number = str(count) if isinstance(count, int) else "[" + ",".join(map(str, count)) + "]"
-    keys = (("bw", level.bandwidth), ("lat", level.latency))
+    keys = (("bw", level.bandwidth), ("lat", level.latency), ("over", level.oversubscription))
     extras = "".join(f":{key}={_number_text(value)}" for key, value in keys if value is not None)
     if level.capacity:
         several = len(level.capacity) > 1

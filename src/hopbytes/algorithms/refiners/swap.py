@@ -49,9 +49,10 @@ class Swap(Refiner):
     """Exchange tasks by descent, annealing and perturbation; with one task per PE also from other starts.
 
     A gain is computed before an exchange is made (Schulz and Träff, 2017, make and undo it). It costs
-    O(degree), but O(levels) for tasks of high degree on a tree, of which weights into the units of every level
-    are kept, and less where it is soon clear that another partner gains more. A queue holds the tasks whose neighbourhood has changed, and an upper bound on the gain of a task
-    saves most evaluations. Annealing follows Kirkpatrick, Gelatt and Vecchi (1983); it proposes partners near
+    O(degree), but O(levels) for tasks of high degree on a tree, since their weights into the units of every
+    level are kept. The computation ends early if another partner is certain to gain more. A queue holds the
+    tasks whose neighbourhood has changed, and an upper bound on the gain of a task saves most evaluations.
+    Annealing follows Kirkpatrick, Gelatt and Vecchi (1983); it proposes partners near
     neighbours, on any level of the machine.
     """
 

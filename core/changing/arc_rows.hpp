@@ -1,5 +1,6 @@
 // A symmetric graph under change: the weight of a pair is set in time proportional to the smaller degree.
 #pragma once
+#include <stdexcept>
 
 #include "graph/csr.hpp"
 
@@ -11,6 +12,7 @@ namespace hopbytes {
 struct ArcRows {
   // Entries of `pool`; from kFree on one per size.
   static constexpr int64_t kUsed = 0, kScanned = 1, kFree = 2;
+  static constexpr int64_t kSizes = 29;  // 4 .. 2^30
   static constexpr int32_t kLeast = 4;
 
   Out<int64_t> start;
@@ -60,7 +62,7 @@ struct ArcRows {
 
   static int64_t size_class(int32_t room) {
     int64_t c = 0;
-    while ((kLeast << c) < room) ++c;
+    while ((int64_t{kLeast} << c) < room) ++c;
     return c;
   }
 
@@ -68,6 +70,7 @@ struct ArcRows {
   bool widen(int32_t u) const {
     if (count[u] < room[u]) return true;
     const int64_t c = room[u] == 0 ? 0 : size_class(room[u]) + 1;
+    if (c >= kSizes) throw std::length_error("a task with more than 2^30 neighbours");
     const int64_t wanted = int64_t{kLeast} << c;
     int64_t place = pool[kFree + c];
     if (place >= 0) {

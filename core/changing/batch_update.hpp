@@ -13,7 +13,7 @@ struct Changes {
   In<int64_t> load;
   In<int32_t> arrived, lost, restored;
   In<int32_t> sent, sent_to;  // tasks that go to given PEs, because a search elsewhere found that
-  bool caps_changed;
+  bool caps_changed = false;
 };
 
 class BatchUpdate {

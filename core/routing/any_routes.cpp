@@ -14,6 +14,7 @@ template <class Form> class RoutesOfForm final : public AnyRoutes {
  public:
   explicit RoutesOfForm(const RouteArrays& arrays) : form_(arrays) {}
 
+  int64_t endpoints() const override { return form_.endpoints(); }
   bool single_path() const override { return form_.single_path(); }
   int64_t hops(int64_t source, int64_t target) const override { return form_.hops(source, target); }
   bool list(int64_t source, int64_t target, std::vector<Step>& steps) const override {
@@ -33,8 +34,8 @@ template <class Form> class RoutesOfForm final : public AnyRoutes {
 
 }  // namespace
 
-std::unique_ptr<AnyRoutes> any_routes(int64_t form, const RouteArrays& arrays) {
-  switch (static_cast<RouteForm>(form)) {
+std::unique_ptr<AnyRoutes> any_routes(const RouteArrays& arrays) {
+  switch (static_cast<RouteForm>(arrays.form)) {
     case RouteForm::forwarding:
       return std::make_unique<RoutesOfForm<ForwardingRoutes>>(arrays);
     case RouteForm::listed:

@@ -18,7 +18,7 @@ struct StreamSketch {
   Out<uint64_t> key;  // two clusters, the larger one in the upper half; 0: a free entry. A power of two long
   Out<int64_t> value;  // the weight between the two
   Out<int64_t> pairs;  // one number: entries of the table
-  int64_t heaviest;  // largest load of a cluster of several vertices
+  int64_t heaviest = 0;  // largest load of a cluster of several vertices
 };
 
 // Fibonacci hashing: the upper bits of a product, of which a table of 2^bits entries uses so many.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
 
-from hopbytes._arrays import Array, Int32, Int64, UInt8, UInt64
-from hopbytes.engine.problem import prepare
+from hopbytes._arrays import Array, Int32, Int64, UInt8
+from hopbytes.engine.problem import DistanceArrays, prepare
 from hopbytes.kernels.base import compiled, kernel
 from hopbytes.kernels.records import Csr, Distances
 
@@ -180,7 +180,7 @@ class PlacementState:
     cap: Int64  # int64[k]: Largest load of each PE, less ``counter[SHIFT]``
     usable: UInt8  # uint8[k]: Whether tasks may be on the PE
     counter: Int64  # int64[5]
-    distances: tuple[UInt64, Int64, Int64]
+    distances: DistanceArrays
 
     @classmethod
     def of(cls, rows: ArcRows, pe: Int32, load: Int64, usable: UInt8, distances: Distances) -> PlacementState:
@@ -216,13 +216,8 @@ class PlacementState:
 
     def update(self, rows: ArcRows, changes: Changes, settings: LocalSettings) -> Update:
         """Bring the mapping up to date; the search is deterministic and scans edges near the changes only."""
-        tasks = (self.pe, self.home, self.load, self.next, self.previous, self.outer, self.mark)
-        pes = (
-            self.first, self.held, self.pe_load, self.most, self.least, self.weight_to, self.cap, self.usable,
-            self.counter,
-        )
+        arrays = [getattr(self, field.name) for field in fields(self)[:-1]]
         met, agrees, forced, moved, source = compiled.changing_update(
-            rows.arrays(), tasks, pes, self.distances, np.array(settings, np.int64), tuple(changes[:4]),
-            tuple(changes[4:]),
+            rows.arrays(), arrays, self.distances, settings, changes
         )
         return Update(met, agrees, forced, np.array(moved, np.int32), np.array(source, np.int32))

@@ -12,10 +12,10 @@
 
 namespace nb = nanobind;
 
-// Returns whether `given` is a one-dimensional, contiguous array with elements of type T, which may be written
-// unless T is const. It is never converted: results written into a converted copy would be lost. None stands
-// for an empty array; only members of records may be None. Python owns the elements, which are valid during
-// the call that the array is passed to.
+// Returns whether `given` is a one-dimensional, contiguous array with elements of type T, which may be
+// written unless T is const. It is never converted: results written into a converted copy would be lost.
+// None stands for an empty array; only members of records may be None. Python owns the elements, which are
+// valid during the call that the array is passed to.
 template <class T> bool read_array(nb::handle given, std::span<T>& array) noexcept;
 
 namespace nanobind::detail {

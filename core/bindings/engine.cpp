@@ -5,7 +5,7 @@
 #include "partition/vcycles.hpp"
 #include "search_arguments.hpp"
 #include "search_settings.hpp"
-#include "util/team_of_call.hpp"
+#include "util/team.hpp"
 
 using namespace hopbytes;
 

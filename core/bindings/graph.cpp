@@ -1,15 +1,14 @@
-// Binds csr.hpp, csr_checks.hpp, symmetrize.hpp, cost.hpp, group_sums.hpp, block_weights.hpp,
-// bandwidth_order.hpp and weights_uneven of graph.hpp.
+// Binds csr_build.hpp, csr_checks.hpp, cost.hpp, group_sums.hpp, bandwidth_order.hpp and weights_uneven of
+// graph.hpp.
 #include <nanobind/stl/pair.h>
 
 #include "graph/bandwidth_order.hpp"
-#include "graph/block_weights.hpp"
 #include "graph/cost.hpp"
+#include "graph/csr_build.hpp"
 #include "graph/csr_checks.hpp"
 #include "graph/group_sums.hpp"
-#include "graph/symmetrize.hpp"
 #include "search_arguments.hpp"
-#include "util/team_of_call.hpp"
+#include "util/team.hpp"
 
 using namespace hopbytes;
 

@@ -19,5 +19,8 @@ NB_MODULE(_core, m) {
         bind_repair, bind_routed, bind_routes, bind_slot_groups, bind_slots, bind_stream, bind_tabu})
     bind(m);
   // Python's own store to the array would be a data race with the searches that read the flag.
-  m.def("request_stop", [](std::span<int32_t> flag) { hopbytes::Control(flag.data()).request_stop(); });
+  m.def("request_stop", [](hopbytes::Out<int32_t> flag) {
+    hopbytes::expect(!flag.empty(), "a control flag and its array");
+    hopbytes::Control(flag.data()).request_stop();
+  });
 }

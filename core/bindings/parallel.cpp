@@ -4,7 +4,7 @@
 #include "partition/coarsening/synchronous_clustering.hpp"
 #include "partition/refinement/synchronous_moves.hpp"
 #include "search_arguments.hpp"
-#include "util/team_of_call.hpp"
+#include "util/team.hpp"
 
 using namespace hopbytes;
 

@@ -1,7 +1,7 @@
 // Binds tabu.hpp.
 #include "assignment/tabu.hpp"
 #include "search_arguments.hpp"
-#include "util/team_of_call.hpp"
+#include "util/team.hpp"
 
 using namespace hopbytes;
 

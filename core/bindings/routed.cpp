@@ -1,5 +1,5 @@
-// Binds hop_greedy.hpp, hop_swap.hpp, congestion_swap.hpp, congestion_search.hpp and ptram.hpp: groups of tasks
-// on nodes by hops and by link loads.
+// Binds hop_greedy.hpp, hop_swap.hpp, congestion_swap.hpp, congestion_search.hpp and ptram.hpp: groups of
+// tasks on nodes by hops and by link loads.
 #include <algorithm>
 
 #include <nanobind/stl/pair.h>

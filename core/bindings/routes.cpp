@@ -1,5 +1,5 @@
-// Binds any_routes.hpp, link_loads.hpp, shortest.hpp, traffic.hpp, fair_flows.hpp, and stored_routes.hpp: what
-// the leader processes of PTRAM compute from their own routes.
+// Binds any_routes.hpp, link_loads.hpp, shortest.hpp, traffic.hpp, fair_flows.hpp, and stored_routes.hpp:
+// what the leader processes of PTRAM compute from their own routes.
 #include <nanobind/stl/tuple.h>
 
 #include "arrays.hpp"
@@ -8,7 +8,7 @@
 #include "routing/stored_routes.hpp"
 #include "routing/traffic.hpp"
 #include "routing_arguments.hpp"
-#include "util/team_of_call.hpp"
+#include "util/team.hpp"
 
 using namespace hopbytes;
 
@@ -103,12 +103,12 @@ void bind_routes(nb::module_& m) {
            return hop_histogram(*checked_routes(form, endpoint), arcs, endpoint, flows, amounts);
          });
   define(m, "shortest_table",
-         [](In<int32_t> tail, In<int32_t> head, In<int32_t> row, int64_t endpoints, Out<int32_t> table) {
-           expect_links(tail, head, row, endpoints, std::ssize(table) / std::max<int64_t>(1, endpoints));
+         [](In<int32_t> tail, In<int32_t> head, In<int32_t> row, int32_t endpoints, Out<int32_t> table) {
+           expect_links(tail, head, row, endpoints, std::ssize(table) / std::max(1, endpoints));
            shortest_table(tail, head, row, endpoints, table);
          });
   define(m, "distance_table",
-         [](In<int32_t> tail, In<int32_t> head, In<int32_t> row, int64_t endpoints, Out<int32_t> table) {
+         [](In<int32_t> tail, In<int32_t> head, In<int32_t> row, int32_t endpoints, Out<int32_t> table) {
            expect_links(tail, head, row, endpoints, INT32_MAX);
            expect(std::ssize(table) == std::ssize(row) * endpoints, "distances");
            distance_table(tail, head, row, endpoints, table);
@@ -155,12 +155,15 @@ void bind_routes(nb::module_& m) {
   define(m, "sum_over_routes",
          [](const StoredRoutes& routes, int32_t shift, int64_t links, In<int64_t> flow_start, In<int64_t> row,
             In<int64_t> volume, Out<int64_t> start, Out<int64_t> link, Out<int64_t> amount) {
-           expect_offsets(routes.start, routes.link.size(), "routes");
            expect_offsets(flow_start, row.size(), "flows");
-           expect_below(routes.link, links, "links");
            expect_below(row, std::ssize(routes.start) - 1, "routes");
            int64_t steps = 0;
-           for (const int64_t r : row) steps += routes.start[r + 1] - routes.start[r];
+           for (const int64_t r : row) {  // of the routes that are used
+             const int64_t first = routes.start[r], length = routes.start[r + 1] - first;
+             expect(first >= 0 && length >= 0 && first + length <= std::ssize(routes.link), "routes");
+             expect_below(routes.link.subspan(first, length), links, "links");
+             steps += length;
+           }
            expect(routes.part.size() == routes.parts.size() &&
                       (routes.part.empty() || routes.part.size() == routes.link.size()) &&
                       volume.size() == row.size() && start.size() == flow_start.size() &&

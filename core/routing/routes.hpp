@@ -24,12 +24,9 @@ inline int64_t even_part(int64_t share, int64_t turn, int64_t count) {
   return share * (turn + 1) / count - share * turn / count;  // NOLINT(clang-analyzer-core.DivideZero)
 }
 
-// The numbers of the forms, as in kernels/routes.py.
-enum class RouteForm : int64_t { grid, forwarding, listed, fat_tree, hyperx, dragonfly, spread };
-
 // Routes as Python passes them. The contents of the arrays depend on the form and are described at each form.
 struct RouteArrays {
-  int64_t form = 0;  // a RouteForm
+  int64_t form = 0;  // its number in FORMS of kernels/routes.py
   In<int64_t> numbers;
   In<int32_t> table;
   In<int32_t> first;

@@ -11,7 +11,7 @@ namespace hopbytes {
 
 // In the order of ArcRows, PlacementState, LocalSettings and Changes of engine/changing.py.
 inline auto fields(ArcRows& r) {
-  return std::tie(r.start, r.count, r.room, r.target, r.mate, r.weight, r.pool);
+  return std::tie(r.start, r.count, r.space, r.target, r.opposite, r.weight, r.pool);
 }
 inline auto fields(PlacementArrays& r) {
   return std::tie(r.pe, r.home, r.load, r.next, r.previous, r.outer, r.mark, r.first, r.held, r.pe_load,
@@ -32,8 +32,8 @@ using namespace hopbytes;
 namespace {
 
 void expect_rows_under_change(const ArcRows& rows) {
-  expect(rows.count.size() == rows.start.size() && rows.room.size() == rows.start.size() &&
-             rows.mate.size() == rows.target.size() && rows.weight.size() == rows.target.size() &&
+  expect(rows.count.size() == rows.start.size() && rows.space.size() == rows.start.size() &&
+             rows.opposite.size() == rows.target.size() && rows.weight.size() == rows.target.size() &&
              rows.pool.size() >= ArcRows::kFree + ArcRows::kSizes,
          "arrays of rows");
 }

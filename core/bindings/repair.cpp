@@ -16,16 +16,14 @@ void bind_repair(nb::module_& m) {
            expect_below(costs.block, std::ssize(capacity), "PEs");
            const AnyDistance distance = any_distance(distances, capacity.size());
            const auto linear_cost = linear_cost_of(costs, given.n());
-           const auto run = [&](auto nearest) {
-             Repair repair(given.csr, given.load, pe, capacity, distance, nearest, control,
-                           linear_cost.get());
-             const RepairResult done = fill ? repair.fill_empty() : repair.enforce_capacities();
-             constexpr __int128 most = std::numeric_limits<int64_t>::max();
-             const auto change = static_cast<int64_t>(std::clamp(done.cost_change, -most, most));
-             return std::tuple(done.moves, done.swaps, change, done.pes_compared);
-           };
-           if (distances.table.empty()) return run(NearestInTree(distances.label, distances.bit_cost));
-           return run(NearestByScan(distance, std::ssize(capacity)));
+           const Nearest nearest = distances.table.empty()
+                                       ? Nearest(NearestInTree(distances.label, distances.bit_cost))
+                                       : Nearest(NearestByScan(distance, std::ssize(capacity)));
+           Repair repair(given.csr, given.load, pe, capacity, distance, nearest, control, linear_cost.get());
+           const RepairResult done = fill ? repair.fill_empty() : repair.enforce_capacities();
+           constexpr __int128 most = std::numeric_limits<int64_t>::max();
+           const auto change = static_cast<int64_t>(std::clamp(done.cost_change, -most, most));
+           return std::tuple(done.moves, done.swaps, change, done.pes_compared);
          });
   define(m, "list_schedule", [](In<int64_t> load, In<int64_t> capacity, Out<int32_t> pe) {
     expect(pe.size() == load.size() && (load.empty() || !capacity.empty()), "loads and PEs");

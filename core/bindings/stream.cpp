@@ -27,6 +27,17 @@ void expect_block(const StreamBlock& block, int64_t n) {
          "arrays of a block");
 }
 
+// The same for targets, too, and for the numbers that the vertices of the block and their targets have.
+void expect_numbers(const StreamBlock& block, In<int32_t> number, int64_t lowest, int64_t count,
+                    const char* what) {
+  expect_block(block, std::ssize(number));
+  expect_below(block.target, std::ssize(number), "targets");
+  expect_below(number.subspan(block.first, block.rows()), count, what, Team::alone(), lowest);
+  bool wrong = false;
+  for (const int32_t v : block.target) wrong |= number[v] < lowest || number[v] >= count;
+  if (wrong) throw std::invalid_argument(std::string(what) + " outside their range");
+}
+
 void expect_tree(const StreamTree& tree) {
   const int64_t nodes = tree.nodes(), k = tree.k();
   expect(k > 0 && nodes > k && std::ssize(tree.cap) == 2 * nodes && std::ssize(tree.path) == tree.depth() * k,
@@ -41,9 +52,7 @@ StreamMapper mapper(const StreamBlock& block, const StreamTree& tree, const Stre
   expect(state.load.size() == tree.cap.size() && std::ssize(state.empty) == tree.nodes() &&
              std::ssize(state.tasks) == tree.k() && state.counter.size() == kStreamCounters,
          "a state and a tree");
-  expect_block(block, std::ssize(state.pe));
-  expect_below(block.target, std::ssize(state.pe), "targets");
-  expect_below(state.pe, tree.k(), "PEs", Team::alone(), -1);
+  expect_numbers(block, state.pe, -1, tree.k(), "PEs");
   return {tree, state};
 }
 
@@ -73,8 +82,7 @@ void bind_stream(nb::module_& m) {
   define(m, "stream_cluster",
          [](const StreamBlock& block, StreamSketch sketch, int64_t heaviest, int64_t row) {
            expect_sketch(sketch);
-           expect_block(block, std::ssize(sketch.cluster));
-           expect_below(block.target, std::ssize(sketch.cluster), "targets");
+           expect_numbers(block, sketch.cluster, 0, std::ssize(sketch.cluster), "clusters");
            expect(row >= 0 && row <= block.rows(), "a row and a block");
            sketch.heaviest = heaviest;
            return stream_cluster(block, sketch, row);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/csr.hpp"
+#include "util/assert.hpp"
 
 namespace hopbytes {
 
@@ -119,6 +120,7 @@ class StreamMapper {
       state_.load[at(node_at(d, pe), size.kind)] += sign * size.load;
     const bool was_empty = state_.tasks[pe] == 0;
     state_.tasks[pe] += sign;
+    HOPBYTES_CHECK(state_.tasks[pe] >= 0 && state_.load[at(0, size.kind)] >= 0);
     const bool is_empty = state_.tasks[pe] == 0;
     if (was_empty == is_empty) return;
     state_.empty[0] += is_empty ? 1 : -1;

@@ -2,7 +2,7 @@
 
 A chain is the name of a preset, or a mapper with its refiners behind ``+``:
 
-    python -m bench.studies.chains fast eco multisection:slack=even+vcycle integrated+vcycle:cycles=0
+    python -m bench.studies.chains fast eco multisection:slack=even+vcycle deep_multisection+vcycle:cycles=0
     python -m bench.studies.chains eco strong --instances delaunay_n16,del17 --largest 200000 --seeds 1
 
 One thread and one process; CPU seconds are user time of mapping alone, without reading. Inputs are the even

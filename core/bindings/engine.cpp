@@ -1,5 +1,4 @@
 // Binds the multilevel partitioner.
-#include "partition/coarsening/coarsen.hpp"
 #include "partition/exact_placement.hpp"
 #include "partition/groups.hpp"
 #include "partition/vcycles.hpp"

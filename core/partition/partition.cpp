@@ -43,22 +43,37 @@ template <class W> void Partition<W>::blocks_were_changed() {
   boundary_known_ = false;
 }
 
+template <class W> void Partition<W>::moved_near_boundary(const std::vector<int64_t>& loads) {
+  load_ = loads;
+  boundary_known_ = false;
+}
+
+template <class W> std::span<uint8_t> Partition<W>::may_be_boundary() {
+  if (boundary_known_) {
+    may_be_boundary_.resize(g_->n);
+    std::fill(may_be_boundary_.begin(), may_be_boundary_.end(), 0);
+    for (const int32_t v : boundary_) may_be_boundary_[v] = 1;
+  } else if (may_be_boundary_.empty()) {
+    may_be_boundary_.resize(g_->n);
+    std::fill(may_be_boundary_.begin(), may_be_boundary_.end(), 1);
+  }
+  return may_be_boundary_;
+}
+
 template <class W>
 void Partition<W>::project(const Graph<W>& finer, std::span<const int32_t> map) {
-  may_be_boundary_.clear();
-  if (boundary_known_) {
-    mark_.resize(std::max(mark_.size(), block_.size()), 0);
-    for (int32_t v : boundary_) mark_[v] = 1;
+  UnsetVector<uint8_t> coarse_marks;
+  if (boundary_known_ || !may_be_boundary_.empty()) {
+    may_be_boundary();
+    coarse_marks.swap(may_be_boundary_);
     may_be_boundary_.resize(finer.n);
   }
   std::vector<int32_t> fine(finer.n);
   for_ranges(finer.n, [&](int64_t begin, int64_t end) {
     for (int64_t v = begin; v < end; ++v) fine[v] = block_[map[v]];
-    if (!boundary_known_) return;
-    for (int64_t v = begin; v < end; ++v) may_be_boundary_[v] = mark_[map[v]];
+    if (coarse_marks.empty()) return;
+    for (int64_t v = begin; v < end; ++v) may_be_boundary_[v] = coarse_marks[map[v]];
   });
-  if (boundary_known_)
-    for (int32_t v : boundary_) mark_[v] = 0;
   block_.swap(fine);
   projected_ = true;
   use_graph(finer);

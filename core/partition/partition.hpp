@@ -49,6 +49,10 @@ template <class W> class Partition {
   // The same if only `moved` have other blocks than before and the loads are known; the known boundary is
   // updated. O(boundary + arcs of `moved`).
   void blocks_were_changed(std::span<const int32_t> moved, const std::vector<int64_t>& loads);
+  // The same after moves of vertices that may_be_boundary() marks, of which the neighbours are marked, too.
+  void moved_near_boundary(const std::vector<int64_t>& loads);
+  // 1 for every vertex that may be on the boundary. O(n) unless it was known.
+  std::span<uint8_t> may_be_boundary();
   // Hands the blocks over; the next call has to be assign().
   std::vector<int32_t> take_blocks() { return std::exchange(block_, {}); }
 

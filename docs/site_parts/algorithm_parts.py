@@ -42,11 +42,11 @@ SMALL = Case("stencil:8x8:bytes=1000", "node:8@10 core:8@1", (8, 8))
 TRAINING = Case("ml:tp=2,pp=4,dp=4,order=pp-dp-cp-ep-tp", "rails:4x8", (4, 8))
 
 CASES = {
-    "parallel_multilevel": MESH, "integrated": MESH, "vcycle": MESH, "evolve": MESH, "two_phase": MESH,
+    "deep_multisection": MESH, "vcycle": MESH, "evolve": MESH, "two_phase": MESH,
     "tabu": SMALL, "training_order": TRAINING,
 }  # fmt: skip
 #: What a mapper needs so that it does on a small case what it does on a large one.
-OPTIONS = {"parallel_multilevel": "parallel_multilevel:least_tasks=1,fewest=50,per_pe=20"}
+OPTIONS = {"deep_multisection": "deep_multisection:per_child=10,fewest=50"}
 #: The side of a grid.
 SIDE = 250.0
 #: Algorithms of networks, and those that need coordinates.

@@ -5,7 +5,7 @@ the partitioner or of searches without a twin: their result is evaluated by the 
 """
 
 TWINS = {
-    "parallel_multilevel": ("parallel_reference", "cluster_synchronously"),
+    "deep_multisection": ("parallel_reference", "move_synchronously"),
     "treematch": ("grouping_reference", "group_objects"),
     "mueller_merbach": ("slots_reference", "place_greedily"),
     "greedy_all_c": ("slots_reference", "place_greedily"),

@@ -13,7 +13,6 @@ from hopbytes.engine.parallel import (
     cluster_synchronously,
     contract_in_parallel,
     move_synchronously,
-    project_in_parallel,
 )
 from hopbytes.kernels.records import Csr, Distances
 from reference import parallel_reference as reference
@@ -125,7 +124,7 @@ def test_large_graphs_have_the_same_answers_on_all_numbers_of_threads(seed):
         cluster, count = cluster_synchronously(level_of(csr), 12, 20_000, control=control)
         level = contract_in_parallel(level_of(csr), cluster, count, control=control)
         coarse = (np.arange(count) * 8 // count).astype(np.int32)
-        pe, near = project_in_parallel(cluster, coarse, np.ones(count, np.uint8), threads=threads)
+        pe, near = coarse[cluster], np.ones(len(cluster), np.uint8)
         room = np.full(8, 8_000, np.int64)
         table = np.abs(np.subtract.outer(np.arange(8), np.arange(8))).reshape(-1)
         moves = move_synchronously(

@@ -18,13 +18,13 @@ SHORT = {
     "tabu": "tabu:work=1", "evolve": "evolve:steps=1,repetitions=1,initial_partitions=1,perturbations=5",
 }
 OPTIONS = (
-    "integrated:per_block=4,fewest=10", "parallel_multilevel:least_tasks=0,fewest=10,per_pe=1",
+    "deep_multisection:per_child=4,fewest=10", "deep_multisection:per_child=1,fewest=1,most_children=2",
     "multisection:repetitions=2,recombinations=1,schedule=queue",
     "multisection:repetitions=3,initial_partitions=1,flow_rounds=2,contraction_limit=10",
     "multisection:schedule=nb_layer,slack=even",
     "two_phase:model=rb,refine=n_square", "treematch:shapes=4", "ug:seeds=2",
     "swap:starts=1,chains=1,steps=20,perturbations=20,subtrees=1,repartitionings=1",
-    "vcycle:cycles=2,chains=2,overload_percent=50", "congestion:goal=hybrid",
+    "vcycle:cycles=2,chains=2", "congestion:goal=hybrid",
     "congestion:goal=max_messages,hop_percent=10", "routed:second_start=true",
 )
 

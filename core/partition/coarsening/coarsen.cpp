@@ -66,31 +66,9 @@ Hierarchy<W> coarsen(const Graph<W>& g, const int32_t* community, const Coarseni
   return hierarchy;
 }
 
-template <class W>
-int64_t coarsen_once(const Graph<W>& g, const CoarseningContext& context, uint64_t seed,
-                     const Control& control, std::span<int32_t> maps, std::span<int64_t> sizes) {
-  Rng rng(seed);
-  const Hierarchy<W> hierarchy = coarsen(g, nullptr, context, rng, control);
-  int64_t filled = 0, count = 0;
-  for (size_t i = 0; i < hierarchy.size(); ++i) {
-    const std::span<const int32_t> map = hierarchy.map(i);
-    const auto fine = static_cast<int64_t>(map.size());
-    if (filled + fine > static_cast<int64_t>(maps.size()) || count == static_cast<int64_t>(sizes.size()))
-      break;
-    std::copy(map.begin(), map.end(), maps.begin() + filled);
-    filled += fine;
-    sizes[count++] = hierarchy.graph(i + 1).n;
-  }
-  return count;
-}
-
 template Hierarchy<int32_t> coarsen(const Graph<int32_t>&, const int32_t*, const CoarseningContext&, Rng&,
                                     const Control&);
 template Hierarchy<int64_t> coarsen(const Graph<int64_t>&, const int32_t*, const CoarseningContext&, Rng&,
                                     const Control&);
-template int64_t coarsen_once(const Graph<int32_t>&, const CoarseningContext&, uint64_t, const Control&,
-                              std::span<int32_t>, std::span<int64_t>);
-template int64_t coarsen_once(const Graph<int64_t>&, const CoarseningContext&, uint64_t, const Control&,
-                              std::span<int32_t>, std::span<int64_t>);
 
 }  // namespace hopbytes

@@ -43,10 +43,4 @@ template <class W>
 Hierarchy<W> coarsen(const Graph<W>& g, const int32_t* community, const CoarseningContext& context, Rng& rng,
                      const Control& control);
 
-// Writes the maps of all levels one after another into `maps`, and the number of vertices of each level into
-// `sizes`, the coarsest level last. Returns the number of levels. Ends early if the maps do not fit.
-template <class W>
-int64_t coarsen_once(const Graph<W>& g, const CoarseningContext& context, uint64_t seed,
-                     const Control& control, std::span<int32_t> maps, std::span<int64_t> sizes);
-
 }  // namespace hopbytes

@@ -35,6 +35,8 @@ class SynchronousMoves {
   // Runs at most so many rounds. Returns the number of moves. O(degrees of the active vertices x adjacent
   // blocks) per round.
   int64_t refine(int32_t rounds, const Control& control);
+  // Of each block after the moves.
+  const std::vector<int64_t>& loads() const { return load_; }
 
  private:
   struct Move {

@@ -73,7 +73,7 @@ class EffortOptions:
     """The effort: a preset, limits and threads."""
 
     preset: Annotated[str | None, _method(
-        "Effort: turbo (huge graphs), fast, eco, strong, best (until a limit or Ctrl-C) or routed.",
+        "Effort: turbo (least time), fast, eco, strong, best (until a limit or Ctrl-C) or routed.",
         "NAME", default="eco", values="presets",
     )] = None
     seed: Annotated[int, _method("Seed; the same seed gives the same mapping.", "N", least=0, rare=True)] = 0

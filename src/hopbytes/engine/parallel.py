@@ -168,17 +168,3 @@ def move_synchronously(
         ),
     )
     return int(moves)
-
-
-def project_in_parallel(
-    cluster: Int32, coarse_pe: Int32, coarse_near: UInt8, *, threads: int = 1
-) -> tuple[Int32, UInt8]:
-    """Return ``coarse_pe[cluster]`` and ``coarse_near[cluster]``, taken by several threads.
-
-    >>> cluster, pe = np.array([0, 0, 1], np.int32), np.array([7, 3], np.int32)
-    >>> project_in_parallel(cluster, pe, np.array([0, 1], np.uint8))
-    (array([7, 7, 3], dtype=int32), array([0, 0, 1], dtype=uint8))
-    """
-    pe, near = np.empty(len(cluster), np.int32), np.empty(len(cluster), np.uint8)
-    compiled.project_in_parallel(cluster, coarse_pe, coarse_near, threads, pe, near)
-    return pe, near

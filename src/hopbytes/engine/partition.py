@@ -115,32 +115,19 @@ def even_placement(
     return result, bool(even)
 
 
-#: A coarsening has fewer levels than this, because every level has at most 19/20 of the vertices of the one
-#: before.
-_MOST_LEVELS = 1000
+def deep_multisection(
+    problem: SearchProblem, groups: Int32, capacity: Int64, max_loads: Int64, settings: dict[str, int],
+    *, control: RunControl = DEFAULT_CONTROL,
+) -> Int32:
+    """Return int32[n], the PE of every task (``core/partition/deep_multisection.hpp``).
 
-
-def coarsen_once(
-    problem: SearchProblem,
-    max_block_weights: Int64,
-    *,
-    per_block: int,
-    fewest: int,
-    control: RunControl = DEFAULT_CONTROL,
-) -> list[Int32]:
-    """Contract heavy edges between light vertices until few vertices are left."""
-    n = problem.csr.n
-    # Levels usually shrink by a factor of nearly three; if they shrink less, the coarsening ends earlier.
-    maps, sizes = np.empty(4 * n, np.int32), np.empty(_MOST_LEVELS, np.int64)
-    call = Call.prepare(problem, control)
-    levels = compiled.coarsen_once(
-        call.graph, call.linear_cost, call.control_arrays, max_block_weights, per_block, fewest,
-        control.seed_word, maps, sizes,
+    `groups` are int32[levels, k], the group of each PE, outermost level first; the last level has one per PE.
+    """
+    heaviest = 1 if problem.loads is None else int(problem.loads.max(initial=1))
+    pe = np.zeros(problem.csr.n, np.int32)
+    Call.prepare(problem, control).run(
+        compiled.deep_multisection, call_size(problem.csr, max_loads),
+        groups.reshape(-1), capacity, max_loads, control.seed_word,
+        settings | {"threads": control.threads, "heaviest": heaviest}, pe,
     )
-    if control.spend is not None:
-        arcs, span = call.control_arrays[1].tolist()
-        control.spend(arcs, True)
-        if control.overlap is not None:
-            control.overlap(arcs - span)
-    ends = np.cumsum(np.concatenate([[n], sizes[: max(0, levels - 1)]]))
-    return np.split(maps[: ends[-1]].copy(), ends[:-1]) if levels else []
+    return pe

@@ -26,8 +26,8 @@ CAN_WORDS = {
     "gpus": "GPUs",
 }
 #: When to use a preset, and its time beside `eco`: of seconds on lattices of 1,024 processes and of 16,384
-#: vertices in 64 blocks (``map_tasks(stencil, …, threads=1)``). The time of `turbo` is of three graphs
-#: of half a million to a million vertices: Delaunay, circuit and lattice.
+#: vertices in 64 blocks (``map_tasks(stencil, …, threads=1)``). The time of `turbo` is of partitions of eight
+#: meshes of 15,000 to 260,000 vertices.
 USE = {
     "fast": ("the mapping is needed at once, or the graph is very large", "half to two thirds of eco"),
     "eco": ("nothing else is known", "the unit for the others"),
@@ -37,7 +37,7 @@ USE = {
         "the machine has links (torus:, fattree:, ib: …) and congestion matters",
         "that of strong, or more",
     ),
-    "turbo": ("the graph has 100,000 tasks or more", "a tenth to a fifth of fast there, otherwise the same"),
+    "turbo": ("a partition is needed in about the time of METIS", "a fifth to a half of fast"),
 }
 
 

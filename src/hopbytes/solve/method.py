@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as Several
 from typing import Any, TypeAlias
 
@@ -29,6 +29,8 @@ MethodLike: TypeAlias = str | Chain | Mapper | Several[str | Chain | Mapper | Re
 CUSTOM = "custom"
 #: The preset that compares the policies of slot selection before a stronger preset runs on the best of them.
 QUICKEST = "fast"
+#: The preset with which a chain without an end of its own begins.
+CHEAPEST = "turbo"
 #: With J as the objective, the next weaker preset competes on graphs of at most so many tasks. There both
 #: take little time, and the stronger one alone is not always better.
 ORDERED_UP_TO = 4096
@@ -177,8 +179,8 @@ def composed(
     The complete next weaker preset competes with the chain under the same seed and runs first, so no preset
     gives a worse result than a weaker one, also under a limit that the weaker one does not reach. For J this
     holds up to :data:`ORDERED_UP_TO` tasks; on larger graphs only chains that extend a weaker preset run it,
-    and those without an end of their own run the preset below that first, since a short limit would leave
-    the stronger one incomplete. For objectives of networks the fast sequences (:data:`QUICK`) compete, too.
+    and those without an end of their own run all presets below that first, the cheapest at the start, since
+    a short limit would leave the stronger ones incomplete. For objectives of networks the fast sequences (:data:`QUICK`) compete, too.
     If the objective depends on routes, a refiner for the congestion of links continues from the best result.
     """
     own: Sequence | None = Sequence(base.mapper, base.refiners)
@@ -187,8 +189,9 @@ def composed(
     if base.weaker is not None:
         below = presets[base.weaker]()
         weaker = (composed(below, objective),)
-        if base.anytime and below.weaker is not None:
-            weaker = (composed(presets[below.weaker](), objective), *weaker)
+        if base.anytime:
+            names = list(_weaker_than(below))
+            weaker = (*(composed(presets[name](), objective) for name in (CHEAPEST, *names[::-1])), *weaker)
         if base.extends_weaker:
             own, finish = None, tuple(step for step in base.refiners if step not in below.refiners)
     rivals, starts, restart = tuple(plain(*words) for words in QUICK.get(objective, ())), 1, None
@@ -216,6 +219,12 @@ def composed(
         return Sequence(base.mapper, (*own.refiners, *finish), asked)
     up_to = 0 if own is None else ORDERED_UP_TO
     return Sequence(BestOf((*first, *rivals), own, weaker, up_to, restart), finish, asked, starts)
+
+
+def _weaker_than(chain: Chain) -> Iterator[str]:
+    while chain.weaker is not None:
+        yield chain.weaker
+        chain = presets[chain.weaker]()
 
 
 def _orders_of_training(objective: str, graph: CommGraph, where: Allocation) -> tuple[Sequence, ...]:

@@ -94,17 +94,11 @@ def fast() -> Chain:
 
 @presets.register("turbo")
 def turbo() -> Chain:
-    """Mappings of huge graphs in a fraction of the time of `fast`, with all threads; `fast` on small ones."""
-    from hopbytes.algorithms.mappers.parallel_multilevel import LEAST_TASKS, ParallelMultilevel
+    """Partitions in a fraction of the time of `fast`, with all threads; one task per slot as with `fast`."""
+    from hopbytes.algorithms.mappers.deep_multisection import DeepMultisection
 
     blocks, _, *others = fast().refiners
-    return chain(
-        ParallelMultilevel(),
-        blocks,
-        VCycle(cycles=0, annealing_sweeps=FAST_SWEEPS, most_tasks=LEAST_TASKS - 1),
-        *others,
-        link_effort=1,
-    )
+    return chain(DeepMultisection(), blocks, *others, link_effort=1)
 
 
 @presets.register("eco")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import os
 import re
@@ -143,6 +144,7 @@ def _fields(kind: type) -> list[dataclasses.Field[Any]]:
     return [field for field in fields if field.init]
 
 
+@functools.cache
 def _hints(kind: type) -> dict[str, Any]:
     hints = typing.get_type_hints(kind)
     return {field.name: hints[field.name] for field in _fields(kind)}

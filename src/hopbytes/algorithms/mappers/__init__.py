@@ -10,9 +10,9 @@ from hopbytes.algorithms import RegisteredClasses as _RegisteredClasses
 if TYPE_CHECKING:  # Editors and type checkers cannot know the attributes that are loaded on demand.
     import typing as _typing
 
+    from hopbytes.algorithms.mappers.deep_multisection import DeepMultisection as DeepMultisection
     from hopbytes.algorithms.mappers.geometric import Curve as Curve
     from hopbytes.algorithms.mappers.geometric import MultiJagged as MultiJagged
-    from hopbytes.algorithms.mappers.integrated import Integrated as Integrated
     from hopbytes.algorithms.mappers.level_by_level import (
         DualRecursiveBipartitioning as DualRecursiveBipartitioning,
     )

@@ -1,0 +1,53 @@
+// The distances between some of the PEs, numbered anew.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "graph/any_distance.hpp"
+
+namespace hopbytes {
+
+// Distances between representatives of groups of PEs. What they are computed from is kept here or by the
+// distances of all PEs, which have to outlive it.
+class SelectedDistance {
+ public:
+  SelectedDistance(const AnyDistance& all, const std::vector<int32_t>& pes) {
+    all.in_form([&](const auto& form) { select(form, pes); });
+  }
+  SelectedDistance(SelectedDistance&&) = default;
+  SelectedDistance& operator=(SelectedDistance&&) = default;
+
+  const AnyDistance& distance() const { return distance_; }
+
+ private:
+  void select(const FlatDistance&, const std::vector<int32_t>&) {}
+  void select(TreeDistance tree, const std::vector<int32_t>& pes) {
+    for (const int32_t pe : pes) label_.push_back(tree.label[pe]);
+    tree.label = label_.data();
+    distance_ = AnyDistance(tree);
+  }
+  void select(TableDistance all, const std::vector<int32_t>& pes) {
+    for (const int32_t a : pes)
+      for (const int32_t b : pes) table_.push_back(all(a, b));
+    distance_ = AnyDistance(TableDistance{table_.data(), std::ssize(pes)});
+  }
+  void select(NetworkDistance network, const std::vector<int32_t>& pes) {
+    const int64_t numbers = std::max<int64_t>(1, network.dimensions);  // of the place of a PE
+    for (const int32_t pe : pes) {
+      label_.push_back(network.label[pe]);
+      place_.insert(place_.end(), network.place + pe * numbers, network.place + (pe + 1) * numbers);
+    }
+    network.label = label_.data();
+    network.place = place_.data();
+    distance_ = AnyDistance(network);
+  }
+
+  std::vector<uint64_t> label_;
+  std::vector<int64_t> table_;
+  std::vector<int32_t> place_;
+  AnyDistance distance_;
+};
+
+}  // namespace hopbytes

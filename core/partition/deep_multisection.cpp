@@ -1,0 +1,151 @@
+#include "partition/deep_multisection.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "partition/bundles.hpp"
+#include "partition/coarsening/coarsen.hpp"
+#include "partition/groups.hpp"
+#include "partition/initial/by_degree.hpp"
+#include "partition/refinement/flow_refinement.hpp"
+#include "partition/refinement/local_fm.hpp"
+#include "partition/refinement/rebalance.hpp"
+#include "partition/refinement/synchronous_refinement.hpp"
+#include "partition/score.hpp"
+#include "util/memory.hpp"
+#include "util/rng.hpp"
+
+namespace hopbytes {
+
+namespace {
+
+template <class W> class DeepMultisection {
+ public:
+  DeepMultisection(const Graph<W>& g, const std::vector<MachineLevel>& levels, const DeepContext& context,
+                   uint64_t seed, const Control& control)
+      : g_(g), levels_(levels), context_(context), seed_(seed), control_(control), rng_(seed) {}
+
+  std::vector<int32_t> run() {
+    Hierarchy<W> hierarchy = coarsened();
+    start(hierarchy.coarsest(), std::vector<int32_t>(hierarchy.coarsest().n, 0));
+    for (size_t i = hierarchy.size() + 1; i-- > 0;) {
+      const Graph<W>& g = hierarchy.graph(i);
+      if (i < hierarchy.size()) {
+        partition_->project(g, hierarchy.map(i));
+        hierarchy.remove_coarsest();
+        release_freed_memory(g.arcs());
+        refine(g);
+      }
+      while (depth_ < levels_.size() && (i == 0 || g.n >= context_.per_child * levels_[depth_].children())) {
+        divide(g);
+        refine(g);
+      }
+    }
+    return around_core_if_cheaper(partition_->take_blocks());
+  }
+
+ private:
+  // Coarsening mixes the vertices of a core with their many neighbours, and no search separates them again. So
+  // a mapping whose first PEs hold the vertices of the highest degrees competes with the one that was found.
+  std::vector<int32_t> around_core_if_cheaper(std::vector<int32_t> found) {
+    if (control_.should_stop() || !may_have_core(g_)) return found;
+    partition_->assign(g_, blocks_by_degree(g_, fair_sizes(levels_.back().leaf_bound, g_.total_load)));
+    refine(g_);
+    control_.record_work(3 * g_.arcs());
+    const AnyDistance& distance = partition_->distance();
+    std::vector<int32_t> other = partition_->take_blocks();
+    const auto cost = [&](const std::vector<int32_t>& leaf) { return placement_cost(g_, leaf.data(), distance); };
+    return cost(other) < cost(found) ? other : found;
+  }
+
+  Hierarchy<W> coarsened() {
+    const MachineLevel& outermost = levels_.front();
+    const std::vector<int64_t>& bounds = levels_.back().leaf_bound;
+    const int64_t target = std::max(context_.fewest, context_.per_child * outermost.children());
+    CoarseningContext limits =
+        coarsening_limits(g_, target, *std::min_element(bounds.begin(), bounds.end()));
+    limits.heaviest_edges_first = g_.uneven;
+    return coarsen(g_, nullptr, limits, rng_, control_);
+  }
+
+  // Begins to refine a mapping to the groups at the present depth.
+  void start(const Graph<W>& g, std::vector<int32_t> group) {
+    if (depth_ > 0) {
+      const MachineLevel& level = levels_[depth_ - 1];
+      bounds_ = level.max_loads(group_loads_);
+      partition_ = std::make_unique<Partition<W>>(level.distance.distance(), bounds_, control_.team());
+    } else {
+      bounds_.assign(1, g.total_load);
+      partition_ = std::make_unique<Partition<W>>(AnyDistance(), bounds_, control_.team());
+    }
+    partition_->assign(g, std::move(group));
+  }
+
+  // Divides every group into its children.
+  void divide(const Graph<W>& g) {
+    const MachineLevel& level = levels_[depth_];
+    std::vector<int32_t> group = partition_->take_blocks();
+    group_loads_ = block_loads(g, level.groups(), group.data(), control_.team());
+    const std::vector<int64_t> bounds = level.max_loads(group_loads_);
+    std::vector<uint64_t> seeds(level.groups());
+    for (int64_t i = 0; i < level.groups(); ++i) seeds[i] = derive(derive(seed_, 1 + depth_), i);
+    GroupSettings settings;
+    settings.context.initial = context_.initial;
+    // All groups are refined together afterwards, so little is gained by more here.
+    settings.context.refinement = context_.refinement;
+    settings.context.refinement.fm.rounds = 1;
+    settings.context.refinement.flow.rounds = 0;
+    std::vector<int32_t> child(g.n);
+    std::vector<int64_t> cut(level.groups());
+    partition_many<W>(g, group, level.first_child, bounds, seeds, {}, settings, control_, child, cut);
+    parallel_ranges(g.n, kVerticesPerRange, control_.team(), [&](int32_t, int64_t begin, int64_t end) {
+      for (int64_t v = begin; v < end; ++v) child[v] += static_cast<int32_t>(level.first_child[group[v]]);
+    });
+    ++depth_;
+    start(g, std::move(child));
+  }
+
+  void refine(const Graph<W>& g) {
+    if (depth_ == 0) return;
+    const bool few_blocks = levels_[depth_ - 1].children() <= Connectivity<W>::kFewBlocks;
+    RefinerChain<W> chain;
+    chain.add(std::make_unique<Rebalance<W>>());
+    if (!few_blocks && context_.rounds > 0)
+      chain.add(std::make_unique<SynchronousRefinement<W>>(context_.rounds));
+    if (few_blocks) chain.add(std::make_unique<LocalFm<W>>(context_.refinement.fm));
+    if (context_.refinement.flow.rounds > 0)
+      chain.add(std::make_unique<FlowRefinement<W>>(context_.refinement.flow));
+    chain.refine(*partition_, rng_, control_);
+  }
+
+  const Graph<W>& g_;
+  const std::vector<MachineLevel>& levels_;
+  const DeepContext& context_;
+  uint64_t seed_;
+  const Control& control_;
+  Rng rng_;
+  size_t depth_ = 0;  // levels of the machine that have been divided
+  std::vector<int64_t> group_loads_, bounds_;
+  std::unique_ptr<Partition<W>> partition_;
+};
+
+}  // namespace
+
+template <class W>
+void deep_multisection(const Graph<W>& g, const std::vector<MachineLevel>& levels, const DeepContext& context,
+                       uint64_t seed, const Control& control, std::span<int32_t> pe) {
+  const std::vector<int32_t> leaf = DeepMultisection<W>(g, levels, context, seed, control).run();
+  const std::vector<int32_t>& leaf_of_pe = levels.back().child_of_pe;
+  std::vector<int32_t> pe_of_leaf(leaf_of_pe.size());
+  for (size_t i = 0; i < leaf_of_pe.size(); ++i) pe_of_leaf[leaf_of_pe[i]] = static_cast<int32_t>(i);
+  parallel_ranges(g.n, kVerticesPerRange, control.team(), [&](int32_t, int64_t begin, int64_t end) {
+    for (int64_t v = begin; v < end; ++v) pe[v] = pe_of_leaf[leaf[v]];
+  });
+}
+
+template void deep_multisection(const Graph<int32_t>&, const std::vector<MachineLevel>&, const DeepContext&,
+                                uint64_t, const Control&, std::span<int32_t>);
+template void deep_multisection(const Graph<int64_t>&, const std::vector<MachineLevel>&, const DeepContext&,
+                                uint64_t, const Control&, std::span<int32_t>);
+
+}  // namespace hopbytes

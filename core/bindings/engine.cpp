@@ -84,17 +84,6 @@ void bind_engine(nb::module_& m) {
            };
            on_graph(arrays, costs, partition, team);
          });
-  define(m, "coarsen_once",
-         [](const GraphArrays& arrays, const LinearCostArrays& costs, Control control, In<int64_t> limit,
-            int64_t per_block, int64_t fewest, uint64_t seed, Out<int32_t> maps, Out<int64_t> sizes) {
-           expect(!limit.empty(), "blocks");
-           return on_graph(arrays, costs, [&](const auto& graph) {
-             const int64_t target = std::max(fewest, per_block * std::ssize(limit));
-             const int64_t smallest = *std::min_element(limit.begin(), limit.end());
-             return coarsen_once(graph, coarsening_limits(graph, target, smallest), seed, control, maps,
-                                 sizes);
-           });
-         });
   define(m, "refine_placement",
          [](const GraphArrays& arrays, const DistanceArrays& distances, const LinearCostArrays& costs,
             Control control, In<int64_t> max_block_weight, uint64_t seed, NamedSettings named,

@@ -94,19 +94,4 @@ void bind_parallel(nb::module_& m) {
                  .refine(rounds, control);
            });
          });
-  define(m, "project_in_parallel",
-         [](In<int32_t> map, In<int32_t> coarse_pe, In<uint8_t> coarse_near, int32_t threads, Out<int32_t> pe,
-            Out<uint8_t> near_boundary) {
-           const TeamOfCall team(threads);
-           expect(coarse_pe.size() == coarse_near.size() && pe.size() == map.size() &&
-                      near_boundary.size() == map.size(),
-                  "mappings");
-           expect_below(map, std::ssize(coarse_pe), "clusters", team);
-           parallel_ranges(std::ssize(map), 1 << 14, team, [&](int32_t, int64_t begin, int64_t end) {
-             for (int64_t v = begin; v < end; ++v) {
-               pe[v] = coarse_pe[map[v]];
-               near_boundary[v] = coarse_near[map[v]];
-             }
-           });
-         });
 }

@@ -80,9 +80,6 @@ CALLS = {
          np.empty(0, np.int64), np.zeros(2, np.int64)),
         [(0, 1), 2],
     ),
-    "project_in_parallel": (
-        (PE, int32(0, 1), np.zeros(2, np.uint8), 1, PE, np.zeros(4, np.uint8)), [0],
-    ),
     "pair_search": (
         (GRAPH, NEAR, COSTS, control(), 3, 1, int32(0, 3), CAPS, PE, np.zeros(2, np.int64)),
         [(0, 1), (2, 1), 6, 8],

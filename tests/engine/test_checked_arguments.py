@@ -10,7 +10,7 @@ from hopbytes import _core
 from hopbytes.engine.changing import ArcRows, Changes, LocalSettings, PlacementState
 from hopbytes.engine.dense_assignment import TabuSettings
 from hopbytes.engine.partition import RefinementSettings
-from hopbytes.engine.problem import PartitionSettings
+from hopbytes.engine.problem import DEFAULT_SEARCH, PartitionSettings
 from hopbytes.engine.routed_search import Groups, Neighbourhood, Routing
 from hopbytes.engine.slots import SwapSettings
 from hopbytes.kernels.records import Csr, Distances
@@ -72,6 +72,15 @@ CALLS = {
         (GRAPH, NEAR, COSTS, control(), CAPS, 0, SETTINGS, PE, PE), [(0, 0), (0, 1), (2, 1), 7, 8],
     ),
     "even_placement": ((GRAPH, NEAR, COSTS, control(), int64(2, 2), 0, 0, 0, PE), [(0, 1), (2, 1), 8]),
+    "deep_multisection": (
+        (GRAPH, NEAR, COSTS, control(), int32(0, 1), int64(1, 1), CAPS, 0,
+         asdict(DEFAULT_SEARCH) | {
+             "threads": 1, "heaviest": 1, "most_children": 8, "per_child": 8, "fewest": 8,
+             "synchronous_rounds": 2, "initial_partitions": 1, "region_growings": 1,
+         },
+         np.zeros(4, np.int32)),
+        [(0, 0), (0, 1), (2, 1)],
+    ),
     "move_synchronously": (
         (LEVEL, NEAR, control(), CAPS, 1, 1, np.ones(4, np.uint8), PE), [(0, 0), (0, 1), 7],
     ),

@@ -69,13 +69,13 @@ class ExactGroups {
 
 // Computes groups of `arity` objects, numbered by their smallest members. All weights are positive and arity
 // divides p. Lists all possible groups if there are at most `list_up_to`. `credit` is in thousandths, see
-// BestGrouping.
+// BestGrouping. The answer is the same for any number of threads.
 inline Grouping group_objects(const Csr& graph, int64_t arity, int64_t list_up_to, int64_t credit,
-                              Out<int32_t> group) {
+                              Out<int32_t> group, Team& team) {
   BestGrouping best(graph, arity, credit, group);
   if (arity == 1 || arity >= graph.n()) return Grouping::packed;
   if (choose(graph.n(), arity, list_up_to) <= list_up_to) {
-    ListedGroups(graph, arity, best).try_all();
+    ListedGroups(graph, arity, best, team).try_all();
     if (graph.n() <= ExactGroups::kMost) ExactGroups(graph, arity, best).try_it();
   } else {
     GrownGroups(graph, arity, best).try_all();

@@ -21,6 +21,7 @@ class Searched(NamedTuple):
     pe: Int32
     evaluations: int
     swaps: int
+    settled: bool = False  #: a descent left it, which ended by itself
 
 
 def _searched(
@@ -137,11 +138,15 @@ DEFAULT_SWAPS = SwapSettings()
 
 def swap_refine(
     problem: SearchProblem, pe: Int32, capacities: Int64, settings: SwapSettings = DEFAULT_SWAPS, *,
-    control: RunControl = DEFAULT_CONTROL,
+    settled: Int32 | None = None, control: RunControl = DEFAULT_CONTROL,
 ) -> Searched:
-    """Lower the communication cost by exchanges of two tasks."""
+    """Lower the communication cost by exchanges of two tasks.
+
+    `settled` is a mapping that such a search left as `settled`: only what has moved since is searched again.
+    """
     options = asdict(settings) | {"threads": control.threads}
-    return _searched(
+    found, settles = _searched(
         compiled.swap_refine, problem, pe, control, call_size(problem.csr, capacities) * settings.repeats,
-        capacities, control.seed_word, options,
-    )[0]
+        capacities, control.seed_word, options, np.empty(0, np.int32) if settled is None else settled,
+    )
+    return found._replace(settled=bool(settles))

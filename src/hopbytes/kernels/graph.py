@@ -99,7 +99,7 @@ HEURISTICS = (
 
 
 def group_objects(
-    csr: Csr, arity: int, *, list_up_to: int = 30_000, credit: int = 1
+    csr: Csr, arity: int, *, list_up_to: int = 30_000, credit: int = 1, threads: int = 1
 ) -> tuple[Int32, str]:
     """Form groups of `arity` of p objects so that the weight between groups is small.
 

@@ -38,20 +38,22 @@ RepartitionOptions repartition_options(NamedSettings& settings, int32_t& threads
 void bind_slot_groups(nb::module_& m) {
   define(m, "swap_refine",
          [](const GraphArrays& arrays, const DistanceArrays& distances, const LinearCostArrays& costs,
-            Control control, In<int64_t> capacity, uint64_t seed, NamedSettings given, Out<int32_t> pe,
-            Out<int64_t> counted) {
+            Control control, In<int64_t> capacity, uint64_t seed, NamedSettings given, In<int32_t> settled,
+            Out<int32_t> pe, Out<int64_t> counted) {
            int32_t threads = 1;
            const SwapOptions options = swap_options(given, threads);
            expect_placement_of(arrays, pe, capacity.size());
-           expect(counted.size() >= 2, "counters");
+           expect(settled.empty() || settled.size() == pe.size(), "mappings");
+           expect_below(settled, std::ssize(capacity), "PEs");
+           expect(counted.size() >= 3, "counters");
            const TeamOfCall team(threads);
            SwapCounts counts;
            const auto refine = [&](const auto& graph, const auto& distance) {
-             return swap_refine(graph, distance, capacity, seed, options, control.with_team(team), pe,
-                                counts);
+             return swap_refine(graph, distance, capacity, seed, options, control.with_team(team), settled,
+                                pe, counts);
            };
            const int64_t change = on_both(arrays, costs, distances, capacity.size(), refine);
-           counted[0] = counts.evaluations, counted[1] = counts.swaps;
+           counted[0] = counts.evaluations, counted[1] = counts.swaps, counted[2] = counts.settled;
            return change;
          });
   define(m, "repartition_pairs",
@@ -70,7 +72,7 @@ void bind_slot_groups(nb::module_& m) {
              SwapSearch search(graph, distance, capacity, pe, SwapOptions{}, control);
              PairwiseRepartition repartition(graph, search, unit_start, options, control);
              counted[3] = repartition.run(pairs, seed, counted[2] = 0);
-             control.record_work(repartition.work());
+             control.record_work(repartition.scanned_edges());
              counted[0] = search.evaluations(), counted[1] = search.swaps();
            });
          });

@@ -97,9 +97,9 @@ CALLS = {
         (GRAPH, NEAR, COSTS, control(), 2, 99, int32(0, 3), CAPS, PE, np.zeros(2, np.int64)), [6, 8],
     ),
     "swap_refine": (
-        (GRAPH, NEAR, COSTS, control(), CAPS, 0, asdict(SwapSettings()) | {"threads": 1}, PE,
-         np.zeros(2, np.int64)),
-        [(0, 1), (2, 1), 7],
+        (GRAPH, NEAR, COSTS, control(), CAPS, 0, asdict(SwapSettings()) | {"threads": 1}, PE, PE,
+         np.zeros(3, np.int64)),
+        [(0, 1), (2, 1), 7, 8],
     ),
     "repartition_pairs": (
         (GRAPH, NEAR, FREE, control(), int32(0, 1), int64(0, 1, 2),
@@ -113,7 +113,7 @@ CALLS = {
     ),
     "repair": ((GRAPH, PE, CAPS, False, NEAR, control(), COSTS), [(0, 1), 1, (6, 1)]),
     "best_swap": ((PATH, NEAR.table, 2, PE, 1, control()), [(0, 1), 3]),
-    "group_objects": ((PATH, 2, 99, 1, np.zeros(4, np.int32)), [(0, 0), (0, 1)]),
+    "group_objects": ((PATH, 2, 99, 1, np.zeros(4, np.int32), 1), [(0, 0), (0, 1)]),
     "comm_cost_table": ((PATH, PE, NEAR.table, 1), [(0, 0), (0, 1), 1]),
     "block_weights": ((PATH, PE, 2, 1, np.zeros(4, np.int64), np.zeros(4, np.uint8)), [(0, 1), 1]),
     "induced_csr": (

@@ -25,7 +25,7 @@ class _OutOfStepsError(Exception):
 
 
 def group_objects(
-    graph: Csr, arity: int, list_up_to: int, credit: int, group: Int32
+    graph: Csr, arity: int, list_up_to: int, credit: int, group: Int32, threads: int = 1
 ) -> int:
     """Fill `group` (int32[p]) with numbers by smallest member; return the index of the best heuristic."""
     p = len(graph[0]) - 1

@@ -112,7 +112,7 @@ def group_objects(
     (array([0, 1, 0, 1], dtype=int32), 'smallest_first')
     """
     group = np.empty(len(csr[0]) - 1, np.int32)
-    which = kernel.group_objects(csr, arity, list_up_to, credit, group)
+    which = kernel.group_objects(csr, arity, list_up_to, credit, group, threads)
     return group, HEURISTICS[int(which)]
 
 

@@ -35,7 +35,7 @@ def random_matrix(rng, p):
 
 def by_twin(csr, arity, list_up_to, credit):
     group = np.full(len(csr[0]) - 1, -1, np.int32)
-    which = twin.group_objects(*csr, arity, list_up_to, credit, group)
+    which = twin.group_objects(csr, arity, list_up_to, credit, group)
     return group, HEURISTICS[which]
 
 

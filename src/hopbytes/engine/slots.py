@@ -53,16 +53,17 @@ def place_greedily(
 ) -> Int32:
     """Repeatedly assign the task with the largest volume to assigned tasks (``constructions.hpp``)."""
     call = Call.prepare(problem, control)
-    names, costs, rows = call.distances
+    names, bit_costs, rows = call.distances
     result = np.empty(problem.csr.n, np.int32)
     labels, _, table = problem.distances
     if labels is None or table is None:  # sums of distances to all assigned tasks must not overflow either
-        most = max(int(costs.max(initial=0)), int(rows.max(initial=0))) * max(len(result), len(room))
+        each = [array for array in (bit_costs, rows) if array is not None]
+        most = max(int(array.max(initial=0)) for array in each) * max(len(result), len(room))
         less = max(0, most.bit_length() - MOST.bit_length())
-        costs, rows = costs >> less, rows >> less
+        bit_costs, rows = (None if array is None else array >> less for array in (bit_costs, rows))
     call.run(
         lambda graph, _, __, control: kernel.place_greedily(
-            graph, (names, costs, rows), control, linked, room, result
+            graph, (names, bit_costs, rows), control, linked, room, result
         ),
         len(problem.csr.targets) + len(result) * (1 if table is None else len(room)),
     )

@@ -46,7 +46,7 @@ template <class W> class DeepMultisection {
 
  private:
   // Coarsening mixes the vertices of a core with their many neighbours, and no search separates them again.
-  // So a mapping whose first PEs hold the vertices of the highest degrees competes with the one that was found.
+  // So a mapping whose first PEs hold the vertices of the highest degrees competes with the one found.
   std::vector<int32_t> around_core_if_cheaper(std::vector<int32_t> found) {
     if (control_.should_stop() || !may_have_core(g_)) return found;
     partition_->assign(g_, blocks_by_degree(g_, fair_sizes(levels_.back().leaf_bound, g_.total_load)));

@@ -88,10 +88,10 @@ class Log {
     const char* path = std::getenv("HOPBYTES_LOG");
     if (!path || !*path) return;
     const bool sized = graph.n && graph.rows && *graph.n >= 0;
-    const long long n = sized ? *graph.n : -1, arcs = sized ? graph.rows[*graph.n] - graph.rows[0] : -1;
+    const long long n = sized ? *graph.n : -1, edges = sized ? (graph.rows[n] - graph.rows[0]) / 2 : -1;
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began_;
     char line[400];
-    int length = std::snprintf(line, sizeof line, "%s n=%lld m=%lld k=%lld %s", function_, n, arcs / 2,
+    int length = std::snprintf(line, sizeof line, "%s n=%lld m=%lld k=%lld %s", function_, n, edges,
                                static_cast<long long>(k), how);
     if (result)
       length += std::snprintf(line + length, sizeof line - length, " cut=%lld cost=%lld imbalance=%.4f",
@@ -110,11 +110,18 @@ class Log {
   std::chrono::steady_clock::time_point began_;
 };
 
+// METIS calls its own entry points, which are these where the library is preloaded.
+thread_local bool inside_metis = false;
+
 // Calls the function of this name in the METIS behind this library.
 template <class... Arguments> int pass_on(const char* name, Arguments... arguments) {
   using Function = int (*)(Arguments...);
   const auto function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-  return function ? function(arguments...) : kError;
+  if (!function) return kError;
+  const bool before = std::exchange(inside_metis, true);
+  const int status = function(arguments...);
+  inside_metis = before;
+  return status;
 }
 
 int status_of(int status) {
@@ -314,6 +321,7 @@ bool complete(const Graph& graph, const Blocks& blocks) {
 
 int part_graph(const char* name, bool k_way, const Graph& graph, const Blocks& blocks, const Index* given,
                Index* edge_cut, Index* out, int (*original)(const char*, void*), void* arguments) {
+  if (inside_metis) return original(name, arguments);
   return guarded([&] {
     const Log log(name);
     const Options options(given, k_way);
@@ -461,6 +469,7 @@ struct Mesh {
 int part_mesh(const char* name, bool of_elements, const Mesh& mesh, const Index* loads, const Index* common,
               const Blocks& blocks, const Index* given, Index* cut_out, Index* element_block,
               Index* node_block, int (*original)(const char*, void*), void* arguments) {
+  if (inside_metis) return original(name, arguments);
   return guarded([&] {
     const Log log(name);
     const Options options(given, !(given && given[0] == 0));

@@ -1,11 +1,15 @@
-"""Where the C library lies: ``python -m hopbytes.config --cflags --libs``, for compilers; ``--prefix``, for CMake."""
+"""Where the C library lies: ``python -m hopbytes.config`` with --cflags, --libs or --prefix."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-PREFIX = Path(__file__).resolve().parent
+import hopbytes
+
+NAME = "lib/libhopbytes.so"
+_FOLDERS = [Path(folder).resolve() for folder in hopbytes.__path__]  # an editable installation has two
+PREFIX = next((folder for folder in _FOLDERS if (folder / NAME).exists()), _FOLDERS[0])
 
 
 def main(arguments: list[str]) -> int:
@@ -18,16 +22,11 @@ def main(arguments: list[str]) -> int:
     }
     wrong = [each for each in arguments if each not in known]
     if wrong or not arguments:
-        print(
-            f"hopbytes.config: {wrong[0] if wrong else 'no option'}, expected {', '.join(known)}",
-            file=sys.stderr,
-        )
+        found = wrong[0] if wrong else "no option"
+        print(f"hopbytes.config: {found}, expected {', '.join(known)}", file=sys.stderr)
         return 1
-    if not (library / "libhopbytes.so").exists():
-        print(
-            f"hopbytes.config: no {library / 'libhopbytes.so'}, expected the library of a wheel",
-            file=sys.stderr,
-        )
+    if not (PREFIX / NAME).exists():
+        print(f"hopbytes.config: no {PREFIX / NAME}, expected the library of a wheel", file=sys.stderr)
         return 1
     print(*(known[each] for each in arguments))
     return 0

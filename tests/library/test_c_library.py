@@ -61,7 +61,8 @@ def test_blocks_are_those_of_python(graph, machine, imbalance, seed, bits, base,
     rows, targets, weights, loads = parts(graph)
     shares = re.search(r":cap=\[(.*)\]", machine)
     status, part, result = blocks_of(
-        rows + base, targets + base, weights, loads, bits=bits, base=base, machine=machine.partition(":cap")[0],
+        rows + base, targets + base, weights, loads, bits=bits, base=base,
+        machine=machine.partition(":cap")[0],
         capacity=None if shares is None else [int(each) for each in shares[1].split(",")],
         imbalance=imbalance, seed=seed, threads=threads,
     )  # fmt: skip
@@ -119,16 +120,19 @@ PATH = [0, 1, 3, 4], [1, 0, 2, 1]
         (ASYMMETRIC, {"targets": [1, 0, 2, 0]}), (ASYMMETRIC, {"weights": [1, 2, 1, 1]}),
         (LARGE, {"weights": [2**60, 2**60, 1, 1], "bits": 64}), (LARGE, {"loads": [2**62, 1, 1], "bits": 64}),
         (LARGE, {"machine": f"a:2@{2**58}", "k": 0}), (LARGE, {"weights": [2**63 - 1] * 4, "bits": 64}),
-        (MACHINE, {"k": 0}), (MACHINE, {"k": -1}), (MACHINE, {"k": 2**40}), (MACHINE, {"k": 5, "machine": "core:4"}),
+        (MACHINE, {"k": 0}), (MACHINE, {"k": -1}), (MACHINE, {"k": 2**40}),
+        (MACHINE, {"k": 5, "machine": "core:4"}),
         *((MACHINE, {"machine": text, "k": 0}) for text in (
-            "", "core", "core:", "core:0", "core:-1", "core:4@", "4:2", "node:2@1 core:2@5", "core:4@x", "core:4 ,",
-            "node:2 core:[1,2,3]", "core:[1,2", "core:99999999999999999999", "node:5000 core:5000", "core:4@-1",
-            "a:2 " * 17, "core:4:cap=2", "é:2",
+            "", "core", "core:", "core:0", "core:-1", "core:4@", "4:2", "node:2@1 core:2@5", "core:4@x",
+            "core:4 ,", "node:2 core:[1,2,3]", "core:[1,2", "core:99999999999999999999",
+            "node:5000 core:5000",
+            "core:4@-1", "a:2 " * 17, "core:4:cap=2", "é:2",
         )),
         (OPTION, {"imbalance": -0.1}), (OPTION, {"imbalance": float("nan")}), (OPTION, {"imbalance": 8.0}),
         (OPTION, {"threads": 0}), (OPTION, {"threads": 2**20}), (OPTION, {"time_limit": -1.0}),
         (OPTION, {"time_limit": float("nan")}), (OPTION, {"base": 2}), (OPTION, {"index_bits": 16}),
-        (OPTION, {"capacity": [1, 0]}), (OPTION, {"capacity": [1, 2**31]}), (UNSUPPORTED, {"fixed": [-1, 0, -1]}),
+        (OPTION, {"capacity": [1, 0]}), (OPTION, {"capacity": [1, 2**31]}),
+        (UNSUPPORTED, {"fixed": [-1, 0, -1]}),
     ],
 )  # fmt: skip
 def test_bad_input_has_a_code_and_nothing_is_written(wanted, arguments):

@@ -171,7 +171,8 @@ BAD = {
     "ncon 0": {"ncon": 0}, "no ncon": {"ncon": None}, "negative weight": {"weights": [1, 1, -1, -1]},
     "negative load": {"loads": [1, -1, 1]}, "asymmetric": {"targets": [1, 0, 2, 0]},
     "target too large": {"targets": [1, 0, 9, 1]}, "rows descend": {"rows": [0, 3, 1, 4]},
-    "shares": {"shares": [0.9, 0.9]}, "negative share": {"shares": [1.5, -0.5]}, "allowance": {"allowances": [0.5]},
+    "shares": {"shares": [0.9, 0.9]}, "negative share": {"shares": [1.5, -0.5]},
+    "allowance": {"allowances": [0.5]},
     "numbering": {"options": {NUMBERING: 7}}, "objective": {"options": {OBJECTIVE: 7}},
     "ufactor": {"options": {ALLOWANCE: -5}},
 }  # fmt: skip
@@ -215,7 +216,8 @@ def test_null_pointers_never_crash():
     library = ctypes.CDLL(str(OURS[32]))
     names = {
         "METIS_PartGraphKway": 13, "METIS_PartGraphRecursive": 13, "METIS_PartMeshDual": 13,
-        "METIS_PartMeshNodal": 12, "METIS_MeshToDual": 8, "METIS_MeshToNodal": 7, "METIS_SetDefaultOptions": 1,
+        "METIS_PartMeshNodal": 12, "METIS_MeshToDual": 8, "METIS_MeshToNodal": 7,
+        "METIS_SetDefaultOptions": 1,
     }  # fmt: skip
     for name, arguments in names.items():
         one = [ctypes.byref(ctypes.c_int32(1))]

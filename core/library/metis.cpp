@@ -416,11 +416,11 @@ Rows neighbours(const Lists& lists, const Lists& back, int64_t common, int64_t b
   return rows;
 }
 
-Rows dual(const Lists& nodes_of, int64_t nodes, int64_t common, int64_t base) {
+Rows rows_of_elements(const Lists& nodes_of, int64_t nodes, int64_t common, int64_t base) {
   return neighbours(nodes_of, transposed(nodes_of, nodes), std::max<int64_t>(1, common), base);
 }
 
-Rows nodal(const Lists& nodes_of, int64_t nodes, int64_t base) {
+Rows rows_of_nodes(const Lists& nodes_of, int64_t nodes, int64_t base) {
   return neighbours(transposed(nodes_of, nodes), nodes_of, 1, base);
 }
 
@@ -481,7 +481,8 @@ int part_mesh(const char* name, bool of_elements, const Mesh& mesh, const Index*
       return static_cast<int>(kInput);
     }
     const int64_t nodes = *mesh.nodes, base = options.numbering, k = *blocks.count;
-    const Rows rows = of_elements ? dual(nodes_of, nodes, *common, base) : nodal(nodes_of, nodes, base);
+    const Rows rows =
+        of_elements ? rows_of_elements(nodes_of, nodes, *common, base) : rows_of_nodes(nodes_of, nodes, base);
     const Index one = 1;
     const Graph graph{of_elements ? mesh.elements : mesh.nodes,
                       &one,
@@ -569,7 +570,7 @@ EXPORT METIS_MeshToDual(Index* elements, Index* nodes, Index* start, Index* item
     if (!common || !numbering || !rows || !targets || (*numbering != 0 && *numbering != 1) ||
         !read_mesh(elements, nodes, start, item, *numbering, nodes_of))
       return static_cast<int>(kInput);
-    return hand_over(dual(nodes_of, *nodes, *common, *numbering), rows, targets);
+    return hand_over(rows_of_elements(nodes_of, *nodes, *common, *numbering), rows, targets);
   });
 }
 
@@ -580,7 +581,7 @@ EXPORT METIS_MeshToNodal(Index* elements, Index* nodes, Index* start, Index* ite
     if (!numbering || !rows || !targets || (*numbering != 0 && *numbering != 1) ||
         !read_mesh(elements, nodes, start, item, *numbering, nodes_of))
       return static_cast<int>(kInput);
-    return hand_over(nodal(nodes_of, *nodes, *numbering), rows, targets);
+    return hand_over(rows_of_nodes(nodes_of, *nodes, *numbering), rows, targets);
   });
 }
 
